@@ -1,0 +1,142 @@
+"""trnbench: how close does this Trainium instance come to its documents, and what takes the rest?
+
+Everything public is importable from here; nothing is imported until it is asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trnbench.backend import Backend, Detection, Observation
+    from trnbench.errors import ExitCode, TrnbenchError
+    from trnbench.facts.book import FactBook
+    from trnbench.facts.fact import Assumption, Dispute, Fact, Provenance, Source
+    from trnbench.facts.peak import Peak, PeakChoice, PeakPolicy
+    from trnbench.facts.scope import Direction, Scope
+    from trnbench.generation import Generation, Instance, System
+    from trnbench.hookspecs import hookimpl
+    from trnbench.kernels.axis import Axis
+    from trnbench.kernels.case import Case
+    from trnbench.kernels.extent import Extent
+    from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+    from trnbench.kernels.work import Work
+    from trnbench.results.evidence import Evidence, Grade
+    from trnbench.results.measurement import (
+        CaseKey,
+        Judgement,
+        Measurement,
+        Metric,
+        Part,
+        Reason,
+        Status,
+    )
+    from trnbench.results.run import PluginRecord, Run, SystemRecord
+    from trnbench.section import Format, Importer, Section
+    from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
+
+_HOMES = {
+    "trnbench.backend": ("Backend", "Detection", "Observation"),
+    "trnbench.errors": ("ExitCode", "TrnbenchError"),
+    "trnbench.facts.book": ("FactBook",),
+    "trnbench.facts.fact": ("Assumption", "Dispute", "Fact", "Provenance", "Source"),
+    "trnbench.facts.peak": ("Peak", "PeakChoice", "PeakPolicy"),
+    "trnbench.facts.scope": ("Direction", "Scope"),
+    "trnbench.generation": ("Generation", "Instance", "System"),
+    "trnbench.hookspecs": ("hookimpl",),
+    "trnbench.kernels.axis": ("Axis",),
+    "trnbench.kernels.case": ("Case",),
+    "trnbench.kernels.extent": ("Extent",),
+    "trnbench.kernels.kernel": ("Kernel", "Point", "PrimaryMetric"),
+    "trnbench.kernels.work": ("Work",),
+    "trnbench.results.evidence": ("Evidence", "Grade"),
+    "trnbench.results.measurement": (
+        "CaseKey",
+        "Judgement",
+        "Measurement",
+        "Metric",
+        "Part",
+        "Reason",
+        "Status",
+    ),
+    "trnbench.results.run": ("PluginRecord", "Run", "SystemRecord"),
+    "trnbench.section": ("Format", "Importer", "Section"),
+    "trnbench.topology.graph": (
+        "Figure",
+        "Link",
+        "LinkClass",
+        "LinkKind",
+        "Node",
+        "NodeKind",
+        "Topology",
+    ),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Assumption",
+    "Axis",
+    "Backend",
+    "Case",
+    "CaseKey",
+    "Detection",
+    "Direction",
+    "Dispute",
+    "Evidence",
+    "ExitCode",
+    "Extent",
+    "Fact",
+    "FactBook",
+    "Figure",
+    "Format",
+    "Generation",
+    "Grade",
+    "Importer",
+    "Instance",
+    "Judgement",
+    "Kernel",
+    "Link",
+    "LinkClass",
+    "LinkKind",
+    "Measurement",
+    "Metric",
+    "Node",
+    "NodeKind",
+    "Observation",
+    "Part",
+    "Peak",
+    "PeakChoice",
+    "PeakPolicy",
+    "PluginRecord",
+    "Point",
+    "PrimaryMetric",
+    "Provenance",
+    "Reason",
+    "Run",
+    "Scope",
+    "Section",
+    "Source",
+    "Status",
+    "System",
+    "SystemRecord",
+    "Topology",
+    "TrnbenchError",
+    "Work",
+    "hookimpl",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("trnbench")
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'trnbench' has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,63 @@
+"""The narrow waist: emulators and measured stacks are one thing to the runner."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import msgspec
+
+from trnbench.generation import System
+from trnbench.kernels.case import Case
+from trnbench.results.evidence import Evidence
+from trnbench.results.measurement import Part, Reason
+
+
+class Detection(msgspec.Struct, frozen=True, kw_only=True):
+    """Can this backend run here? `instance` is the machine found ("" where any can be emulated)."""
+
+    available: bool
+    instance: str = ""
+    why: str = ""  # what is missing, where it was looked for
+    try_: str = ""  # what to install or set
+    unverified: tuple[str, ...] = ()  # what was never tried on real hardware
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a backend saw; the runner derives metrics from it and judges them.
+
+    `time_s` per repetition of the case. On failure `reason` is set and the rest may be empty.
+    `work` overrides the formula's counts where the backend counted for itself.
+    """
+
+    evidence: Evidence
+    time_s: float | None = None
+    samples: tuple[float, ...] = ()
+    clock: str = "model"
+    stop_reason: str = ""
+    parts: tuple[Part, ...] = ()
+    bound: str = ""
+    implementation: str = ""
+    counters: dict[str, float] = {}
+    notes: tuple[str, ...] = ()
+    detail: dict[str, Any] = {}
+    reason: Reason = Reason.NONE
+    reason_text: str = ""
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """Implemented by the emulator and by each measured stack. Raising is a crash of the case."""
+
+    name: str
+
+    def detect(self) -> Detection:
+        """Which instance is this? What is missing? Never raises, takes well under a second."""
+
+    def environment(self) -> dict[str, Any]:
+        """Flat, lower_snake facts about the stack that results depend on; no host identity."""
+
+    def unsupported(self, case: Case, system: System) -> str:
+        """Empty when `observe` can take the case, else one sentence why not."""
+
+    def observe(self, case: Case, system: System) -> Observation:
+        """Run or model the case once, to the backend's own stopping rule."""

@@ -1,0 +1,138 @@
+"""Every error a person can meet: what happened, the likely cause, what to type next.
+
+TrnbenchError (3)
+├── UsageError (2)            wrong arguments, wrong configuration
+│   ├── UnknownName           a name nobody provides; suggests the nearest ones
+│   └── BadInput              a file or value that cannot be read as what it claims to be
+│       └── MissingFile
+├── FactError (2)             a fact file that breaks the rules; UnitError for units
+│   └── UnitError             mixing dimensions, bases, directions or scopes
+├── TopologyError (2)         a graph that cannot be built or is not what was asked for
+├── StoreError (2)            the result store is missing, locked, corrupt or too new
+├── PluginError (3)           a plugin failed; names distribution, version, hook, object
+├── NothingSelected (5)
+└── KernelError (3)           a kernel broke a rule of the machine it was written for
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Process exit codes. Where several apply, the first of `PRECEDENCE` wins."""
+
+    OK = 0
+    GATE = 1  # a gate failed, a result is wrong or suspect
+    USAGE = 2  # usage, configuration, missing or unreadable file
+    CRASH = 3  # a case or a plugin crashed, internal error
+    EMPTY = 5  # nothing selected
+    TIMEOUT = 124
+    INTERRUPTED = 130
+
+
+PRECEDENCE = (
+    ExitCode.INTERRUPTED,
+    ExitCode.USAGE,
+    ExitCode.EMPTY,
+    ExitCode.CRASH,
+    ExitCode.TIMEOUT,
+    ExitCode.GATE,
+    ExitCode.OK,
+)
+
+
+def worst(codes: Iterable[ExitCode]) -> ExitCode:
+    """The code that a command returns when all of `codes` apply."""
+    present = set(codes)
+    return next((code for code in PRECEDENCE if code in present), ExitCode.OK)
+
+
+class TrnbenchError(Exception):
+    """Base of all errors shown without a traceback.
+
+    `what` happened, the likely `cause`, and what to `try_` next; each one sentence.
+    """
+
+    exit_code = ExitCode.CRASH
+
+    def __init__(self, what: str, *, cause: str = "", try_: str = "") -> None:
+        self.what, self.cause, self.try_ = what, cause, try_
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.cause:
+            lines.append(f"  cause: {self.cause}")
+        if self.try_:
+            lines.append(f"  try:   {self.try_}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors cross process borders (--jobs); keyword arguments do not survive the default.
+        return (_rebuild, (type(self), self.__dict__.copy()))
+
+
+def _rebuild(kind: type[TrnbenchError], state: dict[str, object]) -> TrnbenchError:
+    error = kind.__new__(kind)
+    error.__dict__.update(state)
+    error.args = (state.get("what", ""),)
+    return error
+
+
+class UsageError(TrnbenchError):
+    exit_code = ExitCode.USAGE
+
+
+class UnknownName(UsageError):
+    """`name` is no known `kind` ("instance", "kernel", …)."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, try_: str = "") -> None:
+        known = sorted(known)
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        listed = near or known[:12]
+        cause = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(listed)}"
+        if not near and len(known) > len(listed):
+            cause += f", … ({len(known)} in all)"
+        if not known:
+            cause = f"no {kind} is installed"
+        self.kind, self.name, self.known = kind, name, known
+        super().__init__(f"unknown {kind} {name!r}", cause=cause, try_=try_)
+
+
+class BadInput(UsageError):
+    """A file or value that is not what it should be."""
+
+
+class MissingFile(BadInput):
+    pass
+
+
+class FactError(UsageError):
+    pass
+
+
+class UnitError(FactError):
+    pass
+
+
+class TopologyError(UsageError):
+    pass
+
+
+class StoreError(UsageError):
+    pass
+
+
+class PluginError(TrnbenchError):
+    pass
+
+
+class KernelError(TrnbenchError):
+    pass
+
+
+class NothingSelected(TrnbenchError):
+    exit_code = ExitCode.EMPTY

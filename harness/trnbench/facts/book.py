@@ -1,0 +1,65 @@
+"""All facts of one generation, and how to ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from trnbench.facts.fact import Assumption, Dispute, Fact, Source
+from trnbench.facts.scope import Scope
+
+
+class FactBook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Facts, their sources, assumptions and known disputes. Serialised whole into every run."""
+
+    sources: dict[str, Source] = {}
+    facts: tuple[Fact, ...] = ()
+    assumptions: dict[str, Assumption] = {}
+    disputes: tuple[Dispute, ...] = ()
+
+    def select(
+        self,
+        subject: str | None = None,
+        metric: str | None = None,
+        *,
+        dtype: str | None = None,
+        sparse: bool | None = None,
+        scope: Scope | None = None,
+        qualifier: str | None = None,
+        source: str | None = None,
+    ) -> Iterator[Fact]:
+        """Facts that match every given criterion, in file order."""
+        for fact in self.facts:
+            if subject is not None and fact.subject != subject:
+                continue
+            if metric is not None and fact.metric != metric:
+                continue
+            if dtype is not None and fact.dtypes and dtype not in fact.dtypes:
+                continue
+            if dtype is not None and not fact.dtypes and metric == "peak_flops":
+                continue
+            if sparse is not None and fact.sparse != sparse:
+                continue
+            if scope is not None and fact.scope != scope:
+                continue
+            if qualifier is not None and fact.qualifier != qualifier:
+                continue
+            if source is not None and fact.source != source:
+                continue
+            yield fact
+
+    def value(self, subject: str, metric: str, **criteria: object) -> float | None:
+        """The first current (not superseded) numeric value that matches, else None."""
+        matches = [f for f in self.select(subject, metric, **criteria) if f.value is not None]  # type: ignore[arg-type]
+        current = [f for f in matches if not f.superseded_by] or matches
+        return current[0].value if current else None
+
+    def merged(self, other: FactBook) -> FactBook:
+        """This book with `other`'s entries added; `other` wins where ids of sources coincide."""
+        return FactBook(
+            sources={**self.sources, **other.sources},
+            facts=(*self.facts, *other.facts),
+            assumptions={**self.assumptions, **other.assumptions},
+            disputes=(*self.disputes, *other.disputes),
+        )

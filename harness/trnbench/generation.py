@@ -1,0 +1,122 @@
+"""What a plugin brings: a hardware generation, its instances, and the systems made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trnbench.facts.book import FactBook
+from trnbench.facts.scope import Scope
+from trnbench.lazy import Ref, resolve
+from trnbench.topology.graph import Topology
+
+
+class Instance(msgspec.Struct, frozen=True, kw_only=True):
+    """A system that can be rented or racked; only names and references, nothing is read.
+
+    Counts (devices, hosts) come from facts of subject `name`. `topology` is a builder
+    `(system, **options) -> Topology`. A name that ends in "-ultracluster" style systems may be
+    given a size after a colon ("trn1-ultracluster:64"); `sizable` says so and `resize` builds it.
+    """
+
+    name: str
+    title: str
+    scope: Scope  # instance, ultraserver or cluster
+    device: str  # subject of device facts
+    core: str  # subject of core facts
+    topology: Ref
+    aliases: tuple[str, ...] = ()
+    parent: str = ""  # the instance it is made of: "trn1.32xlarge" for the UltraCluster
+    sizable: bool = False
+    default_size: int = 1  # how many parents, for sizable systems
+    default: bool = True  # part of a run that selects nothing in particular
+
+
+class Generation(msgspec.Struct, frozen=True, kw_only=True):
+    """One hardware generation. Paths are read and references resolved only when used.
+
+    `base` names a generation whose costs are inherited (v4 from v3).
+    """
+
+    name: str  # "trn2"
+    title: str  # "Trainium2"
+    order: int  # position in reports and comparisons
+    facts: tuple[Path, ...]
+    costs: Path | None = None
+    published: Path | None = None
+    base: str = ""
+    instances: tuple[Instance, ...] = ()
+    contract: int = 1  # version of the plugin contract it was written for
+
+
+class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """An instance with its facts read: what plans, backends and judges work on."""
+
+    instance: Instance
+    generation: Generation
+    book: FactBook
+    costs: dict[str, Any]  # the generation's cost table, bases merged
+    size: int = 1  # number of parents, for sizable systems
+    plugin: str = ""
+
+    @property
+    def name(self) -> str:
+        suffix = f":{self.size}" if self.instance.sizable and self.size != self.instance.default_size else ""
+        return self.instance.name + suffix
+
+    def subject(self, scope: Scope) -> str:
+        """The subject whose facts speak of `scope`: core, device, or the instance itself."""
+        if scope in (Scope.ENGINE, Scope.CORE, Scope.LOGICAL_CORE):
+            return self.instance.core
+        if scope is Scope.DEVICE:
+            return self.instance.device
+        return self.instance.name
+
+    @cached_property
+    def devices(self) -> int:
+        if self.instance.sizable:
+            each = self.book.value(self.instance.parent, "device_count")
+            return int(each or 1) * self.size
+        return int(self.book.value(self.instance.name, "device_count") or 1)
+
+    @cached_property
+    def cores_per_device(self) -> int:
+        return int(self.book.value(self.instance.device, "core_count") or 1)
+
+    @cached_property
+    def hosts(self) -> int:
+        if self.instance.sizable:
+            return self.size
+        return int(self.book.value(self.instance.name, "host_count") or 1)
+
+    def topology(self, **options: Any) -> Topology:
+        """Built anew; raises `TopologyError` when the options make no graph."""
+        build: Callable[..., Topology] = resolve(self.instance.topology)
+        return build(self, **options)
+
+    def lacks(self, requirement: str) -> str:
+        """Empty when this system can do `requirement`, else the sentence why not.
+
+        Requirements are written "dtype:fp8", "instruction:nc_matmul_mx", "hosts:2", "devices:2".
+        `[cannot]` of the cost file gives the sentence for what the generation lacks; counts
+        are compared with the system.
+        """
+        kind, _, what = requirement.partition(":")
+        if kind in ("devices", "hosts", "cores"):
+            have = {
+                "devices": self.devices,
+                "hosts": self.hosts,
+                "cores": self.devices * self.cores_per_device,
+            }
+            if have[kind] >= int(what):
+                return ""
+            return f"needs {what} {kind}, {self.name} has {have[kind]}"
+        return str(self.costs.get("cannot", {}).get(requirement, ""))
+
+    def fact(self, scope: Scope, metric: str, **criteria: Any) -> float | None:
+        """A current value of this scope's subject, in base units, else None."""
+        return self.book.value(self.subject(scope), metric, **criteria)

@@ -1,0 +1,118 @@
+"""The plugin contract: every hook that trnbench calls, and nothing else.
+
+A plugin is a module (or object) named by an entry point of group ``trnbench``. It implements the
+hooks it needs with ``trnbench.hookimpl`` and *yields typed values*; it never calls back into the
+core. Every hook collects from all plugins. Nothing is read, built or imported until it is used:
+plugins name code by ``"package.module:attribute"`` references and data by paths.
+
+A hook only ever gains arguments; an implementation may take fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    from trnbench.backend import Backend
+    from trnbench.generation import Generation
+    from trnbench.kernels.kernel import Kernel
+    from trnbench.section import Format, Importer, Section
+
+CONTRACT_VERSION = 1
+# History: 1 first version.
+
+GROUP = "trnbench"
+COMMAND_GROUP = "trnbench.commands"
+
+hookspec = pluggy.HookspecMarker("trnbench")
+hookimpl = pluggy.HookimplMarker("trnbench")
+
+
+@hookspec
+def trnbench_generations() -> Iterable[Generation]:
+    """Hardware generations with their instances.
+
+    Example::
+
+        @trnbench.hookimpl
+        def trnbench_generations():
+            yield Generation(name="trn9", title="Trainium9", order=90,
+                             facts=(HERE / "facts.toml",), instances=(...,))
+
+    Returns: an iterable of `trnbench.Generation`; names of generations and instances (aliases
+    included) are unique across plugins.
+
+    Since: contract 1.
+    """
+    raise AssertionError("specification only")
+
+
+@hookspec
+def trnbench_kernels() -> Iterable[Kernel]:
+    """Micro-benchmarks. One name, one kernel: a generation adds its own, never ``gemm`` again.
+
+    Example::
+
+        @trnbench.hookimpl
+        def trnbench_kernels():
+            yield Kernel(name="my_stencil", family="stencil", ...)
+
+    Returns: an iterable of `trnbench.Kernel`.
+
+    Since: contract 1.
+    """
+    raise AssertionError("specification only")
+
+
+@hookspec
+def trnbench_backends() -> Iterable[Backend]:
+    """Ways to carry out a case: an emulator, or a measured stack.
+
+    Example::
+
+        @trnbench.hookimpl
+        def trnbench_backends():
+            yield MyBackend()
+
+    Returns: an iterable of objects that satisfy `trnbench.Backend`. Constructing one is cheap.
+
+    Since: contract 1.
+    """
+    raise AssertionError("specification only")
+
+
+@hookspec
+def trnbench_reports() -> Iterable[Section | Format]:
+    """Sections of the HTML report, and output formats for ``trnbench export``.
+
+    Example::
+
+        @trnbench.hookimpl
+        def trnbench_reports():
+            yield Section(name="power", title="Power", order=45, render="my_pkg.power:render")
+
+    Returns: an iterable of `trnbench.Section` and `trnbench.Format`.
+
+    Since: contract 1.
+    """
+    raise AssertionError("specification only")
+
+
+@hookspec
+def trnbench_importers() -> Iterable[Importer]:
+    """Readers of other tools' result files.
+
+    Example::
+
+        @trnbench.hookimpl
+        def trnbench_importers():
+            yield Importer(name="nccom", title="nccom-test JSON", read="my_pkg.nccom:read")
+
+    Returns: an iterable of `trnbench.Importer`.
+
+    Since: contract 1.
+    """
+    raise AssertionError("specification only")

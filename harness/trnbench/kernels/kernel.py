@@ -1,0 +1,74 @@
+"""A micro-benchmark: what it asks of a machine, on which axes, and how it is carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import msgspec
+
+from trnbench.facts.scope import Direction, Scope
+from trnbench.kernels.axis import Axis
+from trnbench.kernels.extent import Extent
+from trnbench.kernels.work import Work
+from trnbench.lazy import Ref
+from trnbench.results.measurement import Value
+
+Point: TypeAlias = Mapping[str, Value]
+"""One value for every axis of a kernel."""
+
+
+class PrimaryMetric(msgspec.Struct, frozen=True, kw_only=True):
+    """What the kernel reports first and is judged by.
+
+    `count` names the entry of `Work.as_counts()` (or "" for latency) that is divided by the time;
+    `factor` names a busbw rule (nccl-tests' factors) where one applies; `peak` is the metric name
+    of the documented figure ("" where no document gives one).
+    """
+
+    name: str  # Metric.name: "flops_per_s", "hbm_bytes_per_s", "busbw_bytes_per_s", "latency_s"
+    unit: str  # "FLOP/s", "B/s", "s"
+    better: str = "higher"
+    count: str = ""
+    peak: str = ""
+    qualifier: str = ""  # of the peak: "intra-instance", "vector", …
+    direction: Direction = Direction.NONE
+    sparse: bool = False
+
+
+def always_valid(_: Point) -> str:
+    """Every combination of axis values makes a case."""
+    return ""
+
+
+class Kernel(msgspec.Struct, frozen=True, kw_only=True):
+    """Generation-agnostic. One name, one kernel; a generation adds variants, not a second owner.
+
+    - `work(point, extent)`: what one unit of the scope has to do; `extent` tells how many ranks,
+      cores and devices take part.
+    - `footprint(point, extent)`: bytes needed by memory level, per unit of scope; larger than the
+      machine has means skipped with the reason.
+    - `requires(point)`: names of instructions, dtypes and features that a generation must have
+      ("dtype:fp8_e4m3", "instruction:nc_matmul", "link:neuronlink", "hosts:2", …). A generation
+      that lacks one is skipped with the sentence in `facts`; see `generation.System.lacks`.
+    - `valid(point)`: "" or why this combination of axis values makes no case (it is then not
+      planned at all: an exclusion, not a skip).
+    - `implementations`: kind → reference. Kinds: "nki", "torch", "numpy", "collective", "model".
+    """
+
+    name: str
+    family: str  # "gemm", "hbm", "dma", "engine", "normalisation", "attention", "copy", "collective", …
+    title: str
+    about: str  # what it shows, one sentence
+    axes: tuple[Axis, ...]
+    scopes: tuple[Scope, ...]  # scopes it can run at; the first is the default
+    primary: PrimaryMetric
+    work: Callable[[Point, Extent], Work]
+    footprint: Callable[[Point, Extent], Mapping[str, float]]
+    requires: Callable[[Point], tuple[str, ...]]
+    valid: Callable[[Point], str] = always_valid
+    tags: tuple[str, ...] = ()
+    implementations: Mapping[str, Ref] = {}
+
+    def axis(self, name: str) -> Axis | None:
+        return next((axis for axis in self.axes if axis.name == name), None)

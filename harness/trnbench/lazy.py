@@ -1,0 +1,32 @@
+"""References that cost nothing until they are used: "package.module:attribute"."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, TypeAlias
+
+from trnbench.errors import PluginError
+
+Ref: TypeAlias = str
+"""A "package.module:attribute" string. Plugins name code this way, so listing imports nothing."""
+
+
+def resolve(ref: Any) -> Any:
+    """The object a reference names; anything that is not a string is returned as it is.
+
+    Raises `PluginError` when the module or the attribute is missing.
+    """
+    if not isinstance(ref, str):
+        return ref
+    module_name, _, attribute = ref.partition(":")
+    try:
+        target: Any = import_module(module_name)
+        for part in attribute.split("."):
+            target = getattr(target, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise PluginError(
+            f"cannot load {ref!r}: {error}",
+            cause="the package that names it is broken or only partly installed",
+            try_="trnbench plugin list",
+        ) from error
+    return target

@@ -1,0 +1,84 @@
+"""A run: everything needed to read its results later, its plugins gone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from trnbench.errors import ExitCode, worst
+from trnbench.facts.book import FactBook
+from trnbench.facts.peak import PeakPolicy
+from trnbench.facts.scope import Scope
+from trnbench.results.evidence import Grade
+from trnbench.results.measurement import Measurement, Reason, Status
+from trnbench.topology.graph import Topology
+
+SCHEMA_VERSION = 1
+# History: 1 first version.
+
+
+class SystemRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A system as it was when the run was made."""
+
+    instance: str
+    generation: str
+    title: str
+    order: int  # generations are shown in this order
+    scope: Scope
+    device: str  # subject of device facts: "trainium2"
+    core: str  # subject of core facts: "neuroncore-v3"
+    devices: int
+    cores_per_device: int
+    hosts: int
+    aliases: tuple[str, ...] = ()
+    topology_summary: dict[str, Any] = {}  # kind, shape, degree, diameter, bisection, …
+    plugin: str = ""  # distribution and version that brought it
+
+
+class PluginRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    distribution: str
+    version: str
+    error: str = ""
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Versioned by `schema_version`; strict JSON (no NaN, no Infinity)."""
+
+    schema_version: int = SCHEMA_VERSION
+    id: str
+    created: str  # UTC, ISO 8601
+    finished: str = ""
+    tool_version: str
+    argv: tuple[str, ...] = ()
+    settings: dict[str, Any] = {}  # policy, seed, jobs, axes, selection: what a rerun needs
+    policy: PeakPolicy = PeakPolicy.SEED
+    environment: dict[str, Any] = {}  # flat, lower_snake; no identity of the host
+    backend: str = ""
+    grade: Grade = Grade.EMULATED
+    systems: dict[str, SystemRecord] = {}
+    books: dict[str, FactBook] = {}  # generation → the facts it was judged by
+    topologies: dict[str, Topology] = {}  # instance → graph, for those small enough to draw
+    plugins: tuple[PluginRecord, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
+    interrupted: bool = False
+    notes: tuple[str, ...] = ()
+
+    def counts(self) -> dict[Status, int]:
+        """Cases by status, every status present."""
+        found = Counter(each.status for each in self.measurements)
+        return {status: found.get(status, 0) for status in Status}
+
+    def exit_code(self) -> ExitCode:
+        """0 well, 1 suspect or wrong, 3 crashed, 124 timed out, 130 interrupted."""
+        codes = [ExitCode.OK]
+        if self.interrupted:
+            codes.append(ExitCode.INTERRUPTED)
+        for each in self.measurements:
+            if each.status is Status.SUSPECT or each.reason is Reason.WRONG_RESULT:
+                codes.append(ExitCode.GATE)
+            elif each.status is Status.FAILED:
+                codes.append(ExitCode.TIMEOUT if each.reason is Reason.TIMEOUT else ExitCode.CRASH)
+        return worst(codes)

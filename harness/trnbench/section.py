@@ -1,0 +1,38 @@
+"""What a reporting plugin yields: sections of the page, and whole output formats."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trnbench.lazy import Ref
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """A section of the HTML report.
+
+    `render` references `(runs: Sequence[Run]) -> str`: a safe HTML fragment (markupsafe.Markup),
+    or "" when the section has nothing to show. `order` places it: the built-in ones use 10, 20, ….
+    """
+
+    name: str  # also the fragment in the URL: "scoreboard"
+    title: str
+    order: int
+    render: Ref
+
+
+class Format(msgspec.Struct, frozen=True, kw_only=True):
+    """An output format. `write` references `(runs: Sequence[Run]) -> bytes`."""
+
+    name: str  # "html", "json", "csv", "markdown"
+    title: str
+    suffix: str  # ".html"
+    write: Ref
+    binary: bool = False
+
+
+class Importer(msgspec.Struct, frozen=True, kw_only=True):
+    """A reader of another tool's results. `read` references `(data: bytes) -> Run`."""
+
+    name: str
+    title: str
+    read: Ref

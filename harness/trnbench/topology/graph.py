@@ -1,0 +1,108 @@
+"""The graph of a system: nodes and directed links, every figure with its origin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from functools import cached_property
+
+import msgspec
+
+
+class NodeKind(str, Enum):
+    CORE = "core"
+    DEVICE = "device"
+    SWITCH = "switch"
+    HOST = "host"
+    ADAPTER = "adapter"  # an EFA network adapter
+    NETWORK = "network"  # the non-blocking cluster fabric, one node
+
+
+class Node(msgspec.Struct, frozen=True):
+    """`id` is the index in `Topology.nodes`; `name` is unique ("d5", "host0", "efa3", "sw-a").
+
+    `coord` is the position in the torus or (rack, server, chip); `host` the index of its host.
+    """
+
+    id: int
+    name: str
+    kind: NodeKind
+    coord: tuple[int, ...] = ()
+    host: int = 0
+
+
+class LinkKind(str, Enum):
+    NEURONLINK = "neuronlink"
+    SWITCH = "neuronswitch"
+    PCIE = "pcie"
+    EFA = "efa"
+    ON_CHIP = "on-chip"
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """A number and where it comes from: a Fact.id or an Assumption.id, with the arithmetic."""
+
+    value: float
+    origin: str
+    formula: str = ""
+    assumed: bool = False
+    low: float | None = None  # the assumption's range
+    high: float | None = None
+
+
+class LinkClass(msgspec.Struct, frozen=True, kw_only=True):
+    """What all links of one sort share. Bandwidth is per direction, in bytes/s; latency in s."""
+
+    name: str
+    kind: LinkKind
+    bandwidth: Figure
+    latency: Figure
+
+
+class Link(msgspec.Struct, frozen=True):
+    """One direction of one cable: `src` and `dst` are node ids, `cls` a name of a LinkClass."""
+
+    src: int
+    dst: int
+    cls: str
+
+
+class Topology(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """A directed graph. Both directions of a cable are two links.
+
+    `shape` names what it is made of, outermost last: ("torus", 4, 4), ("switched", 36, 4), ….
+    `note` carries readings a reader must know ("link figure read as one-way: not documented").
+    """
+
+    name: str
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    classes: dict[str, LinkClass]
+    shape: tuple[str | int, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def out(self) -> tuple[tuple[Link, ...], ...]:
+        """Links leaving each node, in insertion order, indexed by node id."""
+        lists: list[list[Link]] = [[] for _ in self.nodes]
+        for link in self.links:
+            lists[link.src].append(link)
+        return tuple(tuple(each) for each in lists)
+
+    def of_kind(self, kind: NodeKind) -> tuple[Node, ...]:
+        return tuple(node for node in self.nodes if node.kind == kind)
+
+    @property
+    def devices(self) -> tuple[Node, ...]:
+        return self.of_kind(NodeKind.DEVICE)
+
+    def neighbours(self, node: int) -> Iterator[int]:
+        return (link.dst for link in self.out[node])
+
+    def bandwidth(self, link: Link) -> float:
+        """Bytes per second in this direction."""
+        return self.classes[link.cls].bandwidth.value
+
+    def latency(self, link: Link) -> float:
+        """Seconds for the first byte to cross."""
+        return self.classes[link.cls].latency.value
