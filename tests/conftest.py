@@ -1,0 +1,29 @@
+"""What every test stands on: no setting, plugin or store of the machine leaks in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fresh XDG folders and no TRNBENCH_* variable, so that tests neither read nor write the user's."""
+    home = tmp_path_factory.mktemp("xdg")
+    for name in ("CONFIG", "DATA", "CACHE", "STATE"):
+        folder = home / name.lower()
+        folder.mkdir()
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(folder))
+    for name in list(os.environ):
+        if name.startswith("TRNBENCH_") and not name.startswith("TRNBENCH_TEST_"):
+            monkeypatch.delenv(name)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The project's top folder."""
+    return Path(__file__).parent.parent
