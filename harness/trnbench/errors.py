@@ -127,7 +127,23 @@ class StoreError(UsageError):
 
 
 class PluginError(TrnbenchError):
-    pass
+    """A plugin failed. The fields say whose fault it is; "" where a field does not apply."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        cause: str = "",
+        try_: str = "",
+        plugin: str = "",  # name of the entry point
+        distribution: str = "",
+        version: str = "",
+        hook: str = "",
+        object_: str = "",  # what was yielded: "Kernel 'gemm'"
+    ) -> None:
+        super().__init__(what, cause=cause, try_=try_)
+        self.plugin, self.distribution, self.version = plugin, distribution, version
+        self.hook, self.object = hook, object_
 
 
 class KernelError(TrnbenchError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from trnbench.errors import PluginError
+from trnbench.errors import PluginError, TrnbenchError
 
 Ref: TypeAlias = str
 """A "package.module:attribute" string. Plugins name code this way, so listing imports nothing."""
@@ -23,9 +23,11 @@ def resolve(ref: Any) -> Any:
         target: Any = import_module(module_name)
         for part in attribute.split("."):
             target = getattr(target, part)
-    except (ImportError, AttributeError, ValueError) as error:
+    except TrnbenchError:
+        raise
+    except Exception as error:  # a module may raise anything while it is imported
         raise PluginError(
-            f"cannot load {ref!r}: {error}",
+            f"cannot load {ref!r}: {type(error).__name__}: {error}",
             cause="the package that names it is broken or only partly installed",
             try_="trnbench plugin list",
         ) from error
