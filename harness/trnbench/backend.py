@@ -39,6 +39,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     implementation: str = ""
     counters: dict[str, float] = {}
     notes: tuple[str, ...] = ()
+    work: dict[str, float] = {}
     detail: dict[str, Any] = {}
     reason: Reason = Reason.NONE
     reason_text: str = ""

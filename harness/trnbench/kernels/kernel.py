@@ -10,6 +10,7 @@ import msgspec
 from trnbench.facts.scope import Direction, Scope
 from trnbench.kernels.axis import Axis
 from trnbench.kernels.extent import Extent
+from trnbench.kernels.spread import Spread
 from trnbench.kernels.work import Work
 from trnbench.lazy import Ref
 from trnbench.results.measurement import Value
@@ -21,23 +22,38 @@ Point: TypeAlias = Mapping[str, Value]
 class PrimaryMetric(msgspec.Struct, frozen=True, kw_only=True):
     """What the kernel reports first and is judged by.
 
-    `count` names the entry of `Work.as_counts()` (or "" for latency) that is divided by the time;
-    `factor` names a busbw rule (nccl-tests' factors) where one applies; `peak` is the metric name
-    of the documented figure ("" where no document gives one).
+    `count` names the entry of `Work.as_counts()` (or "" for latency) that is divided by the time.
+    For a collective it is "link_bytes", which holds the busbw factor already; algbw is
+    "payload_bytes" by the time. `peak` is the metric name of the documented figure ("" where no
+    document gives one), `peak_at` another figure for some scopes: EFA where a cluster's network
+    carries the bytes. `scope` is what the figure speaks of when that is not the case's scope:
+    busbw is the rate of one rank, a device, however many take part.
     """
 
     name: str  # Metric.name: "flops_per_s", "hbm_bytes_per_s", "busbw_bytes_per_s", "latency_s"
     unit: str  # "FLOP/s", "B/s", "s"
     better: str = "higher"
     count: str = ""
+    factor: str = ""
     peak: str = ""
     qualifier: str = ""  # of the peak: "intra-instance", "vector", …
     direction: Direction = Direction.NONE
     sparse: bool = False
+    scope: Scope | None = None
+    peak_at: Mapping[Scope, str] = {}
+
+    def peak_for(self, scope: Scope) -> str:
+        """The metric of the documented figure for a case of `scope`; "" where there is none."""
+        return self.peak_at.get(scope, self.peak)
 
 
 def always_valid(_: Point) -> str:
     """Every combination of axis values makes a case."""
+    return ""
+
+
+def always_sensible(_: Point, __: Extent) -> str:
+    """Every number of ranks can share every point."""
     return ""
 
 
@@ -46,13 +62,19 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
 
     - `work(point, extent)`: what one unit of the scope has to do; `extent` tells how many ranks,
       cores and devices take part.
-    - `footprint(point, extent)`: bytes needed by memory level, per unit of scope; larger than the
-      machine has means skipped with the reason.
+    - `spread`: what takes part above core scope, alone or together.
+    - `scopes`: what it can run at, INSTANCE meaning the whole system, be it instance, UltraServer
+      or cluster; `default_scopes`: those planned when none is asked for (empty: all of them).
+    - `zipped`: groups of axes whose default values move together instead of crossing.
+    - `footprint(point, extent)`: bytes needed by memory level ("hbm", "sbuf", "host"), by one core's
+      share of the problem (one device's where devices take part); larger than that share of the
+      machine means skipped with the reason.
     - `requires(point)`: names of instructions, dtypes and features that a generation must have
       ("dtype:fp8_e4m3", "instruction:nc_matmul", "link:neuronlink", "hosts:2", …). A generation
-      that lacks one is skipped with the sentence in `facts`; see `generation.System.lacks`.
+      that lacks one is skipped with the sentence it gives; see `generation.System.lacks`.
     - `valid(point)`: "" or why this combination of axis values makes no case (it is then not
       planned at all: an exclusion, not a skip).
+    - `refuses(point, extent)`: "" or why this many ranks cannot share this point (a skip).
     - `implementations`: kind → reference. Kinds: "nki", "torch", "numpy", "collective", "model".
     """
 
@@ -61,12 +83,16 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     about: str  # what it shows, one sentence
     axes: tuple[Axis, ...]
-    scopes: tuple[Scope, ...]  # scopes it can run at; the first is the default
+    scopes: tuple[Scope, ...]
     primary: PrimaryMetric
     work: Callable[[Point, Extent], Work]
     footprint: Callable[[Point, Extent], Mapping[str, float]]
     requires: Callable[[Point], tuple[str, ...]]
     valid: Callable[[Point], str] = always_valid
+    refuses: Callable[[Point, Extent], str] = always_sensible
+    spread: Spread = Spread.CORES
+    default_scopes: tuple[Scope, ...] = ()
+    zipped: tuple[tuple[str, ...], ...] = ()
     tags: tuple[str, ...] = ()
     implementations: Mapping[str, Ref] = {}
 

@@ -1,0 +1,136 @@
+"""Runs as strict JSON: no NaN, no Infinity, no silent loss; versions are checked on the way in."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+from trnbench.errors import BadInput
+from trnbench.results.measurement import Measurement
+from trnbench.results.run import SCHEMA_VERSION, Run
+from trnbench.results.schema import MIGRATIONS, check_version, migrated
+
+T = TypeVar("T")
+
+
+class _Head(msgspec.Struct):
+    schema_version: Any = None
+
+
+def dumps(run: Run) -> bytes:
+    """The run as UTF-8 JSON. Raises `BadInput` naming the field that JSON cannot hold."""
+    return _strict(run, f"run {run.id}")
+
+
+def dumps_measurement(measurement: Measurement) -> bytes:
+    """One measurement as UTF-8 JSON. Raises `BadInput` like `dumps`."""
+    return _strict(measurement, f"case {measurement.id}")
+
+
+def dumps_value(value: Any, where: str) -> bytes:
+    """Any struct or plain value as UTF-8 JSON. Raises `BadInput` like `dumps`."""
+    return _strict(value, where)
+
+
+def loads(data: bytes | str, where: str = "this document") -> Run:
+    """A run from JSON. `where` names the source in errors.
+
+    Raises `BadInput` for anything that is not JSON, not a run, or of an unknown version.
+    """
+    head = _decode(data, _Head, where)
+    if check_version(head.schema_version, where) == SCHEMA_VERSION:
+        return _decode(data, Run, where)
+    document = migrated(_decode(data, dict, where), where, MIGRATIONS)
+    return _convert(document, Run, where)
+
+
+def loads_value(data: bytes | str, type_: type[T], where: str) -> T:
+    """A struct from JSON. Raises `BadInput` naming the field that does not fit."""
+    return _decode(data, type_, where)
+
+
+def plain(value: Any) -> Any:
+    """Structs, tuples and enums as dicts, lists and strings: what the JSON writers print."""
+    return msgspec.to_builtins(value)
+
+
+def _strict(value: Any, where: str) -> bytes:
+    """msgspec writes NaN as null, so values are looked at by the stricter encoder first."""
+    try:
+        tree = msgspec.to_builtins(value)
+        return json.dumps(tree, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+    except (ValueError, TypeError) as error:
+        name, found = _offender(value)
+        raise BadInput(
+            f"{where}: {name} cannot be written as JSON: {found or error}",
+            cause="the kernel, backend or plugin that made the value divides by zero or returns an odd type",
+            try_="report it to the owner of that kernel or backend; the case is kept out of the store",
+        ) from error
+
+
+_PLAIN = (str, int, bool, type(None))
+
+
+def _offender(value: Any, path: str = "") -> tuple[str, str]:
+    """Path and description of the first thing that JSON cannot hold, depth first."""
+    if isinstance(value, float):
+        return ("", "") if math.isfinite(value) else (path or "value", repr(value))
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return path or "value", f"{value!r} is not valid Unicode"
+        return "", ""
+    if isinstance(value, _PLAIN):
+        return "", ""
+    children: list[tuple[str, Any]]
+    if isinstance(value, msgspec.Struct):
+        children = [(f"{path}.{name}", getattr(value, name)) for name in value.__struct_fields__]
+    elif isinstance(value, dict):
+        children = []
+        for key, item in value.items():
+            if not isinstance(key, str):
+                return f"{path}[{key!r}]", f"the key is of type {type(key).__name__}, not text"
+            named = f"{path}.{key}" if re.fullmatch(r"\w+", key) else f"{path}[{key!r}]"
+            children += [(f"{path}[{key!r}]", key), (named, item)]
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        children = [(f"{path}[{index}]", item) for index, item in enumerate(value)]
+    else:
+        return path or "value", f"a {type(value).__name__} is no JSON value"
+    for child_path, child in children:
+        found = _offender(child, child_path)
+        if found[0]:
+            return found[0].removeprefix("."), found[1]
+    return "", ""
+
+
+def _decode(data: bytes | str, type_: type[T], where: str) -> T:
+    try:
+        return msgspec.json.decode(data, type=type_)
+    except msgspec.ValidationError as error:
+        raise _not_a_run(where, error) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInput(
+            f"{where} is not JSON: {error}",
+            cause="the file is cut short, or it is something else",
+            try_="trnbench export RUN --as json -o FILE  writes a whole one",
+        ) from error
+
+
+def _convert(document: Any, type_: type[T], where: str) -> T:
+    try:
+        return msgspec.convert(document, type_)
+    except msgspec.ValidationError as error:
+        raise _not_a_run(where, error) from error
+
+
+def _not_a_run(where: str, error: Exception) -> BadInput:
+    return BadInput(
+        f"{where} is not a trnbench result: {error}",
+        cause="a field is missing, misspelt or of another type",
+        try_="trnbench export --schema  prints what a result looks like",
+    )

@@ -1,0 +1,70 @@
+"""The versions of the result document: what is read, what is brought up to date, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+from trnbench.errors import BadInput
+from trnbench.results.run import SCHEMA_VERSION, Run
+
+Document: TypeAlias = dict[str, Any]
+"""A run as plain JSON values."""
+
+SCHEMA_ID = f"https://trnbench.invalid/schema/run-{SCHEMA_VERSION}.json"
+"""Names the schema; nothing is ever fetched from it (RFC 2606 reserves `.invalid`)."""
+
+MIGRATIONS: dict[int, Callable[[Document], Document]] = {}
+"""From version n to n + 1. Empty while version 1 is the only one there ever was."""
+
+
+def json_schema() -> Document:
+    """The JSON Schema (2020-12) of a run, for those who read results without trnbench."""
+    schema = msgspec.json.schema(Run)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
+        "title": "trnbench run",
+        **schema,
+    }
+
+
+def check_version(version: object, where: str) -> int:
+    """The version of a document from `where`, if this trnbench can read or migrate it.
+
+    Raises `BadInput` for anything else.
+    """
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise BadInput(
+            f"{where} has no usable schema_version (found {version!r})",
+            cause="it is not a trnbench result, or it was edited by hand",
+            try_="trnbench export RUN --as json  writes one that can be read back",
+        )
+    if version > SCHEMA_VERSION:
+        raise BadInput(
+            f"{where} is written in result schema {version}; this trnbench reads up to {SCHEMA_VERSION}",
+            cause="a newer trnbench wrote it",
+            try_="pip install --upgrade trnbench",
+        )
+    return version
+
+
+def migrated(document: Document, where: str, chain: Mapping[int, Callable[[Document], Document]]) -> Document:
+    """`document` brought to the present version, one step of `chain` after the other.
+
+    Raises `BadInput` when the version is unknown or a step is missing.
+    """
+    version = check_version(document.get("schema_version"), where)
+    while version < SCHEMA_VERSION:
+        step = chain.get(version)
+        if step is None:
+            raise BadInput(
+                f"{where} is written in result schema {version}, which this trnbench no longer reads",
+                cause=f"there is no step from schema {version} to {version + 1}",
+                try_="open it with the trnbench that wrote it and export it again",
+            )
+        version += 1
+        document = {**step(document), "schema_version": version}
+    return document

@@ -1,0 +1,175 @@
+"""The impossible-result guard: what a number above its peak may mean, and what most likely did it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trnbench.facts.peak import PeakChoice
+from trnbench.facts.scope import Direction, Scope
+from trnbench.results.evidence import Grade
+from trnbench.results.measurement import Status
+
+TOLERANCE = 1e-3
+"""0.1 %: documents round to four digits, and clocks of 1.4 GHz are printed with two."""
+
+GIB_PER_GB = 2**30 / 1e9
+
+
+class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known about a case beside its number; each field rules causes in or out."""
+
+    unit: str
+    scope: Scope
+    direction: Direction
+    grade: Grade
+    clock: str
+    cores: int = 1  # physical cores in the scope
+    cores_per_device: int = 1
+    devices: int = 1  # devices of the whole system
+    working_set_bytes: float = 0.0  # 0: unknown
+    cache_bytes: float = 0.0  # on-chip memory of the scope, 0: unknown
+    other_dtype_ratios: tuple[tuple[str, float], ...] = ()  # how much higher the peak of another dtype is
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    status: Status
+    fraction: float  # of the chosen peak
+    of_engine_bound: float | None = None
+    causes: tuple[str, ...] = ()
+    comment: str = ""
+    reason_text: str = ""
+
+
+class _Cause(msgspec.Struct, frozen=True):
+    """A mistake that multiplies the true number by `factor`, or by anything up to it (`vague`)."""
+
+    factor: float
+    weight: float  # how common the mistake is, 0 to 1
+    text: str
+    vague: bool = False
+
+    def fit(self, ratio: float) -> float:
+        """How well the cause explains a result of `ratio` times the bound, 0 (not at all) to 1.
+
+        Undoing the mistake leaves ratio / factor of the bound. More than the bound is no
+        explanation; the closer below, the better: real results rarely reach less than half.
+        """
+        left = ratio / self.factor
+        if left > 1.0 + 10 * TOLERANCE:
+            return 0.0
+        return self.weight if self.vague else self.weight * min(left, 1.0) ** 2
+
+
+def weigh(value: float, better: str, choice: PeakChoice, around: Circumstances) -> Verdict:
+    """`value` against its peak: ok, document-low or suspect, with ranked causes."""
+    fraction = _share(value, choice.chosen.value, better)
+    bound = choice.engine_bound
+    of_bound = _share(value, bound.value, better) if bound is not None else None
+    above_document = fraction > 1.0 + TOLERANCE
+    if of_bound is not None and of_bound > 1.0 + TOLERANCE:
+        causes = rank_causes(of_bound, around)
+        return Verdict(
+            status=Status.SUSPECT,
+            fraction=fraction,
+            of_engine_bound=of_bound,
+            causes=causes,
+            comment=f"{_percent(of_bound)} of what the clocks allow: it cannot be",
+            reason_text=f"{_percent(of_bound)} of what the clocks allow; most likely: {causes[0]}",
+        )
+    if above_document and bound is not None:
+        gap = _share(choice.chosen.value, bound.value, better)
+        text = (
+            f"{_percent(fraction)} of the documented figure, {_percent(of_bound or 0.0)} of what the clocks "
+            f"allow: the document's figure is low ({_percent(gap)} of the clocks')"
+        )
+        return Verdict(
+            status=Status.DOCUMENT_LOW,
+            fraction=fraction,
+            of_engine_bound=of_bound,
+            causes=("the document rounds its figure down, or prints it for a lower clock",),
+            comment=text,
+            reason_text=text,
+        )
+    comment = ""
+    if bound is None:
+        comment = "no document gives a clock that bounds this figure: compared, not judged"
+        if above_document:
+            comment = f"{_percent(fraction)} of the documented figure; {comment}"
+    return Verdict(
+        status=Status.OK,
+        fraction=fraction,
+        of_engine_bound=of_bound,
+        causes=rank_causes(fraction, around) if bound is None and above_document else (),
+        comment=comment,
+    )
+
+
+def rank_causes(ratio: float, around: Circumstances) -> tuple[str, ...]:
+    """Sentences that may explain `ratio` times the bound, likeliest first; never empty."""
+    scored = [(cause.fit(ratio), cause) for cause in _causes(around)]
+    kept = sorted((pair for pair in scored if pair[0] > 0.0), key=lambda pair: -pair[0])
+    sentences = [
+        cause.text if cause.vague else f"{cause.text}: undone, {_percent(ratio / cause.factor)} remain"
+        for _, cause in kept
+    ]
+    return tuple(sentences) or ("none of the known mistakes gives this ratio: read the kernel's counts",)
+
+
+def _causes(around: Circumstances) -> list[_Cause]:
+    rate, flops = around.unit == "B/s", around.unit == "FLOP/s"
+    causes: list[_Cause] = []
+    if around.grade is Grade.EMULATED:
+        causes.append(_Cause(float("inf"), 0.55, "the model charges this case less than the clocks do", True))
+    else:
+        causes.append(_Cause(1.25, 0.6, "a clock boosted above the documented one", True))
+    if rate:
+        causes += [
+            _Cause(GIB_PER_GB, 1.0, "GiB counted as GB (factor 1.074)"),
+            _Cause(2**20 / 1e6, 0.9, "MiB counted as MB (factor 1.049)"),
+            _Cause(1.024, 0.8, "KiB counted as kB (factor 1.024)"),
+        ]
+        duplex = around.direction is not Direction.NONE
+        text = "both directions counted against one" if duplex else "reads and writes both counted"
+        causes.append(_Cause(2.0, 1.0 if duplex else 0.8, f"{text} (factor 2)"))
+        inside = 0.0 < around.working_set_bytes <= around.cache_bytes
+        weight = 0.9 if inside else 0.3 if around.working_set_bytes == 0.0 else 0.0
+        if weight and around.direction is Direction.NONE:
+            causes.append(_Cause(64.0, weight, "the data stayed in on-chip memory (cache-resident)", True))
+    if flops:
+        causes.append(_Cause(2.0, 0.8, "FLOP counted twice, or work folded away (factor 2)"))
+        causes.append(_Cause(4.0, 0.5, "sparse work counted as dense (factor 4)"))
+        causes += [
+            _Cause(factor, 0.7, f"computed in {dtype}, not in the type named (factor {factor:.3g})")
+            for dtype, factor in around.other_dtype_ratios
+            if factor > 1.0
+        ]
+    if around.scope is Scope.CORE:
+        # The factor of two also fits a device with two cores; LNC is the sharper word for it.
+        causes.append(_Cause(2.0, 0.9, "LNC=2: two physical cores counted as one (factor 2)"))
+    per_device = around.cores_per_device
+    if around.scope.rank < Scope.DEVICE.rank and per_device > 1 and around.cores < per_device:
+        factor = per_device / max(around.cores, 1)
+        causes.append(_Cause(factor, 0.95, f"a whole device counted as one core (factor {factor:.3g})"))
+    if around.scope.rank <= Scope.DEVICE.rank and around.devices > 1:
+        causes.append(
+            _Cause(around.devices, 0.85, f"the whole system counted as one device (factor {around.devices})")
+        )
+    if around.clock != "model":
+        weight = 0.65 if around.clock == "host" else 0.35
+        causes.append(
+            _Cause(float("inf"), weight, "the timer stopped before the device had finished (asynchronous)", True)
+        )
+    return causes
+
+
+def _share(value: float, peak: float, better: str) -> float:
+    return value / peak if better == "higher" else peak / value
+
+
+def _percent(share: float) -> str:
+    """One decimal; more where rounding would turn 99.96 or 100.04 into 100."""
+    for digits in (1, 2, 3):
+        text = f"{100 * share:.{digits}f}"
+        if float(text) != 100.0:
+            break
+    return f"{text} %"

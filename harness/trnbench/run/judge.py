@@ -1,0 +1,243 @@
+"""From what a backend saw to a measurement: metrics, the peak they are held against, the verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from trnbench.backend import Observation
+from trnbench.errors import TrnbenchError
+from trnbench.facts.peak import PeakChoice, PeakPolicy
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.kernels.case import Case
+from trnbench.results.evidence import Evidence, Grade
+from trnbench.results.measurement import Judgement, Measurement, Metric, Reason, Status
+from trnbench.run.guard import Circumstances, weigh
+from trnbench.run.metrics import derive, primary_scope
+
+DOCUMENTS = Evidence(grade=Grade.DOCUMENTED, by="documents", note="not run: only the documented peaks are shown")
+"""What stands behind a skipped case."""
+
+
+class Judge:
+    """Judges every case of a run by one policy; peaks are looked up once for all cases alike."""
+
+    def __init__(self, policy: PeakPolicy, choose: Callable[..., PeakChoice | None] | None = None) -> None:
+        if choose is None:
+            from trnbench.peaks import choose_peak as choose
+        self.policy = policy
+        self._choose: Callable[..., PeakChoice | None] = choose
+        self._peaks: dict[tuple[Any, ...], PeakChoice | None] = {}
+
+    def peak(self, case: Case, system: System, *, dtype: str | None = None) -> PeakChoice | None:
+        """The peak of the case's primary metric, of the same scope; None where no document has one."""
+        primary = case.kernel.primary
+        if not primary.peak:
+            return None
+        by_dtype = primary.peak == "peak_flops"
+        criteria: dict[str, Any] = {
+            "metric": primary.peak,
+            "scope": primary_scope(case),
+            "dtype": (case.key.dtype if dtype is None else dtype) if by_dtype else "",
+            "sparse": primary.sparse or bool(case.key.point.get("sparse", False)),
+            "qualifier": primary.qualifier,
+            "direction": primary.direction,
+            "extent": case.extent,
+            "policy": self.policy,
+        }
+        key = (system.name, *criteria.values())
+        if key not in self._peaks:
+            self._peaks[key] = self._choose(system, **criteria)
+        return self._peaks[key]
+
+    def judge(self, case: Case, seen: Observation, system: System) -> Measurement:
+        """The measurement of a case that a backend has tried."""
+        counts = seen.work or case.kernel.work(case.key.point, case.extent).as_counts()
+        if seen.reason is not Reason.NONE:
+            return self._failed(case, system, seen, counts, seen.reason, seen.reason_text)
+        lacking = _no_evidence(seen)
+        if lacking:
+            return self._failed(case, system, seen, counts, Reason.NO_EVIDENCE, lacking)
+        time_s = seen.time_s
+        assert time_s is not None  # _no_evidence has seen to it
+        if not (math.isfinite(time_s) and time_s > 0.0):
+            text = f"{seen.evidence.by} gave a time of {time_s!r} s, which is no duration"
+            return self._failed(case, system, seen, counts, Reason.ERROR, text)
+        primary = case.kernel.primary
+        try:
+            metrics = derive(case, counts, time_s)
+        except KeyError:
+            have = ", ".join(counts) or "nothing"
+            text = f"kernel {case.kernel.name} is judged by {primary.count}, but its work counts {have}"
+            return self._failed(case, system, seen, counts, Reason.ERROR, text)
+        status, text, judgement = self._verdict(case, seen, system, counts, metrics[primary.name])
+        return _measurement(
+            case,
+            seen,
+            counts,
+            status=status,
+            reason_text=text,
+            time_s=time_s,
+            metrics=metrics,
+            primary=primary.name,
+            judgement=judgement,
+        )
+
+    def skipped(self, case: Case, system: System, why: str) -> Measurement:
+        """A case that cannot run here: the reason, and the peaks it would have been held against."""
+        return Measurement(
+            case=case.key,
+            evidence=DOCUMENTS,
+            status=Status.SKIPPED,
+            reason_text=why,
+            primary=case.kernel.primary.name,
+            work=_work(case),
+            reference_peaks=self._reference(case, system),
+        )
+
+    def failed(
+        self,
+        case: Case,
+        system: System,
+        evidence: Evidence,
+        reason: Reason,
+        text: str,
+        notes: tuple[str, ...] = (),
+    ) -> Measurement:
+        """A case that ended without an observation: crash, time limit, no memory."""
+        seen = Observation(evidence=evidence, notes=notes, clock="")
+        return self._failed(case, system, seen, _work(case), reason, text)
+
+    def _failed(
+        self,
+        case: Case,
+        system: System,
+        seen: Observation,
+        counts: Mapping[str, float],
+        reason: Reason,
+        text: str,
+    ) -> Measurement:
+        return _measurement(
+            case,
+            seen,
+            counts,
+            status=Status.FAILED,
+            reason=reason,
+            reason_text=text or f"failed: {reason}",
+            primary=case.kernel.primary.name,
+            reference_peaks=self._reference(case, system),
+        )
+
+    def _reference(self, case: Case, system: System) -> tuple[PeakChoice, ...]:
+        # A case that failed for a reason of its own must not lose it to a fault in the documents.
+        try:
+            choice = self.peak(case, system)
+        except TrnbenchError:
+            return ()
+        return (choice,) if choice is not None else ()
+
+    def _verdict(
+        self, case: Case, seen: Observation, system: System, counts: Mapping[str, float], metric: Metric
+    ) -> tuple[Status, str, Judgement | None]:
+        choice = self.peak(case, system)
+        if choice is None or not choice.chosen.value > 0.0:
+            return Status.OK, "", None
+        found = weigh(metric.value, metric.better, choice, self._around(case, seen, system, counts, metric, choice))
+        judgement = Judgement(
+            metric=metric.name,
+            fraction=found.fraction,
+            peaks=choice,
+            of_engine_bound=found.of_engine_bound,
+            causes=found.causes,
+            comment=found.comment,
+        )
+        return found.status, found.reason_text, judgement
+
+    def _around(
+        self,
+        case: Case,
+        seen: Observation,
+        system: System,
+        counts: Mapping[str, float],
+        metric: Metric,
+        choice: PeakChoice,
+    ) -> Circumstances:
+        cache = system.fact(Scope.CORE, "sbuf_capacity") or 0.0
+        return Circumstances(
+            unit=metric.unit,
+            scope=metric.scope,
+            direction=metric.direction,
+            grade=seen.evidence.grade,
+            clock=seen.clock,
+            cores=case.extent.cores,
+            cores_per_device=system.cores_per_device,
+            devices=system.devices,
+            working_set_bytes=counts.get("hbm_bytes", 0.0),
+            cache_bytes=cache * max(case.extent.cores, 1),
+            other_dtype_ratios=self._faster_dtypes(case, system, choice) if metric.unit == "FLOP/s" else (),
+        )
+
+    def _faster_dtypes(
+        self, case: Case, system: System, choice: PeakChoice
+    ) -> tuple[tuple[str, float], ...]:
+        """Types with a higher documented peak than the one the case names, and how much higher."""
+        primary = case.kernel.primary
+        if primary.peak != "peak_flops" or not case.key.dtype:
+            return ()
+        subject = system.subject(choice.chosen.scope)
+        here = {
+            dtype: fact.value
+            for fact in system.book.select(subject, "peak_flops", sparse=False, qualifier=primary.qualifier)
+            if fact.value is not None and not fact.superseded_by
+            for dtype in fact.dtypes
+        }
+        own = here.get(case.key.dtype)
+        if not own:
+            return ()
+        return tuple(sorted((dtype, value / own) for dtype, value in here.items() if value > own))
+
+
+def judge(case: Case, observation: Observation, system: System, policy: PeakPolicy) -> Measurement:
+    """One case judged on its own; a run uses one `Judge` for all of its cases."""
+    return Judge(policy).judge(case, observation, system)
+
+
+def _work(case: Case) -> dict[str, float]:
+    """What was asked for; nothing where the formula itself cannot cope with the point."""
+    try:
+        return case.kernel.work(case.key.point, case.extent).as_counts()
+    except Exception:  # a skipped or crashed case keeps its own reason
+        return {}
+
+
+def _no_evidence(seen: Observation) -> str:
+    """Empty, or the sentence that says what a backend failed to prove."""
+    if not seen.evidence.by:
+        return "the backend did not name the device or model that produced the number"
+    if seen.time_s is None:
+        return f"{seen.evidence.by} reported neither a time nor a reason for having none"
+    if seen.evidence.grade is Grade.MEASURED and not seen.samples:
+        return f"measured on {seen.evidence.by}, but without a single sample"
+    if seen.evidence.grade not in (Grade.MEASURED, Grade.EMULATED):
+        return f"a run is measured or emulated; the backend calls its result {seen.evidence.grade}"
+    return ""
+
+
+def _measurement(case: Case, seen: Observation, counts: Mapping[str, float], **fields: Any) -> Measurement:
+    return Measurement(
+        case=case.key,
+        evidence=seen.evidence,
+        clock=seen.clock,
+        samples=seen.samples,
+        stop_reason=seen.stop_reason,
+        work=dict(counts),
+        parts=seen.parts,
+        bound=seen.bound,
+        implementation=seen.implementation,
+        counters=seen.counters,
+        notes=seen.notes,
+        detail=seen.detail,
+        **fields,
+    )
