@@ -34,7 +34,6 @@ class PrimaryMetric(msgspec.Struct, frozen=True, kw_only=True):
     unit: str  # "FLOP/s", "B/s", "s"
     better: str = "higher"
     count: str = ""
-    factor: str = ""
     peak: str = ""
     qualifier: str = ""  # of the peak: "intra-instance", "vector", …
     direction: Direction = Direction.NONE

@@ -31,16 +31,17 @@ class Judge:
         self._choose: Callable[..., PeakChoice | None] = choose
         self._peaks: dict[tuple[Any, ...], PeakChoice | None] = {}
 
-    def peak(self, case: Case, system: System, *, dtype: str | None = None) -> PeakChoice | None:
+    def peak(self, case: Case, system: System) -> PeakChoice | None:
         """The peak of the case's primary metric, of the same scope; None where no document has one."""
         primary = case.kernel.primary
-        if not primary.peak:
+        metric = primary.peak_for(case.key.scope)
+        if not metric:
             return None
-        by_dtype = primary.peak == "peak_flops"
+        by_dtype = metric == "peak_flops"
         criteria: dict[str, Any] = {
-            "metric": primary.peak,
+            "metric": metric,
             "scope": primary_scope(case),
-            "dtype": (case.key.dtype if dtype is None else dtype) if by_dtype else "",
+            "dtype": case.key.dtype if by_dtype else "",
             "sparse": primary.sparse or bool(case.key.point.get("sparse", False)),
             "qualifier": primary.qualifier,
             "direction": primary.direction,
