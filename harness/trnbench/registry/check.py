@@ -1,0 +1,146 @@
+"""Whether what a plugin yields is what the hook asks for: each value once, when it arrives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trnbench.backend import Backend
+from trnbench.facts.scope import Scope
+from trnbench.generation import Generation
+from trnbench.kernels.axis import Axis
+from trnbench.kernels.kernel import Kernel, PrimaryMetric
+from trnbench.section import Format, Importer, Section
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+
+
+class Refused(Exception):
+    """`cause` and `try_` of the error that the registry raises with the plugin's name."""
+
+    def __init__(self, cause: str, try_: str) -> None:
+        super().__init__(cause)
+        self.cause, self.try_ = cause, try_
+
+
+def checked(hook: str, value: Any) -> Any:
+    """`value`, rebuilt where that is how it is validated. Raises `Refused`."""
+    kinds, check = _EXPECTED[hook]
+    if hook == "trnbench_backends":
+        return check(value)
+    if not isinstance(value, kinds):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        article = "an" if wanted[0] in "AEIOU" else "a"
+        if isinstance(value, type) and issubclass(value, kinds):
+            raise Refused("it is the class itself", f"yield {value.__name__}(...)")
+        raise Refused(
+            f"{hook} takes {article} {wanted}, not {type(value).__name__}", f"yield trnbench.{wanted}(...)"
+        )
+    value = check(value)
+    _check_name(type(value).__name__, value.name)
+    return value
+
+
+def _check_name(kind: str, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise Refused(
+            f"{name!r} is no name of {'an' if kind[0] in 'AEIOU' else 'a'} {kind}",
+            "use letters, digits, '.', '_', '+' and '-', starting with a letter or digit",
+        )
+
+
+def _convert(value: Any) -> Any:
+    """Constructing a Struct checks no types; reading it from plain data does."""
+    kind = type(value)
+
+    def path(wanted: type, found: Any) -> Any:
+        if wanted is Path and isinstance(found, str):
+            return Path(found)
+        raise NotImplementedError(wanted)
+
+    try:
+        raw = msgspec.to_builtins(value, enc_hook=str)
+        return msgspec.convert(raw, kind, dec_hook=path)
+    except (msgspec.ValidationError, TypeError, NotImplementedError) as error:
+        raise Refused(f"{error}", f"see the fields of trnbench.{kind.__name__}") from None
+
+
+def _generation(value: Generation) -> Generation:
+    generation: Generation = _convert(value)
+    if not generation.facts:
+        raise Refused("it names no fact file", 'give facts=(HERE / "facts.toml",)')
+    for instance in generation.instances:
+        for name in (instance.name, *instance.aliases):
+            _check_name("Instance", name)
+        if instance.sizable and not instance.parent:
+            raise Refused(
+                f"instance {instance.name!r} is sizable but has no parent",
+                "name in parent= the instance it is made of",
+            )
+    return generation
+
+
+def _kernel(kernel: Kernel) -> Kernel:
+    """By hand: functions and references are nothing msgspec could check."""
+
+    def need(true: bool, what: str, try_: str) -> None:
+        if not true:
+            raise Refused(what, try_)
+
+    for field in ("name", "family", "title", "about"):
+        need(isinstance(getattr(kernel, field), str), f"{field} is no string", f'give {field}="…"')
+    for field in ("work", "footprint", "requires", "valid"):
+        need(callable(getattr(kernel, field)), f"{field} is no function", f"give {field}=a function")
+    need(
+        isinstance(kernel.axes, tuple) and all(isinstance(axis, Axis) for axis in kernel.axes),
+        "axes is no tuple of Axis",
+        "give axes=(trnbench.Axis(...),)",
+    )
+    names = [axis.name for axis in kernel.axes]
+    need(len(set(names)) == len(names), f"two axes share a name: {names}", "rename one of them")
+    for axis in kernel.axes:
+        _check_name("Axis", axis.name)
+        need(bool(axis.values), f"axis {axis.name!r} has no values", "give values=(…,)")
+    need(
+        isinstance(kernel.scopes, tuple)
+        and bool(kernel.scopes)
+        and all(isinstance(scope, Scope) for scope in kernel.scopes),
+        "scopes is no tuple of at least one Scope",
+        "give scopes=(trnbench.Scope.CORE,)",
+    )
+    need(
+        isinstance(kernel.primary, PrimaryMetric),
+        "primary is no PrimaryMetric",
+        "give primary=trnbench.PrimaryMetric(...)",
+    )
+    return kernel
+
+
+def _backend(value: Any) -> Any:
+    if isinstance(value, type):
+        raise Refused("it is the class itself", f"yield {value.__name__}()")
+    missing = [
+        name
+        for name in ("name", "detect", "environment", "unsupported", "observe")
+        if not hasattr(value, name)
+    ]
+    if missing:
+        raise Refused(
+            f"{type(value).__name__} is no Backend: it lacks {', '.join(missing)}",
+            "implement every member of trnbench.Backend",
+        )
+    _check_name(Backend.__name__, str(value.name))
+    return value
+
+
+_EXPECTED: dict[str, tuple[tuple[type, ...], Callable[[Any], Any]]] = {
+    "trnbench_generations": ((Generation,), _generation),
+    "trnbench_kernels": ((Kernel,), _kernel),
+    "trnbench_backends": ((), _backend),
+    "trnbench_reports": ((Section, Format), _convert),
+    "trnbench_importers": ((Importer,), _convert),
+}

@@ -1,0 +1,104 @@
+"""Which plugins are installed: read from package metadata, nothing imported."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from importlib import metadata
+from typing import Any, NamedTuple
+
+from trnbench.errors import PluginError, UnknownName
+from trnbench.hookspecs import GROUP
+
+NO_EXTERNAL = "TRNBENCH_NO_EXTERNAL_PLUGINS"
+TRACE = "TRNBENCH_PLUGIN_TRACE"
+OWN = "trnbench"
+
+
+class Origin(NamedTuple):
+    """Where a plugin comes from: what every complaint about it has to name."""
+
+    name: str  # of the entry point
+    distribution: str
+    version: str
+    target: str = ""  # "package.module" or "package.module:object"
+
+    @property
+    def external(self) -> bool:
+        return normalised(self.distribution) != OWN
+
+    @property
+    def source(self) -> str:
+        """ "acme-trn 1.2": the distribution and its version."""
+        return f"{self.distribution} {self.version}".strip()
+
+    def __str__(self) -> str:
+        return f"plugin {self.name!r} of {self.source}"
+
+    def blame(
+        self, what: str, *, cause: str = "", try_: str = "", hook: str = "", object_: str = ""
+    ) -> PluginError:
+        """A `PluginError` that says who, where and what to type."""
+        return PluginError(
+            f"{self} {what}",
+            cause=cause,
+            try_=try_ or f"trnbench plugin check {self.name}, or leave it out: --no-plugin {self.name}",
+            plugin=self.name,
+            distribution=self.distribution,
+            version=self.version,
+            hook=hook,
+            object_=object_,
+        )
+
+
+class Discovered(NamedTuple):
+    """An installed plugin. `load` imports it; it may raise anything."""
+
+    origin: Origin
+    load: Callable[[], Any]
+
+
+def normalised(name: str) -> str:
+    """Distribution names compare without case, and with "-", "_" and "." alike."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def enabled(variable: str) -> bool:
+    """Whether an on/off environment variable is on."""
+    return os.environ.get(variable, "").strip().lower() not in ("", "0", "no", "false", "off")
+
+
+def discover(block: Iterable[str] = ()) -> tuple[list[Discovered], list[Origin]]:
+    """Installed plugins in the order they are asked, and those left out on purpose.
+
+    `block` holds names of plugins or distributions; the environment variable
+    TRNBENCH_NO_EXTERNAL_PLUGINS leaves out all that are not trnbench's own. trnbench's own come
+    first, the others by distribution and name, so that the same machine gives the same order.
+    Raises `UnknownName` for a blocked name that no installed plugin has.
+    """
+    found = []
+    for entry in metadata.entry_points(group=GROUP):
+        distribution = entry.dist.name if entry.dist else "(unknown distribution)"
+        version = entry.dist.version if entry.dist else ""
+        origin = Origin(entry.name, distribution, version or "", entry.value)
+        found.append(Discovered(origin, entry.load))
+    found.sort(key=lambda each: (each.origin.external, normalised(each.origin.distribution)))
+
+    known = {each.origin.name for each in found} | {each.origin.distribution for each in found}
+    comparable = {normalised(name) for name in known}
+    blocked_names = set()
+    for name in block:
+        if normalised(name) not in comparable:
+            raise UnknownName("plugin", name, known, try_="trnbench plugin list")
+        blocked_names.add(normalised(name))
+
+    no_external = enabled(NO_EXTERNAL)
+    kept, left_out = [], []
+    for each in found:
+        names = {normalised(each.origin.name), normalised(each.origin.distribution)}
+        if names & blocked_names or (no_external and each.origin.external):
+            left_out.append(each.origin)
+        else:
+            kept.append(each)
+    return kept, left_out

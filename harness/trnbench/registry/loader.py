@@ -1,0 +1,226 @@
+"""Imports plugins one by one and calls their hooks one by one, so that blame has one address."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+import traceback
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import pluggy
+
+from trnbench import hookspecs
+from trnbench.errors import PluginError, TrnbenchError
+from trnbench.registry.discover import TRACE, Discovered, Origin, enabled
+
+HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("trnbench_"))
+SLOW_IMPORT_S = 0.5
+
+
+class Loaded:
+    """A plugin after the attempt to load it. `error` is None where it loaded."""
+
+    def __init__(self, origin: Origin) -> None:
+        self.origin = origin
+        self.import_s = 0.0
+        self.hooks: tuple[str, ...] = ()
+        self.error: PluginError | None = None
+        self.key = ""  # its name inside pluggy
+
+    @property
+    def slow(self) -> str:
+        """ "" or the warning about an import above `SLOW_IMPORT_S`."""
+        if self.import_s <= SLOW_IMPORT_S:
+            return ""
+        return (
+            f"took {self.import_s:.1f} s to import (more than {SLOW_IMPORT_S} s): "
+            "every command pays for it; import heavy libraries inside functions"
+        )
+
+
+class Loader:
+    """Holds the pluggy manager. Plugins print to stderr while they are asked: stdout is data."""
+
+    def __init__(self) -> None:
+        self._manager = pluggy.PluginManager("trnbench")
+        self._manager.add_hookspecs(hookspecs)
+        self._trace = enabled(TRACE)
+
+    def load(self, found: Discovered) -> Loaded:
+        """Import and register one plugin; never raises but for KeyboardInterrupt."""
+        loaded = Loaded(found.origin)
+        started = time.perf_counter()
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                plugin = found.load()
+        except (Exception, SystemExit) as error:
+            loaded.import_s = time.perf_counter() - started
+            loaded.error = found.origin.blame(
+                f"cannot be imported: {found.origin.target}",
+                cause=described(error),
+                try_=f"reinstall or remove {found.origin.distribution}, "
+                f"or leave it out: --no-plugin {found.origin.name}",
+                object_=found.origin.target,
+            )
+            return loaded
+        loaded.import_s = time.perf_counter() - started
+        loaded.key = f"{found.origin.name}@{found.origin.distribution}"
+        try:
+            self._register(plugin, loaded)
+        except PluginError as error:
+            loaded.error = error
+        except Exception as error:  # an object that does not even let itself be looked at
+            loaded.error = found.origin.blame(
+                "cannot be registered", cause=described(error), object_=found.origin.target
+            )
+        return loaded
+
+    def _register(self, plugin: Any, loaded: Loaded) -> None:
+        origin = loaded.origin
+        contract = getattr(plugin, "trnbench_contract", hookspecs.CONTRACT_VERSION)
+        if not isinstance(contract, int) or contract > hookspecs.CONTRACT_VERSION:
+            raise newer_contract(origin, contract)
+        try:
+            registered = self._manager.register(plugin, name=loaded.key)
+        except pluggy.PluginValidationError as error:
+            # pluggy's own text shows an object's address; its last lines say what is wrong.
+            text = str(error)
+            hook = next((name for name in HOOKS if name in text), "")
+            raise origin.blame(
+                f"implements {hook or 'a hook'} with arguments or options the hook does not have",
+                cause=text.strip().splitlines()[-1],
+                try_=f"take no argument but those of {hook or 'the hook'} in docs/plugins.md",
+                hook=hook,
+                object_=origin.target,
+            ) from None
+        except ValueError:
+            raise origin.blame(
+                "is registered twice",
+                cause=f"two entry points of group {hookspecs.GROUP!r} name {origin.target}",
+                try_=f"keep one of them in the pyproject.toml of {origin.distribution}",
+            ) from None
+        if registered is None:
+            raise origin.blame(
+                "is None", cause=f"{origin.target} is None", try_="name a module or an object with hooks"
+            )
+        loaded.hooks = tuple(
+            name
+            for name in HOOKS
+            if any(impl.plugin is plugin for impl in getattr(self._manager.hook, name).get_hookimpls())
+        )
+        try:
+            self._manager.check_pending()
+        except pluggy.PluginValidationError:
+            hook = self._unknown_hook(plugin)
+            self._manager.unregister(plugin)
+            loaded.hooks = ()
+            near = get_close_matches(hook, HOOKS, n=1, cutoff=0.4)
+            raise origin.blame(
+                f"implements {hook!r}, which is no hook of trnbench",
+                cause=f"did you mean {near[0]}?" if near else f"hooks: {', '.join(HOOKS)}",
+                try_="correct the function's name, or mark it @trnbench.hookimpl(optionalhook=True)",
+                hook=hook,
+                object_=origin.target,
+            ) from None
+        if not loaded.hooks:
+            raise _no_hooks(origin, plugin)
+
+    def _unknown_hook(self, plugin: Any) -> str:
+        for name, caller in vars(self._manager.hook).items():
+            if not caller.has_spec() and any(impl.plugin is plugin for impl in caller.get_hookimpls()):
+                return str(name)
+        return "a hook"
+
+    def call(self, hook: str, loaded: Loaded, others: Sequence[Loaded]) -> list[Any]:
+        """All that one plugin yields for one hook. Raises `PluginError`, keeping nothing, if it fails."""
+        rest = [self._manager.get_plugin(each.key) for each in others if each is not loaded and each.key]
+        caller = self._manager.subset_hook_caller(hook, [each for each in rest if each is not None])
+        started = time.perf_counter()
+        values: list[Any] = []
+        outcome = "raised"
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                for result in caller():
+                    values.extend(self._iterated(result, hook, loaded.origin))
+            outcome = f"{len(values)} yielded"
+        except PluginError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise loaded.origin.blame(
+                f"failed in {hook}" + (f" after {len(values)} of its values" if values else ""),
+                cause=described(error),
+                hook=hook,
+                object_=_named(values[-1]) if values else "",
+            ) from error
+        finally:
+            if self._trace:
+                took = (time.perf_counter() - started) * 1e3
+                print(  # noqa: T201  asked for by TRNBENCH_PLUGIN_TRACE
+                    f"trnbench plugin: {hook} <- {loaded.origin.name} ({loaded.origin.source}): "
+                    f"{outcome} in {took:.1f} ms",
+                    file=sys.stderr,
+                )
+        return values
+
+    @staticmethod
+    def _iterated(result: Any, hook: str, origin: Origin) -> Iterable[Any]:
+        if isinstance(result, str | bytes) or not hasattr(result, "__iter__"):
+            raise origin.blame(
+                f"returned {type(result).__name__} from {hook}",
+                cause="a hook returns an iterable of values",
+                try_="write `yield value` instead of `return value`",
+                hook=hook,
+                object_=_named(result),
+            )
+        return result  # type: ignore[no-any-return]
+
+
+def described(error: BaseException) -> str:
+    """One line: kind, message and the place in the plugin where it was raised."""
+    text = str(error.what if isinstance(error, TrnbenchError) else error).strip()
+    first = text.splitlines()[0] if text else ""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    if isinstance(error, SyntaxError) and error.filename:
+        place = f" ({error.filename}:{error.lineno})"
+        first = error.msg
+    if place.startswith(" (<frozen"):
+        place = ""
+    return f"{type(error).__name__}{f': {first}' if first else ''}{place}"
+
+
+def newer_contract(origin: Origin, contract: object, object_: str = "") -> PluginError:
+    ours = hookspecs.CONTRACT_VERSION
+    subject = f"yields {object_}, written" if object_ else "is written"
+    return origin.blame(
+        f"{subject} for plugin contract {contract}; this trnbench speaks {ours}",
+        cause="the plugin is newer than trnbench",
+        try_=f"pip install --upgrade trnbench, or an older {origin.distribution}",
+        object_=object_,
+    )
+
+
+def _named(value: Any) -> str:
+    name = getattr(value, "name", None)
+    return f"{type(value).__name__} {name!r}" if isinstance(name, str) else type(value).__name__
+
+
+def _no_hooks(origin: Origin, plugin: Any) -> PluginError:
+    unmarked = [name for name in dir(plugin) if name in HOOKS]
+    if unmarked:
+        return origin.blame(
+            f"implements no hook: {unmarked[0]} is not marked",
+            cause="a hook without @trnbench.hookimpl is never called",
+            try_="write @trnbench.hookimpl above it",
+            hook=unmarked[0],
+            object_=origin.target,
+        )
+    return origin.blame(
+        "implements no hook",
+        cause=f"{origin.target} has none of {', '.join(HOOKS)}",
+        try_=f"name the module that has them in the pyproject.toml of {origin.distribution}",
+        object_=origin.target,
+    )
