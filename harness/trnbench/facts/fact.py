@@ -60,14 +60,16 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     provenance: Provenance = Provenance.DOCUMENTED
     formula: str = ""  # for derived facts
     superseded_by: str = ""  # id of the source whose figure replaced this one
+    part: str = ""  # "prose", "caption", …: where one document prints a figure besides its table
     note: str = ""
 
     @property
     def id(self) -> str:
-        """Stable name: subject/metric[dtypes|qualifier]@source."""
+        """Stable name: subject/metric[dtypes,qualifier]@source, and #part where a source has several."""
         marks = [*self.dtypes, *(["sparse"] if self.sparse else []), self.qualifier]
         inner = ",".join(mark for mark in marks if mark)
-        return f"{self.subject}/{self.metric}{f'[{inner}]' if inner else ''}@{self.source}"
+        part = f"#{self.part}" if self.part else ""
+        return f"{self.subject}/{self.metric}{f'[{inner}]' if inner else ''}@{self.source}{part}"
 
 
 class Assumption(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -90,7 +92,8 @@ class Assumption(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class Dispute(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A disagreement between documents.
 
-    `rule` names the checker's rule that finds it ("" where no rule can: words, layouts, headers).
+    `rule` names the checker's rule that finds it ("" where no rule can: words, layouts, headers);
+    several are separated by commas, and each of them has to find it.
     """
 
     id: str  # "C01" …
@@ -99,4 +102,5 @@ class Dispute(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     sources: tuple[str, ...]
     subjects: tuple[str, ...] = ()
     rule: str = ""
+    metric: str = ""  # narrows what the rule's findings have to speak of
     note: str = ""

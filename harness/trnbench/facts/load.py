@@ -1,0 +1,178 @@
+"""Fact and cost files: TOML in, checked values out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from trnbench.facts.book import FactBook
+from trnbench.facts.entry import FACT_KEYS, merge, read_assumption, read_fact
+from trnbench.facts.fact import Assumption, Dispute, Fact, Source
+from trnbench.facts.table import Place, near, read_toml
+
+SCHEMA = 1
+# History: 1 first version.
+
+_TOP = {"schema": int, "sources": dict, "group": list, "assumptions": list, "disputes": list}
+_SOURCE = {"document": str, "version": str, "date": str, "path": str, "seed": bool, "note": str}
+_DISPUTE = {
+    "id": str,
+    "topic": str,
+    "values": list,
+    "sources": list,
+    "subjects": list,
+    "rule": str,
+    "metric": str,
+    "note": str,
+}
+
+
+def load_book(paths: Iterable[Path], *, over: FactBook | None = None) -> FactBook:
+    """The facts of all files as one book.
+
+    With `over`, the files are someone's own figures: their sources may be those of `over`, their
+    facts come first, and a fact of `over` with the same id is replaced.
+
+    Raises `MissingFile`, `BadInput` (no TOML) and `FactError` or `UnitError`, each naming file,
+    entry, key and cause.
+    """
+    base = over or FactBook()
+    sources: dict[str, Source] = {}
+    documents = []
+    for path in map(Path, paths):
+        document, place = read_toml(path), Place(path)
+        _check_top(place, document)
+        documents.append((place, document))
+        for identifier, source in _sources(place, document):
+            if sources.get(identifier, source) != source:
+                raise place.at(f"[sources.{identifier}]").error(
+                    "this id names another source in another file"
+                )
+            sources[identifier] = source
+    known = {**base.sources, **sources}
+    facts: dict[str, Fact] = {}
+    assumptions: dict[str, Assumption] = {}
+    disputes: dict[str, Dispute] = {}
+    places: dict[str, Place] = {}
+    for place, document in documents:
+        for where, fact in _facts(place, document, known):
+            if fact.id in facts:
+                raise where.error(
+                    f"the same fact twice: {fact.id}",
+                    cause=f"it is also {places[fact.id].entry} of {places[fact.id].file.name}",
+                    try_='part = "prose" where one document prints it in two places, '
+                    "a qualifier where two things are meant",
+                )
+            facts[fact.id], places[fact.id] = fact, where
+        for where, row in place.tables(document, "assumptions"):
+            assumption = read_assumption(where, row)
+            if assumption.id in assumptions:
+                raise where.error(f"the same assumption twice: {assumption.id!r}")
+            assumptions[assumption.id] = assumption
+        for where, dispute in _disputes(place, document, known):
+            if dispute.id in disputes:
+                raise where.error(f"the same dispute twice: {dispute.id!r}")
+            disputes[dispute.id] = dispute
+    book = FactBook(
+        sources=sources,
+        facts=tuple(facts.values()),
+        assumptions=assumptions,
+        disputes=tuple(disputes.values()),
+    )
+    return _laid_over(book, over) if over is not None else book
+
+
+def load_costs(path: Path) -> dict[str, Any]:
+    """A cost table as it stands in the file.
+
+    Raises `MissingFile`, `BadInput` (no TOML), `FactError` for an unknown schema, NaN or a
+    negative number anywhere in it.
+    """
+    document, place = read_toml(Path(path)), Place(Path(path))
+    if "schema" in document:
+        _check_schema(place, document)
+    place.numbers(document)
+    return document
+
+
+def _laid_over(book: FactBook, base: FactBook) -> FactBook:
+    own = {fact.id for fact in book.facts}
+    return FactBook(
+        sources={**base.sources, **book.sources},
+        facts=(*book.facts, *(fact for fact in base.facts if fact.id not in own)),
+        assumptions={**base.assumptions, **book.assumptions},
+        disputes=(*base.disputes, *(each for each in book.disputes if each not in base.disputes)),
+    )
+
+
+def _check_top(place: Place, document: Mapping[str, Any]) -> None:
+    for key in document:
+        if key not in _TOP:
+            raise place.error(f"unknown table {key!r}", cause=near(key, _TOP))
+    _check_schema(place, document)
+    place.check({"sources": document.get("sources", {})}, {"sources": dict})
+
+
+def _check_schema(place: Place, document: Mapping[str, Any]) -> None:
+    schema = document.get("schema")
+    if schema is None:
+        raise place.error("the schema is not stated", try_=f"schema = {SCHEMA} as the first line")
+    if schema != SCHEMA or isinstance(schema, bool):
+        raise place.error(
+            f"schema {schema!r} is not known here",
+            cause=f"this version reads schema {SCHEMA}",
+            try_="a newer trnbench, if a newer one wrote the file",
+        )
+
+
+def _sources(place: Place, document: Mapping[str, Any]) -> Iterable[tuple[str, Source]]:
+    for identifier, row in document.get("sources", {}).items():
+        where = place.at(f"[sources.{identifier}]")
+        where.check(where.table(row), _SOURCE, ("document",))
+        yield identifier, Source(id=identifier, **row)
+
+
+def _facts(
+    place: Place, document: Mapping[str, Any], known: Mapping[str, Source]
+) -> Iterable[tuple[Place, Fact]]:
+    for where, group in place.tables(document, "group"):
+        shared = {key: value for key, value in group.items() if key != "facts"}
+        for key in shared:
+            if key not in FACT_KEYS:
+                raise where.error(f"unknown key {key!r}", cause=near(key, (*FACT_KEYS, "facts")))
+        where.check(shared, FACT_KEYS)
+        rows = group.get("facts")
+        if not isinstance(rows, list) or not rows:
+            raise where.error(
+                "a group without a list of facts", try_="facts = [ {metric = …, printed = …}, … ]"
+            )
+        for number, row in enumerate(rows, 1):
+            entry = where.at(f"fact {number}")
+            fact = read_fact(entry, merge(shared, entry.table(row)))
+            _check_source(entry, "source", fact.source, known)
+            if fact.superseded_by:
+                _check_source(entry, "superseded_by", fact.superseded_by, known)
+            yield entry, fact
+
+
+def _disputes(
+    place: Place, document: Mapping[str, Any], known: Mapping[str, Source]
+) -> Iterable[tuple[Place, Dispute]]:
+    for where, row in place.tables(document, "disputes"):
+        where.check(row, _DISPUTE, ("id", "topic", "values", "sources"))
+        for source in row["sources"]:
+            _check_source(where, "sources", source, known)
+        lists: dict[str, Any] = {
+            key: tuple(row[key]) for key in ("values", "sources", "subjects") if key in row
+        }
+        yield where, Dispute(**(row | lists))
+
+
+def _check_source(place: Place, key: str, source: str, known: Mapping[str, Source]) -> None:
+    if source not in known:
+        raise place.error(
+            f"{key!r} names the unknown source {source!r}",
+            cause=near(source, known),
+            try_=f'[sources.{source}] with document = "…"',
+        )

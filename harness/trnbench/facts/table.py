@@ -1,0 +1,152 @@
+"""Reading TOML tables strictly: every error names the file, the entry, the key and what to write."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from trnbench.errors import BadInput, FactError, MissingFile
+
+_WORDS: dict[type, str] = {
+    str: "text in quotes",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    list: "a list",
+    dict: "a table",
+}
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The file's content.
+
+    Raises `MissingFile`, or `BadInput` with the line and column of what is no TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise MissingFile(
+            f"no such file: {path}",
+            cause="the path is wrong, or the package that names it is only partly installed",
+            try_=_beside(path),
+        ) from None
+    except OSError as error:
+        raise BadInput(
+            f"cannot read {path}: {error.strerror}", try_="check the path and its permissions"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise BadInput(
+            f"{path} is not UTF-8 text",
+            cause=f"byte {error.start} cannot be decoded",
+            try_="save it as UTF-8",
+        ) from None
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(
+            f"{path} is no valid TOML: {error}",
+            cause="often a missing quote, comma or bracket just before that place",
+            try_="compare with docs/facts.md",
+        ) from None
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """ "did you mean …?" where something is close, else the known words."""
+    words = [each for each in known if each]
+    close = difflib.get_close_matches(word, words, n=2, cutoff=0.6)
+    if close:
+        return f"did you mean {' or '.join(repr(each) for each in close)}?"
+    return f"known: {', '.join(words)}" if words else "none is known"
+
+
+class Place:
+    """Where in a file something stands; makes the errors about it."""
+
+    def __init__(self, file: Path, entry: str = "") -> None:
+        self.file, self.entry = file, entry
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.entry}" if self.entry else str(self.file)
+
+    def error(self, what: str, *, cause: str = "", try_: str = "") -> FactError:
+        return FactError(f"{self}: {what}", cause=cause, try_=try_)
+
+    def at(self, entry: str) -> Place:
+        return Place(self.file, f"{self.entry}, {entry}" if self.entry else entry)
+
+    def table(self, value: object) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self.error(f"must be {_WORDS[dict]}, is {_name(value)}")
+        return value
+
+    def tables(self, document: Mapping[str, Any], key: str) -> list[tuple[Place, dict[str, Any]]]:
+        """The entries of `[[key]]` with their places, counted from one."""
+        rows = document.get(key, [])
+        if not isinstance(rows, list):
+            raise self.error(f"{key!r} must be a list of tables, is {_name(rows)}", try_=f"write [[{key}]]")
+        places = [self.at(f"[[{key}]] {number}") for number in range(1, len(rows) + 1)]
+        return [(place, place.table(row)) for place, row in zip(places, rows, strict=True)]
+
+    def check(self, row: Mapping[str, Any], kinds: Mapping[str, type], required: Iterable[str] = ()) -> None:
+        """Every key known and of its kind, every required one there and not empty."""
+        for key, value in row.items():
+            if key not in kinds:
+                raise self.error(f"unknown key {key!r}", cause=near(key, kinds))
+            kind = kinds[key]
+            if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
+                try_ = f"{key} = {str(value)!r}".replace("'", '"') if kind is str else ""
+                raise self.error(f"{key!r} must be {_WORDS[kind]}, is {_name(value)}", try_=try_)
+            if isinstance(value, list) and not all(isinstance(each, str) for each in value):
+                raise self.error(f"{key!r} must be a list of texts in quotes")
+        for key in required:
+            if row.get(key) in (None, "", []):
+                raise self.error(f"key {key!r} is missing", try_=_example(key))
+
+    def word(self, row: Mapping[str, Any], key: str, known: Iterable[object]) -> str:
+        """A word of a closed list."""
+        value = str(row.get(key, ""))
+        words = [str(each) for each in known]
+        if value not in words:
+            raise self.error(f"unknown {key} {value!r}", cause=near(value, words))
+        return value
+
+    def numbers(self, value: object, key: str = "") -> None:
+        """Raises for NaN, infinity or a negative number anywhere below."""
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                self.numbers(inner, f"{key}.{name}" if key else name)
+        elif isinstance(value, list):
+            for number, inner in enumerate(value):
+                self.numbers(inner, f"{key}[{number}]")
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise self.error(f"{key} is {value}", try_="leave the key out where there is no number")
+        elif isinstance(value, int | float) and not isinstance(value, bool) and value < 0:
+            raise self.error(f"{key} is negative: {value}", cause="no cost and no count is below zero")
+
+
+def _name(value: object) -> str:
+    words = {**_WORDS, str: "a text"}
+    return f"{words.get(type(value), type(value).__name__)}" + (
+        f" ({value})" if isinstance(value, bool | int | float | str) else ""
+    )
+
+
+def _example(key: str) -> str:
+    examples = {
+        "printed": 'printed = "3,360", the digits as the document shows them',
+        "unit": 'unit = "TFLOPS", as printed; unit = "" for counts and words',
+        "locator": 'locator = "instance table, row Trn1.32xlarge"',
+        "source": "source = the id of one of the [sources.…] tables",
+        "dtypes": 'dtypes = ["fp16", "bf16"]',
+    }
+    return examples.get(key, f'{key} = "…"')
+
+
+def _beside(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f"the folder {folder} does not exist either"
+    found = sorted(each.name for each in folder.glob("*.toml"))[:6]
+    return f"in that folder: {', '.join(found)}" if found else f"there is no .toml file in {folder}"
