@@ -11,6 +11,9 @@ class Axis(msgspec.Struct, frozen=True, kw_only=True):
     """`values` is the default sweep. `unit` is "B", "" or a word shown in headers.
 
     `kind` is "int", "float" or "str": what a value typed on the command line is read as.
+    `wide` is the default sweep above core scope where it is a shorter one: there the whole machine
+    repeats the core's curve, and a few points show what sharing costs. Empty: `values` again.
+    `choices` are all the words a "str" axis takes; empty: any word. `least` bounds numbers below.
     """
 
     name: str
@@ -18,3 +21,6 @@ class Axis(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = "int"
     unit: str = ""
     about: str = ""
+    wide: tuple[Value, ...] = ()
+    choices: tuple[Value, ...] = ()
+    least: float = 1

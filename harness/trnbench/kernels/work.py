@@ -8,10 +8,12 @@ import msgspec
 class Work(msgspec.Struct, frozen=True, kw_only=True):
     """All counts are per unit of the case's scope (one core, one device, …).
 
-    `flops`: floating-point operations (a multiply-add is two), or integer operations.
-    `engine_flops`: by engine where it is not all on the tensor engine ("vector", "scalar", …),
-    in elementary operations. `bytes`: by memory level: "hbm", "sbuf", "psum", "host".
-    `link_bytes`: what one rank must send over the links (the collective's lower bound).
+    `flops`: operations of the tensor engine, floating-point or integer (a multiply-add is two).
+    `engine_flops`: operations of the other engines ("vector", "scalar", "gpsimd"), elementary ones.
+    `bytes`: by memory level: "hbm", "sbuf", "psum", "host"; and "payload", the full tensor that a
+    collective is asked to move (what algbw divides by the time).
+    `link_bytes`: what one rank must send over the links (the collective's lower bound); of the
+    collective it is the busbw factor times the payload.
     `formula`: how flops and bytes follow from the axes, for people.
     """
 

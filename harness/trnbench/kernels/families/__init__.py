@@ -1,0 +1,1 @@
+"""The kernels every generation shares, one file per family."""

@@ -1,0 +1,179 @@
+"""Collectives over all devices of a system, each device one rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+
+import msgspec
+
+from trnbench.facts.scope import Direction, Scope
+from trnbench.kernels.axis import Axis
+from trnbench.kernels.dtype import item_bytes
+from trnbench.kernels.extent import Extent
+from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+from trnbench.kernels.spread import Spread
+from trnbench.kernels.sweep import LINK_SIZES, SYSTEM
+from trnbench.kernels.work import Work
+
+DTYPES = ("bf16", "fp16", "fp32", "fp8", "int8")
+
+BUSBW = PrimaryMetric(
+    name="busbw_bytes_per_s",
+    unit="B/s",
+    count="link_bytes",
+    peak="neuronlink_bandwidth",
+    direction=Direction.ONE_WAY,  # what one rank sends; it receives as much at the same time
+    scope=Scope.DEVICE,
+    peak_at={Scope.CLUSTER: "efa_bandwidth"},
+)
+
+
+class Pattern(msgspec.Struct, frozen=True):
+    """`factor(n)` times the full tensor is what one of `n` ranks must send.
+
+    `shared`: the full tensor is split over the ranks, so each needs an element of its own.
+    `held` is what a rank keeps in memory, in full tensors: (whole buffers, buffers of 1/n).
+    """
+
+    title: str
+    about: str
+    factor: Callable[[int], Fraction]
+    rule: str
+    size: str
+    shared: bool
+    held: tuple[int, int]
+
+
+def _all_but_own(ranks: int) -> Fraction:
+    return Fraction(ranks - 1, ranks)
+
+
+def _twice(ranks: int) -> Fraction:
+    return 2 * _all_but_own(ranks)
+
+
+def _once(_: int) -> Fraction:
+    return Fraction(1)
+
+
+# Factors of nccl-tests' performance notes; nccom-test documents the same for those it runs.
+PATTERNS = {
+    "all_reduce": Pattern(
+        "All-reduce",
+        "Every rank ends with the sum: gradients in data-parallel training.",
+        _twice,
+        "2·(n−1)/n",
+        "the tensor that is summed, the same size on each rank",
+        False,
+        (2, 0),
+    ),
+    "all_gather": Pattern(
+        "All-gather",
+        "Every rank ends with all shards: weights in fully sharded training.",
+        _all_but_own,
+        "(n−1)/n",
+        "the gathered tensor; a rank brings 1/n of it",
+        True,
+        (1, 1),
+    ),
+    "reduce_scatter": Pattern(
+        "Reduce-scatter",
+        "Every rank ends with its shard of the sum: gradients in fully sharded training.",
+        _all_but_own,
+        "(n−1)/n",
+        "the tensor that is summed; a rank keeps 1/n of it",
+        True,
+        (1, 1),
+    ),
+    "all_to_all": Pattern(
+        "All-to-all",
+        "Every rank sends another piece to each: the hardest pattern for a torus.",
+        _all_but_own,
+        "(n−1)/n",
+        "the send buffer of one rank, 1/n of it for each",
+        True,
+        (2, 0),
+    ),
+    "broadcast": Pattern(
+        "Broadcast",
+        "One rank's tensor on all: start-up and parameter servers.",
+        _once,
+        "1",
+        "the tensor that is sent",
+        False,
+        (1, 0),
+    ),
+    "permute": Pattern(
+        "Permute",
+        "Every rank sends to its successor and receives from its predecessor: pipelines and rings.",
+        _once,
+        "1",
+        "what one rank sends",
+        False,
+        (2, 0),
+    ),
+}
+
+
+def busbw_factor(collective: str, ranks: int) -> Fraction:
+    """busbw / algbw of nccl-tests and nccom-test; exact."""
+    return PATTERNS[collective].factor(ranks)
+
+
+def _work(pattern: Pattern) -> Callable[[Point, Extent], Work]:
+    def work(point: Point, extent: Extent) -> Work:
+        size = int(point["size"])
+        return Work(
+            bytes={"payload": float(size)},
+            link_bytes=float(pattern.factor(extent.ranks) * size),
+            formula=f"link_bytes = {pattern.rule}·size, n = {extent.ranks:,} ranks; size is {pattern.size}",
+        )
+
+    return work
+
+
+def _footprint(pattern: Pattern) -> Callable[[Point, Extent], Mapping[str, float]]:
+    whole, shards = pattern.held
+    return lambda point, extent: {"hbm": float(point["size"]) * (whole + shards / extent.ranks)}
+
+
+def _refuses(pattern: Pattern) -> Callable[[Point, Extent], str]:
+    def refuses(point: Point, extent: Extent) -> str:
+        item = item_bytes(point["dtype"])
+        if not pattern.shared or int(point["size"]) >= item * extent.ranks:
+            return ""
+        return (
+            f"{int(point['size']):,} bytes split over {extent.ranks:,} ranks leave each less than "
+            f"one {point['dtype']} element"
+        )
+
+    return refuses
+
+
+def _requires(point: Point) -> tuple[str, ...]:
+    return ("devices:2", f"dtype:{point['dtype']}")
+
+
+def kernels() -> Iterator[Kernel]:
+    """all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, permute."""
+    for name, pattern in PATTERNS.items():
+        yield Kernel(
+            name=name,
+            family="collective",
+            title=pattern.title,
+            about=pattern.about,
+            axes=(
+                Axis(name="dtype", kind="str", values=("bf16",), choices=DTYPES, about="of an element"),
+                Axis(name="size", unit="B", values=LINK_SIZES, about=pattern.size),
+            ),
+            scopes=SYSTEM,
+            spread=Spread.TOGETHER,
+            primary=BUSBW,
+            work=_work(pattern),
+            footprint=_footprint(pattern),
+            requires=_requires,
+            refuses=_refuses(pattern),
+            tags=("fabric", "collective"),
+            implementations={"collective": name},
+        )
