@@ -45,7 +45,7 @@ _PER = {
 }
 _COUNTS: tuple[str, ...] = (
     *("count", "elements", "elements/cycle", "partitions", "banks", "rows", "columns", "chips"),
-    *("cores", "devices", "engines", "instances", "servers", "adapters", "ports", "stacks", "links"),
+    *("bits", "cores", "devices", "engines", "instances", "servers", "adapters", "ports", "stacks", "links"),
 )
 _SPELLINGS: tuple[str, ...] = (
     *("TFLOPS", "TFLOP", "PFLOPS", "PetaFLOPS", "GFLOPS", "TOPS", "POPS"),
