@@ -157,7 +157,9 @@ def _causes(around: Circumstances) -> list[_Cause]:
     if around.clock != "model":
         weight = 0.65 if around.clock == "host" else 0.35
         causes.append(
-            _Cause(float("inf"), weight, "the timer stopped before the device had finished (asynchronous)", True)
+            _Cause(
+                float("inf"), weight, "the timer stopped before the device had finished (asynchronous)", True
+            )
         )
     return causes
 

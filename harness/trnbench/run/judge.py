@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from trnbench.backend import Observation
 from trnbench.errors import TrnbenchError
@@ -17,18 +17,22 @@ from trnbench.results.measurement import Judgement, Measurement, Metric, Reason,
 from trnbench.run.guard import Circumstances, weigh
 from trnbench.run.metrics import derive, primary_scope
 
-DOCUMENTS = Evidence(grade=Grade.DOCUMENTED, by="documents", note="not run: only the documented peaks are shown")
+DOCUMENTS = Evidence(
+    grade=Grade.DOCUMENTED, by="documents", note="not run: only the documented peaks are shown"
+)
 """What stands behind a skipped case."""
+
+
+Chooser: TypeAlias = Callable[..., PeakChoice | None]
+"""`trnbench.peaks.choose_peak`, or a stand-in with its arguments."""
 
 
 class Judge:
     """Judges every case of a run by one policy; peaks are looked up once for all cases alike."""
 
-    def __init__(self, policy: PeakPolicy, choose: Callable[..., PeakChoice | None] | None = None) -> None:
-        if choose is None:
-            from trnbench.peaks import choose_peak as choose
+    def __init__(self, policy: PeakPolicy, choose: Chooser | None = None) -> None:
         self.policy = policy
-        self._choose: Callable[..., PeakChoice | None] = choose
+        self._choose = choose or _choose_peak()
         self._peaks: dict[tuple[Any, ...], PeakChoice | None] = {}
 
     def peak(self, case: Case, system: System) -> PeakChoice | None:
@@ -145,7 +149,9 @@ class Judge:
         choice = self.peak(case, system)
         if choice is None or not choice.chosen.value > 0.0:
             return Status.OK, "", None
-        found = weigh(metric.value, metric.better, choice, self._around(case, seen, system, counts, metric, choice))
+        found = weigh(
+            metric.value, metric.better, choice, self._around(case, seen, system, counts, metric, choice)
+        )
         judgement = Judgement(
             metric=metric.name,
             fraction=found.fraction,
@@ -180,9 +186,7 @@ class Judge:
             other_dtype_ratios=self._faster_dtypes(case, system, choice) if metric.unit == "FLOP/s" else (),
         )
 
-    def _faster_dtypes(
-        self, case: Case, system: System, choice: PeakChoice
-    ) -> tuple[tuple[str, float], ...]:
+    def _faster_dtypes(self, case: Case, system: System, choice: PeakChoice) -> tuple[tuple[str, float], ...]:
         """Types with a higher documented peak than the one the case names, and how much higher."""
         primary = case.kernel.primary
         if primary.peak != "peak_flops" or not case.key.dtype:
@@ -198,6 +202,12 @@ class Judge:
         if not own:
             return ()
         return tuple(sorted((dtype, value / own) for dtype, value in here.items() if value > own))
+
+
+def _choose_peak() -> Chooser:
+    from trnbench.peaks import choose_peak
+
+    return choose_peak
 
 
 def judge(case: Case, observation: Observation, system: System, policy: PeakPolicy) -> Measurement:

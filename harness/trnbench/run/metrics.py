@@ -10,7 +10,7 @@ from trnbench.results.measurement import Metric
 
 
 def primary_scope(case: Case) -> Scope:
-    """The scope of the metric a case is judged by: the kernel's own word (busbw is one rank's), or the case's."""
+    """What the judged metric speaks of: the kernel's own word (busbw is one rank's), or the case's scope."""
     return case.kernel.primary.scope or case.key.scope
 
 

@@ -1,0 +1,194 @@
+"""Sweeps typed on the command line: `size[pow2]=10:30:2`, `size=1K,64K`, `dtype=bf16,fp8`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from fractions import Fraction
+
+import msgspec
+
+from trnbench.errors import UnknownName, UsageError
+from trnbench.kernels.axis import Axis
+from trnbench.kernels.kernel import Kernel
+from trnbench.results.measurement import Value
+from trnbench.run.number import read_number, read_whole
+
+MAX_VALUES = 10_000  # of one axis: more is a slip of the finger
+
+_FORM = re.compile(r"(?:(?P<kernel>[^=\[\]]+)\.)?(?P<axis>[A-Za-z_]\w*)(?:\[(?P<how>[^\]]*)\])?=(?P<values>.*)")
+_FORMS = "NAME=1K,64K  NAME[range]=128:1024:128  NAME[pow2]=10:30:2  KERNEL.NAME=…"
+
+
+class Sweep(msgspec.Struct, frozen=True, kw_only=True):
+    """One `-a` option. `kernel` is a name or glob, "" for every kernel that has the axis.
+
+    `words` are the values of a list as typed; `numbers` those of a range or of powers of two.
+    """
+
+    typed: str
+    axis: str
+    kernel: str = ""
+    words: tuple[str, ...] = ()
+    numbers: tuple[Fraction, ...] = ()
+
+    def concerns(self, kernel: Kernel) -> bool:
+        """Whether it sets an axis of `kernel`."""
+        named = not self.kernel or fnmatchcase(kernel.name, self.kernel)
+        return named and kernel.axis(self.axis) is not None
+
+    def values(self, axis: Axis) -> tuple[Value, ...]:
+        """What `axis` is swept over, each value once. Raises `UsageError`, `UnknownName`."""
+        if axis.kind == "str":
+            return self._as_words(axis)
+        read = self.numbers or tuple(self._read(word, axis) for word in self.words)
+        found: list[Value] = []
+        for number in read:
+            if number < Fraction(axis.least):
+                raise UsageError(
+                    f"{axis.name} = {float(number):g} in {self.typed!r} is too small",
+                    cause=f"axis {axis.name} starts at {axis.least:g}",
+                    try_=f"-a {axis.name}={axis.least:g}",
+                )
+            if axis.kind == "int" and number.denominator != 1:
+                raise UsageError(
+                    f"{axis.name} = {float(number):g} in {self.typed!r} is not a whole number",
+                    cause=f"axis {axis.name} counts {axis.unit or 'things'}",
+                    try_="a whole start and step",
+                )
+            found.append(int(number) if axis.kind == "int" else float(number))
+        return tuple(dict.fromkeys(found))
+
+    def _as_words(self, axis: Axis) -> tuple[Value, ...]:
+        if self.numbers:
+            raise UsageError(
+                f"axis {axis.name} has no numbers to count through in {self.typed!r}",
+                cause=f"it takes words: {_listed(axis.choices or axis.values)}",
+                try_=f"-a {axis.name}={axis.values[0]}",
+            )
+        for word in self.words:
+            if axis.choices and word not in axis.choices:
+                raise UnknownName(
+                    axis.name, word, map(str, axis.choices), try_=f"-a {axis.name}={axis.values[0]}"
+                )
+        return tuple(dict.fromkeys(self.words))
+
+    def _read(self, word: str, axis: Axis) -> Fraction:
+        if ":" in word:
+            raise UsageError(
+                f"{word!r} is not a number",
+                cause="a list has commas; a range says that it is one",
+                try_=f"-a '{axis.name}[range]={word}' or -a '{axis.name}[pow2]={word}'",
+            )
+        if axis.kind == "int":
+            return Fraction(read_whole(word, f"axis {axis.name}"))
+        return read_number(word, f"axis {axis.name}")
+
+
+def parse_sweep(typed: str) -> Sweep:
+    """The sweep that `typed` means. Raises `UsageError`."""
+    match = _FORM.fullmatch(typed.strip())
+    if match is None:
+        raise UsageError(
+            f"{typed!r} is no axis", cause="an axis is a name, an equals sign and values", try_=_FORMS
+        )
+    kernel, axis, how = match["kernel"] or "", match["axis"], match["how"]
+    values = match["values"].strip()
+    if how in (None, "list"):
+        words = tuple(word.strip() for word in values.split(","))
+        if not all(words):
+            raise UsageError(
+                f"{typed!r} has an empty value", cause="there is nothing between two commas", try_=_FORMS
+            )
+        return Sweep(typed=typed, axis=axis, kernel=kernel, words=_bounded(words, typed))
+    if how not in ("pow2", "range"):
+        raise UnknownName("kind of sweep", str(how), ("list", "pow2", "range"), try_=_FORMS)
+    start, stop, step = _limits(typed, values, how)
+    count = (stop - start) // step + 1
+    if count > MAX_VALUES:
+        raise _too_many_values(typed, int(count))
+    steps = [start + index * step for index in range(int(count))]
+    if how == "pow2":
+        steps = [Fraction(2 ** int(exponent)) for exponent in steps]
+    return Sweep(typed=typed, axis=axis, kernel=kernel, numbers=tuple(steps))
+
+
+def _limits(typed: str, values: str, how: str) -> tuple[Fraction, Fraction, Fraction]:
+    parts = values.split(":")
+    if len(parts) not in (2, 3):
+        raise UsageError(
+            f"{typed!r} is no range",
+            cause=f"[{how}] takes FIRST:LAST or FIRST:LAST:STEP",
+            try_="-a 'size[pow2]=10:30:2'" if how == "pow2" else "-a 'size[range]=128:1024:128'",
+        )
+    if how == "pow2":
+        start, stop, step = (Fraction(read_whole(part, "an exponent")) for part in [*parts, "1"][:3])
+        if not 0 <= start <= 62 or not 0 <= stop <= 62:
+            raise UsageError(
+                f"{typed!r} leaves the exponents 0 to 62",
+                cause="[pow2] takes exponents, not the powers themselves",
+                try_="-a 'size[pow2]=10:30' for 2^10 to 2^30",
+            )
+    else:
+        start, stop, step = (read_number(part, "a range") for part in [*parts, "1"][:3])
+    if step <= 0:
+        raise UsageError(
+            f"{typed!r} has step {float(step):g}",
+            cause="a range counts up, so its step is positive",
+            try_=f"a step of 1 or more, from {_shortest(start)} to {_shortest(stop)}",
+        )
+    if start > stop:
+        raise UsageError(
+            f"{typed!r} is empty",
+            cause=f"it starts at {_shortest(start)} and ends before that, at {_shortest(stop)}",
+            try_=f"{typed.partition('=')[0]}={_shortest(stop)}:{_shortest(start)}:{_shortest(step)}",
+        )
+    return start, stop, step
+
+
+def check_axes(sweeps: Iterable[Sweep], names: Iterable[str], kernels: Sequence[Kernel]) -> None:
+    """Raise `UnknownName` or `UsageError` for an axis that no kernel of the selection has.
+
+    `names` are the axes that zips and exclusions speak of.
+    """
+    wanted = [(sweep.axis, sweep.kernel) for sweep in sweeps] + [(name, "") for name in names]
+    for axis, pattern in wanted:
+        among = [kernel for kernel in kernels if not pattern or fnmatchcase(kernel.name, pattern)]
+        if not among:
+            raise UnknownName("kernel", pattern, (kernel.name for kernel in kernels), try_="trnbench list")
+        if not any(kernel.axis(axis) for kernel in among):
+            raise UnknownName("axis", axis, {each.name for kernel in among for each in kernel.axes}, try_=who_has(among))
+
+
+def who_has(kernels: Sequence[Kernel]) -> str:
+    """Which kernels have which axes, one line, the most shared axes first."""
+    owners: dict[str, list[str]] = {}
+    for kernel in kernels:
+        for axis in kernel.axes:
+            owners.setdefault(axis.name, []).append(kernel.name)
+    ranked = sorted(owners.items(), key=lambda item: (-len(item[1]), item[0]))
+    return "; ".join(f"{axis} ({_listed(names)})" for axis, names in ranked)
+
+
+def _listed(names: Sequence[Value], most: int = 8) -> str:
+    shown = ", ".join(map(str, names[:most]))
+    return shown if len(names) <= most else f"{shown}, … {len(names) - most} more"
+
+
+def _bounded(words: tuple[str, ...], typed: str) -> tuple[str, ...]:
+    if len(words) > MAX_VALUES:
+        raise _too_many_values(typed[:40] + "…", len(words))
+    return words
+
+
+def _too_many_values(typed: str, count: int) -> UsageError:
+    return UsageError(
+        f"{typed!r} has {count:,} values",
+        cause=f"an axis takes {MAX_VALUES:,} at most",
+        try_="a larger step, or [pow2] in place of [range]",
+    )
+
+
+def _shortest(number: Fraction) -> str:
+    return str(int(number)) if number.denominator == 1 else f"{float(number):g}"

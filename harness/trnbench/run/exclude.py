@@ -1,0 +1,77 @@
+"""Points left out of a sweep: `--exclude 'dtype=fp32,size>=8192'`."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from trnbench.errors import UsageError
+from trnbench.kernels.kernel import Kernel, Point
+from trnbench.run.number import read_number
+
+_TERM = re.compile(r"\s*(?P<axis>[A-Za-z_]\w*)\s*(?P<relation><=|>=|!=|==|=|<|>)\s*(?P<value>.+?)\s*")
+_RELATIONS: dict[str, Callable[[object, object], bool]] = {
+    "=": operator.eq,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+}
+
+
+class Term(msgspec.Struct, frozen=True):
+    axis: str
+    relation: str
+    value: str
+
+
+class Exclusion(msgspec.Struct, frozen=True, kw_only=True):
+    """Leaves out the points on which every term holds; kernels without one of the axes keep all."""
+
+    typed: str
+    terms: tuple[Term, ...]
+
+    def leaves_out(self, kernel: Kernel) -> Callable[[Point], bool] | None:
+        """The test for points of `kernel`, None where it does not apply. Raises `UsageError`."""
+        tests = []
+        for term in self.terms:
+            axis = kernel.axis(term.axis)
+            if axis is None:
+                return None
+            tests.append(self._words(term) if axis.kind == "str" else self._numbers(term))
+        return lambda point: all(test(point) for test in tests)
+
+    def _words(self, term: Term) -> Callable[[Point], bool]:
+        if term.relation not in ("=", "==", "!="):
+            raise UsageError(
+                f"{term.relation!r} compares numbers, not {term.axis}, in {self.typed!r}",
+                cause=f"axis {term.axis} takes words",
+                try_=f"--exclude '{term.axis}={term.value}'",
+            )
+        wanted = term.relation != "!="
+        return lambda point: fnmatchcase(str(point[term.axis]), term.value) is wanted
+
+    def _numbers(self, term: Term) -> Callable[[Point], bool]:
+        holds, limit = _RELATIONS[term.relation], read_number(term.value, f"axis {term.axis}")
+        return lambda point: holds(point[term.axis], limit)
+
+
+def parse_exclusion(typed: str) -> Exclusion:
+    """The exclusion that `typed` means: comparisons with commas between. Raises `UsageError`."""
+    terms = []
+    for part in typed.split(","):
+        match = _TERM.fullmatch(part)
+        if match is None:
+            raise UsageError(
+                f"{part.strip()!r} in --exclude {typed!r} compares nothing",
+                cause="an exclusion is AXIS=VALUE, or <, >, <=, >=, != in place of =",
+                try_="--exclude 'dtype=fp32,size>=8192'",
+            )
+        terms.append(Term(match["axis"], match["relation"], match["value"]))
+    return Exclusion(typed=typed, terms=tuple(terms))

@@ -1,0 +1,196 @@
+"""Opening the SQLite file, and turning what can go wrong with it into words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from trnbench.errors import StoreError
+from trnbench.store import layout
+from trnbench.store.path import make_folder
+
+if TYPE_CHECKING:
+    import sqlite3
+
+BUSY_S = 5.0
+"""How long to wait for another process that is writing."""
+
+
+def connect(path: Path, *, write: bool, busy_s: float = BUSY_S) -> sqlite3.Connection:
+    """An open database of the present version; created, or brought up to date, only for writing.
+
+    Raises `StoreError` that names the path when the file is missing (for reading), locked,
+    corrupt, read-only, of another program or of a newer trnbench. The file is never replaced.
+    """
+    if path.is_dir():
+        raise StoreError(
+            f"cannot keep results at {path}: it is a folder",
+            cause="--store or TRNBENCH_STORE names a folder, not a file",
+            try_=f"--store {path / 'results.db'}",
+        )
+    if write:
+        make_folder(path)
+    elif not path.exists():
+        raise StoreError(
+            f"there are no stored runs yet: {path} does not exist",
+            cause="nothing was run with this store, or --store or TRNBENCH_STORE points elsewhere",
+            try_="trnbench run",
+        )
+    with explained(path):
+        connection = _open(path, write=write, busy_s=busy_s)
+        try:
+            _prepare(connection, path, write=write)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _open(path: Path, *, write: bool, busy_s: float) -> sqlite3.Connection:
+    import sqlite3
+
+    mode = "rwc" if write else "ro"
+    # A reader of a WAL database needs its side files; in a folder it cannot write to, only a
+    # database at rest (no -wal) may be read, as an immutable one.
+    wal = path.with_name(path.name + "-wal")
+    at_rest = not wal.exists() or wal.stat().st_size == 0
+    if not write and at_rest and not os.access(path.parent, os.W_OK):
+        mode = "ro&immutable=1"
+    uri = f"file:{quote(str(path.absolute()))}?mode={mode}"
+    connection = sqlite3.connect(uri, uri=True, timeout=busy_s, isolation_level=None)
+    connection.execute("PRAGMA foreign_keys = ON")
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    owner = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    if owner != layout.APPLICATION_ID and (tables or not write):
+        raise StoreError(
+            f"{path} is an SQLite database, but not a store of trnbench",
+            cause="--store or TRNBENCH_STORE names the file of another program; it was left as it is",
+            try_="name another file with --store",
+        )
+    if version > layout.STORE_VERSION:
+        raise StoreError(
+            f"{path} has store version {version}; this trnbench reads up to {layout.STORE_VERSION}",
+            cause="a newer trnbench has used it; it was left as it is",
+            try_="pip install --upgrade trnbench, or name another file with --store",
+        )
+    if not write:
+        if version < layout.STORE_VERSION:
+            raise StoreError(
+                f"{path} has store version {version}; it has to be brought to {layout.STORE_VERSION} first",
+                cause="an older trnbench wrote it, and this command only reads",
+                try_="trnbench run, or any command that writes, brings it up to date",
+            )
+        return
+    if tables == 0:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    # On file systems without shared memory this answers another mode, which serves as well.
+    connection.execute("PRAGMA journal_mode = WAL").fetchone()
+    connection.execute("PRAGMA synchronous = NORMAL")
+    if version < layout.STORE_VERSION or tables == 0:
+        _bring_up_to_date(connection, path)
+
+
+def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
+    with transaction(connection):
+        # Another process may have done it while this one waited for the lock.
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version == 0:
+            for statement in layout.statements(layout.TABLES):
+                connection.execute(statement)
+            version = layout.STORE_VERSION
+            connection.execute(f"PRAGMA application_id = {layout.APPLICATION_ID}")
+        while version < layout.STORE_VERSION:
+            step = layout.MIGRATIONS.get(version)
+            if step is None:
+                raise StoreError(
+                    f"{path} has store version {version}, which this trnbench no longer reads",
+                    cause=f"there is no step from version {version} to {version + 1}; it was left as it is",
+                    try_="export its runs with the trnbench that wrote it",
+                )
+            step(connection)
+            version += 1
+        connection.execute(f"PRAGMA user_version = {version}")
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing, also when the process is interrupted half way."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """SQLite's errors as `StoreError`, naming the file and what to do."""
+    import sqlite3
+
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translate(path, error) from error
+    except OSError as error:
+        raise StoreError(
+            f"cannot open the store {path}: {error.strerror or error}",
+            cause="a folder on the way cannot be entered, or the disk does not answer",
+            try_="name another file with --store",
+        ) from error
+
+
+def _translate(path: Path, error: sqlite3.Error) -> StoreError:
+    text = str(error)
+    if "locked" in text or "busy" in text:
+        return StoreError(
+            f"the store {path} is locked",
+            cause="another trnbench, or a database browser, is writing to it",
+            try_="wait for it to end, or name another file with --store",
+        )
+    if "not a database" in text:
+        return StoreError(
+            f"{path} is not a store of trnbench: it is no SQLite database",
+            cause="--store or TRNBENCH_STORE names some other file; it was left as it is",
+            try_="name another file with --store",
+        )
+    if "malformed" in text or "corrupt" in text:
+        return StoreError(
+            f"the store {path} is damaged: {text}",
+            cause="the disk failed, or the file was copied while it was written to; it was left as it is",
+            try_=f'sqlite3 "{path}" .recover | sqlite3 recovered.db, then --store recovered.db',
+        )
+    if "readonly" in text:
+        return StoreError(
+            f"the store {path} cannot be written to",
+            cause="the file or its folder is read-only for this user",
+            try_="--store ./results.db  keeps results in the working folder",
+        )
+    if "full" in text:
+        return StoreError(
+            f"the store {path} cannot grow: {text}",
+            cause="the disk is full",
+            try_="trnbench runs prune --keep 10, or name a file on another disk with --store",
+        )
+    if "unable to open" in text:
+        return StoreError(
+            f"cannot open the store {path}",
+            cause="the file or its folder is not accessible to this user",
+            try_="--store ./results.db  keeps results in the working folder",
+        )
+    return StoreError(
+        f"the store {path} failed: {text}",
+        cause="SQLite refused the operation; nothing was changed by it",
+        try_=f'sqlite3 "{path}" "PRAGMA integrity_check"',
+    )

@@ -1,0 +1,83 @@
+"""The tables of the store, their version, and the steps from older versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+
+STORE_VERSION = 1
+# History: 1 first version.
+
+APPLICATION_ID = 0x74726E62  # "trnb": tells our file from any other SQLite database
+
+TABLES = """
+CREATE TABLE runs (
+    number         INTEGER PRIMARY KEY,
+    id             TEXT NOT NULL UNIQUE,
+    created        TEXT NOT NULL,
+    finished       TEXT NOT NULL,            -- '' while it runs, and for ever when it was killed
+    interrupted    INTEGER NOT NULL,
+    schema_version INTEGER NOT NULL,         -- of the documents, not of the tables
+    tool_version   TEXT NOT NULL,
+    backend        TEXT NOT NULL,
+    grade          TEXT NOT NULL,
+    policy         TEXT NOT NULL,
+    planned        INTEGER NOT NULL,         -- cases; more than there are rows when it was cut short
+    head           TEXT NOT NULL             -- the run as JSON without what the tables below hold
+) STRICT;
+
+CREATE TABLE documents (                     -- facts and topologies: the same for many runs, kept once
+    sha256  TEXT PRIMARY KEY,
+    content BLOB NOT NULL                    -- zlib of JSON
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE attachments (
+    run    INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
+    position INTEGER NOT NULL,               -- keeps the order they had in the run
+    kind   TEXT NOT NULL,                    -- 'books' or 'topologies'
+    name   TEXT NOT NULL,
+    sha256 TEXT NOT NULL REFERENCES documents (sha256),
+    PRIMARY KEY (run, kind, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE measurements (
+    run        INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
+    position   INTEGER NOT NULL,             -- in the plan
+    case_id    TEXT NOT NULL,
+    kernel     TEXT NOT NULL,
+    family     TEXT NOT NULL,
+    instance   TEXT NOT NULL,
+    generation TEXT NOT NULL,
+    scope      TEXT NOT NULL,
+    dtype      TEXT NOT NULL,
+    status     TEXT NOT NULL,
+    reason     TEXT NOT NULL,
+    grade      TEXT NOT NULL,
+    time_s     REAL,
+    metric     TEXT NOT NULL,
+    value      REAL,
+    unit       TEXT NOT NULL,
+    fraction   REAL,                         -- of the chosen peak
+    document   TEXT NOT NULL,                -- the whole measurement as JSON
+    PRIMARY KEY (run, position)
+) STRICT;
+
+CREATE INDEX measurements_by_case ON measurements (case_id, run);
+
+CREATE TABLE tags (
+    run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
+    tag TEXT NOT NULL,
+    PRIMARY KEY (run, tag)
+) STRICT, WITHOUT ROWID;
+"""
+
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
+"""From version n to n + 1, inside one transaction. Empty while version 1 is the only one."""
+
+
+def statements(script: str) -> list[str]:
+    """The statements of a script, one by one: `executescript` would end the transaction around it."""
+    return [statement.strip() for statement in script.split(";\n") if statement.strip()]

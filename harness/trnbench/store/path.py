@@ -1,0 +1,47 @@
+"""Where results are kept: `--store`, else TRNBENCH_STORE, else the user's data folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from trnbench.errors import StoreError
+
+ENVIRONMENT = "TRNBENCH_STORE"
+
+
+def default_path() -> Path:
+    """`$XDG_DATA_HOME/trnbench/results.db`; a relative XDG_DATA_HOME is ignored, as its rules say."""
+    data = os.environ.get("XDG_DATA_HOME", "")
+    base = Path(data) if data and os.path.isabs(data) else Path.home() / ".local" / "share"
+    return base / "trnbench" / "results.db"
+
+
+def store_path(given: str | Path | None = None) -> Path:
+    """The store that a command works on; nothing is created."""
+    chosen = str(given) if given else os.environ.get(ENVIRONMENT, "")
+    return Path(chosen).expanduser() if chosen else default_path()
+
+
+def make_folder(path: Path) -> None:
+    """See that `path` can be created: only the default folder is made, never one that was named.
+
+    Raises `StoreError` when the folder is missing or cannot be made.
+    """
+    folder = path.parent
+    if folder.is_dir():
+        return
+    if path != default_path():
+        raise StoreError(
+            f"cannot keep results at {path}: the folder {folder} does not exist",
+            cause=f"--store or {ENVIRONMENT} names a folder that is missing or misspelt",
+            try_=f"mkdir -p {folder}",
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"cannot keep results at {path}: {error.strerror or error}",
+            cause="the data folder cannot be created by this user",
+            try_="--store ./results.db  keeps them in the working folder",
+        ) from error
