@@ -1,0 +1,172 @@
+"""Every documented figure that can serve as a peak, brought to the scope that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+import msgspec
+
+from trnbench.facts.fact import Fact, Provenance
+from trnbench.facts.metric import METRICS
+from trnbench.facts.peak import Peak, PeakPolicy
+from trnbench.facts.scope import Direction, Scope
+from trnbench.generation import System
+from trnbench.peaks.parts import Parts
+
+_COMPUTED = (Provenance.DERIVED, Provenance.INFERRED)
+_WHOLE = ("", "tensor")
+"""Qualifiers of peak_flops that mean one thing: pages give the tensor engine's figure as the core's."""
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a peak is asked for: nothing of another kind is taken for it."""
+
+    metric: str
+    scope: Scope
+    dtype: str = ""
+    sparse: bool = False
+    qualifier: str = ""
+    direction: Direction = Direction.NONE
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A figure at the wanted scope. The rest is what policies rank by.
+
+    `distance`: how many scopes away it was printed; `nearness`: 0 the system itself, 1 the instance
+    it is made of, 2 its device, 3 its core; `sum`: made of the figures of several link levels.
+    """
+
+    peak: Peak
+    fact: Fact
+    distance: int
+    nearness: int
+    order: int
+    seed: bool
+    date: str
+    sum: bool = False
+
+    @property
+    def bound(self) -> bool:
+        """Whether the document prints it as "up to" or in running text."""
+        return bool(self.fact.limit or self.fact.part)
+
+    @property
+    def computed(self) -> bool:
+        return self.fact.provenance in _COMPUTED
+
+    def named(self, policy: PeakPolicy) -> Peak:
+        return msgspec.structs.replace(self.peak, policy=policy)
+
+
+def candidates(system: System, wanted: Wanted, parts: Parts) -> list[Candidate]:
+    """All of them in file order, superseded ones included."""
+    subjects = {
+        system.instance.name: 0,
+        system.instance.parent: 1,
+        system.instance.device: 2,
+        system.instance.core: 3,
+    }
+    matching = [
+        (order, fact)
+        for order, fact in enumerate(system.book.facts)
+        if fact.metric == wanted.metric
+        and fact.subject
+        and fact.subject in subjects
+        and fact.value
+        and fact.sparse == wanted.sparse
+        and _same_type(fact, wanted)
+    ]
+    found = []
+    for order, group, qualifier_fits in _groups(matching, wanted):
+        fact = group[0]
+        scaled = _scaled(group, wanted, parts)
+        if scaled is None or not qualifier_fits:
+            continue
+        source = system.book.sources.get(fact.source)
+        found.append(
+            Candidate(
+                peak=scaled,
+                fact=fact,
+                distance=abs(_level(fact).rank - wanted.scope.rank),
+                nearness=subjects[fact.subject],
+                order=order,
+                seed=source is not None and source.seed,
+                date=source.date if source is not None else "",
+                sum=len(group) > 1,
+            )
+        )
+    return found
+
+
+def _same_type(fact: Fact, wanted: Wanted) -> bool:
+    if METRICS[wanted.metric].by_dtype:
+        return wanted.dtype in fact.dtypes
+    return not wanted.dtype or not fact.dtypes or wanted.dtype in fact.dtypes
+
+
+def _groups(
+    matching: Iterable[tuple[int, Fact]], wanted: Wanted
+) -> Iterator[tuple[int, tuple[Fact, ...], bool]]:
+    """Single facts of the wanted qualifier, and link levels of one source that add up to the whole."""
+    levels: dict[tuple[str, str, str, Scope], list[tuple[int, Fact]]] = {}
+    for order, fact in matching:
+        if fact.qualifier == wanted.qualifier or (
+            wanted.metric == "peak_flops" and fact.qualifier in _WHOLE and wanted.qualifier in _WHOLE
+        ):
+            yield order, (fact,), True
+        elif not wanted.qualifier and fact.qualifier.startswith(("intra-", "inter-")):
+            levels.setdefault((fact.subject, fact.source, fact.part, fact.scope), []).append((order, fact))
+    for facts in levels.values():
+        yield facts[0][0], tuple(fact for _, fact in facts), True
+
+
+def _level(fact: Fact) -> Scope:
+    return Scope.CORE if fact.scope is Scope.ENGINE else fact.scope
+
+
+def _scaled(group: tuple[Fact, ...], wanted: Wanted, parts: Parts) -> Peak | None:
+    """The figure at the wanted scope, with its arithmetic; None where that would not be honest."""
+    fact, start = group[0], _level(group[0])
+    if not parts.has(start) or (start is not wanted.scope and not METRICS[wanted.metric].additive):
+        return None
+    factor, arithmetic = parts.step(start, wanted.scope)
+    turn, turned = _turn(fact.direction, wanted.direction)
+    printed = " + ".join(show_printed(each) for each in group)
+    if len(group) > 1 and (arithmetic or turned):
+        printed = f"({printed})"
+    formula = " ".join(word for word in (printed, turned, arithmetic) if word)
+    derived = bool(arithmetic or turned or len(group) > 1)
+    if not derived:
+        formula = fact.formula
+    value = sum(Fraction(each.value or 0) for each in group) * factor * turn
+    return Peak(
+        metric=wanted.metric,
+        value=float(value),
+        scope=wanted.scope,
+        dtype=wanted.dtype,
+        sparse=wanted.sparse,
+        direction=fact.direction if turn == 1 else wanted.direction,
+        qualifier=wanted.qualifier,
+        evidence="derived" if derived or fact.provenance in _COMPUTED else "documented",
+        formula=formula,
+        facts=tuple(each.id for each in group),
+        source=fact.source,
+        superseded_by=next((each.superseded_by for each in group if each.superseded_by), ""),
+    )
+
+
+def _turn(printed: Direction, wanted: Direction) -> tuple[Fraction, str]:
+    if (printed, wanted) == (Direction.BOTH_WAYS, Direction.ONE_WAY):
+        return Fraction(1, 2), "/ 2 directions"
+    if (printed, wanted) == (Direction.ONE_WAY, Direction.BOTH_WAYS):
+        return Fraction(2), "× 2 directions"
+    return Fraction(1), ""
+
+
+def show_printed(fact: Fact) -> str:
+    """As the document shows it: "3,360 TFLOPS", "up to 3 petaflops"."""
+    words = {"up-to": "up to ", "over": "over "}
+    bare = fact.printed
+    prefix = "" if not bare[:1].isdigit() else words.get(fact.limit, "")
+    return f"{prefix}{bare} {fact.printed_unit}".strip()

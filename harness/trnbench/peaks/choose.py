@@ -1,0 +1,179 @@
+"""The peak of a case by a stated policy, with every alternative beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from trnbench.facts.metric import metric as metric_kind
+from trnbench.facts.peak import Peak, PeakChoice, PeakPolicy
+from trnbench.facts.scope import Direction, Scope
+from trnbench.generation import System
+from trnbench.kernels.extent import Extent
+from trnbench.peaks.candidate import Candidate, Wanted, candidates
+from trnbench.peaks.engine import engine_bound
+from trnbench.peaks.parts import Parts
+
+_SHARED = ("hbm_bandwidth", "dma_bandwidth", "neuronlink_bandwidth", "efa_bandwidth")
+
+
+def choose_peak(
+    system: System,
+    *,
+    metric: str,
+    scope: Scope,
+    dtype: str = "",
+    sparse: bool = False,
+    qualifier: str = "",
+    direction: Direction = Direction.NONE,
+    extent: Extent | None = None,
+    policy: PeakPolicy = PeakPolicy.SEED,
+) -> PeakChoice | None:
+    """The figure of `metric` at `scope` that `policy` names; None where no document has one.
+
+    - seed: the instance table of the seed document; where it has none, the seed's device page;
+    - device: the device page, times the devices in scope;
+    - engine: what the clocks allow;
+    - latest: the newest document whose figure is not superseded, printed nearest to the scope.
+
+    Where the policy has no figure, the latest one is taken and `note` says so. Figures of another
+    scope are multiplied or divided by stated counts (`evidence="derived"`, `formula`). Raises
+    `FactError` for an unknown metric.
+    """
+    metric_kind(metric)
+    parts = Parts(system, extent)
+    if not parts.has(scope):
+        return None
+    wanted = Wanted(
+        metric=metric, scope=scope, dtype=dtype, sparse=sparse, qualifier=qualifier, direction=direction
+    )
+    found = candidates(system, wanted, parts)
+    notes: list[str] = []
+    if not found and qualifier and metric == "neuronlink_bandwidth":
+        # Trn1 has one level of links, and its documents no word for it.
+        found = candidates(system, msgspec.structs.replace(wanted, qualifier=""), parts)
+        if found:
+            notes.append(
+                f"no document gives {qualifier} links a figure of their own; theirs for all links is taken"
+            )
+    bound = engine_bound(
+        system,
+        metric=metric,
+        scope=scope,
+        dtype=dtype,
+        sparse=sparse,
+        qualifier=qualifier,
+        direction=direction,
+        extent=extent,
+    )
+    picks = _picks(found, bound)
+    chosen = picks.get(policy)
+    if chosen is None:
+        fallback = next(
+            (each for each in (PeakPolicy.LATEST, PeakPolicy.SEED, PeakPolicy.ENGINE) if each in picks), None
+        )
+        if fallback is None:
+            return None
+        chosen = picks[fallback]
+        notes.append(f"{_absent(policy)}; the {_WORDS[fallback]} is taken")
+    notes += _remarks(chosen, found, wanted, policy)
+    return PeakChoice(
+        policy=policy,
+        chosen=chosen,
+        alternatives=_alternatives(chosen, picks, found),
+        engine_bound=bound,
+        note="; ".join(notes),
+    )
+
+
+_WORDS = {
+    PeakPolicy.SEED: "seed's figure",
+    PeakPolicy.DEVICE: "device page's figure",
+    PeakPolicy.ENGINE: "figure of the clocks",
+    PeakPolicy.LATEST: "newest document's figure",
+}
+
+
+def _absent(policy: PeakPolicy) -> str:
+    if policy is PeakPolicy.ENGINE:
+        return "no document gives the clocks that would bound this"
+    if policy is PeakPolicy.LATEST:
+        return "every document's figure is superseded"
+    return (
+        f"the {'seed documents print' if policy is PeakPolicy.SEED else 'device page prints'} no such figure"
+    )
+
+
+def _picks(found: list[Candidate], bound: Peak | None) -> dict[PeakPolicy, Peak]:
+    """What each policy would choose, where it has anything to choose from."""
+    current = [each for each in found if not each.peak.superseded_by]
+    best = {
+        PeakPolicy.SEED: _first((each for each in found if each.seed), _by_table),
+        PeakPolicy.DEVICE: _first((each for each in found if _of_device(each)), _by_page),
+        PeakPolicy.LATEST: _newest(current),
+    }
+    picks = {policy: each.named(policy) for policy, each in best.items() if each is not None}
+    if bound is not None:
+        picks[PeakPolicy.ENGINE] = bound
+    return picks
+
+
+def _of_device(each: Candidate) -> bool:
+    return each.nearness == 2 and each.fact.scope is Scope.DEVICE
+
+
+def _first(found: Iterable[Candidate], key: Callable[[Candidate], tuple[int, ...]]) -> Candidate | None:
+    return min(found, key=key, default=None)
+
+
+def _by_table(each: Candidate) -> tuple[int, ...]:
+    return (each.nearness, each.bound, each.computed, each.sum, each.distance, each.order)
+
+
+def _by_page(each: Candidate) -> tuple[int, ...]:
+    return (bool(each.peak.superseded_by), each.bound, each.computed, each.sum, each.order)
+
+
+def _newest(found: list[Candidate]) -> Candidate | None:
+    ranked = sorted(
+        found, key=lambda each: (each.computed, each.bound, each.distance, each.nearness, each.order)
+    )
+    # Stable: the order above decides among documents of one date.
+    return max(ranked, key=lambda each: each.date, default=None)
+
+
+def _remarks(chosen: Peak, found: list[Candidate], wanted: Wanted, policy: PeakPolicy) -> list[str]:
+    notes = []
+    own = next((each for each in found if each.peak.facts == chosen.facts), None)
+    if own is not None and policy is PeakPolicy.SEED and own.seed and own.nearness >= 2:
+        notes.append("the seed's instance table has no such figure; its device page has")
+    if own is not None and own.distance and chosen.evidence == "derived":
+        notes.append(f"printed for the {own.fact.scope}: {chosen.formula}")
+        if own.peak.scope.rank < own.fact.scope.rank and wanted.metric in _SHARED:
+            notes.append("an even share; a part that runs alone may draw more")
+    if own is not None and own.sum:
+        notes.append(f"the sum of the levels: {chosen.formula}")
+    if (
+        wanted.direction not in (Direction.NONE, Direction.UNSTATED)
+        and chosen.direction is Direction.UNSTATED
+    ):
+        notes.append("the document does not say whether it counts one direction or both")
+    if chosen.superseded_by:
+        notes.append(f"superseded by {chosen.superseded_by}")
+    return notes
+
+
+def _alternatives(chosen: Peak, picks: dict[PeakPolicy, Peak], found: list[Candidate]) -> tuple[Peak, ...]:
+    """The other policies' peaks first, then every other figure; equal figures once."""
+    kept: list[Peak] = []
+    seen = {_mark(chosen)}
+    for peak in (*picks.values(), *(each.peak for each in found)):
+        if _mark(peak) not in seen:
+            seen.add(_mark(peak))
+            kept.append(peak)
+    return tuple(kept)
+
+
+def _mark(peak: Peak) -> tuple[str, bool]:
+    return f"{peak.value:.6e}", bool(peak.superseded_by)

@@ -1,0 +1,193 @@
+"""What the clocks allow: the bound that no honest result exceeds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from trnbench.facts.fact import Fact
+from trnbench.facts.peak import Peak, PeakPolicy
+from trnbench.facts.scope import Direction, Scope
+from trnbench.generation import System
+from trnbench.kernels.extent import Extent
+from trnbench.peaks.candidate import show_printed
+from trnbench.peaks.parts import Parts
+
+REFERENCE = "bf16"
+"""The data type whose rate is rows × columns × 2 × clock; others are factors of it."""
+
+
+def engine_rate(system: System, dtype: str, sparse: bool = False) -> Peak | None:
+    """The tensor engine of one core: rows × columns × 2 × clock × factor of the data type.
+
+    None where the documents lack one of the terms, or give no rate for the data type.
+    """
+    core = system.instance.core
+    rows, columns = _fact(system, core, "array_rows"), _fact(system, core, "array_columns")
+    clock = _fact(system, core, "clock", "tensor")
+    factor = rate_factor(system, dtype, sparse)
+    if rows is None or columns is None or clock is None or factor is None:
+        return None
+    times, why, ids = factor
+    value = Fraction(_value(rows)) * Fraction(_value(columns)) * 2 * Fraction(_value(clock)) * times
+    return Peak(
+        metric="peak_flops",
+        value=float(value),
+        scope=Scope.CORE,
+        dtype=dtype,
+        sparse=sparse,
+        evidence="derived",
+        formula=f"{rows.printed} rows × {columns.printed} columns × 2 × {show_printed(clock)}{why}",
+        facts=(rows.id, columns.id, clock.id, *ids),
+        source=clock.source,
+        policy=PeakPolicy.ENGINE,
+    )
+
+
+def engine_bound(
+    system: System,
+    *,
+    metric: str,
+    scope: Scope,
+    dtype: str = "",
+    sparse: bool = False,
+    qualifier: str = "",
+    direction: Direction = Direction.NONE,
+    extent: Extent | None = None,
+) -> Peak | None:
+    """The bound at `scope`, or None where no document gives the clocks or widths it follows from.
+
+    FLOP rates come from the engine's clock, DMA from its engines, EFA from its adapters. Memory and
+    NeuronLink have none: the documents give those as totals only.
+    """
+    parts = Parts(system, extent)
+    if not parts.has(scope):
+        return None
+    if metric == "peak_flops":
+        whole = qualifier in ("", "tensor")
+        one = engine_rate(system, dtype, sparse) if whole else _lane_rate(system, dtype, sparse, qualifier)
+    elif metric == "dma_bandwidth":
+        one = _units(system, metric, "dma_engine_count", "dma_engine_bandwidth", "engines")
+    elif metric == "efa_bandwidth":
+        one = _units(system, metric, "efa_adapter_count", "efa_adapter_bandwidth", "adapters")
+    else:
+        return None
+    if one is None or not parts.has(one.scope):
+        return None
+    factor, arithmetic = parts.step(one.scope, scope)
+    return Peak(
+        metric=metric,
+        value=float(Fraction(one.value) * factor),
+        scope=scope,
+        dtype=dtype,
+        sparse=sparse,
+        direction=direction,
+        qualifier=qualifier,
+        evidence="derived",
+        formula=f"{one.formula} {arithmetic}".strip(),
+        facts=one.facts,
+        source=one.source,
+        policy=PeakPolicy.ENGINE,
+    )
+
+
+def rate_factor(system: System, dtype: str, sparse: bool) -> tuple[Fraction, str, tuple[str, ...]] | None:
+    """(factor against dense BF16, its words in a formula, fact ids); None where no document tells.
+
+    In this order: a fact of metric rate_factor; the cost file's [rate_factor] table, where
+    "bf16" stands for dense and "sparse-bf16" for sparse data; a document that prints one peak for
+    the type and for BF16 together.
+    """
+    core = system.instance.core
+    label = f"sparse {dtype}" if sparse else dtype
+    for fact in system.book.select(core, "rate_factor", dtype=dtype, sparse=sparse):
+        if fact.value and not fact.superseded_by:
+            return _worded(Fraction(fact.value).limit_denominator(64), label, (fact.id,))
+    listed = system.costs.get("rate_factor", {})
+    key = f"sparse-{dtype}" if sparse else dtype
+    if key in listed:
+        return _worded(Fraction(listed[key]).limit_denominator(64), label, ())
+    if dtype == REFERENCE and not sparse:
+        return Fraction(1), "", ()
+    together = (
+        fact
+        for fact in system.book.select(core, "peak_flops", dtype=dtype, sparse=False)
+        if REFERENCE in fact.dtypes and fact.qualifier in ("", "tensor")
+    )
+    same = next(together, None)
+    return (Fraction(1), "", (same.id,)) if same is not None and not sparse else None
+
+
+def _worded(factor: Fraction, label: str, ids: tuple[str, ...]) -> tuple[Fraction, str, tuple[str, ...]]:
+    if factor == 1:
+        return factor, "", ids
+    sign, number = ("×", factor) if factor > 1 else ("/", 1 / factor)
+    return factor, f" {sign} {float(number):g} ({label})", ids
+
+
+def _lane_rate(system: System, dtype: str, sparse: bool, engine: str) -> Peak | None:
+    """Vector, scalar and GpSimd: elements per cycle × clock × operations the documents count for each."""
+    core = system.instance.core
+    if sparse:
+        return None
+    elements = _fact(system, core, "elements_per_cycle", engine, dtype)
+    clock = _fact(system, core, "clock", engine)
+    each = _fact(system, core, "operations_per_element", engine, dtype)
+    if elements is None or clock is None or each is None:
+        return None
+    value = Fraction(_value(elements)) * Fraction(_value(clock)) * Fraction(_value(each))
+    return Peak(
+        metric="peak_flops",
+        value=float(value),
+        scope=Scope.CORE,
+        dtype=dtype,
+        evidence="derived",
+        formula=f"{elements.printed} elements per cycle × {show_printed(clock)} × {each.printed} operations",
+        facts=(elements.id, clock.id, each.id),
+        source=clock.source,
+    )
+
+
+def _units(system: System, metric: str, count: str, rate: str, noun: str) -> Peak | None:
+    """`count` units of the highest `rate` any current document gives one of them."""
+    instance = system.instance
+    for subject in (instance.name, instance.parent, instance.device, instance.core):
+        number = _fact(system, subject, count)
+        if number is None or not number.value:
+            continue
+        rates = [
+            fact
+            for place in (subject, instance.device, instance.core)
+            for fact in system.book.select(place, rate)
+            if fact.value and not fact.superseded_by
+        ]
+        if not rates:
+            continue
+        best = max(rates, key=_value)
+        return Peak(
+            metric=metric,
+            value=float(Fraction(_value(number)) * Fraction(_value(best))),
+            scope=number.scope,
+            evidence="derived",
+            formula=f"{number.printed} {noun} × {show_printed(best)}",
+            facts=(number.id, best.id),
+            source=best.source,
+        )
+    return None
+
+
+def _fact(system: System, subject: str, metric: str, qualifier: str = "", dtype: str = "") -> Fact | None:
+    """The first current fact; one that names `dtype` goes before one that names none."""
+    if not subject:
+        return None
+    found = [
+        fact
+        for fact in system.book.select(subject, metric, qualifier=qualifier)
+        if fact.value is not None and (not fact.dtypes or not dtype or dtype in fact.dtypes)
+    ]
+    current = [fact for fact in found if not fact.superseded_by] or found
+    named = [fact for fact in current if fact.dtypes] if dtype else []
+    return next(iter(named or current), None)
+
+
+def _value(fact: Fact) -> float:
+    return fact.value or 0.0

@@ -1,0 +1,67 @@
+"""How many of each part a system has, and how a figure of one scope becomes one of another."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.kernels.extent import Extent
+
+
+class Parts:
+    """Counts of `system`; a logical core is as many cores as `extent` says (two where it does not)."""
+
+    def __init__(self, system: System, extent: Extent | None = None) -> None:
+        self.system = system
+        self.own = system.instance.scope
+        self.cores = system.cores_per_device
+        self.devices = system.devices
+        self.hosts = max(system.hosts, 1)
+        asked = extent.cores if extent is not None and extent.scope is Scope.LOGICAL_CORE else 0
+        self.logical = min(asked if asked > 1 else 2, self.cores)
+
+    def has(self, scope: Scope) -> bool:
+        """Whether the system has parts of `scope`, or is of it."""
+        if scope.rank <= Scope.INSTANCE.rank:
+            return True
+        return scope is self.own
+
+    def devices_in(self, scope: Scope) -> Fraction:
+        """Devices in one part of `scope`; a core is a fraction of one."""
+        if scope in (Scope.ENGINE, Scope.CORE):
+            return Fraction(1, self.cores)
+        if scope is Scope.LOGICAL_CORE:
+            return Fraction(self.logical, self.cores)
+        if scope is Scope.DEVICE:
+            return Fraction(1)
+        if scope is Scope.INSTANCE and self.own is not Scope.INSTANCE:
+            return Fraction(self.devices, self.hosts)
+        return Fraction(self.devices)
+
+    def step(self, start: Scope, to: Scope) -> tuple[Fraction, str]:
+        """(factor, arithmetic) from a figure of `start` to one of `to`: (1/32, "/ 16 devices / 2 cores")."""
+        factor = self.devices_in(to) / self.devices_in(start)
+        if factor == 1:
+            return factor, ""
+        if start.rank > Scope.DEVICE.rank and to.rank > Scope.DEVICE.rank:
+            return factor, _times(factor, "instance")
+        above = _times(self.devices_in(to), "device") if to.rank > Scope.DEVICE.rank else ""
+        below = _times(1 / self.devices_in(start), "device") if start.rank > Scope.DEVICE.rank else ""
+        words = [self._in_device(start, up=True), below, above, self._in_device(to, up=False)]
+        return factor, " ".join(word for word in words if word)
+
+    def _in_device(self, scope: Scope, *, up: bool) -> str:
+        if scope.rank >= Scope.DEVICE.rank:
+            return ""
+        name = "logical core" if scope is Scope.LOGICAL_CORE else "core"
+        count = 1 / self.devices_in(scope)
+        return _times(count if up else 1 / count, name)
+
+
+def _times(factor: Fraction, noun: str) -> str:
+    if factor == 1:
+        return ""
+    sign, count = ("×", factor) if factor > 1 else ("/", 1 / factor)
+    number = f"{count.numerator:,}" if count.denominator == 1 else f"{float(count):,.4g}"
+    return f"{sign} {number} {noun}{'s' if count != 1 else ''}"
