@@ -132,6 +132,7 @@ def _kinds() -> tuple[MetricKind, ...]:
         count("cc_core_count", "cores that carry out collectives"),
         count("cluster_device_count", "devices of a whole cluster"),
         count("numa_node_count", "NUMA nodes of the host"),
+        count("switch_count", "switches between devices"),
         text("topology_name", "name of the graph"),
         text("instance_name", "name of the instance"),
         text("generation_name", "name of the generation"),
