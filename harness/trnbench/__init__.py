@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from trnbench.errors import ExitCode, TrnbenchError
     from trnbench.facts.book import FactBook
     from trnbench.facts.fact import Assumption, Dispute, Fact, Provenance, Source
+    from trnbench.facts.format import percent, show
+    from trnbench.facts.metric import METRICS
     from trnbench.facts.peak import Peak, PeakChoice, PeakPolicy
     from trnbench.facts.scope import Direction, Scope
     from trnbench.generation import Generation, Instance, System
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
     from trnbench.kernels.extent import Extent
     from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
     from trnbench.kernels.work import Work
+    from trnbench.registry import load_registry
     from trnbench.results.evidence import Evidence, Grade
+    from trnbench.results.json import dumps, loads
     from trnbench.results.measurement import (
         CaseKey,
         Judgement,
@@ -41,6 +45,8 @@ _HOMES = {
     "trnbench.errors": ("ExitCode", "TrnbenchError"),
     "trnbench.facts.book": ("FactBook",),
     "trnbench.facts.fact": ("Assumption", "Dispute", "Fact", "Provenance", "Source"),
+    "trnbench.facts.format": ("percent", "show"),
+    "trnbench.facts.metric": ("METRICS",),
     "trnbench.facts.peak": ("Peak", "PeakChoice", "PeakPolicy"),
     "trnbench.facts.scope": ("Direction", "Scope"),
     "trnbench.generation": ("Generation", "Instance", "System"),
@@ -50,7 +56,9 @@ _HOMES = {
     "trnbench.kernels.extent": ("Extent",),
     "trnbench.kernels.kernel": ("Kernel", "Point", "PrimaryMetric"),
     "trnbench.kernels.work": ("Work",),
+    "trnbench.registry": ("load_registry",),
     "trnbench.results.evidence": ("Evidence", "Grade"),
+    "trnbench.results.json": ("dumps", "loads"),
     "trnbench.results.measurement": (
         "CaseKey",
         "Judgement",
@@ -75,6 +83,7 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "METRICS",
     "Assumption",
     "Axis",
     "Backend",
@@ -123,7 +132,12 @@ __all__ = [
     "Topology",
     "TrnbenchError",
     "Work",
+    "dumps",
     "hookimpl",
+    "load_registry",
+    "loads",
+    "percent",
+    "show",
 ]
 
 
