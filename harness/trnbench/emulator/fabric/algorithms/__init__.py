@@ -1,0 +1,28 @@
+"""Collective algorithms by name. A new one is a file and a line here."""
+
+from __future__ import annotations
+
+from trnbench.emulator.fabric.algorithms.algorithm import Algorithm
+from trnbench.emulator.fabric.algorithms.bucket import Bucket
+from trnbench.emulator.fabric.algorithms.direct import Direct, Mesh, Pairwise, SingleStepMesh
+from trnbench.emulator.fabric.algorithms.halving import HalvingDoubling
+from trnbench.emulator.fabric.algorithms.ring import Ring
+from trnbench.emulator.fabric.algorithms.tree import Tree
+
+ALGORITHMS: dict[str, Algorithm] = {
+    each.name: each
+    for each in (
+        Ring("ring-1", directions=1, cycles=1),
+        Ring("ring-2", directions=2, cycles=1),
+        Ring("ring"),
+        Bucket("bucket-1", ports="one"),
+        Bucket("bucket-2", ports="two"),
+        Bucket("bucket", ports="all"),
+        Mesh(),
+        SingleStepMesh(),
+        HalvingDoubling(),
+        Tree(),
+        Direct(),
+        Pairwise(),
+    )
+}

@@ -1,0 +1,54 @@
+"""The shape of every collective algorithm: what it can do, where, and in which steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import msgspec
+
+from trnbench.emulator.fabric.network import Network
+from trnbench.emulator.fabric.schedule import Schedule
+from trnbench.errors import UsageError
+
+ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER = "all_reduce", "all_gather", "reduce_scatter"
+ALL_TO_ALL, BROADCAST, REDUCE, PERMUTE = "all_to_all", "broadcast", "reduce", "permute"
+
+COLLECTIVES = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, BROADCAST, REDUCE, PERMUTE)
+
+
+class NotPossible(UsageError):
+    """The algorithm cannot do this collective on this network; the message says why."""
+
+
+class Transfer(msgspec.Struct, frozen=True):
+    """`blocks` from `src` to `dst`; `add` reduces them into what is there, else they overwrite.
+
+    Blocks are numbered 0…n−1 (rank i's part of the result, or of the reduced vector), for an
+    all-to-all source·n + destination.
+    """
+
+    src: int
+    dst: int
+    blocks: tuple[int, ...]
+    add: bool = False
+
+
+class Algorithm(Protocol):
+    """`size` is the full buffer in bytes: the all-reduce vector, the gathered result, the
+    reduce-scatter input, one rank's all-to-all send buffer, the broadcast message.
+    """
+
+    name: str
+    collectives: tuple[str, ...]
+
+    def schedule(self, network: Network, collective: str, size: float) -> Schedule:
+        """Raises NotPossible."""
+
+    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
+        """The same, block by block, for the functional check: one list per step."""
+
+
+def ways(collective: str) -> tuple[bool, bool]:
+    """(reduces, gathers): an all-reduce is a reduce-scatter, then an all-gather."""
+    return collective in (ALL_REDUCE, REDUCE_SCATTER), collective in (ALL_REDUCE, ALL_GATHER)

@@ -1,0 +1,114 @@
+"""Bucket: ring phases along one torus dimension after the other, or along all of them at once.
+
+One at a time: Σ 2(kᵢ−1)(αᵢ + Sᵢ/(kᵢBᵢ)), S₁ = S, Sᵢ₊₁ = Sᵢ/kᵢ: Chan, Heimlich, Purkayastha, van de
+Geijn, "Collective communication: theory, practice, and experience", Concurrency and Computation 19
+(2007). On all 2d ports at once, on a symmetric torus: 2[Σ(kᵢ−1)αᵢ + (n−1)/n·S/(2dB)]: Jain and
+Sabharwal, "Optimal bucket algorithms for large MPI collectives on torus interconnects" (2010); Sack
+and Gropp, "Collective algorithms for multiported torus networks" (2015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from trnbench.emulator.fabric.algorithms.algorithm import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    REDUCE_SCATTER,
+    NotPossible,
+    Transfer,
+    ways,
+)
+from trnbench.emulator.fabric.network import Network
+from trnbench.emulator.fabric.schedule import Move, Schedule, Step
+from trnbench.emulator.fabric.symmetry import Symmetry
+
+Lane = tuple[tuple[int, ...], int]
+"""A share of the buffer: the order in which it takes the dimensions, and the direction."""
+
+
+class Bucket:
+    """`ports`: "one" (one direction), "two" (both directions of one dimension) or "all"."""
+
+    collectives = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER)
+
+    def __init__(self, name: str, *, ports: str) -> None:
+        self.name, self.ports = name, ports
+
+    def _lanes(self, symmetry: Symmetry) -> list[Lane]:
+        d = len(symmetry.digits)
+        order = tuple(range(d))
+        if self.ports == "one":
+            return [(order, 1)]
+        if self.ports == "two":
+            return [(order, 1), (order, -1)]
+        rotations = [(*order[first:], *order[:first]) for first in range(d)]
+        return [(rotation, sign) for rotation in rotations for sign in (1, -1)]
+
+    def _torus(self, network: Network) -> Symmetry:
+        symmetry = network.symmetry
+        if symmetry is None or any(digit.xor for digit in symmetry.digits):
+            raise NotPossible(
+                f"{self.name} needs a torus",
+                cause=f"{network.topology.name} has no wrap-around dimensions that all ranks share",
+                try_="--algorithm ring, mesh or direct",
+            )
+        return symmetry
+
+    def schedule(self, network: Network, collective: str, size: float) -> Schedule:
+        symmetry = self._torus(network)
+        lanes = self._lanes(symmetry)
+        reduces, gathers = ways(collective)
+        chains = []
+        for order, sign in lanes:
+            scatter, part = [], size / len(lanes)
+            for axis in order:
+                k = symmetry.digits[axis].size
+                if k > 1:
+                    offset = _unit(len(order), axis, sign % k)
+                    scatter.append((offset, part / k, k - 1))
+                part /= k
+            chain = []
+            if reduces:
+                chain += [Step(moves=(Move(size=s, offset=o, reads=2.0),), times=t) for o, s, t in scatter]
+            if gathers:
+                chain += [Step(moves=(Move(size=s, offset=o),), times=t) for o, s, t in reversed(scatter)]
+            chains.append(tuple(chain))
+        return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{len(lanes)} lanes")
+
+    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
+        """Block b of lane l is l·n + b; lanes run one after another here, which data does not mind."""
+        symmetry = self._torus(network)
+        reduces, gathers = ways(collective)
+        for lane, (order, sign) in enumerate(self._lanes(symmetry)):
+            if reduces:
+                for done, axis in enumerate(order):
+                    yield from _phase(symmetry, lane, order[:done], axis, sign, gather=False)
+            if gathers:
+                for done in range(len(order) - 1, -1, -1):
+                    yield from _phase(symmetry, lane, order[:done], order[done], sign, gather=True)
+
+
+def _unit(width: int, axis: int, value: int) -> tuple[int, ...]:
+    return tuple(value if i == axis else 0 for i in range(width))
+
+
+def _phase(
+    symmetry: Symmetry, lane: int, fixed: Sequence[int], axis: int, sign: int, *, gather: bool
+) -> Iterator[list[Transfer]]:
+    """k−1 ring steps along `axis`; a rank deals in blocks whose `fixed` coordinates are its own."""
+    k, n = symmetry.digits[axis].size, len(symmetry.coords)
+    sizes = [digit.size for digit in symmetry.digits]
+    for step in range(k - 1):
+        moves = []
+        for rank, coord in enumerate(symmetry.coords):
+            held = (coord[axis] - sign * (step if gather else step + 1)) % k
+            choices = [
+                (held,) if i == axis else (coord[i],) if i in fixed else range(sizes[i])
+                for i in range(len(sizes))
+            ]
+            blocks = tuple(lane * n + symmetry.rank_at[c] for c in product(*choices))
+            there = symmetry.shifted(rank, _unit(len(sizes), axis, sign % k))
+            moves.append(Transfer(rank, there, blocks, not gather))
+        yield moves

@@ -1,0 +1,68 @@
+"""Max–min fair sharing of links among flows that each use a fixed mix of links.
+
+Progressive filling (Bertsekas and Gallager, Data Networks, 2nd ed. 1992, section 6.5.2): all rates
+rise together until a resource is full; the flows that cross it are frozen; the rest go on.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """How much of each resource one byte per second of each flow takes: a sparse matrix.
+
+    `flow[i]` uses `weight[i]` of `resource[i]`. A flow that splits over two equal routes has weight
+    0.5 on each; an orbit of flows counts every member that crosses one link of an orbit of links.
+    """
+
+    flow: Indices
+    resource: Indices
+    weight: Floats
+
+    @classmethod
+    def stack(cls, rows: list[tuple[Indices, Floats]]) -> Usage:
+        """One flow per row, each a pair (resources, weights)."""
+        lengths = [len(resources) for resources, _ in rows]
+        return cls(
+            np.repeat(np.arange(len(rows), dtype=np.intp), lengths),
+            np.concatenate([r for r, _ in rows]) if rows else np.zeros(0, np.intp),
+            np.concatenate([w for _, w in rows]) if rows else np.zeros(0),
+        )
+
+
+FULL = 1e-12
+"""Relative headroom at which a resource counts as full: rounding, not a property of any machine."""
+
+
+def fair_rates(usage: Usage, capacity: Floats, flows: int) -> Floats:
+    """Rates in bytes/s, one per flow; `capacity` in bytes/s, one per resource.
+
+    A flow that uses no resource gets an infinite rate. Resources with no capacity give rate 0.
+    """
+    rates = np.full(flows, np.inf)
+    open_ = np.zeros(flows, dtype=bool)
+    open_[usage.flow] = True
+    rates[open_] = 0.0
+    taken = np.zeros(len(capacity))
+    while open_.any():
+        live = open_[usage.flow]
+        load = np.bincount(usage.resource[live], usage.weight[live], minlength=len(capacity))
+        used = load > 0
+        level = np.full(len(capacity), np.inf)
+        level[used] = np.maximum(capacity[used] - taken[used], 0.0) / load[used]
+        rate = level.min()
+        full = level <= rate * (1 + FULL)
+        frozen = np.zeros(flows, dtype=bool)
+        frozen[usage.flow[live & full[usage.resource]]] = True
+        frozen &= open_
+        rates[frozen] = rate
+        gone = frozen[usage.flow]
+        taken += rate * np.bincount(usage.resource[gone], usage.weight[gone], minlength=len(capacity))
+        open_ &= ~frozen
+    return rates

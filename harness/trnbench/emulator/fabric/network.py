@@ -1,0 +1,213 @@
+"""The links that a collective may use, and how one rank's bytes travel to another's.
+
+Routing is minimal and deterministic: a route climbs no higher in the hierarchy of link levels than
+it must, then takes the fewest links; from each node traffic splits over all next hops on such a
+route, in proportion to their bandwidth. A direct link beats a detour however wide.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from trnbench.emulator.fabric.fluid import ticks
+from trnbench.emulator.fabric.maxmin import Floats, Indices
+from trnbench.emulator.fabric.symmetry import Symmetry, find_symmetry
+from trnbench.errors import TopologyError
+from trnbench.topology.graph import Link, LinkKind, Node, Topology
+
+_CLIMB = 1 << 12
+"""Cost of a link one level up, in links of the level below: more than any route has."""
+
+
+class Route(msgspec.Struct, frozen=True):
+    """Resources one flow uses, in shares, and the ticks its first byte needs (slowest share)."""
+
+    resources: Indices
+    weights: Floats
+    latency: int
+    hops: int
+
+
+class Network:
+    """A topology's links as resources 0…L−1, and each rank's memory as resource L + rank.
+
+    `ranks` are node ids of the topology in rank order. `kinds` limits which links may carry traffic.
+    `memory` is each rank's bandwidth in bytes/s for the accesses that sends and reductions make at
+    the ends; infinite leaves them out. `scale` multiplies single links' bandwidth ((src, dst) →
+    factor): a slow or dead link.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        *,
+        ranks: Sequence[int] | None = None,
+        kinds: Collection[LinkKind] = frozenset(LinkKind),
+        memory: float = float("inf"),
+        scale: dict[tuple[int, int], float] | None = None,
+    ) -> None:
+        self.topology = topology
+        wanted = [n.id for n in topology.devices] if ranks is None else list(ranks)
+        scale = scale or {}
+        kept = [link for link in topology.links if topology.classes[link.cls].kind in kinds]
+        kept = [link for link in kept if scale.get((link.src, link.dst), 1.0) > 0]
+        touched = sorted({n for link in kept for n in (link.src, link.dst)} | set(wanted))
+        position = {node: i for i, node in enumerate(touched)}
+        self.nodes: list[Node] = [topology.nodes[i] for i in touched]
+        self.ranks: list[int] = [position[node] for node in wanted]
+        self.links = [Link(position[link.src], position[link.dst], link.cls) for link in kept]
+        factors = [scale.get((link.src, link.dst), 1.0) for link in kept]
+        self.bandwidth: Floats = np.array(
+            [topology.bandwidth(link) * f for link, f in zip(kept, factors, strict=True)], dtype=float
+        )
+        if len(self.bandwidth) and not (self.bandwidth > 0).all():
+            raise TopologyError(
+                f"{topology.name}: a link has no bandwidth",
+                cause="a bandwidth of zero or below in the facts or in --degrade",
+                try_="trnbench topology show " + topology.name,
+            )
+        self.cost: list[int] = [_CLIMB ** topology.classes[link.cls].level for link in kept]
+        self.latency: list[int] = [ticks(topology.latency(link)) for link in kept]
+        self.capacity: Floats = np.concatenate([self.bandwidth, np.full(len(self.ranks), memory)])
+        self._in: list[list[int]] = [[] for _ in self.nodes]
+        self._out: list[list[int]] = [[] for _ in self.nodes]
+        for i, link in enumerate(self.links):
+            self._out[link.src].append(i)
+            self._in[link.dst].append(i)
+        self._distance: dict[int, list[int]] = {}
+        self._routes: dict[tuple[int, int], Route] = {}
+        self.memo: dict[object, Any] = {}  # what algorithms derive from the links alone
+
+    @property
+    def size(self) -> int:
+        return len(self.ranks)
+
+    @cached_property
+    def symmetry(self) -> Symmetry | None:
+        """Translations that keep every link's class, bandwidth and latency; None if there are none."""
+        kinds = [
+            (link.cls, float(b), t)
+            for link, b, t in zip(self.links, self.bandwidth, self.latency, strict=True)
+        ]
+        return find_symmetry(self.nodes, self.links, self.ranks, kinds)
+
+    def distances(self, target: int) -> list[int]:
+        """Cost from every node to node `target`; −1 where there is no way."""
+        known = self._distance.get(target)
+        if known is None:
+            known = [-1] * len(self.nodes)
+            queue = [(0, target)]
+            while queue:
+                cost, node = heapq.heappop(queue)
+                if known[node] >= 0:
+                    continue
+                known[node] = cost
+                for i in self._in[node]:
+                    if known[self.links[i].src] < 0:
+                        heapq.heappush(queue, (cost + self.cost[i], self.links[i].src))
+            self._distance[target] = known
+        return known
+
+    def _nexts(self, node: int, distance: list[int]) -> list[int]:
+        """Links from `node` that begin a cheapest route."""
+        return [
+            i for i in self._out[node] if distance[self.links[i].dst] == distance[node] - self.cost[i] >= 0
+        ]
+
+    def route(self, src: int, dst: int) -> Route:
+        """Shares of every link for bytes from rank `src` to rank `dst`.
+
+        Raises TopologyError when the two are not connected.
+        """
+        key = (src, dst)
+        found = self._routes.get(key)
+        if found is None:
+            found = self._routes[key] = self._find(self.ranks[src], self.ranks[dst])
+        return found
+
+    def _find(self, start: int, target: int) -> Route:
+        distance = self.distances(target)
+        if distance[start] < 0:
+            names = self.nodes[start].name, self.nodes[target].name
+            raise TopologyError(
+                f"{self.topology.name}: no route from {names[0]} to {names[1]}",
+                cause="the links left after --degrade or the chosen link kinds do not connect them",
+                try_="trnbench topology check " + self.topology.name,
+            )
+        share = {start: 1.0}
+        late = {start: 0}
+        used: dict[int, float] = {}
+        hops = {start: 0}
+        queue = [(-distance[start], start)]
+        while queue:  # farthest first: a node's share is whole before it is passed on
+            _, node = heapq.heappop(queue)
+            nexts = self._nexts(node, distance)
+            total = float(sum(self.bandwidth[i] for i in nexts))
+            for i in nexts:
+                part = share[node] * float(self.bandwidth[i]) / total
+                used[i] = part
+                there = self.links[i].dst
+                if there not in share:
+                    share[there], late[there], hops[there] = 0.0, 0, 0
+                    heapq.heappush(queue, (-distance[there], there))
+                share[there] += part
+                late[there] = max(late[there], late[node] + self.latency[i])
+                hops[there] = max(hops[there], hops[node] + 1)
+        order = sorted(used)
+        return Route(
+            np.array(order, dtype=np.intp),
+            np.array([used[i] for i in order]),
+            late[target],
+            hops[target],
+        )
+
+    @cached_property
+    def orbit_capacity(self) -> Floats:
+        """Bytes/s of one member of each link orbit, then of one rank's memory."""
+        assert self.symmetry is not None
+        count = len(self.symmetry.orbit_size)
+        capacity = np.zeros(count + 1)
+        capacity[self.symmetry.link_orbit] = self.bandwidth
+        capacity[count] = self.capacity[-1] if self.size else np.inf
+        return capacity
+
+    @cached_property
+    def orbit_routes(self) -> dict[tuple[int, ...], Route]:
+        """For every translation, what all its flows together take of one member of each link orbit.
+
+        By dynamic programming from rank 0 outwards: the shares of a node are the mean of its next
+        hops' shares, weighted by bandwidth, plus the hop itself. Exact, one pass over the links.
+        """
+        symmetry = self.symmetry
+        assert symmetry is not None
+        target = self.ranks[0]
+        distance = self.distances(target)
+        count = len(symmetry.orbit_size)
+        crossings = np.zeros((len(self.nodes), count))
+        late = [0] * len(self.nodes)
+        hops = [0] * len(self.nodes)
+        for node in sorted((n for n in range(len(self.nodes)) if distance[n] > 0), key=distance.__getitem__):
+            nexts = self._nexts(node, distance)
+            total = float(sum(self.bandwidth[i] for i in nexts))
+            for i in nexts:
+                part = float(self.bandwidth[i]) / total
+                there = self.links[i].dst
+                crossings[node] += part * crossings[there]
+                crossings[node, symmetry.link_orbit[i]] += part
+                late[node] = max(late[node], late[there] + self.latency[i])
+                hops[node] = max(hops[node], hops[there] + 1)
+        per_member = self.size / symmetry.orbit_size
+        routes = {}
+        for rank, node in enumerate(self.ranks):
+            if distance[node] < 0:
+                raise TopologyError(f"{self.topology.name}: the ranks are not all connected")
+            shares = crossings[node] * per_member
+            used = np.flatnonzero(shares)
+            routes[symmetry.offset(rank, 0)] = Route(used, shares[used], late[node], hops[node])
+        return routes

@@ -1,0 +1,47 @@
+"""What a collective algorithm yields: chains of steps, each step the same verb for every rank."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Move(msgspec.Struct, frozen=True, kw_only=True):
+    """`size` bytes from each sender to its receiver, all at once.
+
+    Either `offset`, a translation that every rank sends along, or explicit `pairs` of ranks.
+    `reads` and `writes` are accesses of the sender's and the receiver's memory per byte carried:
+    a copy reads once and writes once; a reduction at the end also reads the operand.
+    """
+
+    size: float
+    offset: tuple[int, ...] | None = None
+    pairs: tuple[tuple[int, int], ...] = ()
+    reads: float = 1.0
+    writes: float = 1.0
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """Moves that start together; the whole step is done `times` times, one after the other."""
+
+    moves: tuple[Move, ...]
+    times: int = 1
+
+
+class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+    """`chains` run at the same time and share links. Within a chain a rank begins a step when all
+    it sends and receives in the step before is done.
+
+    `algorithm` names it; `startup` and `per_message` are seconds charged once and per step at the
+    ends (from costs, each with its fitting points).
+    """
+
+    algorithm: str
+    chains: tuple[tuple[Step, ...], ...]
+    startup_s: float = 0.0
+    per_message_s: float = 0.0
+    note: str = ""
+
+    @property
+    def steps(self) -> int:
+        """Length of the longest chain, repetitions counted."""
+        return max((sum(step.times for step in chain) for chain in self.chains), default=0)

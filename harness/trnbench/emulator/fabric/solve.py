@@ -1,0 +1,214 @@
+"""The time a schedule takes on a network: by symmetry where there is one, flow by flow where not.
+
+Both ways give the same answer to the tick. Three shortcuts, each exact under a condition that is
+checked, never assumed:
+
+- by orbits: every move is a translation of a symmetric network, so one flow stands for all;
+- in step: all moves of a step arrive at one tick, so every rank begins the next step together and a
+  repeated step costs the same again;
+- merged: chains of equal shape whose moves arrive together are one chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+import msgspec
+import numpy as np
+
+from trnbench.emulator.fabric.fluid import TICKS_PER_SECOND, Flow, Outcome, simulate, ticks
+from trnbench.emulator.fabric.maxmin import Floats, Indices
+from trnbench.emulator.fabric.network import Network, Route
+from trnbench.emulator.fabric.schedule import Move, Schedule, Step
+
+
+class Solution(msgspec.Struct, frozen=True, kw_only=True):
+    """`time_s`; `carried` bytes per link of the network (index of `Network.links`);
+    `latency_s`: the part that is latency and overhead, were every link infinitely wide.
+    `way`: "orbits" or "flows", and whether steps were computed once.
+    """
+
+    time_s: float
+    total_ticks: int
+    carried: Floats
+    latency_s: float
+    way: str
+
+
+def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True) -> Solution:
+    """Raises TopologyError (no route) and ValueError (a move names a rank that is not there)."""
+    moves = [move for chain in schedule.chains for step in chain for move in step.moves]
+    by_orbit = (
+        use_symmetry
+        and network.symmetry is not None
+        and all(move.offset is not None for move in moves)
+        and network.size > 1
+    )
+    carrier: _Orbits | _Pairs = _Orbits(network) if by_orbit else _Pairs(network)
+    before = ticks(schedule.per_message_s)
+    total, carried, latency, once = _run(carrier, schedule.chains, before)
+    start = ticks(schedule.startup_s)
+    return Solution(
+        time_s=(total + start) / TICKS_PER_SECOND,
+        total_ticks=total + start,
+        carried=carrier.per_link(carried),
+        latency_s=(latency + start) / TICKS_PER_SECOND,
+        way=("orbits" if by_orbit else "flows") + (", each step once" if once else ""),
+    )
+
+
+def _run(
+    carrier: _Orbits | _Pairs, chains: Sequence[tuple[Step, ...]], before: int
+) -> tuple[int, Floats, int, bool]:
+    chain = _merged(chains)
+    if chain is not None:
+        total, latency = 0, 0
+        carried = np.zeros(len(carrier.capacity))
+        for step in chain:
+            flows = carrier.flows(step.moves, before)
+            outcome = simulate(flows, carrier.capacity)
+            if not carrier.in_step(outcome, len(chains) > 1):
+                break
+            total += outcome.total * step.times
+            carried += outcome.carried * step.times
+            latency += max((f.latency for f in flows), default=0) * step.times + before * step.times
+        else:
+            return total, carried, latency, True
+    flows = carrier.expanded(chains, before)
+    outcome = simulate(flows, carrier.capacity)
+    latency = max(
+        (sum((_latest(carrier, step) + before) * step.times for step in chain) for chain in chains), default=0
+    )
+    return outcome.total, outcome.carried, latency, False
+
+
+def _latest(carrier: _Orbits | _Pairs, step: Step) -> int:
+    return max((flow.latency for flow in carrier.flows(step.moves, 0)), default=0)
+
+
+def _merged(chains: Sequence[tuple[Step, ...]]) -> tuple[Step, ...] | None:
+    """Chains of equal shape side by side as one, else None."""
+    if len(chains) == 1:
+        return chains[0]
+    if len({tuple(step.times for step in chain) for chain in chains}) != 1:
+        return None
+    return tuple(
+        Step(moves=tuple(move for step in steps for move in step.moves), times=steps[0].times)
+        for steps in zip_longest(*chains)
+    )
+
+
+class _Orbits:
+    """One flow per move: it stands for all its images."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.capacity = network.orbit_capacity
+        self._memory = len(self.capacity) - 1
+
+    def flows(self, moves: Sequence[Move], before: int) -> list[Flow]:
+        return [self._flow(move, before, ()) for move in moves]
+
+    def _flow(self, move: Move, before: int, after: tuple[int, ...]) -> Flow:
+        assert move.offset is not None
+        route = self._route(move)
+        return Flow(move.size, route.resources, route.weights, route.latency, before, after)
+
+    def _route(self, move: Move) -> Route:
+        assert move.offset is not None
+        if not any(move.offset):
+            raise ValueError("a move from a rank to itself")
+        route = self.network.orbit_routes[move.offset]
+        if np.isinf(self.capacity[self._memory]):
+            return route
+        # Every rank sends once and receives once per translation.
+        return Route(
+            np.append(route.resources, self._memory),
+            np.append(route.weights, move.reads + move.writes),
+            route.latency,
+            route.hops,
+        )
+
+    def in_step(self, outcome: Outcome, parallel: bool) -> bool:
+        """One chain of translations is in step by symmetry; several only if they end together."""
+        return not parallel or len(set(outcome.arrival)) <= 1
+
+    def expanded(self, chains: Sequence[tuple[Step, ...]], before: int) -> list[Flow]:
+        flows: list[Flow] = []
+        for chain in chains:
+            earlier: tuple[int, ...] = ()
+            for step in chain:
+                for _ in range(step.times):
+                    first = len(flows)
+                    flows += [self._flow(move, before, earlier) for move in step.moves]
+                    earlier = tuple(range(first, len(flows)))
+        return flows
+
+    def per_link(self, carried: Floats) -> Floats:
+        symmetry = self.network.symmetry
+        assert symmetry is not None
+        return carried[symmetry.link_orbit]
+
+
+class _Pairs:
+    """One flow per sender and receiver."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.capacity = network.capacity
+        self._memory = bool(np.isfinite(network.capacity[-1])) if network.size else False
+        self._shares: dict[tuple[int, int, float, float], tuple[Indices, Floats, int]] = {}
+
+    def pairs(self, move: Move) -> Sequence[tuple[int, int]]:
+        if move.offset is None:
+            return move.pairs
+        symmetry = self.network.symmetry
+        if symmetry is None:
+            raise ValueError("a translation on a network that has no translations")
+        return [(rank, symmetry.shifted(rank, move.offset)) for rank in range(self.network.size)]
+
+    def _share(self, src: int, dst: int, move: Move) -> tuple[Indices, Floats, int]:
+        key = (src, dst, move.reads, move.writes)
+        found = self._shares.get(key)
+        if found is None:
+            if src == dst:
+                raise ValueError("a move from a rank to itself")
+            route = self.network.route(src, dst)
+            resources, weights = route.resources, route.weights
+            if self._memory:
+                first = len(self.network.links)
+                resources = np.append(resources, [first + src, first + dst])
+                weights = np.append(weights, [move.reads, move.writes])
+            found = self._shares[key] = (resources, weights, route.latency)
+        return found
+
+    def flows(self, moves: Sequence[Move], before: int) -> list[Flow]:
+        return [
+            Flow(move.size, *self._share(src, dst, move), before)
+            for move in moves
+            for src, dst in self.pairs(move)
+        ]
+
+    def in_step(self, outcome: Outcome, parallel: bool) -> bool:
+        return len(set(outcome.arrival)) <= 1
+
+    def expanded(self, chains: Sequence[tuple[Step, ...]], before: int) -> list[Flow]:
+        flows: list[Flow] = []
+        for chain in chains:
+            touched: dict[int, list[int]] = {}  # rank → flows of its last step it took part in
+            for step in chain:
+                pairs = [(move, src, dst) for move in step.moves for src, dst in self.pairs(move)]
+                for _ in range(step.times):
+                    now: dict[int, list[int]] = {}
+                    for move, src, dst in pairs:
+                        after = sorted({*touched.get(src, ()), *touched.get(dst, ())})
+                        index = len(flows)
+                        flows.append(Flow(move.size, *self._share(src, dst, move), before, tuple(after)))
+                        now.setdefault(src, []).append(index)
+                        now.setdefault(dst, []).append(index)
+                    touched.update(now)
+        return flows
+
+    def per_link(self, carried: Floats) -> Floats:
+        return carried[: len(self.network.links)]
