@@ -15,9 +15,12 @@ from trnbench.kernels.kernel import Kernel
 from trnbench.results.measurement import Value
 from trnbench.run.number import read_number, read_whole
 
+MAX_NUMBER = 2**62
 MAX_VALUES = 10_000  # of one axis: more is a slip of the finger
 
-_FORM = re.compile(r"(?:(?P<kernel>[^=\[\]]+)\.)?(?P<axis>[A-Za-z_]\w*)(?:\[(?P<how>[^\]]*)\])?=(?P<values>.*)")
+_FORM = re.compile(
+    r"(?:(?P<kernel>[^=\[\]]+)\.)?(?P<axis>[A-Za-z_]\w*)(?:\[(?P<how>[^\]]*)\])?=(?P<values>.*)"
+)
 _FORMS = "NAME=1K,64K  NAME[range]=128:1024:128  NAME[pow2]=10:30:2  KERNEL.NAME=…"
 
 
@@ -50,6 +53,12 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
                     f"{axis.name} = {float(number):g} in {self.typed!r} is too small",
                     cause=f"axis {axis.name} starts at {axis.least:g}",
                     try_=f"-a {axis.name}={axis.least:g}",
+                )
+            if number > MAX_NUMBER:
+                raise UsageError(
+                    f"{axis.name} = {float(number):g} in {self.typed!r} is too large",
+                    cause="an axis ends at 2^62",
+                    try_=f"-a {axis.name}={axis.values[-1]}",
                 )
             if axis.kind == "int" and number.denominator != 1:
                 raise UsageError(
@@ -158,7 +167,9 @@ def check_axes(sweeps: Iterable[Sweep], names: Iterable[str], kernels: Sequence[
         if not among:
             raise UnknownName("kernel", pattern, (kernel.name for kernel in kernels), try_="trnbench list")
         if not any(kernel.axis(axis) for kernel in among):
-            raise UnknownName("axis", axis, {each.name for kernel in among for each in kernel.axes}, try_=who_has(among))
+            raise UnknownName(
+                "axis", axis, {each.name for kernel in among for each in kernel.axes}, try_=who_has(among)
+            )
 
 
 def who_has(kernels: Sequence[Kernel]) -> str:

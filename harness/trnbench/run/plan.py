@@ -1,0 +1,197 @@
+"""The plan: every case of a selection, in a fixed order, with the reason where one cannot run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from trnbench.errors import NothingSelected, TrnbenchError
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.kernels.case import Case
+from trnbench.kernels.extent import Extent
+from trnbench.kernels.kernel import Kernel, Point
+from trnbench.kernels.spread import Spread
+from trnbench.results.measurement import CaseKey
+from trnbench.run.keyword import Test, Words, names_of, parse_keyword
+from trnbench.run.points import Combined, Points
+from trnbench.run.room import shortage
+from trnbench.run.selection import Selection, choose_instances, choose_kernels, choose_scopes, scopes_of
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """`cases` by system, kernel, scope and point; `systems` by name, in the order of reports.
+
+    `notes` say what was left out without becoming a case, and why.
+    """
+
+    selection: Selection
+    cases: tuple[Case, ...]
+    systems: dict[str, System]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def runnable(self) -> tuple[Case, ...]:
+        return tuple(case for case in self.cases if not case.skip)
+
+    @property
+    def skipped(self) -> tuple[Case, ...]:
+        return tuple(case for case in self.cases if case.skip)
+
+
+def plan(
+    registry: Registry, selection: Selection | None = None, *, extra_facts: tuple[Path, ...] = ()
+) -> Plan:
+    """Every case that `selection` asks for; cases that cannot run carry the reason in `skip`.
+
+    A system made of another one that is planned too ("UltraCluster of trn1.32xlarge") has no core
+    and device cases of its own unless a scope is asked for: they would be the same cases twice.
+
+    Raises `NothingSelected` when no case is left, `UnknownName` and `UsageError` for what cannot be
+    read, and what reading facts raises.
+    """
+    selection = selection or Selection()
+    kernels = choose_kernels(registry.kernels, selection)
+    scopes = choose_scopes(selection)
+    keyword = parse_keyword(selection.keyword) if selection.keyword else None
+    points = Points.of(selection, kernels)
+    systems = {}
+    for name in choose_instances(registry, selection):
+        system = registry.system(name, extra_facts=extra_facts)
+        systems[system.name] = system
+
+    planner = _Planner(points, keyword)
+    for system in systems.values():
+        repeats = not scopes and system.instance.parent in systems
+        for kernel in kernels:
+            for scope in scopes_of(kernel, system.instance.scope, scopes):
+                if not (repeats and scope.rank < system.instance.scope.rank):
+                    planner.add(kernel, system, scope)
+    if not planner.cases:
+        raise _nothing(selection, kernels, systems, planner)
+    return Plan(
+        selection=selection,
+        cases=tuple(planner.cases),
+        systems=systems,
+        notes=tuple(planner.notes),
+    )
+
+
+def extent_of(kernel: Kernel, system: System, scope: Scope, point: Point) -> Extent:
+    """How much of `system` a case takes. A pair lies on two hosts where the point needs two."""
+    if kernel.spread is Spread.PAIR:
+        apart = any(need.startswith("hosts:") for need in kernel.requires(point))
+        return Extent(scope=scope, cores=2 * system.cores_per_device, devices=2, hosts=1 + apart, ranks=2)
+    if scope.rank <= Scope.CORE.rank:
+        return Extent(scope=scope)
+    if scope is Scope.DEVICE:
+        return Extent(scope=scope, cores=system.cores_per_device)
+    return Extent(
+        scope=scope,
+        cores=system.devices * system.cores_per_device,
+        devices=system.devices,
+        hosts=system.hosts,
+        ranks=system.devices if kernel.spread is Spread.TOGETHER else 1,
+    )
+
+
+class _Planner:
+    """Collects cases; what is the same for many of them is worked out once."""
+
+    def __init__(self, points: Points, keyword: Test | None) -> None:
+        self.points, self.keyword = points, keyword
+        self.cases: list[Case] = []
+        self.notes: dict[str, None] = {}
+        self.keyed_out = 0
+        self._combined: dict[tuple[str, bool], Combined] = {}
+        self._lacks: dict[tuple[str, str], str] = {}
+
+    def add(self, kernel: Kernel, system: System, scope: Scope) -> None:
+        """All points of one kernel at one scope of one system."""
+        combined, invalid = self._points(kernel, scope)
+        self.notes.update((f"{kernel.name}: points left out: {why}", None) for why in invalid)
+        called = frozenset(
+            word
+            for name in (
+                kernel.name,
+                kernel.family,
+                *kernel.tags,
+                system.instance.name,
+                *system.instance.aliases,
+                system.generation.name,
+                scope.value,
+            )
+            for word in names_of(name)
+        )
+        for point in combined:
+            if self.keyword and not self.keyword(called | _words(point)):
+                self.keyed_out += 1
+                continue
+            extent, skip = self._fit(kernel, system, scope, point)
+            key = CaseKey(
+                kernel=kernel.name,
+                family=kernel.family,
+                instance=system.name,
+                generation=system.generation.name,
+                scope=scope,
+                point=dict(point),
+                tags=kernel.tags,
+            )
+            self.cases.append(Case(key=key, kernel=kernel, extent=extent, skip=skip))
+
+    def _points(self, kernel: Kernel, scope: Scope) -> Combined:
+        wide = scope.rank > Scope.CORE.rank
+        key = (kernel.name, wide)
+        if key not in self._combined:
+            self._combined[key] = self.points.combine(kernel, wide=wide)
+        return self._combined[key]
+
+    def _fit(self, kernel: Kernel, system: System, scope: Scope, point: Point) -> tuple[Extent, str]:
+        """The extent of a case, and why it cannot run: "" when it can."""
+        try:
+            extent = extent_of(kernel, system, scope, point)
+            for need in kernel.requires(point):
+                if why := self._lacking(system, need):
+                    return extent, why
+            return extent, kernel.refuses(point, extent) or shortage(kernel, point, extent, system)
+        except TrnbenchError:
+            raise
+        except Exception as error:
+            # A kernel is a plugin's code: its mistake costs its own cases, not the run.
+            why = f"{kernel.name} could not be planned: {type(error).__name__}: {error}"
+            return Extent(scope=scope), why
+
+    def _lacking(self, system: System, need: str) -> str:
+        key = (system.name, need)
+        if key not in self._lacks:
+            self._lacks[key] = system.lacks(need)
+        return self._lacks[key]
+
+
+def _words(point: Point) -> Words:
+    return frozenset(value.lower() for value in point.values() if isinstance(value, str))
+
+
+def _nothing(
+    selection: Selection, kernels: tuple[Kernel, ...], systems: dict[str, System], planner: _Planner
+) -> NothingSelected:
+    size = f"{len(kernels)} kernels on {len(systems)} systems"
+    if planner.keyed_out:
+        cause = f"-k {selection.keyword!r} fits none of {planner.keyed_out:,} cases ({size})"
+        try_ = "trnbench list tags, trnbench list kernels: the words it knows"
+    elif planner.notes:
+        cause, try_ = "; ".join(planner.notes), "other values on those axes"
+    elif selection.scopes:
+        cause = f"nothing of {size} runs at scope {', '.join(selection.scopes)}"
+        try_ = "--scope system for the whole of each system; trnbench list kernels shows the scopes"
+    else:
+        cause, try_ = f"no point of {size} is left", "trnbench list kernels"
+    asked = selection.asked()
+    return NothingSelected(
+        f"nothing selected by {asked}" if asked else "nothing selected", cause=cause, try_=try_
+    )

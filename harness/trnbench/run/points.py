@@ -1,0 +1,158 @@
+"""From a kernel's axes and what was typed about them to points: cross, zip, exclude."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from itertools import product
+from typing import TypeAlias
+
+import msgspec
+
+from trnbench.errors import TrnbenchError, UnknownName, UsageError
+from trnbench.kernels.kernel import Kernel, Point
+from trnbench.results.measurement import Value
+from trnbench.run.axes import Sweep, check_axes, parse_sweep
+from trnbench.run.exclude import Exclusion, parse_exclusion
+from trnbench.run.selection import Selection
+
+MAX_POINTS = 100_000  # of one kernel at one scope
+
+Values: TypeAlias = tuple[Value, ...]
+
+Combined: TypeAlias = tuple[tuple[dict[str, Value], ...], tuple[str, ...]]
+"""Points, and why others make no case."""
+
+
+class Points(msgspec.Struct, frozen=True, kw_only=True):
+    """What was typed about axes, checked against the kernels it is for."""
+
+    sweeps: tuple[Sweep, ...] = ()
+    zips: tuple[tuple[str, ...], ...] = ()
+    exclusions: tuple[Exclusion, ...] = ()
+    dtypes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, selection: Selection, kernels: Sequence[Kernel]) -> Points:
+        """Raises `UsageError` and `UnknownName` for what no kernel of the selection can mean."""
+        points = cls(
+            sweeps=tuple(parse_sweep(typed) for typed in selection.axes),
+            zips=tuple(_parse_zip(typed) for typed in selection.zips),
+            exclusions=tuple(parse_exclusion(typed) for typed in selection.excludes),
+            dtypes=selection.dtypes,
+        )
+        spoken = [name for group in points.zips for name in group]
+        spoken += [term.axis for each in points.exclusions for term in each.terms]
+        check_axes(points.sweeps, spoken, kernels)
+        _check_dtypes(points.dtypes, kernels)
+        return points
+
+    def combine(self, kernel: Kernel, *, wide: bool) -> Combined:
+        """The points of `kernel`, in the order of its axes, and why others make no case.
+
+        `wide` takes the shorter sweeps meant for more than one core.
+        """
+        values, typed = self._values(kernel, wide)
+        if any(not each for each in values.values()):
+            return (), ()
+        steps = [_steps(kernel, group, values) for group in self._groups(kernel, typed)]
+        count = math.prod(len(each) for each in steps)
+        if count > MAX_POINTS:
+            shape = " × ".join(f"{len(each)} of {name}" for name, each in values.items() if len(each) > 1)
+            raise UsageError(
+                f"{kernel.name} would have {count:,} points, the most is {MAX_POINTS:,}",
+                cause=shape,
+                try_="fewer values, a larger step, or axes that move together with --zip",
+            )
+        tests = [test for each in self.exclusions if (test := each.leaves_out(kernel))]
+        points, invalid = [], {}
+        for combination in product(*steps):
+            found = {name: value for step in combination for name, value in step}
+            point = {axis.name: found[axis.name] for axis in kernel.axes}
+            if any(test(point) for test in tests):
+                continue
+            if why := _invalid(kernel, point):
+                invalid[why] = None
+            else:
+                points.append(point)
+        return tuple(points), tuple(invalid)
+
+    def _values(self, kernel: Kernel, wide: bool) -> tuple[dict[str, Values], set[str]]:
+        """Values by axis, and which of the axes were typed."""
+        values, typed = {}, set()
+        for axis in kernel.axes:
+            mine = [each for each in self.sweeps if each.axis == axis.name and each.concerns(kernel)]
+            if mine:
+                typed.add(axis.name)
+                listed: list[Value] = [value for sweep in mine for value in sweep.values(axis)]
+                values[axis.name] = tuple(dict.fromkeys(listed))
+            else:
+                values[axis.name] = (axis.wide if wide else ()) or axis.values
+            if axis.name == "dtype" and self.dtypes:
+                # A dtype asked for that the kernel takes, though its default sweep leaves it out.
+                among = values["dtype"] if mine else tuple(dict.fromkeys((*values["dtype"], *axis.choices)))
+                values["dtype"] = tuple(
+                    each for each in among if any(fnmatchcase(str(each), want) for want in self.dtypes)
+                )
+        if self.dtypes and kernel.axis("dtype") is None:
+            return {"dtype": ()}, typed
+        return values, typed
+
+    def _groups(self, kernel: Kernel, typed: set[str]) -> list[tuple[str, ...]]:
+        """Axes that move together, in axis order; an axis alone is a group of one."""
+        own = {axis.name for axis in kernel.axes}
+        zips = [group for group in self.zips if own.issuperset(group)]
+        taken = {name for group in zips for name in group}
+        zips += [tuple(name for name in group if name not in typed | taken) for group in kernel.zipped]
+        group_of = {name: group for group in zips for name in group}
+        ordered = [group_of.get(axis.name, (axis.name,)) for axis in kernel.axes]
+        return list(dict.fromkeys(ordered))
+
+
+def _invalid(kernel: Kernel, point: Point) -> str:
+    try:
+        return kernel.valid(point)
+    except TrnbenchError:
+        raise
+    except Exception as error:  # a plugin's mistake costs its own points, not the run
+        return f"its own check failed with {type(error).__name__}: {error}"
+
+
+def _steps(
+    kernel: Kernel, group: tuple[str, ...], values: dict[str, Values]
+) -> list[tuple[tuple[str, Value], ...]]:
+    lengths = {len(values[name]) for name in group}
+    if len(lengths) > 1:
+        raise UsageError(
+            f"axes {' and '.join(group)} of {kernel.name} cannot be zipped",
+            cause="they have " + " and ".join(f"{len(values[name])} values of {name}" for name in group),
+            try_="as many values for each: " + " ".join(f"-a {name}=…" for name in group),
+        )
+    return [
+        tuple(zip(group, step, strict=True)) for step in zip(*(values[name] for name in group), strict=True)
+    ]
+
+
+def _parse_zip(typed: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in typed.split(","))
+    if len(names) < 2 or not all(names) or len(set(names)) < len(names):
+        raise UsageError(
+            f"--zip {typed!r} names no axes that could move together",
+            cause="it takes two or more different axes with commas between",
+            try_="--zip m,n",
+        )
+    return names
+
+
+def _check_dtypes(dtypes: Sequence[str], kernels: Sequence[Kernel]) -> None:
+    known = {
+        str(value)
+        for kernel in kernels
+        for axis in kernel.axes
+        if axis.name == "dtype"
+        for value in (*axis.values, *axis.choices)
+    }
+    for dtype in dtypes:
+        if not any(fnmatchcase(each, dtype) for each in known):
+            raise UnknownName("dtype", dtype, known, try_="trnbench list kernels")

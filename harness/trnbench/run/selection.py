@@ -1,0 +1,200 @@
+"""What a person asked for: kernels, systems, scopes and sweeps, as typed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from trnbench.errors import NothingSelected, UnknownName
+from trnbench.facts.scope import Scope
+from trnbench.kernels.kernel import Kernel
+
+if TYPE_CHECKING:
+    from trnbench.generation import Instance
+    from trnbench.registry import Registry
+
+T = TypeVar("T")
+
+SCOPES = ("core", "device", "instance", "ultraserver", "cluster", "system")
+"""What `--scope` takes; "system" is the whole of each system, whatever it is."""
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Empty fields choose everything that a default run has. Options of one kind add up, different
+    kinds narrow each other down. Kept in the run as it is, so that the run can be repeated."""
+
+    kernels: tuple[str, ...] = ()  # names and globs
+    keyword: str = ""  # -k
+    tags: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
+    instances: tuple[str, ...] = ()  # names, aliases, globs; ":size" behind sizable ones
+    generations: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    axes: tuple[str, ...] = ()  # -a
+    zips: tuple[str, ...] = ()  # --zip a,b
+    excludes: tuple[str, ...] = ()  # --exclude
+
+    def asked(self) -> str:
+        """The options that would ask for this, one line; "" for a default run."""
+        options = (
+            ("--tag", self.tags),
+            ("--family", self.families),
+            ("-i", self.instances),
+            ("--generation", self.generations),
+            ("--dtype", self.dtypes),
+            ("--scope", self.scopes),
+            ("-a", self.axes),
+            ("--zip", self.zips),
+            ("--exclude", self.excludes),
+        )
+        parts = [*self.kernels, *([f"-k '{self.keyword}'"] if self.keyword else [])]
+        parts += [f"{option} {value}" for option, values in options for value in values]
+        return " ".join(parts)
+
+
+def choose_kernels(kernels: Mapping[str, Kernel], selection: Selection) -> tuple[Kernel, ...]:
+    """The kernels of the selection by name, tag and family, in the registry's order.
+
+    Raises `UnknownName` for a plain name nobody has, `NothingSelected` when none is left.
+    """
+    chosen = list(kernels.values())
+    chosen = _narrow(chosen, "kernel", selection.kernels, lambda kernel: (kernel.name,))
+    chosen = _narrow(chosen, "tag", selection.tags, lambda kernel: kernel.tags, list(kernels.values()))
+    chosen = _narrow(
+        chosen, "family", selection.families, lambda kernel: (kernel.family,), list(kernels.values())
+    )
+    if not chosen:
+        raise NothingSelected(
+            "no kernel is selected",
+            cause=f"no kernel fits all of: {selection.asked()}" if selection.asked() else "none is installed",
+            try_="trnbench list kernels",
+        )
+    return tuple(chosen)
+
+
+def choose_instances(registry: Registry, selection: Selection) -> tuple[str, ...]:
+    """Names (with their size, where one was typed) of the systems of the selection.
+
+    Without `-i` those that are part of a default run, or all of the generations asked for by name.
+    Raises `UnknownName`, `UsageError` for a size, `NothingSelected` when none is left.
+    """
+    for name in selection.generations:
+        _known("generation", name, registry.generations)
+    known = {
+        instance.name: (generation.name, instance)
+        for generation in registry.generations.values()
+        for instance in generation.instances
+    }
+    if selection.instances:
+        wanted = list(
+            dict.fromkeys(name for typed in selection.instances for name in _named(registry, known, typed))
+        )
+    else:
+        wanted = [name for name, (_, instance) in known.items() if instance.default]
+    order = {name: index for index, name in enumerate(known)}
+    wanted.sort(key=lambda name: order[name.partition(":")[0]])
+    if selection.generations:
+        wanted = [
+            name
+            for name in wanted
+            if any(fnmatchcase(known[name.partition(":")[0]][0], each) for each in selection.generations)
+        ]
+    if not wanted:
+        asked = " ".join(
+            [f"-i {each}" for each in selection.instances]
+            + [f"--generation {each}" for each in selection.generations]
+        )
+        raise NothingSelected(
+            "no instance is selected",
+            cause=f"none fits all of: {asked}" if asked else "no plugin brings one",
+            try_="trnbench list instances",
+        )
+    return tuple(wanted)
+
+
+def choose_scopes(selection: Selection) -> frozenset[str]:
+    """The scopes asked for; empty for each kernel's default. Raises `UnknownName`."""
+    for scope in selection.scopes:
+        if scope not in SCOPES:
+            raise UnknownName("scope", scope, SCOPES)
+    return frozenset(selection.scopes)
+
+
+def scopes_of(kernel: Kernel, system_scope: Scope, asked: frozenset[str]) -> Iterator[Scope]:
+    """The scopes to plan `kernel` at on a system of `system_scope`, INSTANCE standing for all of it."""
+    for scope in kernel.scopes if asked else kernel.default_scopes or kernel.scopes:
+        own = system_scope if scope is Scope.INSTANCE else scope
+        if not asked or own.value in asked or (scope is Scope.INSTANCE and "system" in asked):
+            yield own
+
+
+def _named(registry: Registry, known: Mapping[str, tuple[str, Instance]], typed: str) -> Iterator[str]:
+    pattern, colon, size = typed.partition(":")
+    if not _is_glob(pattern):
+        _, instance = registry.instance(typed)
+        plain = not instance.sizable or not colon or int(size) == instance.default_size
+        yield instance.name if plain else f"{instance.name}:{int(size)}"
+        return
+    found = False
+    for name, (_, instance) in known.items():
+        if any(fnmatchcase(each, pattern) for each in (name, *instance.aliases)):
+            found = True
+            yield name
+    if not found:
+        raise _no_match("instance", pattern, registry.instance_names(aliases=True))
+
+
+def _narrow(
+    among: list[Kernel],
+    kind: str,
+    patterns: Sequence[str],
+    names: Callable[[Kernel], Iterable[str]],
+    everything: list[Kernel] | None = None,
+) -> list[Kernel]:
+    if not patterns:
+        return among
+    known = {name for kernel in everything or among for name in names(kernel)}
+    for pattern in patterns:
+        _known(kind, pattern, known)
+    return [
+        kernel
+        for kernel in among
+        if any(fnmatchcase(name, pattern) for name in names(kernel) for pattern in patterns)
+    ]
+
+
+def _known(kind: str, pattern: str, known: Iterable[str]) -> None:
+    known = list(known)
+    if _is_glob(pattern):
+        if not any(fnmatchcase(name, pattern) for name in known):
+            raise _no_match(kind, pattern, known)
+    elif pattern not in known:
+        raise UnknownName(kind, pattern, known, try_=f"trnbench list {_LISTS[kind]}")
+
+
+_LISTS = {
+    "kernel": "kernels",
+    "tag": "tags",
+    "family": "families",
+    "generation": "instances",
+    "instance": "instances",
+}
+
+
+def _no_match(kind: str, pattern: str, known: Iterable[str]) -> NothingSelected:
+    known = sorted(known)
+    near = difflib.get_close_matches(pattern.strip("*?"), known, n=3, cutoff=0.4) or known[:3]
+    return NothingSelected(
+        f"no {kind} fits {pattern!r}",
+        cause=f"nearest: {', '.join(near)}" if near else f"no {kind} is installed",
+        try_=f"trnbench list {_LISTS[kind]}",
+    )
+
+
+def _is_glob(text: str) -> bool:
+    return any(char in text for char in "*?[")
