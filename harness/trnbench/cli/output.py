@@ -19,7 +19,24 @@ import click
 
 FORMATS = ("table", "json", "csv", "md")
 
+
+def _configured() -> str:
+    from trnbench.cli.settings import load_settings
+
+    return load_settings().format
+
+
 format_option = click.option(
+    "--format",
+    "format",
+    type=click.Choice(FORMATS),
+    default=_configured,
+    show_default="table, or as configured",
+    help="How to print the result.",
+)
+"""`@format_option` gives a command the parameter `format`, ready for `emit`."""
+
+plain_format_option = click.option(
     "--format",
     "format",
     type=click.Choice(FORMATS),
@@ -27,7 +44,7 @@ format_option = click.option(
     show_default=True,
     help="How to print the result.",
 )
-"""`@format_option` gives a command the parameter `format`, ready for `emit`."""
+"""The same without a look at the settings, for commands that must work when those are broken."""
 
 # C0 and C1 controls, bidirectional overrides, line separators, lone surrogates, byte order mark.
 _HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
@@ -61,12 +78,18 @@ def clean(text: str, *, keep: str = "") -> str:
     return _HOSTILE.sub(visible, text)
 
 
-def say(message: str, *, nl: bool = True) -> None:
-    """A message for people, to stderr; a reader that went away is not an error."""
+def say(message: str, *, nl: bool = True, level: int | None = None) -> None:
+    """A message for people, to stderr; a reader that went away is not an error.
+
+    `level` 0 is silenced by -q, 1 shows with -v, 2 with -vv; None always shows.
+    """
+    context = click.get_current_context(silent=True)
+    if level is not None and context and context.meta.get("trnbench.verbosity", 0) < level:
+        return
     try:
         click.echo(clean(message, keep="\n\t"), err=True, nl=nl)
     except BrokenPipeError:
-        _abandon(sys.stderr)
+        abandon(sys.stderr)
 
 
 def emit(
@@ -157,10 +180,10 @@ def write(text: str) -> None:
             stream.write(text.encode(encoding, "replace").decode(encoding))
         stream.flush()
     except BrokenPipeError:
-        _abandon(stream)
+        abandon(stream)
 
 
-def _abandon(stream: TextIO) -> None:
+def abandon(stream: TextIO) -> None:
     """Send what is left of `stream` nowhere, so that closing it at exit raises nothing."""
     try:
         descriptor = stream.fileno()

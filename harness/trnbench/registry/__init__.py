@@ -11,7 +11,29 @@ A plugin that fails is reported as `PluginError` (`Registry.problems`) and skipp
 
 from __future__ import annotations
 
-from trnbench.registry.discover import NO_EXTERNAL, TRACE, Discovered, Origin, discover
-from trnbench.registry.registry import Registry, load_registry
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["NO_EXTERNAL", "TRACE", "Discovered", "Origin", "Registry", "discover", "load_registry"]
+if TYPE_CHECKING:
+    from trnbench.registry.discover import Discovered, Origin, discover
+    from trnbench.registry.loader import Loaded
+    from trnbench.registry.registry import Brought, Registry, load_registry
+
+_HOMES = {
+    "Brought": "registry",
+    "Discovered": "discover",
+    "Loaded": "loader",
+    "Origin": "discover",
+    "Registry": "registry",
+    "discover": "discover",
+    "load_registry": "registry",
+}
+
+__all__ = ["Brought", "Discovered", "Loaded", "Origin", "Registry", "discover", "load_registry"]
+
+
+def __getattr__(name: str) -> Any:
+    # The list of commands needs `discover` alone; --help is not to pay for the rest.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'trnbench.registry' has no attribute {name!r}")
+    return getattr(import_module(f"trnbench.registry.{_HOMES[name]}"), name)

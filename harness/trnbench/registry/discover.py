@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable
-from importlib import metadata
 from typing import Any, NamedTuple
 
 from trnbench.errors import PluginError, UnknownName
-from trnbench.hookspecs import GROUP
+from trnbench.registry.entry_points import entry_points, normalised
 
 NO_EXTERNAL = "TRNBENCH_NO_EXTERNAL_PLUGINS"
 TRACE = "TRNBENCH_PLUGIN_TRACE"
-OWN = "trnbench"
+OWN = "trnbench"  # the distribution whose plugins are built in
 
 
 class Origin(NamedTuple):
@@ -59,11 +57,6 @@ class Discovered(NamedTuple):
     load: Callable[[], Any]
 
 
-def normalised(name: str) -> str:
-    """Distribution names compare without case, and with "-", "_" and "." alike."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def enabled(variable: str) -> bool:
     """Whether an on/off environment variable is on."""
     return os.environ.get(variable, "").strip().lower() not in ("", "0", "no", "false", "off")
@@ -77,13 +70,14 @@ def discover(block: Iterable[str] = ()) -> tuple[list[Discovered], list[Origin]]
     first, the others by distribution and name, so that the same machine gives the same order.
     Raises `UnknownName` for a blocked name that no installed plugin has.
     """
-    found = []
-    for entry in metadata.entry_points(group=GROUP):
-        distribution = entry.dist.name if entry.dist else "(unknown distribution)"
-        version = entry.dist.version if entry.dist else ""
-        origin = Origin(entry.name, distribution, version or "", entry.value)
-        found.append(Discovered(origin, entry.load))
-    found.sort(key=lambda each: (each.origin.external, normalised(each.origin.distribution)))
+    # The group's name is written out: `trnbench.hookspecs` imports pluggy, and --help asks nothing of it.
+    found = [
+        Discovered(Origin(entry.name, entry.distribution, entry.version, entry.value), entry.load)
+        for entry in entry_points(("trnbench",))
+    ]
+    found.sort(
+        key=lambda each: (each.origin.external, normalised(each.origin.distribution), each.origin.name)
+    )
 
     known = {each.origin.name for each in found} | {each.origin.distribution for each in found}
     comparable = {normalised(name) for name in known}

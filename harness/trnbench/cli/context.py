@@ -1,0 +1,59 @@
+"""What the options before the command say, and what all commands share in one invocation."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from trnbench.cli.output import say
+
+if TYPE_CHECKING:
+    from trnbench.cli.settings import Settings
+    from trnbench.registry import Registry
+
+
+class Session:
+    """The `ctx.obj` of every command; `@session` hands it to one."""
+
+    def __init__(self) -> None:
+        self.store: Path | None = None  # --store; else see `settings`
+        self.no_plugin: tuple[str, ...] = ()
+        self.verbosity = 0  # -1 with -q, 1 with -v
+        self.kept = ""  # what an interruption leaves behind, for the last line
+
+    @cached_property
+    def registry(self) -> Registry:
+        """Loaded once per invocation, without the plugins of --no-plugin."""
+        from trnbench.registry import load_registry
+
+        return load_registry(block=(*self.no_plugin, *self.settings.no_plugin))
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Defaults, files and environment; options of the command itself go over them."""
+        from trnbench.cli.settings import load_settings
+
+        return load_settings()
+
+    @property
+    def store_path(self) -> Path | None:
+        """--store, TRNBENCH_STORE or the configured store; None for the default place."""
+        return self.store or self.settings.store
+
+    def warn_of_plugins(self) -> None:
+        """One line per plugin problem met so far; commands that list them themselves call `hush`."""
+        if "registry" in vars(self) and self.verbosity >= 0 and not self._hushed:
+            for problem in self.registry.problems:
+                say(f"warning: {problem.what} (trnbench plugin list)")
+
+    def hush(self) -> None:
+        """The command shows plugin problems itself."""
+        self._hushed = True
+
+    _hushed = False
+
+
+session = click.make_pass_decorator(Session, ensure=True)

@@ -1,0 +1,195 @@
+"""`trnbench doctor`: what works here, what does not, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from trnbench.cli.context import Session, session
+from trnbench.cli.output import Column, clean, emit, plain_format_option, say, write
+from trnbench.errors import ExitCode, TrnbenchError
+
+if TYPE_CHECKING:
+    from trnbench.backend import Backend
+
+# "broken" alone makes the exit code 1: what is missing on this machine is no fault of it.
+OK, MISSING, UNVERIFIED, BROKEN = "ok", "not available", "unverified", "broken"
+
+Row = dict[str, object]
+
+
+@click.command()
+@plain_format_option
+@session
+def doctor(shared: Session, *, format: str) -> int:
+    """Say what works here, what does not, and what to do.
+
+    Exit code 0 unless something is broken, then 1.
+    """
+    shared.hush()
+    rows = [*_python(), *_settings(shared), *_store(shared), *_plugins(shared), *_backends(shared)]
+    if format == "table":
+        write("\n".join(_lines(rows)) + "\n")
+    else:
+        emit(rows, ["part", "name", "state", Column("found", "what was found"), "try"], format)
+    broken = [row for row in rows if row["state"] == BROKEN]
+    if broken:
+        say(f"broken: {', '.join(str(row['name']) for row in broken)}")
+    return ExitCode.GATE if broken else ExitCode.OK
+
+
+def _lines(rows: list[Row]) -> Iterator[str]:
+    """Sentences do not fit table cells: one block per part, what to type below what is wrong."""
+    names = {part: [str(row["name"]) for row in rows if row["part"] == part] for part in _parts(rows)}
+    for part, members in names.items():
+        yield part
+        width = min(max(map(len, members)), 40)
+        for row in rows:
+            if row["part"] != part:
+                continue
+            yield clean(f"  {row['state']:<14}{row['name']!s:<{width}}  {row['found']}").rstrip()
+            if row["try"]:
+                yield clean(f"  {'':<14}try: {row['try']}")
+
+
+def _parts(rows: list[Row]) -> list[str]:
+    return list(dict.fromkeys(str(row["part"]) for row in rows))
+
+
+def _row(part: str, name: str, state: str, found: str, try_: str = "") -> Row:
+    return {"part": part, "name": name, "state": state, "found": found, "try": try_}
+
+
+def _python() -> Iterator[Row]:
+    import platform
+    import re
+    from importlib import metadata
+
+    machine = f"{platform.python_implementation()} {platform.python_version()} on {platform.machine()}"
+    yield _row("python", "python", OK, machine)
+    for requirement in metadata.requires("trnbench") or ():
+        if "extra ==" in requirement:
+            continue
+        match = re.match(r"([A-Za-z0-9._-]+)\s*([^;]*)", requirement)
+        if match is None:
+            continue
+        name, wanted = match[1], match[2].strip()
+        try:
+            version = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            yield _row(
+                "library", name, BROKEN, f"not installed; needs {wanted}", f"pip install '{name}{wanted}'"
+            )
+            continue
+        if _satisfies(version, wanted):
+            yield _row("library", name, OK, version)
+        else:
+            yield _row("library", name, BROKEN, f"{version}; needs {wanted}", f"pip install '{name}{wanted}'")
+
+
+def _satisfies(version: str, wanted: str) -> bool:
+    """Release numbers against ">=1,<2"; good enough for the requirements trnbench itself states."""
+
+    def release(text: str) -> tuple[int, ...]:
+        import re
+
+        numbers = re.match(r"[0-9.]*", text.strip())
+        return tuple(int(each) for each in (numbers[0] if numbers else "").split(".") if each)
+
+    have = release(version)
+    for clause in filter(None, (each.strip() for each in wanted.split(","))):
+        if clause.startswith(">=") and have < release(clause[2:]):
+            return False
+        if clause.startswith("<") and not clause.startswith("<=") and have >= release(clause[1:]):
+            return False
+    return True
+
+
+def _settings(shared: Session) -> Iterator[Row]:
+    from trnbench.cli.settings import project_file, unknown_variables, user_file
+
+    try:
+        _ = shared.settings
+    except TrnbenchError as error:
+        yield _row("settings", "settings", BROKEN, f"{error.what}: {error.cause}", error.try_)
+    else:
+        files = [str(path) for path in (user_file(), project_file()) if path.is_file()]
+        yield _row("settings", "settings", OK, ", ".join(files) or "defaults")
+    for name, near in unknown_variables().items():
+        found = "nothing reads this variable" + (f"; did you mean {near}?" if near else "")
+        yield _row("settings", name, UNVERIFIED, found, f"unset {name}")
+
+
+def _store(shared: Session) -> Iterator[Row]:
+    import os
+
+    from trnbench.store.path import default_path
+
+    try:
+        path = shared.store_path or default_path()
+    except TrnbenchError:  # the settings are broken, which has its own row
+        path = default_path()
+    if not path.exists():
+        folder = next((each for each in path.parents if each.exists()), Path("/"))
+        if os.access(folder, os.W_OK):
+            yield _row("store", str(path), OK, "made by the first run")
+        else:
+            yield _row(
+                "store", str(path), BROKEN, f"{folder} cannot be written", "--store PATH, or TRNBENCH_STORE"
+            )
+        return
+    from trnbench.store.store import Store
+
+    try:
+        count = len(Store(path).list())
+    except TrnbenchError as error:
+        yield _row("store", str(path), BROKEN, f"{error.what}: {error.cause}".rstrip(": "), error.try_)
+    else:
+        yield _row("store", str(path), OK, f"{count} runs")
+
+
+def _plugins(shared: Session) -> Iterator[Row]:
+    from trnbench.cli.commands import command_problems, find_commands
+    from trnbench.registry import Registry, load_registry
+
+    try:
+        registry: Registry = shared.registry
+    except TrnbenchError:
+        registry = load_registry(block=shared.no_plugin)
+        vars(shared)["registry"] = registry
+    registry.collect()
+    for loaded in registry.loaded:
+        problems = registry.problems_of(loaded.origin)
+        name = f"{loaded.origin.name} ({loaded.origin.source})"
+        for problem in problems:
+            yield _row("plugin", name, BROKEN, f"{problem.what}: {problem.cause}".rstrip(": "), problem.try_)
+        if not problems:
+            hooks = ", ".join(hook.removeprefix("trnbench_") for hook in loaded.hooks)
+            yield _row("plugin", name, UNVERIFIED if loaded.slow else OK, loaded.slow or hooks)
+    for origin in registry.left_out:
+        yield _row("plugin", f"{origin.name} ({origin.source})", MISSING, "left out on purpose")
+    for error in command_problems(find_commands(shared.no_plugin)):
+        yield _row("plugin", error.plugin, BROKEN, f"{error.what}: {error.cause}", error.try_)
+
+
+def _backends(shared: Session) -> Iterator[Row]:
+    for backend in shared.registry.backends.values():
+        yield from _backend(backend)
+
+
+def _backend(backend: Backend) -> Iterator[Row]:
+    try:
+        seen = backend.detect()
+    except Exception as error:  # detect promises never to raise; a plugin may break the promise
+        text = f"detect() raised {type(error).__name__}: {error}"
+        yield _row("backend", backend.name, BROKEN, text, "trnbench plugin check")
+        return
+    if seen.available:
+        yield _row("backend", backend.name, OK, seen.instance or "any instance")
+    else:
+        yield _row("backend", backend.name, MISSING, seen.why, seen.try_)
+    for each in seen.unverified:
+        yield _row("backend", backend.name, UNVERIFIED, each)

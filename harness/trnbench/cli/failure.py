@@ -1,0 +1,78 @@
+"""What a person reads when something fails, and the code the process ends with."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from trnbench.cli.context import Session
+from trnbench.cli.output import abandon, say
+from trnbench.errors import ExitCode, TrnbenchError
+
+DEBUG = "TRNBENCH_DEBUG"
+
+
+def report(error: BaseException, shared: Session) -> int:
+    """Print `error` for a person (with its traceback where TRNBENCH_DEBUG asks) and give the exit code."""
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, BrokenPipeError):
+        abandon(sys.stdout)
+        return ExitCode.OK
+    if isinstance(error, click.Abort) and not isinstance(error.__cause__, KeyboardInterrupt):
+        say("error: stopped at the question; nothing was changed")
+        return ExitCode.USAGE
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        say(f"\ninterrupted: {shared.kept or 'this command had saved nothing yet'}")
+        return ExitCode.INTERRUPTED
+    if os.environ.get(DEBUG, "0") not in ("", "0"):
+        import traceback
+
+        say("".join(traceback.format_exception(error)), nl=False)
+    if isinstance(error, TrnbenchError):
+        say(f"error: {error}")
+        return error.exit_code
+    if isinstance(error, click.ClickException):
+        say(f"error: {_sentence(error.format_message())}")
+        if isinstance(error, click.UsageError) and error.ctx:
+            say(f"  try:   {error.ctx.command_path} --help")
+        return ExitCode.USAGE
+    if isinstance(error, OSError) and error.filename:
+        say(f"error: {error.strerror}: {os.fspath(error.filename)!r}")
+        say("  cause: the file system refused it")
+        say("  try:   check the path and its permissions (TRNBENCH_DEBUG=1 shows where it was used)")
+        return ExitCode.USAGE
+    say(f"error: internal error: {type(error).__name__}: {error}")
+    say(f"  cause: a bug in {_culprit(error)}")
+    say(f"  try:   {DEBUG}=1 {_again()}   shows the traceback; please report it with that")
+    return ExitCode.CRASH
+
+
+def _sentence(text: str) -> str:
+    """click ends messages with a full stop, ours have none."""
+    text = text.strip()
+    return (text[0].lower() + text[1:]).rstrip(".") if text else "wrong usage"
+
+
+def _again() -> str:
+    import shlex
+
+    return shlex.join(["trnbench", *sys.argv[1:]])
+
+
+def _culprit(error: BaseException) -> str:
+    """The file and line, so that a plugin's bug is not taken for ours."""
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return "trnbench"
+    own = Path(__file__).parent.parent
+    outside = [frame for frame in frames if "site-packages" not in frame.filename] or frames
+    last = outside[-1]
+    path = Path(last.filename)
+    place = path.relative_to(own.parent) if path.is_relative_to(own.parent) else path
+    return f"{place}:{last.lineno}"

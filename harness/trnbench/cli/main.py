@@ -1,0 +1,140 @@
+"""The `trnbench` program: a group that imports a command only when it is used."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from trnbench.cli.commands import LazyGroup
+from trnbench.cli.context import Session
+from trnbench.cli.failure import DEBUG, report
+from trnbench.errors import ExitCode
+
+COMPLETE = "_TRNBENCH_COMPLETE"
+
+
+class Program(LazyGroup):
+    """Turns every failure into a message on stderr and an exit code; never shows a traceback unasked."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        argv = list(sys.argv[1:] if args is None else args)
+        if instruction := os.environ.get(COMPLETE):
+            sys.exit(self._complete(instruction))
+        shared = extra.pop("obj", None) or Session()
+        self.block = ()
+        vars(self).pop("found", None)  # one process may be asked twice, with other plugins
+        try:
+            with self.make_context("trnbench", argv, obj=shared, **extra) as ctx:
+                result = self.invoke(ctx)
+            # A command returns its exit code, or nothing.
+            code = int(result) if isinstance(result, int) else ExitCode.OK
+        except SystemExit:
+            raise
+        except BaseException as error:
+            code = report(error, shared)
+        shared.warn_of_plugins()
+        sys.exit(int(code))
+
+    def _complete(self, instruction: str) -> int:
+        from click.shell_completion import shell_complete
+
+        try:
+            return shell_complete(self, {}, "trnbench", COMPLETE, instruction)
+        except Exception:  # while a person types, nothing to offer beats a traceback
+            if os.environ.get(DEBUG):
+                raise
+            return ExitCode.CRASH
+
+
+def _version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        from importlib.metadata import version
+        from platform import python_version
+
+        from trnbench.hookspecs import CONTRACT_VERSION
+
+        click.echo(
+            f"trnbench {version('trnbench')} (Python {python_version()}, plugin contract {CONTRACT_VERSION})"
+        )
+        ctx.exit()
+
+
+def _no_plugin(ctx: click.Context, _param: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    if isinstance(ctx.command, LazyGroup):
+        ctx.command.block = names
+    return names
+
+
+def _color(ctx: click.Context, _param: click.Parameter, chosen: bool | None) -> None:
+    ctx.color = chosen
+
+
+@click.group(
+    cls=Program,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Start with: trnbench run",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Print the version and stop.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings.")
+@click.option("-v", "--verbose", count=True, help="Say more; twice for most.")
+@click.option(
+    "--no-plugin",
+    metavar="NAME",
+    multiple=True,
+    is_eager=True,
+    callback=_no_plugin,
+    help="Leave out a plugin or distribution; may be repeated.",
+)
+@click.option(
+    "--store",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="PATH",
+    help="The database of results (or TRNBENCH_STORE).",
+)
+@click.option(
+    "--color/--no-color",
+    default=None,
+    expose_value=False,
+    callback=_color,
+    help="Colours and boxes, whatever the terminal (also NO_COLOR, FORCE_COLOR).",
+)
+@click.pass_context
+def cli(
+    ctx: click.Context, *, quiet: bool, verbose: int, no_plugin: tuple[str, ...], store: Path | None
+) -> None:
+    """How close does a Trainium instance come to its documents, and what takes the rest?
+
+    On the hardware (measured) and without it (emulated), for every generation.
+    """
+    shared = ctx.ensure_object(Session)
+    shared.verbosity = -1 if quiet else verbose
+    shared.no_plugin = no_plugin
+    shared.store = store
+    ctx.meta["trnbench.verbosity"] = shared.verbosity
+
+
+def main() -> NoReturn:
+    """The `trnbench` command."""
+    cli.main()
+    raise AssertionError("standalone mode ends the process")

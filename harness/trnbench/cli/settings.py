@@ -1,0 +1,268 @@
+"""Settings and where each one comes from: environment, preset, two files, default.
+
+An option on the command line goes over all of them; then, each over the next: the environment
+(TRNBENCH_JOBS=4), the preset asked for (--preset NAME, TRNBENCH_PRESET), ./trnbench.toml,
+$XDG_CONFIG_HOME/trnbench/config.toml, the default. The commands read them here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from trnbench.cli.output import FORMATS
+from trnbench.errors import BadInput, MissingFile, UnknownName
+
+PREFIX = "TRNBENCH_"
+PRESET = "TRNBENCH_PRESET"
+# Variables that are no settings: they say how to load, not what to run.
+SWITCHES = ("TRNBENCH_DEBUG", "TRNBENCH_NO_EXTERNAL_PLUGINS", "TRNBENCH_PLUGIN_TRACE", PRESET)
+
+
+class Setting(NamedTuple):
+    """`kind` is "word", "int", "path", "words" or "paths"."""
+
+    key: str
+    kind: str
+    default: Any
+    about: str
+    choices: tuple[str, ...] = ()
+    least: int = 0
+
+
+SETTINGS = {
+    each.key: each
+    for each in (
+        Setting(
+            "policy",
+            "word",
+            "seed",
+            "Which documents percentages are taken of.",
+            ("seed", "device", "engine", "latest"),
+        ),
+        Setting("backend", "word", "", "What carries the cases out; empty: the emulator."),
+        Setting("jobs", "int", 0, "Processes at once; 0: as many as pay off."),
+        Setting("seed", "int", 0, "Seed of generated data."),
+        Setting("store", "path", None, "The database of results."),
+        Setting("format", "word", "table", "How results are printed.", FORMATS),
+        Setting("facts", "paths", (), "Further fact files."),
+        Setting("no_plugin", "words", (), "Plugins and distributions to leave out."),
+        Setting("instances", "words", (), "Instances to run; empty: the default ones."),
+        Setting("kernels", "words", (), "Kernels to run, names or globs; empty: all."),
+        Setting("tags", "words", (), "Only kernels with one of these tags."),
+        Setting("dtypes", "words", (), "Only cases of these data types."),
+        Setting("scopes", "words", (), "Only cases of these scopes."),
+        Setting("axes", "words", (), "Axis values, as with -a: size[pow2]=10:30:2."),
+        Setting("exclude", "words", (), "Cases to leave out."),
+        Setting("keyword", "word", "", "Only cases whose name matches, as with -k."),
+    )
+}
+
+
+class Origin(NamedTuple):
+    value: Any
+    origin: str  # "default", "TRNBENCH_JOBS", a file, "preset quick in FILE"
+
+
+class Settings:
+    """The effective settings. `values` has every key with its origin."""
+
+    def __init__(self, values: Mapping[str, Origin], presets: Mapping[str, Path]) -> None:
+        self.values = dict(values)
+        self.presets = dict(presets)  # name → the file that has it
+
+    def __getitem__(self, key: str) -> Any:
+        return self.values[key].value
+
+    def given(self, key: str) -> bool:
+        """Whether anything but the default says so."""
+        return self.values[key].origin != "default"
+
+    @property
+    def policy(self) -> str:
+        return str(self["policy"])
+
+    @property
+    def backend(self) -> str:
+        return str(self["backend"])
+
+    @property
+    def jobs(self) -> int:
+        return int(self["jobs"])
+
+    @property
+    def seed(self) -> int:
+        return int(self["seed"])
+
+    @property
+    def format(self) -> str:
+        return str(self["format"])
+
+    @property
+    def store(self) -> Path | None:
+        """None for the default place, $XDG_DATA_HOME/trnbench/results.db."""
+        found: Path | None = self["store"]
+        return found
+
+    @property
+    def facts(self) -> tuple[Path, ...]:
+        return tuple(self["facts"])
+
+    @property
+    def no_plugin(self) -> tuple[str, ...]:
+        return tuple(self["no_plugin"])
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """instances, kernels, tags, dtypes, scopes, axes, exclude and keyword."""
+        keys = ("instances", "kernels", "tags", "dtypes", "scopes", "axes", "exclude", "keyword")
+        return {key: self[key] for key in keys}
+
+
+def user_file() -> Path:
+    """$XDG_CONFIG_HOME/trnbench/config.toml."""
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return Path(base) / "trnbench" / "config.toml"
+
+
+def project_file() -> Path:
+    """./trnbench.toml."""
+    return Path.cwd() / "trnbench.toml"
+
+
+def load_settings(preset: str = "") -> Settings:
+    """Read files and environment. Raises `BadInput` naming file, key and what to write instead."""
+    values = {key: Origin(setting.default, "default") for key, setting in SETTINGS.items()}
+    presets: dict[str, Path] = {}
+    tables: dict[str, list[tuple[Path, Mapping[str, Any]]]] = {}
+    for path in (user_file(), project_file()):
+        table = _read(path)
+        for name, entries in _presets(table, path).items():
+            presets[name] = path
+            tables.setdefault(name, []).append((path, entries))
+        for key, value in table.items():
+            if key != "preset":
+                values[_known(key, path)] = Origin(_typed(key, value, str(path), path.parent), str(path))
+    preset = preset or os.environ.get(PRESET, "")
+    if preset:
+        if preset not in tables:
+            raise UnknownName("preset", preset, tables, try_=f"write [preset.{preset}] in {project_file()}")
+        for path, entries in tables[preset]:
+            for key, value in entries.items():
+                origin = f"preset {preset} in {path}"
+                values[key] = Origin(_typed(key, value, origin, path.parent), origin)
+    for key in SETTINGS:
+        name = PREFIX + key.upper()
+        if text := os.environ.get(name, ""):
+            values[key] = Origin(_from_text(SETTINGS[key], text, name), name)
+    return Settings(values, presets)
+
+
+def unknown_variables() -> dict[str, str]:
+    """TRNBENCH_* variables that nothing reads, each with the nearest name that something does."""
+    from difflib import get_close_matches
+
+    known = [*SWITCHES, *(PREFIX + key.upper() for key in SETTINGS)]
+    return {
+        name: next(iter(get_close_matches(name, known, n=1)), "")
+        for name in sorted(os.environ)
+        if name.startswith(PREFIX) and name not in known
+    }
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise MissingFile(
+            f"cannot read {path}", cause=error.strerror or str(error), try_="check the file's permissions"
+        ) from None
+    import tomllib
+
+    try:
+        return tomllib.loads(text.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(
+            f"cannot read {path}", cause=f"it is no TOML: {error}", try_="correct that line of the file"
+        ) from None
+
+
+def _presets(table: Mapping[str, Any], path: Path) -> dict[str, Mapping[str, Any]]:
+    found = table.get("preset", {})
+    if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
+        raise BadInput(
+            f"'preset' in {path} holds no presets",
+            cause="a preset is a table of settings under a name",
+            try_='[preset.quick] on one line, then kernels = ["gemm"]',
+        )
+    for name, entries in found.items():
+        for key in entries:
+            _known(key, path, f" of preset {name!r}")
+    return found
+
+
+def _known(key: str, path: Path, where: str = "") -> str:
+    if key not in SETTINGS:
+        near = UnknownName("setting", key, SETTINGS)
+        raise BadInput(
+            f"unknown setting {key!r}{where} in {path}",
+            cause=near.cause,
+            try_="trnbench config show   lists all settings",
+        )
+    return key
+
+
+def _typed(key: str, value: Any, where: str, folder: Path) -> Any:
+    """`value` as the setting's kind; paths are relative to the file that names them."""
+    setting = SETTINGS[key]
+    one = setting.kind.removesuffix("s")
+    if setting.kind in ("words", "paths"):
+        listed = [value] if isinstance(value, str) else value
+        if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+            raise _refuse(setting, value, where)
+        return tuple(folder / os.path.expanduser(each) if one == "path" else each for each in listed)
+    if setting.kind == "int":
+        if not isinstance(value, int) or isinstance(value, bool) or value < setting.least:
+            raise _refuse(setting, value, where)
+        return value
+    if not isinstance(value, str) or (setting.choices and value not in setting.choices):
+        raise _refuse(setting, value, where)
+    return folder / os.path.expanduser(value) if one == "path" else value
+
+
+def _from_text(setting: Setting, text: str, name: str) -> Any:
+    value: Any = text
+    if setting.kind == "words":
+        value = [each.strip() for each in text.split(",") if each.strip()]
+    elif setting.kind == "paths":
+        value = [each for each in text.split(os.pathsep) if each]
+    elif setting.kind == "int":
+        try:
+            value = int(text)
+        except ValueError:
+            raise _refuse(setting, text, name) from None
+    return _typed(setting.key, value, name, Path.cwd())
+
+
+_WANTED: dict[str, Callable[[Setting], str]] = {
+    "word": lambda s: f"one of {', '.join(s.choices)}" if s.choices else "a word in quotes",
+    "int": lambda s: f"a whole number, {s.least} or more",
+    "path": lambda _: "a path in quotes",
+    "words": lambda _: 'a list of words: ["a", "b"]',
+    "paths": lambda _: 'a list of paths: ["a.toml"]',
+}
+
+
+def _refuse(setting: Setting, value: Any, where: str) -> BadInput:
+    example = setting.choices[0] if setting.choices else setting.default
+    shown = f'"{example}"' if isinstance(example, str) else list(example) if example == () else example
+    environment = where.startswith(PREFIX)
+    return BadInput(
+        f"{value!r} is no value of {setting.key!r} ({where})",
+        cause=f"it takes {_WANTED[setting.kind](setting)}",
+        try_=f"unset {where}" if environment else f"{setting.key} = {shown}",
+    )
