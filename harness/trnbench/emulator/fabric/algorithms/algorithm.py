@@ -39,8 +39,11 @@ class Algorithm(Protocol):
     reduce-scatter input, one rank's all-to-all send buffer, the broadcast message.
     """
 
-    name: str
-    collectives: tuple[str, ...]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def collectives(self) -> tuple[str, ...]: ...
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
         """Raises NotPossible."""
