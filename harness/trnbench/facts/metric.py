@@ -116,6 +116,11 @@ def _kinds() -> tuple[MetricKind, ...]:
             about="throughput of a data type or mode against dense BF16 on the same engine",
             by_dtype=True,
         ),
+        MetricKind(
+            name="engine_speedup",
+            dimension="ratio",
+            about="throughput of an engine's mode against its plain mode",
+        ),
         count("operations_per_element", "elementary operations an engine counts per element"),
         MetricKind(name="latency", dimension="seconds", about="time of one small operation", better="lower"),
         MetricKind(
