@@ -22,7 +22,7 @@ SWITCHES = ("TRNBENCH_DEBUG", "TRNBENCH_NO_EXTERNAL_PLUGINS", "TRNBENCH_PLUGIN_T
 
 
 class Setting(NamedTuple):
-    """`kind` is "word", "int", "path", "words" or "paths"."""
+    """`kind` is "word", "int", "number", "path", "words" or "paths"."""
 
     key: str
     kind: str
@@ -49,16 +49,35 @@ SETTINGS = {
         Setting("format", "word", "table", "How results are printed.", FORMATS),
         Setting("facts", "paths", (), "Further fact files."),
         Setting("no_plugin", "words", (), "Plugins and distributions to leave out."),
-        Setting("instances", "words", (), "Instances to run; empty: the default ones."),
+        Setting("timeout_s", "number", 0.0, "Seconds a case may take; 0: no limit."),
+        Setting("maxfail", "int", 0, "Stop after so many failures; 0: never."),
         Setting("kernels", "words", (), "Kernels to run, names or globs; empty: all."),
+        Setting("keyword", "word", "", "Only cases whose name matches, as with -k."),
         Setting("tags", "words", (), "Only kernels with one of these tags."),
+        Setting("families", "words", (), "Only kernels of these families."),
+        Setting("instances", "words", (), "Instances to run; empty: the default ones."),
+        Setting("generations", "words", (), "Only instances of these generations."),
         Setting("dtypes", "words", (), "Only cases of these data types."),
         Setting("scopes", "words", (), "Only cases of these scopes."),
         Setting("axes", "words", (), "Axis values, as with -a: size[pow2]=10:30:2."),
-        Setting("exclude", "words", (), "Cases to leave out."),
-        Setting("keyword", "word", "", "Only cases whose name matches, as with -k."),
+        Setting("zips", "words", (), "Axes that step together, as with --zip."),
+        Setting("excludes", "words", (), "Cases to leave out, as with --exclude."),
     )
 }
+
+SELECTION = (
+    "kernels",
+    "keyword",
+    "tags",
+    "families",
+    "instances",
+    "generations",
+    "dtypes",
+    "scopes",
+    "axes",
+    "zips",
+    "excludes",
+)
 
 
 class Origin(NamedTuple):
@@ -97,6 +116,14 @@ class Settings:
         return int(self["seed"])
 
     @property
+    def timeout_s(self) -> float:
+        return float(self["timeout_s"])
+
+    @property
+    def maxfail(self) -> int:
+        return int(self["maxfail"])
+
+    @property
     def format(self) -> str:
         return str(self["format"])
 
@@ -116,9 +143,8 @@ class Settings:
 
     @property
     def selection(self) -> dict[str, Any]:
-        """instances, kernels, tags, dtypes, scopes, axes, exclude and keyword."""
-        keys = ("instances", "kernels", "tags", "dtypes", "scopes", "axes", "exclude", "keyword")
-        return {key: self[key] for key in keys}
+        """The fields of `trnbench.run.selection.Selection`, as configured."""
+        return {key: self[key] for key in SELECTION}
 
 
 def user_file() -> Path:
@@ -229,6 +255,11 @@ def _typed(key: str, value: Any, where: str, folder: Path) -> Any:
         if not isinstance(value, int) or isinstance(value, bool) or value < setting.least:
             raise _refuse(setting, value, where)
         return value
+    if setting.kind == "number":
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 <= value < float("inf"):
+            raise _refuse(setting, value, where)
+        return float(value)
     if not isinstance(value, str) or (setting.choices and value not in setting.choices):
         raise _refuse(setting, value, where)
     return folder / os.path.expanduser(value) if one == "path" else value
@@ -240,9 +271,9 @@ def _from_text(setting: Setting, text: str, name: str) -> Any:
         value = [each.strip() for each in text.split(",") if each.strip()]
     elif setting.kind == "paths":
         value = [each for each in text.split(os.pathsep) if each]
-    elif setting.kind == "int":
+    elif setting.kind in ("int", "number"):
         try:
-            value = int(text)
+            value = int(text) if setting.kind == "int" else float(text)
         except ValueError:
             raise _refuse(setting, text, name) from None
     return _typed(setting.key, value, name, Path.cwd())
@@ -251,6 +282,7 @@ def _from_text(setting: Setting, text: str, name: str) -> Any:
 _WANTED: dict[str, Callable[[Setting], str]] = {
     "word": lambda s: f"one of {', '.join(s.choices)}" if s.choices else "a word in quotes",
     "int": lambda s: f"a whole number, {s.least} or more",
+    "number": lambda _: "a number, 0 or more",
     "path": lambda _: "a path in quotes",
     "words": lambda _: 'a list of words: ["a", "b"]',
     "paths": lambda _: 'a list of paths: ["a.toml"]',

@@ -259,7 +259,7 @@ class Registry:
         return generation, instance, int(size)
 
     def system(self, name: str, extra_facts: tuple[Path, ...] = ()) -> System:
-        """The system of this name with its facts and costs read; `extra_facts` are added to the book.
+        """The system of this name with its facts and costs read; `extra_facts` go over the book.
 
         Raises `UnknownName`, `UsageError`, and `FactError` or `MissingFile` for what cannot be read.
         """
@@ -276,12 +276,15 @@ class Registry:
         )
 
     def book(self, generation: str, extra_facts: tuple[Path, ...] = ()) -> FactBook:
-        """The facts of a generation, read once."""
+        """The facts of a generation, read once; those of `extra_facts` go before them."""
         key = (generation, tuple(extra_facts))
         if key not in self._books:
             from trnbench.facts.load import load_book
 
-            self._books[key] = load_book((*self.generations[generation].facts, *extra_facts))
+            if extra_facts:
+                self._books[key] = load_book(extra_facts, over=self.book(generation))
+            else:
+                self._books[key] = load_book(self.generations[generation].facts)
         return self._books[key]
 
     def costs(self, generation: str) -> dict[str, Any]:
@@ -310,10 +313,11 @@ def _kind(hook: str, value: Any) -> str:
     return _KINDS.get(hook) or type(value).__name__.lower()
 
 
-def load_registry(*, block: Iterable[str] = ()) -> Registry:
+def load_registry(*, block: Iterable[str] = (), extra: Iterable[Discovered] = ()) -> Registry:
     """The registry of what is installed, without the plugins or distributions named in `block`.
 
-    Nothing is imported before it is needed. Raises `UnknownName` for a blocked name not installed.
+    `extra` are plugins that are not installed, asked last. Nothing is imported before it is needed.
+    Raises `UnknownName` for a blocked name not installed.
     """
     found, left_out = discover(block)
-    return Registry(found, left_out)
+    return Registry((*found, *extra), left_out)
