@@ -18,10 +18,12 @@ class NodeKind(str, Enum):
     NETWORK = "network"  # the non-blocking cluster fabric, one node
 
 
-class Node(msgspec.Struct, frozen=True):
+class Node(msgspec.Struct, frozen=True, gc=False):
     """`id` is the index in `Topology.nodes`; `name` is unique ("d5", "host0", "efa3", "sw-a").
 
-    `coord` is the position in the torus or (rack, server, chip); `host` the index of its host.
+    Devices come first, so the id of a device is its rank. `coord` is the position in the torus or
+    (rack, server, chip), for a host (server, NUMA node). `host` is the index of its server: the
+    machine with an operating system of its own, which may have several NUMA nodes.
     """
 
     id: int
@@ -51,15 +53,34 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LinkClass(msgspec.Struct, frozen=True, kw_only=True):
-    """What all links of one sort share. Bandwidth is per direction, in bytes/s; latency in s."""
+    """What all links of one sort share. Bandwidth is per direction, in bytes/s; latency in s.
+
+    `level` says how far up the hierarchy the link is; a route climbs no higher than it must.
+    """
 
     name: str
     kind: LinkKind
     bandwidth: Figure
     latency: Figure
+    level: int = 0
 
 
-class Link(msgspec.Struct, frozen=True):
+class Budget(msgspec.Struct, frozen=True, kw_only=True):
+    """What the links of some classes add up to, in bytes/s and per direction.
+
+    `owner` is "device" (links out of each), "server" or "system" (links out of all their adapters).
+    `figure` is the total in the reading chosen, `readings` every total that a document prints, by
+    name: at least one of them must agree, the others are shown beside it.
+    """
+
+    name: str
+    owner: str
+    classes: tuple[str, ...]
+    figure: Figure
+    readings: dict[str, Figure] = {}
+
+
+class Link(msgspec.Struct, frozen=True, gc=False):
     """One direction of one cable: `src` and `dst` are node ids, `cls` a name of a LinkClass."""
 
     src: int
@@ -70,8 +91,10 @@ class Link(msgspec.Struct, frozen=True):
 class Topology(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A directed graph. Both directions of a cable are two links.
 
-    `shape` names what it is made of, outermost last: ("torus", 4, 4), ("switched", 36, 4), ….
-    `note` carries readings a reader must know ("link figure read as one-way: not documented").
+    `shape` names the graph of the devices, then what repeats it: ("torus", 4, 4),
+    ("torus", 4, 4, 4), ("ring", 12), ("chain", 6), ("single", 1), ("switched", 36, 4) servers and
+    devices each, ("torus", 4, 4, "network", 1875). `notes` carry readings a reader must know
+    ("link figure read as one-way: not documented").
     """
 
     name: str
@@ -80,6 +103,7 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     classes: dict[str, LinkClass]
     shape: tuple[str | int, ...] = ()
     notes: tuple[str, ...] = ()
+    budgets: tuple[Budget, ...] = ()
 
     @cached_property
     def out(self) -> tuple[tuple[Link, ...], ...]:
@@ -92,9 +116,14 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def of_kind(self, kind: NodeKind) -> tuple[Node, ...]:
         return tuple(node for node in self.nodes if node.kind == kind)
 
-    @property
+    @cached_property
     def devices(self) -> tuple[Node, ...]:
+        """In rank order; the id of each is its rank."""
         return self.of_kind(NodeKind.DEVICE)
+
+    @cached_property
+    def by_name(self) -> dict[str, Node]:
+        return {node.name: node for node in self.nodes}
 
     def neighbours(self, node: int) -> Iterator[int]:
         return (link.dst for link in self.out[node])

@@ -1,0 +1,217 @@
+"""The narrowest cut that halves the devices: how many cables, and how many bytes per second, cross it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+
+import msgspec
+
+from trnbench.topology.graph import LinkKind, NodeKind, Topology
+from trnbench.topology.routing import torus_sides
+
+EXHAUSTIVE_UP_TO = 16
+"""Devices (without switches) below which every halving is tried."""
+
+
+class Bisection(msgspec.Struct, frozen=True, kw_only=True):
+    """`one_way` is what crosses the cut in one direction, in bytes/s; `both_ways` is twice that.
+
+    `cables` cross it. `exact` is false when a narrower cut could exist that `method` did not look at.
+    """
+
+    cables: int
+    one_way: float
+    method: str
+    exact: bool = True
+
+    @property
+    def both_ways(self) -> float:
+        return 2 * self.one_way
+
+
+def bisection(topology: Topology) -> Bisection | None:
+    """The bisection by bandwidth; None where nothing joins the devices.
+
+    Hosts do not count: a route never passes one. Switches and networks are non-blocking.
+    """
+    count = len(topology.devices)
+    if count < 2:
+        return None
+    if "network" in topology.shape:
+        return _of_network(topology)
+    has_switch = bool(topology.of_kind(NodeKind.SWITCH))
+    if not has_switch and not _links(topology):
+        return None
+    if not has_switch and count <= EXHAUSTIVE_UP_TO:
+        return _exhaustive(topology)
+    sides = torus_sides(topology)
+    if sides is not None:
+        return _of_torus(topology, sides)
+    if has_switch:
+        return _of_switches(topology)
+    cut = _structured(topology)
+    return Bisection(cables=cut[1], one_way=cut[0], method="narrowest straight cut", exact=False)
+
+
+def _links(topology: Topology) -> list[tuple[int, int, float]]:
+    """NeuronLink cables between devices, with the bandwidth of one direction."""
+    count = len(topology.devices)
+    return [
+        (link.src, link.dst, topology.bandwidth(link))
+        for link in topology.links
+        if link.src < link.dst < count and topology.classes[link.cls].kind == LinkKind.NEURONLINK
+    ]
+
+
+def _exhaustive(topology: Topology) -> Bisection:
+    from itertools import combinations
+
+    count = len(topology.devices)
+    cables = _links(topology)
+    neighbours: list[list[tuple[int, float]]] = [[] for _ in range(count)]
+    for one, other, bandwidth in cables:
+        neighbours[one].append((other, bandwidth))
+        neighbours[other].append((one, bandwidth))
+    best = (float("inf"), 0)
+    # Device 0 stays on one side: the other half of all cuts are the same ones named the other way.
+    for chosen in combinations(range(1, count), (count + 1) // 2 - 1):
+        side = {0, *chosen}
+        crossing = [b for node in side for other, b in neighbours[node] if other not in side]
+        best = min(best, (sum(crossing), len(crossing)))
+    if count % 2:
+        for chosen in combinations(range(1, count), count // 2 - 1):
+            side = {0, *chosen}
+            crossing = [b for node in side for other, b in neighbours[node] if other not in side]
+            best = min(best, (sum(crossing), len(crossing)))
+    return Bisection(cables=best[1], one_way=best[0], method="every halving tried")
+
+
+def torus_width(sides: Sequence[int]) -> int | None:
+    """Cables in the narrowest halving of a torus; None where no closed form is known to hold.
+
+    With sides k1 ≥ k2 ≥ … all above 2 it is 2·Σ_{i≤e} Π_{j>i} kj, e being the first even side (the
+    last side when all are odd): the result of Azizoğlu and Eğecioğlu for products of rings. A side of
+    2 has one cable instead of two: all sides 2 give the hypercube's N/2; with k1 even and above 2 the
+    cut across it is the narrowest, 2N/k1.
+    """
+    lengths = sorted((side for side in sides if side > 1), reverse=True)
+    if not lengths:
+        return None
+    count = prod(lengths)
+    if lengths[0] == 2:
+        return count // 2
+    if lengths[0] % 2 == 0:
+        return 2 * count // lengths[0]
+    if lengths[-1] == 2:
+        return None
+    total, rest = 0, count
+    for side in lengths:
+        rest //= side
+        total += rest
+        if side % 2 == 0:
+            break
+    return 2 * total
+
+
+def _of_torus(topology: Topology, sides: Sequence[int]) -> Bisection:
+    one_way, cables = _structured(topology)
+    width = torus_width(sides)
+    slowest = min(bandwidth for _, _, bandwidth in _links(topology))
+    # As many of the slowest cables as any halving cuts: no cut can carry less.
+    exact = width is not None and one_way <= width * slowest * (1 + 1e-12)
+    if width is not None and not exact and len({b for _, _, b in _links(topology)}) == 1:
+        # Odd sides: the narrowest cut is a staircase that no straight cut follows.
+        return Bisection(cables=width, one_way=width * slowest, method="closed form of the torus")
+    method = "closed form of the torus: a straight cut across the longest even side"
+    if not exact:
+        method = "narrowest straight cut across one side"
+    return Bisection(cables=cables, one_way=one_way, method=method, exact=exact)
+
+
+def _structured(topology: Topology) -> tuple[float, int]:
+    """(bandwidth, cables) of the narrowest cut that halves the devices along one coordinate."""
+    best = (float("inf"), 0)
+    for side in _straight_halves(topology):
+        crossing = [b for one, other, b in _links(topology) if (one in side) != (other in side)]
+        best = min(best, (sum(crossing), len(crossing)))
+    return best
+
+
+def _straight_halves(topology: Topology) -> Iterable[set[int]]:
+    """Halves of equal size: devices sorted by their coordinates, each axis leading once.
+
+    A ring is cut at 0 and opposite; starting elsewhere gives the same widths.
+    """
+    devices = topology.devices
+    axes = len(devices[0].coord)
+    for axis in range(axes):
+        order = sorted(devices, key=lambda d: (d.coord[axis : axis + 1], d.coord))
+        yield {device.id for device in order[: len(order) // 2]}
+
+
+def _of_switches(topology: Topology) -> Bisection:
+    """Straight cuts, each switch on the side where it costs least; compared with a lower bound."""
+    best = (float("inf"), 0)
+    for side in _straight_halves(topology):
+        best = min(best, _with_switches(topology, side))
+    bound = _switch_bound(topology)
+    exact = bound is not None and best[0] <= bound * (1 + 1e-12)
+    method = "straight cuts between servers and racks, switches where they cost least"
+    if exact:
+        method += "; no halving can carry less, by the ports of either switch"
+    return Bisection(cables=best[1], one_way=best[0], method=method, exact=exact)
+
+
+def _with_switches(topology: Topology, side: set[int]) -> tuple[float, int]:
+    crossing = [b for one, other, b in _links(topology) if (one in side) != (other in side)]
+    for switch in topology.of_kind(NodeKind.SWITCH):
+        ports = [(link.dst in side, topology.bandwidth(link)) for link in topology.out[switch.id]]
+        inside = [b for within, b in ports if within]
+        outside = [b for within, b in ports if not within]
+        crossing += inside if sum(inside) < sum(outside) else outside
+    return sum(crossing), len(crossing)
+
+
+def _switch_bound(topology: Topology) -> float | None:
+    """What no halving can go below; None where this argument does not apply.
+
+    One switch joins all N devices: a halving cuts N/2 ports. Two switches join half of them each and
+    direct links pair the halves: with b of the first switch's devices on the one side and N/2−b of
+    the second's, b ≤ N/4, each switch cuts b ports and at least N/2−2b pairs are parted. The sum is
+    linear in b, so it is smallest at b = 0 or b = N/4.
+    """
+    count = len(topology.devices)
+    half = count // 2
+    switches = topology.of_kind(NodeKind.SWITCH)
+    ports = {s.id: {link.dst: topology.bandwidth(link) for link in topology.out[s.id]} for s in switches}
+    if any(len(each) == count for each in ports.values()):
+        return sum(min(each.values()) * half for each in ports.values() if len(each) == count)
+    big = [each for each in ports.values() if 2 * len(each) == count]
+    if len(big) != 2 or big[0].keys() & big[1].keys():
+        return None
+    direct = _links(topology)
+    ends = [end for one, other, _ in direct for end in (one, other)]
+    if len(direct) != half or len(set(ends)) != count:
+        return None
+    if any((one in big[0]) == (other in big[0]) for one, other, _ in direct):
+        return None
+    return min(min(b for _, _, b in direct), *big[0].values(), *big[1].values()) * half
+
+
+def _of_network(topology: Topology) -> Bisection:
+    """Half of the servers' adapters: the network itself blocks nothing."""
+    network = topology.of_kind(NodeKind.NETWORK)[0]
+    per_server: dict[int, list[float]] = {}
+    for link in topology.out[network.id]:
+        per_server.setdefault(topology.nodes[link.dst].host, []).append(topology.bandwidth(link))
+    servers = sorted(per_server.values(), key=sum)
+    even = len(servers) % 2 == 0
+    half = servers[: len(servers) // 2]
+    return Bisection(
+        cables=sum(map(len, half)),
+        one_way=sum(map(sum, half)),
+        method="adapters of half of the servers; the network blocks nothing"
+        + ("" if even else f" (of {len(servers)} servers one stays over)"),
+        exact=even,
+    )

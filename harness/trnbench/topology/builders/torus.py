@@ -1,0 +1,29 @@
+"""Tori of any dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trnbench.topology.builders.assembly import Assembly
+from trnbench.topology.builders.lattice import index, positions, size, step
+
+
+def connect_torus(
+    assembly: Assembly, nodes: Sequence[int], dims: Sequence[int], cls: str | Sequence[str]
+) -> None:
+    """Joins `nodes` (row by row) to their neighbours along every axis, with wrap-around.
+
+    `cls` is one class for all axes or one per axis. A side of 2 gives one cable, not two; a side of
+    1 none. From each node the links towards lower coordinates come first, axis by axis, then those
+    towards higher ones: on 4×4 that is up, left, down, right, the order in which `neuron-ls` prints.
+    Raises `TopologyError` for sides that make no torus, ValueError when the counts differ.
+    """
+    if len(nodes) != size(dims):
+        raise ValueError(f"{len(nodes)} nodes do not fill a torus of {'×'.join(map(str, dims))}")
+    classes = [cls] * len(dims) if isinstance(cls, str) else list(cls)
+    for coord, node in zip(positions(dims), nodes, strict=True):
+        for by in (-1, 1):
+            for axis, side in enumerate(dims):
+                if side < 2 or (side == 2 and by == 1):
+                    continue
+                assembly.send(node, nodes[index(step(coord, axis, by, dims), dims)], classes[axis])

@@ -1,0 +1,149 @@
+"""The link classes that Neuron systems share, with figures from facts or named assumptions."""
+
+from __future__ import annotations
+
+from trnbench.facts.scope import Scope
+from trnbench.topology.figures import Figures, of_fact, per_direction, scaled
+from trnbench.topology.graph import Budget, Figure, LinkClass, LinkKind
+
+NETWORK_LEVEL = 2
+"""Links to hosts, adapters and the network: a route takes them only where NeuronLink does not lead."""
+
+
+def neuronlink_total(figures: Figures, reading: str, *qualifiers: str) -> Figure:
+    """What one device's NeuronLink cables carry together in one direction, in bytes/s."""
+    whole = figures.require(
+        "neuronlink_bandwidth", "its NeuronLink cables", qualifiers=qualifiers or ("",), scope=Scope.DEVICE
+    )
+    return per_direction(whole, reading)
+
+
+def neuronlink_class(
+    figures: Figures, total: Figure, neighbours: int, *, name: str = "neuronlink", level: int = 0
+) -> LinkClass:
+    """A cable's share of `total`: an even split, since no document gives the share of one cable."""
+    share = total if neighbours == 1 else scaled(total, 1 / neighbours, f" / {neighbours} neighbours")
+    return LinkClass(
+        name=name,
+        kind=LinkKind.NEURONLINK,
+        bandwidth=share,
+        latency=figures.require(
+            "latency",
+            "one NeuronLink hop",
+            qualifiers=("neuronlink-hop",),
+            assumptions=("neuronlink-hop-latency",),
+        ),
+        level=level,
+    )
+
+
+def switch_class(figures: Figures, total: Figure, *, name: str, level: int = 0) -> LinkClass:
+    """The way from a device to a switch. Half of the switch's latency is charged on either side."""
+    whole = figures.require(
+        "latency",
+        "one passage through a switch",
+        qualifiers=("neuronswitch",),
+        assumptions=("neuronswitch-latency",),
+    )
+    return LinkClass(
+        name=name,
+        kind=LinkKind.SWITCH,
+        bandwidth=total,
+        latency=scaled(whole, 0.5, " / 2 links of the passage"),
+        level=level,
+    )
+
+
+def host_class(figures: Figures) -> LinkClass:
+    """The PCIe way between a device and its host."""
+    return LinkClass(
+        name="host",
+        kind=LinkKind.PCIE,
+        bandwidth=figures.require(
+            "host_link_bandwidth",
+            "the link between host and device",
+            assumptions=("host-link-bandwidth",),
+        ),
+        latency=figures.require(
+            "latency",
+            "the link between host and device",
+            qualifiers=("host-link",),
+            assumptions=("host-link-latency",),
+        ),
+        level=NETWORK_LEVEL,
+    )
+
+
+def efa_classes(figures: Figures) -> tuple[LinkClass, LinkClass]:
+    """(device to adapter, adapter to network).
+
+    Network figures are per direction, as is usual for full-duplex Ethernet. The documented latency is
+    from memory to memory, so half of it is charged on each adapter's link and none before it; the way
+    to the adapter is taken to be as fast as the adapter.
+    """
+    adapter = figures.require("efa_adapter_bandwidth", "its EFA adapters")
+    whole = figures.require(
+        "latency", "a message over EFA", qualifiers=("efa",), assumptions=("efa-latency",)
+    )
+    return (
+        LinkClass(
+            name="adapter",
+            kind=LinkKind.PCIE,
+            bandwidth=scaled(adapter, 1.0, ", as fast as the adapter"),
+            latency=scaled(whole, 0.0, ": counted on the adapters' links"),
+            level=NETWORK_LEVEL,
+        ),
+        LinkClass(
+            name="efa",
+            kind=LinkKind.EFA,
+            bandwidth=adapter,
+            latency=scaled(whole, 0.5, " / 2 adapters on the way"),
+            level=NETWORK_LEVEL,
+        ),
+    )
+
+
+def core_class(figures: Figures, cores: int) -> LinkClass:
+    """A core's share of its device's DMA engines: how it reaches memory and links."""
+    return LinkClass(
+        name="on-chip",
+        kind=LinkKind.ON_CHIP,
+        bandwidth=figures.require("dma_bandwidth", "its on-chip links", divide=cores, by=f"{cores} cores"),
+        latency=figures.require(
+            "latency", "its on-chip links", qualifiers=("on-chip",), assumptions=("on-chip-latency",)
+        ),
+    )
+
+
+def neuronlink_budget(
+    figures: Figures,
+    name: str,
+    classes: tuple[str, ...],
+    figure: Figure,
+    reading: str,
+    *qualifiers: str,
+) -> Budget:
+    """What a device's cables of these classes add up to, beside every document that prints a total."""
+    printed = {
+        fact.id: per_direction(of_fact(fact), reading)
+        for subject in figures.subjects
+        for fact in figures.current(subject, "neuronlink_bandwidth", qualifiers or ("",))
+        if fact.scope is Scope.DEVICE
+    }
+    return Budget(name=name, owner="device", classes=classes, figure=figure, readings=printed)
+
+
+def efa_budget(figures: Figures, adapters: int, *, subject: str = "", owner: str = "system") -> Budget:
+    """All adapters of the system (or of each server) together, in one direction.
+
+    `subject` is whose documented network bandwidth they are held against.
+    """
+    adapter = figures.require("efa_adapter_bandwidth", "its EFA adapters")
+    printed = figures.current(subject or figures.subjects[0], "efa_bandwidth")
+    return Budget(
+        name=f"EFA per {owner}",
+        owner=owner,
+        classes=("efa",),
+        figure=scaled(adapter, adapters, f" × {adapters} adapters"),
+        readings={fact.id: of_fact(fact) for fact in printed},
+    )

@@ -1,0 +1,151 @@
+"""Hamiltonian cycles that share no cable: how many full-speed rings a collective can run at once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TypeAlias
+
+from trnbench.topology.builders.lattice import index, positions, step
+from trnbench.topology.graph import Topology
+from trnbench.topology.routing import torus_sides
+
+Cycle: TypeAlias = tuple[int, ...]
+"""Device ids in the order of the walk, every device once; the last is joined to the first."""
+
+SEARCH_UP_TO = 1024
+ATTEMPTS = 40
+
+
+def hamiltonian_cycles(topology: Topology) -> tuple[Cycle, ...]:
+    """Edge-disjoint Hamiltonian cycles over the direct links, by construction; () if none is known.
+
+    A torus of n axes longer than 2 has n of them, one per two links of a device.
+    """
+    sides = torus_sides(topology)
+    if sides is None or "network" in topology.shape:
+        return ()
+    axes = [axis for axis, side in enumerate(sides) if side > 1]
+    if len(topology.devices) < 3 or not axes:
+        return ()
+    if len(axes) == 1:
+        return (tuple(device.id for device in topology.devices),)
+    if len(sides) == 2 and sides[0] == sides[1] > 2:
+        return square_cycles(sides[0])
+    if all(sides[axis] > 2 for axis in axes) and len(topology.devices) <= SEARCH_UP_TO:
+        return merged_cycles(sides)
+    return ()
+
+
+def square_cycles(side: int) -> tuple[Cycle, Cycle]:
+    """The two of a k × k torus, closed form: row r is walked from column −r on, then one step down.
+
+    The second is the first with rows and columns exchanged. Together they use every cable once
+    (Bose, Broeg, Kwon, Ashir: Lee distance and topological properties of k-ary n-cubes, 1995).
+    """
+    walk = [(r, (c - r) % side) for r in range(side) for c in range(side)]
+    return (
+        tuple(r * side + c for r, c in walk),
+        tuple(c * side + r for r, c in walk),
+    )
+
+
+def merged_cycles(sides: Sequence[int]) -> tuple[Cycle, ...]:
+    """One cycle per axis, found by merging the rings of the axes.
+
+    Every axis starts as a set of rings. On a square of two axes, two opposite cables of the one set
+    can be exchanged for the two of the other; where both sets merge two rings, or one does and the
+    other loses nothing, the exchange is kept. The order of squares is shuffled by a fixed seed, so
+    the answer is always the same. () if no order tried ends in single cycles.
+    """
+    for attempt in range(ATTEMPTS):
+        found = _merge(sides, random.Random(attempt))
+        if found:
+            return found
+    return ()
+
+
+def _merge(sides: Sequence[int], chance: random.Random) -> tuple[Cycle, ...]:
+    places = positions(sides)
+    axes = [axis for axis, side in enumerate(sides) if side > 2]
+    around: list[dict[int, set[int]]] = [
+        {index(at, sides): {index(step(at, axis, by, sides), sides) for by in (-1, 1)} for at in places}
+        for axis in axes
+    ]
+    squares = [(at, one, other) for at in places for i, one in enumerate(axes) for other in axes[i + 1 :]]
+    counts = [len(places) // sides[axis] for axis in axes]
+    for _ in range(60):
+        chance.shuffle(squares)
+        for at, one, other in squares:
+            far = step(at, one, 1, sides)
+            corners = [
+                index(p, sides) for p in (at, far, step(far, other, 1, sides), step(at, other, 1, sides))
+            ]
+            _exchange(around, counts, corners, chance)
+        if all(each == 1 for each in counts):
+            return tuple(_walk(each) for each in around)
+    return ()
+
+
+def _exchange(
+    around: list[dict[int, set[int]]], counts: list[int], corners: Sequence[int], chance: random.Random
+) -> None:
+    """Exchanges the opposite cables of a square between two sets, if that leaves no more rings."""
+    a, b, c, d = corners
+    flat = next((i for i, s in enumerate(around) if b in s[a] and d in s[c]), None)
+    steep = next((i for i, s in enumerate(around) if c in s[b] and a in s[d]), None)
+    if flat is None or steep is None or flat == steep:
+        return
+    before = counts[flat], counts[steep]
+    _swap(around[flat], (a, b), (c, d), (b, c), (d, a))
+    _swap(around[steep], (b, c), (d, a), (a, b), (c, d))
+    after = _rings(around[flat]), _rings(around[steep])
+    gain = sum(before) - sum(after)
+    if gain > 0 or (gain == 0 and chance.random() < 0.3):
+        counts[flat], counts[steep] = after
+        return
+    _swap(around[flat], (b, c), (d, a), (a, b), (c, d))
+    _swap(around[steep], (a, b), (c, d), (b, c), (d, a))
+
+
+def _swap(around: dict[int, set[int]], *cables: tuple[int, int]) -> None:
+    """Takes the first two cables out and puts the last two in."""
+    for one, other in cables[:2]:
+        around[one].discard(other)
+        around[other].discard(one)
+    for one, other in cables[2:]:
+        around[one].add(other)
+        around[other].add(one)
+
+
+def _rings(around: dict[int, set[int]]) -> int:
+    seen: set[int] = set()
+    count = 0
+    for start in around:
+        if start not in seen:
+            count += 1
+            seen.update(_walk(around, start))
+    return count
+
+
+def _walk(around: dict[int, set[int]], start: int = 0) -> Cycle:
+    walk, before, here = [start], -1, start
+    while True:
+        onward = sorted(n for n in around[here] if n != before)
+        if not onward or onward[0] == start:
+            return tuple(walk)
+        before, here = here, onward[0]
+        walk.append(here)
+
+
+def disjoint(cycles: Sequence[Cycle]) -> bool:
+    """Do the cycles share no cable?"""
+    seen: set[frozenset[int]] = set()
+    for cycle in cycles:
+        for pair in pairwise((*cycle, cycle[0])):
+            cable = frozenset(pair)
+            if cable in seen:
+                return False
+            seen.add(cable)
+    return True

@@ -1,0 +1,303 @@
+"""Minimal routes, deterministic, cheap on 30,000 devices.
+
+A route climbs no higher in the hierarchy than it must: links of a lower `level` are preferred, then
+fewer links. It may pass devices, switches, adapters and the network, never a host. The graph falls
+into islands (what links below the adapters connect); within a torus or a switch the answer is a
+closed form, elsewhere one search per destination inside its island; between islands a route is the
+best way out of one, across the network, and the best way into the other.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TypeAlias
+
+from trnbench.errors import TopologyError
+from trnbench.topology.graph import Link, NodeKind, Topology
+
+Cost: TypeAlias = tuple[int, ...]
+"""Links crossed on each level, highest level first: compared like a number of several digits."""
+
+
+class Router:
+    """Routes of one topology; what was searched once is kept."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+        self._levels = 1 + max((each.level for each in topology.classes.values()), default=0)
+        self._level = {name: each.level for name, each in topology.classes.items()}
+        self._costs: dict[int, dict[int, Cost]] = {}
+        self._exits: dict[tuple[int, int], Cost | None] = {}
+        self._torus_sides = torus_sides(topology)
+
+    # --- the parts of the graph ---------------------------------------------------------------------
+
+    @cached_property
+    def outer(self) -> frozenset[int]:
+        """Adapters and networks: what joins islands."""
+        kinds = (NodeKind.ADAPTER, NodeKind.NETWORK)
+        return frozenset(node.id for node in self.topology.nodes if node.kind in kinds)
+
+    @cached_property
+    def island_of(self) -> list[int]:
+        """For every node the number of its island; −1 for hosts, adapters and networks."""
+        nodes, out = self.topology.nodes, self.topology.out
+        found = [-1] * len(nodes)
+        number = 0
+        for start in nodes:
+            if found[start.id] >= 0 or start.kind == NodeKind.HOST or start.id in self.outer:
+                continue
+            found[start.id] = number
+            stack = [start.id]
+            while stack:
+                for link in out[stack.pop()]:
+                    there = link.dst
+                    if found[there] < 0 and nodes[there].kind != NodeKind.HOST and there not in self.outer:
+                        found[there] = number
+                        stack.append(there)
+            number += 1
+        return found
+
+    @cached_property
+    def islands(self) -> tuple[tuple[int, ...], ...]:
+        """Node ids of every island, in the order of their first node."""
+        members: list[list[int]] = [[] for _ in range(max(self.island_of, default=-1) + 1)]
+        for node, island in enumerate(self.island_of):
+            if island >= 0:
+                members[island].append(node)
+        return tuple(map(tuple, members))
+
+    @cached_property
+    def into(self) -> tuple[tuple[Link, ...], ...]:
+        """Links that enter each node."""
+        lists: list[list[Link]] = [[] for _ in self.topology.nodes]
+        for link in self.topology.links:
+            lists[link.dst].append(link)
+        return tuple(map(tuple, lists))
+
+    # --- questions ----------------------------------------------------------------------------------
+
+    def distance(self, src: int, dst: int) -> int:
+        """Links crossed on a minimal route. Raises `TopologyError` when there is none."""
+        return sum(self.cost(src, dst))
+
+    def cost(self, src: int, dst: int) -> Cost:
+        """Links crossed, by level, highest first. Raises `TopologyError` when there is no route."""
+        found = self._cost(src, dst)
+        if found is None:
+            raise self._unreachable(src, dst)
+        return found
+
+    def first_hops(self, src: int, dst: int) -> tuple[Link, ...]:
+        """The links out of `src` with which a minimal route can begin, in insertion order."""
+        if src == dst:
+            return ()
+        here = self.cost(src, dst)
+        return tuple(
+            link
+            for link in self.topology.out[src]
+            if self._passable(link.dst, dst)
+            and (rest := self._cost(link.dst, dst)) is not None
+            and _plus(rest, self._unit(link)) == here
+        )
+
+    def route(self, src: int, dst: int) -> tuple[Link, ...]:
+        """One minimal route: always the first of the equal hops."""
+        found = []
+        while src != dst:
+            hop = self.first_hops(src, dst)[0]
+            found.append(hop)
+            src = hop.dst
+        return tuple(found)
+
+    def routes(self, src: int, dst: int) -> Iterator[tuple[Link, ...]]:
+        """Every minimal route, in a fixed order."""
+        if src == dst:
+            yield ()
+            return
+        for hop in self.first_hops(src, dst):
+            for rest in self.routes(hop.dst, dst):
+                yield (hop, *rest)
+
+    def shares(self, src: int, dst: int) -> dict[Link, float]:
+        """How much of a flow each link carries when every node splits it evenly over its first hops."""
+        part = {src: 1.0}
+        carried: dict[Link, float] = {}
+        while part and set(part) != {dst}:
+            following: dict[int, float] = {}
+            for node, share in part.items():
+                if node == dst:
+                    following[node] = following.get(node, 0.0) + share
+                    continue
+                hops = self.first_hops(node, dst)
+                for hop in hops:
+                    carried[hop] = carried.get(hop, 0.0) + share / len(hops)
+                    following[hop.dst] = following.get(hop.dst, 0.0) + share / len(hops)
+            part = following
+        return carried
+
+    def way_out(self, node: int) -> int:
+        """Links from a device to the nearest network. Raises `TopologyError` when there is none."""
+        ways = [way for network in self._networks if (way := self._to_network(node, network)) is not None]
+        if not ways:
+            name = self.topology.nodes[node].name
+            raise TopologyError(
+                f"{self.topology.name}: {name} has no way to the network",
+                cause="the device is joined to no network adapter, or the graph is not connected",
+                try_=f"trnbench topology check {self.topology.name}",
+            )
+        return sum(min(ways))
+
+    # --- how they are answered ----------------------------------------------------------------------
+
+    def _unit(self, link: Link) -> Cost:
+        digits = [0] * self._levels
+        digits[self._levels - 1 - self._level[link.cls]] = 1
+        return tuple(digits)
+
+    def _passable(self, node: int, dst: int) -> bool:
+        return node == dst or self.topology.nodes[node].kind != NodeKind.HOST
+
+    def _cost(self, src: int, dst: int) -> Cost | None:
+        if src == dst:
+            return (0,) * self._levels
+        one, other = self.island_of[src], self.island_of[dst]
+        if one >= 0 and one == other:
+            direct = self._by_torus(src, dst) or self._by_switch(src, dst)
+            return direct or self._within(dst, one).get(src)
+        if one >= 0 and other >= 0:
+            return self._across(src, dst)
+        if src in self.outer and other >= 0:
+            return self._inwards(src, dst)
+        return self._anywhere(dst).get(src)
+
+    def _by_torus(self, src: int, dst: int) -> Cost | None:
+        """In a torus each axis costs the shorter way around."""
+        if self._torus_sides is None:
+            return None
+        one, other = self.topology.nodes[src], self.topology.nodes[dst]
+        if one.kind != NodeKind.DEVICE or other.kind != NodeKind.DEVICE:
+            return None
+        sides = self._torus_sides
+        pairs = zip(one.coord[-len(sides) :], other.coord[-len(sides) :], sides, strict=True)
+        hops = sum(min(abs(a - b), side - abs(a - b)) for a, b, side in pairs)
+        return (*([0] * (self._levels - 1)), hops)
+
+    def _by_switch(self, src: int, dst: int) -> Cost | None:
+        """A direct link, else a shared switch, on the lowest level: nothing can be shorter."""
+        hubs = set()
+        for link in self.topology.out[src]:
+            if self._level[link.cls] == 0:
+                if link.dst == dst:
+                    return self._unit(link)
+                if self.topology.nodes[link.dst].kind == NodeKind.SWITCH:
+                    hubs.add(link.dst)
+        for link in self.into[dst] if hubs else ():
+            if self._level[link.cls] == 0 and link.src in hubs:
+                return (*([0] * (self._levels - 1)), 2)
+        return None
+
+    def _within(self, dst: int, island: int) -> dict[int, Cost]:
+        """Costs to `dst` from everywhere in its island, without leaving it."""
+        if dst not in self._costs:
+            self._costs[dst] = self._search(dst, island)
+        return self._costs[dst]
+
+    def _anywhere(self, dst: int) -> dict[int, Cost]:
+        """Costs to `dst` over the whole graph: only asked for when `dst` is no device, switch or core."""
+        key = -1 - dst
+        if key not in self._costs:
+            self._costs[key] = self._search(dst, None)
+        return self._costs[key]
+
+    def _search(self, dst: int, island: int | None) -> dict[int, Cost]:
+        nodes = self.topology.nodes
+        found: dict[int, Cost] = {}
+        heap: list[tuple[Cost, int]] = [((0,) * self._levels, dst)]
+        while heap:
+            cost, node = heapq.heappop(heap)
+            if node in found:
+                continue
+            found[node] = cost
+            if node != dst and nodes[node].kind == NodeKind.HOST:
+                continue
+            for link in self.into[node]:
+                if link.src not in found and (island is None or self.island_of[link.src] == island):
+                    heapq.heappush(heap, (_plus(cost, self._unit(link)), link.src))
+        return found
+
+    def _across(self, src: int, dst: int) -> Cost | None:
+        ways = []
+        for network in self._networks:
+            out, back = self._to_network(src, network), self._to_network(dst, network)
+            if out is not None and back is not None:
+                ways.append(_plus(out, back))
+        return min(ways, default=None)
+
+    def _inwards(self, src: int, dst: int) -> Cost | None:
+        """From an adapter or a network into an island."""
+        if self.topology.nodes[src].kind == NodeKind.NETWORK:
+            return self._to_network(dst, src)
+        ways = []
+        for link in self.topology.out[src]:
+            near = self.island_of[link.dst] == self.island_of[dst]
+            if near or self.topology.nodes[link.dst].kind == NodeKind.NETWORK:
+                rest = self._cost(link.dst, dst)
+                if rest is not None:
+                    ways.append(_plus(rest, self._unit(link)))
+        return min(ways, default=None)
+
+    @cached_property
+    def _networks(self) -> tuple[int, ...]:
+        return tuple(node.id for node in self.topology.of_kind(NodeKind.NETWORK))
+
+    def _to_network(self, node: int, network: int) -> Cost | None:
+        """The best way from `node` to `network`; the way back costs the same, cables go both ways."""
+        if (node, network) in self._exits:
+            return self._exits[node, network]
+        best: Cost | None = None
+        island = self.island_of[node]
+        for gate in self.islands[island]:
+            for link in self.topology.out[gate]:
+                for up in self.topology.out[link.dst] if link.dst in self.outer else ():
+                    if up.dst == network:
+                        inner = self._cost(node, gate)
+                        if inner is not None:
+                            cost = _plus(_plus(inner, self._unit(link)), self._unit(up))
+                            best = cost if best is None else min(best, cost)
+        self._exits[node, network] = best
+        return best
+
+    def _unreachable(self, src: int, dst: int) -> TopologyError:
+        nodes = self.topology.nodes
+        return TopologyError(
+            f"{self.topology.name}: no route from {nodes[src].name} to {nodes[dst].name}",
+            cause="the graph is not connected, or only a host joins the two",
+            try_=f"trnbench topology check {self.topology.name}",
+        )
+
+
+def _plus(one: Cost, other: Cost) -> Cost:
+    return tuple(a + b for a, b in zip(one, other, strict=True))
+
+
+def torus_sides(topology: Topology) -> tuple[int, ...] | None:
+    """The sides when every island is a whole torus (or ring), else None.
+
+    `shape` claims it; a cable more or less than such a torus has (a broken link taken out) denies it.
+    """
+    shape = topology.shape
+    if not shape or shape[0] not in ("torus", "ring"):
+        return None
+    sides: list[int] = []
+    for part in shape[1:]:
+        if isinstance(part, str):
+            break
+        sides.append(part)
+    levels = {name for name, each in topology.classes.items() if each.level == 0}
+    count = len(topology.devices)
+    links = sum(link.cls in levels and link.src < count and link.dst < count for link in topology.links)
+    expected = count * sum(2 if side > 2 else side - 1 for side in sides)
+    return tuple(sides) if links == expected else None

@@ -1,0 +1,91 @@
+"""Graphs of the Trn2 instance and of the UltraServer made of four of them."""
+
+from __future__ import annotations
+
+from trnbench.generation import System
+from trnbench.topology.builders.assembly import Assembly
+from trnbench.topology.builders.hierarchy import Server, add_cores, add_devices, add_servers
+from trnbench.topology.builders.lattice import positions
+from trnbench.topology.builders.ring import connect_ring
+from trnbench.topology.builders.torus import connect_torus
+from trnbench.topology.classes import (
+    core_class,
+    efa_budget,
+    efa_classes,
+    host_class,
+    neuronlink_budget,
+    neuronlink_class,
+    neuronlink_total,
+)
+from trnbench.topology.figures import DIRECTION_REASON, ONE_WAY, Figures, total
+from trnbench.topology.graph import Topology
+
+SIDES = (4, 4)
+
+# The runtime's page of performance tips: devices 4 to 11 hang on NUMA node 0.
+NUMA = (tuple(range(4, 12)), (*range(4), *range(12, 16)))
+SERVER = Server(numa=NUMA, adapters=tuple((d,) for d in range(16)))
+
+
+def instance(system: System, *, neuronlink_direction: str = ONE_WAY, cores: bool = False) -> Topology:
+    """The 4×4 torus of trn2-16.48xlarge."""
+    return _tori(system, 1, neuronlink_direction, cores)
+
+
+def ultraserver(system: System, *, neuronlink_direction: str = ONE_WAY, cores: bool = False) -> Topology:
+    """u-trn2x64: four instances; devices of one index form a ring through them, a 4×4×4 torus."""
+    return _tori(system, system.hosts, neuronlink_direction, cores)
+
+
+def _tori(system: System, instances: int, reading: str, cores: bool) -> Topology:
+    about = system.instance
+    figures = Figures(system.book, (about.name, about.parent, about.device))
+    inside = neuronlink_total(figures, reading, "intra-instance")
+    adapter, efa = efa_classes(figures)
+    assembly = Assembly(system.name)
+    devices = add_devices(assembly, instances, positions(SIDES))
+    assembly.declare(neuronlink_class(figures, inside, 4))
+    for group in devices:
+        connect_torus(assembly, group, SIDES, "neuronlink")
+    budgets = [
+        neuronlink_budget(
+            figures,
+            "NeuronLink-v3 inside the instance",
+            ("neuronlink",),
+            inside,
+            reading,
+            "intra-instance",
+        )
+    ]
+    notes = [DIRECTION_REASON[reading]]
+    if instances > 1:
+        between = neuronlink_total(figures, reading, "inter-instance")
+        assembly.declare(neuronlink_class(figures, between, 2, name="neuronlink-inter"))
+        for same in zip(*devices, strict=True):
+            connect_ring(assembly, same, "neuronlink-inter")
+        both = ("neuronlink", "neuronlink-inter")
+        budgets += [
+            neuronlink_budget(
+                figures,
+                "NeuronLink-v3 between instances",
+                both[1:],
+                between,
+                reading,
+                "inter-instance",
+            ),
+            neuronlink_budget(figures, "NeuronLink-v3 per device", both, total((inside, between)), reading),
+        ]
+    assembly.declare(host_class(figures), adapter, efa)
+    add_servers(assembly, devices, SERVER, host_cls="host", adapter_cls="adapter", network_cls="efa")
+    if cores:
+        count = figures.count("core_count", "its NeuronCores")
+        assembly.declare(core_class(figures, count))
+        add_cores(assembly, count, "on-chip")
+    budgets.append(efa_budget(figures, instances * len(SERVER.adapters)))
+    notes.append("every device has an EFA adapter of its own, as the device maps over EFA list them")
+    notes.append("no link joins the two NUMA nodes: no document gives one a figure")
+    return assembly.finish(
+        ("torus", *SIDES) if instances == 1 else ("torus", instances, *SIDES),
+        notes=notes,
+        budgets=budgets,
+    )

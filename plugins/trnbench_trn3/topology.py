@@ -1,0 +1,232 @@
+"""Graphs of the two Trn3 UltraServers: switches, and direct links between the halves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from trnbench.errors import TopologyError
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.topology.builders.assembly import Assembly
+from trnbench.topology.builders.hierarchy import Server, add_cores, add_devices, add_servers
+from trnbench.topology.builders.switch import connect_switch
+from trnbench.topology.classes import (
+    core_class,
+    efa_budget,
+    efa_classes,
+    host_class,
+    neuronlink_class,
+    switch_class,
+)
+from trnbench.topology.figures import ONE_WAY, Figures, check_direction, per_direction, scaled, total
+from trnbench.topology.graph import Budget, Figure, Topology
+
+LEVELS, TABLE, CHIP_PAGE = "levels", "table", "chip-page"
+
+LINKS_REASON = {
+    LEVELS: (
+        "NeuronLink figures are those of the three levels (256, 320 and 128 GB/s): the only ones that say"
+        " which link carries what, and what 11 PCIe Gen6 x8 links of 64 GB/s add up to"
+    ),
+    TABLE: (
+        "NeuronLink figures are the 2,048 GiB/s of the instance table, divided over the levels as 256 to"
+        " 320 to 128"
+    ),
+    CHIP_PAGE: (
+        "NeuronLink figures are the 2.56 TB/s of the Trainium3 page, divided over the levels as 256 to 320"
+        " to 128"
+    ),
+}
+
+DIRECTION_NOTE = {
+    ONE_WAY: (
+        "NeuronLink figures are read as one direction's: the page calls the levels bidirectional, yet its"
+        " 64 GB/s per PCIe Gen6 x8 link is the raw rate of one direction; the other figures say nothing"
+    ),
+    "both-ways": (
+        "NeuronLink figures are read as the sum of both directions, so each direction has half: the page"
+        " calls the levels bidirectional, the other figures say nothing"
+    ),
+}
+
+QUALIFIERS = ("intra-server", "inter-server", "inter-rack")
+
+
+class Links(msgspec.Struct, frozen=True):
+    """What one device has on each level in one direction: own server's switch, rack's, other half."""
+
+    near: Figure
+    rack: Figure
+    direct: Figure
+    readings: dict[str, Figure]  # the documented totals per device, in one direction
+
+
+def gen1(
+    system: System, *, neuronlink_direction: str = ONE_WAY, trn3_links: str = LEVELS, cores: bool = False
+) -> Topology:
+    """Four servers of 16: one switch for servers 0 and 1, one for 2 and 3; direct links 0–2 and 1–3."""
+    figures = _figures(system)
+    links = _links(figures, neuronlink_direction, trn3_links)
+    servers, each = _sizes(system)
+    half = servers // 2
+    assembly = Assembly(system.name)
+    devices = add_devices(
+        assembly, servers, [(i,) for i in range(each)], outer=[divmod(s, half) for s in range(servers)]
+    )
+    # Here one switch is both the server's and the rack's, so a device's links to it add up.
+    shared = total((links.near, links.rack))
+    assembly.declare(
+        switch_class(figures, shared, name="switch"),
+        neuronlink_class(figures, links.direct, 1, name="direct"),
+    )
+    for name, group in (("sw-a", devices[:half]), ("sw-b", devices[half:])):
+        connect_switch(assembly, name, [device for server in group for device in server], "switch")
+    _join_halves(assembly, devices)
+    notes = [
+        "wired as the figure of the Gen1 UltraServer shows it; the text only says all-to-all",
+        "the levels are printed for Gen2; here those inside a server and inside a rack end at one switch"
+        " and are added",
+    ]
+    classes = ("switch", "direct")
+    return _finish(
+        assembly, figures, devices, links, classes, notes, (neuronlink_direction, trn3_links, cores)
+    )
+
+
+def gen2(
+    system: System, *, neuronlink_direction: str = ONE_WAY, trn3_links: str = LEVELS, cores: bool = False
+) -> Topology:
+    """36 servers of 4, each with a switch; a second-level switch for either rack of 18 servers.
+
+    Device i of server s has a direct link to device i of server s + 18.
+    """
+    figures = _figures(system)
+    links = _links(figures, neuronlink_direction, trn3_links)
+    servers, each = _sizes(system)
+    half = servers // 2
+    assembly = Assembly(system.name)
+    devices = add_devices(
+        assembly, servers, [(i,) for i in range(each)], outer=[divmod(s, half) for s in range(servers)]
+    )
+    # Documents send traffic of one server over its own switch although the rack's reaches as far.
+    assembly.declare(
+        switch_class(figures, links.near, name="switch-1"),
+        switch_class(figures, links.rack, name="switch-2", level=1),
+        neuronlink_class(figures, links.direct, 1, name="direct", level=1),
+    )
+    for s, server in enumerate(devices):
+        connect_switch(assembly, f"s{s}.sw", server, "switch-1", coord=divmod(s, half), host=s)
+    for name, group in (("sw-a", devices[:half]), ("sw-b", devices[half:])):
+        connect_switch(assembly, name, [device for server in group for device in server], "switch-2")
+    _join_halves(assembly, devices)
+    notes = ["wired as the figure and the text of the Gen2 UltraServer describe it"]
+    classes = ("switch-1", "switch-2", "direct")
+    return _finish(
+        assembly, figures, devices, links, classes, notes, (neuronlink_direction, trn3_links, cores)
+    )
+
+
+def _join_halves(assembly: Assembly, devices: Sequence[Sequence[int]]) -> None:
+    half = len(devices) // 2
+    for one, other in zip(devices[:half], devices[half:], strict=True):
+        for a, b in zip(one, other, strict=True):
+            assembly.join(a, b, "direct")
+
+
+def _links(figures: Figures, reading: str, choice: str) -> Links:
+    if choice not in LINKS_REASON:
+        raise TopologyError(
+            f"trn3_links {choice!r} is none of the documented link figures",
+            cause=f"they are {LEVELS}, {TABLE} and {CHIP_PAGE}",
+            try_=f"--trn3-links {LEVELS}",
+        )
+    check_direction(reading)
+    # The levels are printed once, on the page's Gen2 part; both UltraServers use the same device.
+    levels_of = Figures(figures.book, (*figures.subjects, "trn3-gen2-ultraserver"))
+    levels = [
+        per_direction(levels_of.require("neuronlink_bandwidth", f"its {q} links", qualifiers=(q,)), reading)
+        for q in QUALIFIERS
+    ]
+    whole = total(levels)
+    instance, device = figures.subjects[0], figures.subjects[-1]
+    readings = {LEVELS: whole}
+    for name, subject in ((TABLE, instance), (CHIP_PAGE, device)):
+        printed = Figures(figures.book, (subject,)).require(
+            "neuronlink_bandwidth", "all its NeuronLink cables", scope=Scope.DEVICE
+        )
+        readings[name] = per_direction(printed, reading)
+    if choice != LEVELS:
+        chosen = readings[choice]
+        levels = [scaled(chosen, level.value / whole.value, f" × {_ratio(level, whole)}") for level in levels]
+    near, rack, direct = levels
+    return Links(near, rack, direct, readings)
+
+
+def _ratio(part: Figure, whole: Figure) -> str:
+    return f"{part.value / 1e9:g}/{whole.value / 1e9:g}"
+
+
+def _sizes(system: System) -> tuple[int, int]:
+    """(servers, devices of each). Raises `TopologyError` when the counts cannot be wired."""
+    servers, devices = system.hosts, system.devices
+    if servers < 2 or servers % 2 or devices % servers:
+        raise TopologyError(
+            f"{system.name}: {devices} devices in {servers} servers cannot be wired as an UltraServer",
+            cause="it has an even number of servers, all with equally many devices",
+            try_=f"trnbench spec show {system.instance.name}",
+        )
+    return servers, devices // servers
+
+
+def _figures(system: System) -> Figures:
+    instance = system.instance
+    return Figures(system.book, (instance.name, instance.parent, instance.device))
+
+
+def _finish(
+    assembly: Assembly,
+    figures: Figures,
+    devices: Sequence[Sequence[int]],
+    links: Links,
+    classes: tuple[str, ...],
+    notes: Sequence[str],
+    options: tuple[str, str, bool],
+) -> Topology:
+    reading, choice, cores = options
+    adapter, efa = efa_classes(figures)
+    assembly.declare(host_class(figures), adapter, efa)
+    servers, each = len(devices), len(devices[0])
+    add_servers(
+        assembly,
+        devices,
+        Server.plain(each),
+        host_cls="host",
+        adapter_cls="adapter",
+        network_cls="efa",
+    )
+    if cores:
+        count = figures.count("core_count", "its NeuronCores")
+        assembly.declare(core_class(figures, count))
+        add_cores(assembly, count, "on-chip")
+    return assembly.finish(
+        ("switched", servers, each),
+        notes=[
+            LINKS_REASON[choice],
+            DIRECTION_NOTE[reading],
+            *notes,
+            "switches are taken to block nothing: only the links to them limit traffic",
+            "every device has an EFA adapter of its own, as the device maps over EFA list them",
+        ],
+        budgets=[
+            Budget(
+                name="NeuronLink-v4 per device",
+                owner="device",
+                classes=classes,
+                figure=total((links.near, links.rack, links.direct)),
+                readings=links.readings,
+            ),
+            efa_budget(figures, servers * each),
+        ],
+    )
