@@ -110,9 +110,9 @@ def _attach(
 
 
 def insert_measurements(connection: sqlite3.Connection, number: int, rows: Iterable[Row]) -> None:
-    connection.executemany(
-        f"INSERT INTO measurements VALUES ({', '.join('?' * 18)})", ((number, *row) for row in rows)
-    )
+    """Again for a position that is there already: an interruption may make a row be sent twice."""
+    insert = f"INSERT OR REPLACE INTO measurements VALUES ({', '.join('?' * 18)})"
+    connection.executemany(insert, ((number, *row) for row in rows))
 
 
 def insert_tags(connection: sqlite3.Connection, number: int, tags: Iterable[str]) -> None:

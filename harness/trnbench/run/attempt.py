@@ -1,0 +1,97 @@
+"""One case tried once: whatever happens, a measurement comes out of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import sys
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+
+from trnbench.backend import Backend
+from trnbench.errors import BadInput, TrnbenchError
+from trnbench.generation import System
+from trnbench.kernels.case import Case
+from trnbench.results.evidence import Evidence, Grade
+from trnbench.results.json import dumps_measurement
+from trnbench.results.measurement import Measurement, Reason
+from trnbench.run.environment import scrub
+from trnbench.run.judge import Judge
+from trnbench.run.limit import CaseTimeout, limited
+
+DEBUG = "TRNBENCH_DEBUG"
+
+
+class Attempts:
+    """Tries cases with one backend, and judges them by one policy."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        systems: Mapping[str, System],
+        judge: Judge,
+        *,
+        grade: Grade,
+        timeout_s: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self.backend, self.systems, self.judge = backend, systems, judge
+        self.timeout_s, self.seed = timeout_s, seed
+        self.unseen = Evidence(grade=grade, by=backend.name, note="nothing was seen: the case did not end")
+
+    def __call__(self, case: Case) -> tuple[Measurement, bytes]:
+        """The outcome of `case` and its JSON. Lets only `KeyboardInterrupt` pass."""
+        system = self.systems[case.key.instance]
+        measurement = self._judged(case, system)
+        try:
+            return measurement, dumps_measurement(measurement)
+        except BadInput as error:
+            measurement = self.gone_wrong(case, Reason.ERROR, error.what)
+            return measurement, dumps_measurement(measurement)
+
+    def gone_wrong(self, case: Case, reason: Reason, text: str, notes: tuple[str, ...] = ()) -> Measurement:
+        """A failed case without an observation."""
+        return self.judge.failed(case, self.systems[case.key.instance], self.unseen, reason, text, notes)
+
+    def _judged(self, case: Case, system: System) -> Measurement:
+        try:
+            why = case.skip or self.backend.unsupported(case, system)
+            if why:
+                return self.judge.skipped(case, system, why)
+            random.seed(f"{self.seed}:{case.id}")
+            if numpy := sys.modules.get("numpy"):
+                # Legacy on purpose: it is the generator that code without one of its own draws from.
+                numpy.random.seed(random.getrandbits(32))
+            # What a kernel prints must not end up between the data on stdout.
+            with contextlib.redirect_stdout(sys.stderr), limited(self.timeout_s):
+                seen = self.backend.observe(case, system)
+            return self.judge.judge(case, seen, system)
+        except CaseTimeout:
+            text = f"not done after {self.timeout_s:g} s (--timeout)"
+            return self.gone_wrong(case, Reason.TIMEOUT, text)
+        except MemoryError as error:
+            text = f"the process ran out of memory{f': {error}' if str(error) else ''}"
+            return self.gone_wrong(case, Reason.OUT_OF_MEMORY, text, _trace(error))
+        except TrnbenchError as error:
+            text = f"{error.what}; {error.cause}" if error.cause else error.what
+            return self.gone_wrong(case, Reason.ERROR, scrub(text), _trace(error))
+        except (Exception, SystemExit) as error:
+            text = f"{type(error).__name__}: {error} (at {_place(error)})"
+            return self.gone_wrong(case, Reason.CRASH, scrub(text), _trace(error))
+
+
+def _place(error: BaseException) -> str:
+    """`package/module.py:12`, without the folders above the package."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return "unknown place"
+    path = Path(frames[-1].filename)
+    return f"{'/'.join(path.parts[-2:])}:{frames[-1].lineno}"
+
+
+def _trace(error: BaseException) -> tuple[str, ...]:
+    if os.environ.get(DEBUG, "0") in ("", "0"):
+        return ()
+    return (scrub("".join(traceback.format_exception(error))),)

@@ -1,0 +1,154 @@
+"""Carries out a plan: every case tried, judged and kept, whatever happens on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from trnbench.backend import Backend
+from trnbench.results.evidence import Grade
+from trnbench.results.measurement import Measurement, Status
+from trnbench.results.run import Run
+from trnbench.run.attempt import Attempts
+from trnbench.run.environment import scrub
+from trnbench.run.interruption import Interruption
+from trnbench.run.judge import Judge
+from trnbench.run.limit import can_limit
+from trnbench.run.pool import Outcome, Pool
+from trnbench.run.progress import Step
+from trnbench.run.settings import RunSettings
+from trnbench.run.snapshot import begin, now
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
+    from trnbench.run.plan import Plan
+    from trnbench.store.recording import Recording
+    from trnbench.store.store import Store
+
+DEFAULT_JOBS = 1
+"""An emulated case takes less time than sending it to another process and its result back."""
+
+_BAD = (Status.FAILED, Status.SUSPECT)
+
+
+def execute(
+    plan: Plan,
+    backend: Backend,
+    registry: Registry,
+    settings: RunSettings | None = None,
+    on_progress: Callable[[Step], None] | None = None,
+    *,
+    store: Store | None = None,
+) -> Run:
+    """The run of `plan`. Cases come out in the order of the plan, however many processes there were.
+
+    With a `store`, each measurement is kept as soon as it is there. Ctrl-C (SIGTERM too) returns
+    the run with what is done and `interrupted` set. Raises `UsageError` for settings that make no
+    sense, `StoreError` when the store takes nothing before the first case or not all at the end.
+    """
+    settings = (settings or RunSettings()).checked()
+    detection = backend.detect()
+    grade = Grade.MEASURED if detection.instance else Grade.EMULATED
+    with Interruption() as interruption:
+        begun = begin(plan, backend, registry, settings, grade=grade)
+        recording = (
+            store.record(begun, planned=len(plan.cases), tags=settings.tags) if store is not None else None
+        )
+        attempts = Attempts(
+            backend,
+            plan.systems,
+            Judge(settings.policy),
+            grade=grade,
+            timeout_s=settings.timeout_s,
+            seed=settings.seed,
+        )
+        conduct = _Conduct(plan, attempts, settings, recording, on_progress, interruption)
+        conduct.carry_out()
+        run = msgspec.structs.replace(
+            begun,
+            finished=now(),
+            measurements=conduct.measurements(),
+            interrupted=conduct.interrupted,
+            notes=(*begun.notes, *conduct.notes),
+        )
+        if recording is not None:
+            recording.finish(run)
+    return run
+
+
+class _Conduct:
+    """One run under way."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        attempts: Attempts,
+        settings: RunSettings,
+        recording: Recording | None,
+        on_progress: Callable[[Step], None] | None,
+        interruption: Interruption,
+    ) -> None:
+        self._plan, self._attempts, self._settings = plan, attempts, settings
+        self._recording, self._on_progress, self._interruption = recording, on_progress, interruption
+        self._done: dict[int, Measurement] = {}
+        self.interrupted = False
+        self.notes: list[str] = []
+
+    def carry_out(self) -> None:
+        bad = 0
+        outcomes = self._outcomes()
+        try:
+            for position, measurement, document in outcomes:
+                self._keep(position, measurement, document)
+                bad += measurement.status in _BAD
+                if 0 < self._settings.maxfail <= bad:
+                    self._stopped(f"stopped after {bad} failed or suspect cases (--maxfail)")
+                    break
+                self._interruption.check()
+        except KeyboardInterrupt:
+            self.interrupted = True
+            self._stopped("interrupted")
+        finally:
+            outcomes.close()
+
+    def measurements(self) -> tuple[Measurement, ...]:
+        return tuple(self._done[position] for position in sorted(self._done))
+
+    def _keep(self, position: int, measurement: Measurement, document: bytes) -> None:
+        self._done[position] = measurement
+        if self._recording is not None:
+            self._recording.add(position, measurement, document)
+        if self._on_progress is not None:
+            total = len(self._plan.cases)
+            self._on_progress(Step(done=len(self._done), total=total, measurement=measurement))
+
+    def _stopped(self, why: str) -> None:
+        left = len(self._plan.cases) - len(self._done)
+        if left:
+            self.notes.append(f"{why}: {left} of {len(self._plan.cases)} cases were not run")
+
+    def _outcomes(self) -> Generator[Outcome]:
+        jobs = self._settings.jobs or DEFAULT_JOBS
+        if self._settings.timeout_s > 0.0 and not can_limit():
+            # No alarm outside the main thread: a process of its own can be ended from here.
+            return self._pooled(jobs)
+        return self._pooled(jobs) if jobs > 1 else self._here()
+
+    def _here(self) -> Generator[Outcome]:
+        for position, case in enumerate(self._plan.cases):
+            with self._interruption.allowed():
+                measurement, document = self._attempts(case)
+            yield position, measurement, document
+
+    def _pooled(self, jobs: int) -> Generator[Outcome]:
+        try:
+            pool = Pool(self._attempts, self._plan.cases, jobs)
+        except ValueError as error:
+            self.notes.append(
+                f"run in one process: a kernel or backend cannot be sent to another ({scrub(str(error))})"
+            )
+            return self._here()
+        return pool.outcomes(self._interruption.allowed)
+

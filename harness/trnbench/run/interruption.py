@@ -1,0 +1,56 @@
+"""Ctrl-C ends a run between two cases or inside one, never while a result is being kept."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interruption:
+    """While entered, SIGINT and SIGTERM raise `KeyboardInterrupt` only inside `allowed` blocks.
+
+    Elsewhere they are remembered and raised by the next block. A second signal is not kept
+    waiting: whoever asks twice means it.
+    """
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self._open = False
+        self._before: list[Any] = []
+
+    def __enter__(self) -> Interruption:
+        if threading.current_thread() is threading.main_thread():
+            self._before = [signal.signal(number, self._arrived) for number in _SIGNALS]
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in zip(_SIGNALS, self._before, strict=False):
+            signal.signal(number, handler)
+
+    def _arrived(self, _number: int, _frame: FrameType | None) -> None:
+        self.asked += 1
+        if self._open or self.asked > 1:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def allowed(self) -> Iterator[None]:
+        """A stretch of work that may be cut short anywhere."""
+        self.check()
+        self._open = True
+        try:
+            yield
+        finally:
+            self._open = False
+
+    def check(self) -> None:
+        """Raises `KeyboardInterrupt` if a signal has come, swallowed by the case or not."""
+        if self.asked:
+            raise KeyboardInterrupt

@@ -1,0 +1,146 @@
+"""How far a run has come, on stderr: a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TextIO
+
+import msgspec
+
+from trnbench.results.measurement import Measurement, Status
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+EVERY_S = 5.0
+"""Between two lines where there is no terminal."""
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """What is reported after every case."""
+
+    done: int
+    total: int
+    measurement: Measurement
+
+
+def eta_s(done: int, total: int, elapsed_s: float) -> float | None:
+    """Seconds left if the rest goes like what is done; None before there is anything to go by."""
+    if done == 0 or elapsed_s <= 0.0:
+        return None
+    return elapsed_s / done * (total - done)
+
+
+def show_s(seconds: float) -> str:
+    """`42 s`, `3 min 05 s`, `2 h 10 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+class Silent:
+    """For -q and for scripts."""
+
+    def __enter__(self) -> Callable[[Step], None]:
+        return lambda _: None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+class Lines:
+    """One line every few seconds, one for every case that failed; for logs and pipes."""
+
+    def __init__(
+        self,
+        total: int,
+        stream: TextIO | None = None,
+        *,
+        every_s: float = EVERY_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._total, self._every_s, self._clock = total, every_s, clock
+        self._stream = stream or sys.stderr
+        self._began = self._last = clock()
+
+    def __enter__(self) -> Callable[[Step], None]:
+        self._began = self._last = self._clock()
+        return self._step
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def _step(self, step: Step) -> None:
+        now = self._clock()
+        each = step.measurement
+        if each.status in (Status.FAILED, Status.SUSPECT):
+            self._say(f"{each.status}: {each.id}: {each.reason_text}")
+        if now - self._last >= self._every_s and step.done < step.total:
+            self._last = now
+            left = eta_s(step.done, step.total, now - self._began)
+            share = 100 * step.done // step.total
+            self._say(f"{step.done} of {step.total} cases ({share} %), {show_s(left or 0.0)} left")
+
+    def _say(self, text: str) -> None:
+        self._stream.write("".join(char if char.isprintable() else "�" for char in text) + "\n")
+        self._stream.flush()
+
+
+class Terminal:
+    """A bar with the time left and the case that ended last."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._bar: Bar | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Callable[[Step], None]:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns: tuple[Any, ...] = (
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(compact=True),
+            TextColumn("{task.description}", markup=False),
+        )
+        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task("", total=self._total)
+        self._bar.start()
+        return self._step
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _step(self, step: Step) -> None:
+        if self._bar is None or self._task is None:
+            return
+        each = step.measurement
+        name = "".join(char if char.isprintable() else "�" for char in each.id)
+        self._bar.update(self._task, completed=step.done, description=name)
+        if each.status in (Status.FAILED, Status.SUSPECT):
+            from rich.text import Text
+
+            text = f"{each.status}: {name}: {each.reason_text}"
+            self._bar.console.print(Text("".join(char if char.isprintable() else "�" for char in text)))
+
+
+def progress(total: int, *, quiet: bool, terminal: bool) -> Silent | Lines | Terminal:
+    """The display that suits: nothing with -q, a bar on a terminal, sparse lines otherwise."""
+    if quiet:
+        return Silent()
+    return Terminal(total) if terminal else Lines(total)

@@ -1,0 +1,123 @@
+"""What a run carries so that it can be read when plugins and documents have changed."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from trnbench.backend import Backend
+from trnbench.errors import TrnbenchError
+from trnbench.facts.book import FactBook
+from trnbench.generation import System
+from trnbench.results.evidence import Grade
+from trnbench.results.run import PluginRecord, Run, SystemRecord
+from trnbench.run.environment import describe, scrub, scrub_all, scrub_argv
+from trnbench.run.settings import RunSettings
+from trnbench.topology.graph import Topology
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
+    from trnbench.run.plan import Plan
+
+DRAWN_DEVICES = 256
+"""Larger graphs are described by their summary alone: nobody can read them drawn."""
+
+_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"  # none that is mistaken for another
+
+
+def now() -> str:
+    """UTC, ISO 8601, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def new_id(when: datetime | None = None) -> str:
+    """A run's id: the time in UTC, and four letters for runs of the same second."""
+    when = when or datetime.now(UTC)
+    return f"{when:%Y%m%d-%H%M%S}-{''.join(secrets.choice(_LETTERS) for _ in range(4))}"
+
+
+def begin(plan: Plan, backend: Backend, registry: Registry, settings: RunSettings, *, grade: Grade) -> Run:
+    """The run before its first case: all but measurements, end and outcome."""
+    notes = [*plan.notes]
+    systems: dict[str, SystemRecord] = {}
+    topologies: dict[str, Topology] = {}
+    books: dict[str, FactBook] = {}
+    for name, system in plan.systems.items():
+        books.setdefault(system.generation.name, system.book)
+        graph = _graph(system, notes)
+        systems[name] = _record(system, graph)
+        if graph is not None and system.devices <= DRAWN_DEVICES:
+            topologies[name] = graph
+    return Run(
+        id=new_id(),
+        created=now(),
+        tool_version=metadata.version("trnbench"),
+        argv=scrub_argv(settings.argv),
+        settings=scrub_all({**settings.record(), "selection": msgspec.to_builtins(plan.selection)}),
+        policy=settings.policy,
+        environment=describe(_of_backend(backend, notes)),
+        backend=backend.name,
+        grade=grade,
+        systems=systems,
+        books=books,
+        topologies=topologies,
+        plugins=_plugins(registry.plugins),
+        notes=tuple(notes),
+    )
+
+
+def _graph(system: System, notes: list[str]) -> Topology | None:
+    """A system without a graph still has its core cases; why it has none is noted."""
+    try:
+        return system.topology()
+    except TrnbenchError as error:
+        notes.append(f"{system.name} has no graph: {error.what}")
+    except Exception as error:  # a plugin's builder
+        notes.append(f"{system.name} has no graph: {type(error).__name__}: {error}")
+    return None
+
+
+def _record(system: System, graph: Topology | None) -> SystemRecord:
+    instance, generation = system.instance, system.generation
+    summary: dict[str, Any] = {}
+    if graph is not None:
+        from trnbench.topology.summary import summarise
+
+        summary = summarise(graph)
+    return SystemRecord(
+        instance=system.name,
+        generation=generation.name,
+        title=instance.title,
+        order=generation.order,
+        scope=instance.scope,
+        device=instance.device,
+        core=instance.core,
+        devices=system.devices,
+        cores_per_device=system.cores_per_device,
+        hosts=system.hosts,
+        aliases=instance.aliases,
+        topology_summary=summary,
+        plugin=system.plugin,
+    )
+
+
+def _of_backend(backend: Backend, notes: list[str]) -> dict[str, Any]:
+    try:
+        return backend.environment()
+    except Exception as error:  # what it would have told is missing, and that is told
+        notes.append(f"backend {backend.name} could not describe its stack: {type(error).__name__}: {error}")
+        return {}
+
+
+def _plugins(records: Iterable[PluginRecord]) -> tuple[PluginRecord, ...]:
+    return tuple(
+        PluginRecord(
+            name=each.name, distribution=each.distribution, version=each.version, error=scrub(each.error)
+        )
+        for each in records
+    )

@@ -1,0 +1,28 @@
+"""What runs inside a process of the pool: cases in, measurements out."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+
+def serve(connection: Connection) -> None:
+    """Answers batches of case numbers one measurement at a time, until it is sent None or left alone."""
+    # The parent decides what Ctrl-C means; this process ends when it is told to, or left alone.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What native code prints must not end up between the data on the parent's stdout.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    try:
+        attempts, cases = pickle.loads(connection.recv_bytes())
+        connection.send("ready")
+        while (batch := connection.recv()) is not None:
+            for position in batch:
+                connection.send((position, *attempts(cases[position])))
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return  # the parent is gone
