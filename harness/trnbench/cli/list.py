@@ -1,0 +1,219 @@
+"""`trnbench list`: what there is to run, and on what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from trnbench.cli.context import Session, session
+from trnbench.cli.output import Column, emit, format_option
+from trnbench.cli.selecting import selection_from, selection_options
+
+if TYPE_CHECKING:
+    from trnbench.kernels.kernel import Kernel
+    from trnbench.registry import Registry
+    from trnbench.run.selection import Selection
+
+Row = dict[str, object]
+
+
+def _kernels(registry: Registry, selection: Selection) -> Iterable[Row]:
+    for kernel in _chosen(registry, selection):
+        yield {
+            "kernel": kernel.name,
+            "family": kernel.family,
+            "axes": [axis.name for axis in kernel.axes],
+            "scopes": [str(scope) for scope in kernel.scopes],
+            "tags": list(kernel.tags),
+            "metric": kernel.primary.name,
+            "implementations": list(kernel.implementations),
+            "about": kernel.about,
+        }
+
+
+def _instances(registry: Registry, selection: Selection) -> Iterable[Row]:
+    from trnbench.run.selection import choose_instances
+
+    names = choose_instances(registry, selection) if selection.asked() else registry.instance_names()
+    for name in names:
+        system = registry.system(name)
+        yield {
+            "instance": system.name,
+            "generation": system.generation.name,
+            "scope": str(system.instance.scope),
+            "devices": system.devices,
+            "cores": system.devices * system.cores_per_device,
+            "hosts": system.hosts,
+            "by_default": system.instance.default,
+            "aliases": list(system.instance.aliases),
+            "title": system.instance.title,
+        }
+
+
+def _cases(registry: Registry, selection: Selection) -> Iterable[Row]:
+    from trnbench.run.plan import plan
+
+    for case in plan(registry, selection).cases:
+        yield {
+            "case": case.key.fullname,
+            "instance": case.key.instance,
+            "planned": "skip" if case.skip else "run",
+            "reason": case.skip,
+            "id": case.id,
+            "kernel": case.key.kernel,
+            "scope": str(case.key.scope),
+            "point": dict(case.key.point),
+        }
+
+
+def _tags(registry: Registry, selection: Selection) -> Iterable[Row]:
+    return _grouped(registry, selection, "tag", lambda kernel: kernel.tags)
+
+
+def _families(registry: Registry, selection: Selection) -> Iterable[Row]:
+    return _grouped(registry, selection, "family", lambda kernel: (kernel.family,))
+
+
+def _backends(registry: Registry, _: Selection) -> Iterable[Row]:
+    for name, backend in registry.backends.items():
+        found = backend.detect()
+        yield {
+            "backend": name,
+            "available": found.available,
+            "instance": found.instance,
+            "why": found.why,
+            "try": found.try_,
+        }
+
+
+def _formats(registry: Registry, _: Selection) -> Iterable[Row]:
+    for name, each in registry.formats.items():
+        yield {"format": name, "suffix": each.suffix, "title": each.title}
+
+
+def _sections(registry: Registry, _: Selection) -> Iterable[Row]:
+    for each in registry.sections:
+        yield {"section": each.name, "order": each.order, "title": each.title}
+
+
+def _chosen(registry: Registry, selection: Selection) -> Iterable[Kernel]:
+    """Kernels by name, tag, family; by -k and dtype too, as far as they speak of kernels."""
+    from trnbench.run.keyword import names_of, parse_keyword
+    from trnbench.run.points import Points
+    from trnbench.run.selection import choose_instances, choose_kernels, choose_scopes
+
+    kernels = choose_kernels(registry.kernels, selection)
+    choose_instances(registry, selection)  # a name nobody has is a mistake here too
+    points = Points.of(selection, kernels)
+    scopes = choose_scopes(selection)
+    fits = parse_keyword(selection.keyword) if selection.keyword else None
+    for kernel in kernels:
+        words = frozenset(
+            word for name in (kernel.name, kernel.family, *kernel.tags) for word in names_of(name)
+        )
+        if scopes and not scopes & _scope_words(kernel):
+            continue
+        for point in points.combine(kernel, wide=False)[0]:
+            own = frozenset(value for value in point.values() if isinstance(value, str))
+            if fits is None or fits(words | own):
+                yield kernel
+                break
+
+
+def _scope_words(kernel: Kernel) -> set[str]:
+    own = {str(scope) for scope in kernel.scopes}
+    return own | {"system", "ultraserver", "cluster"} if "instance" in own else own
+
+
+def _grouped(
+    registry: Registry, selection: Selection, what: str, words: Callable[[Kernel], tuple[str, ...]]
+) -> Iterable[Row]:
+    groups: dict[str, list[str]] = {}
+    for kernel in _chosen(registry, selection):
+        for word in words(kernel):
+            groups.setdefault(word, []).append(kernel.name)
+    order = groups if what == "family" else sorted(groups)
+    return [{what: word, "count": len(groups[word]), "kernels": groups[word]} for word in order]
+
+
+class _List(NamedTuple):
+    rows: Callable[[Registry, Selection], Iterable[Row]]
+    columns: tuple[Column | str, ...]
+
+
+def _joined(value: Any) -> str:
+    return " ".join(map(str, value))
+
+
+_LISTS: Mapping[str, _List] = {
+    "kernels": _List(
+        _kernels,
+        ("kernel", "family", Column("axes", show=_joined), Column("tags", show=_joined), "about"),
+    ),
+    "instances": _List(
+        _instances,
+        (
+            "instance",
+            "generation",
+            "scope",
+            "devices",
+            "cores",
+            "hosts",
+            Column("by_default", "by default"),
+            Column("aliases", show=_joined),
+            "title",
+        ),
+    ),
+    "cases": _List(_cases, ("instance", "case", "planned", "reason")),
+    "tags": _List(
+        _tags, ("tag", Column("count", "kernels", "right"), Column("kernels", "names", show=_joined))
+    ),
+    "families": _List(
+        _families, ("family", Column("count", "kernels", "right"), Column("kernels", "names", show=_joined))
+    ),
+    "backends": _List(_backends, ("backend", "available", "instance", "why", "try")),
+    "formats": _List(_formats, ("format", "suffix", "title")),
+    "sections": _List(_sections, ("section", "order", "title")),
+}
+
+
+class _What(click.ParamType[str]):
+    """One of the lists; the nearest one is named when it is none."""
+
+    name = "what"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in _LISTS:
+            return value
+        from trnbench.errors import UnknownName
+
+        raise UnknownName(
+            "list", value, _LISTS, try_=f"trnbench list cases {value}, for the cases of a kernel of that name"
+        )
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(name) for name in _LISTS if name.startswith(incomplete)]
+
+
+@click.command("list")
+@click.argument(
+    "what",
+    type=_What(),
+    default="kernels",
+    metavar="[WHAT]",
+)
+@selection_options
+@format_option
+@session
+def list_(state: Session, /, what: str, format: str, **chosen: Any) -> None:
+    """List what there is: kernels (the default), instances, cases, tags, families, backends, formats
+    or sections.
+
+    The options narrow it down as they do for `trnbench run`, whose cases `list cases` shows.
+    """
+    listed = _LISTS[what]
+    emit(list(listed.rows(state.registry, selection_from(**chosen))), listed.columns, format)

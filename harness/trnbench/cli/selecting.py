@@ -1,0 +1,87 @@
+"""The options by which commands choose cases: `list`, `run` and whoever else plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from trnbench.cli.names import complete_instances, complete_kernels
+
+if TYPE_CHECKING:
+    from trnbench.run.selection import Selection
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("--tag", "tags"), "TAG", "Kernels with this tag."),
+    (("--family", "families"), "NAME", "Kernels of this family."),
+    (("-i", "--instance", "instances"), "NAME", "Name, alias or glob; NAME:SIZE for clusters."),
+    (("--generation", "generations"), "NAME", "Systems of this generation."),
+    (("--dtype", "dtypes"), "NAME", "Data type; drops kernels without one."),
+    (
+        ("--scope", "scopes"),
+        "SCOPE",
+        "core, device, instance, ultraserver, cluster, or system: the whole of each.",
+    ),
+    (
+        ("-a", "--axis", "axes"),
+        "NAME=VALUES",
+        "Sweep an axis: size=1K,64K, 'size[pow2]=10:30:2' (2^10, 2^12, …) or 'size[range]=128:1024:128'; "
+        "KERNEL.NAME=… for one kernel alone.",
+    ),
+    (("--zip", "zips"), "A,B", "These axes move together instead of crossing."),
+    (("--exclude", "excludes"), "TERMS", "Leave out points, such as 'dtype=fp32,size>=8192'."),
+)
+
+
+def selection_options(command: F) -> F:
+    """Give `command` the argument KERNEL… and all selection options; see `selection_from`."""
+    for names, metavar, text in reversed(_OPTIONS):
+        offer = complete_instances if "instances" in names else None
+        command = click.option(*names, multiple=True, metavar=metavar, help=text, shell_complete=offer)(
+            command
+        )
+    command = click.option(
+        "-k",
+        "keyword",
+        default="",
+        metavar="EXPRESSION",
+        help="Words with and, or, not: 'gemm and not fp32'.",
+    )(command)
+    return click.argument("kernels", nargs=-1, metavar="[KERNEL]...", shell_complete=complete_kernels)(
+        command
+    )
+
+
+def selection_from(
+    *,
+    kernels: Sequence[str] = (),
+    keyword: str = "",
+    tags: Sequence[str] = (),
+    families: Sequence[str] = (),
+    instances: Sequence[str] = (),
+    generations: Sequence[str] = (),
+    dtypes: Sequence[str] = (),
+    scopes: Sequence[str] = (),
+    axes: Sequence[str] = (),
+    zips: Sequence[str] = (),
+    excludes: Sequence[str] = (),
+) -> Selection:
+    """The selection that the parameters of `selection_options` mean."""
+    from trnbench.run.selection import Selection
+
+    return Selection(
+        kernels=tuple(kernels),
+        keyword=keyword,
+        tags=tuple(tags),
+        families=tuple(families),
+        instances=tuple(instances),
+        generations=tuple(generations),
+        dtypes=tuple(dtypes),
+        scopes=tuple(scopes),
+        axes=tuple(axes),
+        zips=tuple(zips),
+        excludes=tuple(excludes),
+    )
