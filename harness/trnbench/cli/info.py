@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trnbench.cli.context import Session, session
-from trnbench.cli.output import FORMATS, Column, emit, emit_json, write
+from trnbench.cli.output import Column, emit, emit_json, format_option, write
 
 if TYPE_CHECKING:
     from trnbench.facts.peak import PeakChoice
@@ -36,15 +36,15 @@ _FACTS: tuple[Column | str, ...] = (
 
 @click.command("info")
 @click.argument("name", metavar="KERNEL|INSTANCE")
-@click.option("--policy", "--peak", default="seed", metavar="POLICY", help="seed, device, engine or latest.")
-@click.option("--format", "format", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--peak", "policy", default="", metavar="POLICY", help="seed, device, engine or latest.")
+@format_option
 @session
 def info(state: Session, name: str, policy: str, format: str) -> None:
     """Show all there is to know about one kernel (axes, formulas, peaks, implementations, what would
     be skipped) or one instance (what it is made of, its figures with sources, what it cannot do)."""
     registry = state.registry
     if name in registry.kernels:
-        title, sections = _kernel(registry, registry.kernels[name], _policy(policy))
+        title, sections = _kernel(registry, registry.kernels[name], _policy(policy or state.settings.policy))
     elif name.partition(":")[0] in registry.instance_names(aliases=True):
         title, sections = _instance(registry, name)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
@@ -166,20 +167,29 @@ def check_axes(sweeps: Iterable[Sweep], names: Iterable[str], kernels: Sequence[
         among = [kernel for kernel in kernels if not pattern or fnmatchcase(kernel.name, pattern)]
         if not among:
             raise UnknownName("kernel", pattern, (kernel.name for kernel in kernels), try_="trnbench list")
-        if not any(kernel.axis(axis) for kernel in among):
-            raise UnknownName(
-                "axis", axis, {each.name for kernel in among for each in kernel.axes}, try_=who_has(among)
+        if any(kernel.axis(axis) for kernel in among):
+            continue
+        owners = [kernel.name for kernel in kernels if kernel.axis(axis)]
+        if owners:
+            raise UsageError(
+                f"no kernel that fits {pattern!r} has the axis {axis!r}",
+                cause=f"it belongs to {_listed(owners)}",
+                try_=f"-a {axis}=… for those, or an axis of these: {who_has(axis, among)}",
             )
+        raise UnknownName(
+            "axis", axis, {each.name for kernel in among for each in kernel.axes}, try_=who_has(axis, among)
+        )
 
 
-def who_has(kernels: Sequence[Kernel]) -> str:
-    """Which kernels have which axes, one line, the most shared axes first."""
-    owners: dict[str, list[str]] = {}
+def who_has(axis: str, kernels: Sequence[Kernel], most: int = 6) -> str:
+    """Which kernels have the axes nearest to `axis`, one line; the most shared axes if none is near."""
+    owners: dict[str, list[Value]] = {}
     for kernel in kernels:
-        for axis in kernel.axes:
-            owners.setdefault(axis.name, []).append(kernel.name)
-    ranked = sorted(owners.items(), key=lambda item: (-len(item[1]), item[0]))
-    return "; ".join(f"{axis} ({_listed(names)})" for axis, names in ranked)
+        for each in kernel.axes:
+            owners.setdefault(each.name, []).append(kernel.name)
+    near = difflib.get_close_matches(axis, owners, n=3, cutoff=0.5)
+    ranked = near or sorted(owners, key=lambda name: (-len(owners[name]), name))[:most]
+    return "; ".join(f"{name} ({_listed(owners[name])})" for name in ranked)
 
 
 def _listed(names: Sequence[Value], most: int = 8) -> str:

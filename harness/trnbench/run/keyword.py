@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeAlias
 
@@ -49,6 +50,18 @@ def parse_keyword(text: str) -> Test:
     if reader.left:
         raise reader.wrong(f"{reader.left[0].text!r} where 'and' or 'or' was expected")
     return test
+
+
+def strangers(text: str, known: Iterable[str]) -> tuple[str, ...]:
+    """The words of an expression that fit nothing known, each with the nearest known ones."""
+    known = frozenset(known)
+    words = [match["word"].lower() for match in _TOKEN.finditer(text) if match["word"]]
+    found = []
+    for word in dict.fromkeys(words):
+        if word not in ("and", "or", "not") and not _fits(word)(known):
+            near = difflib.get_close_matches(word, sorted(known), n=3, cutoff=0.5)
+            found.append(f"{word} (nearest: {', '.join(near)})" if near else word)
+    return tuple(found)
 
 
 class _Reader:

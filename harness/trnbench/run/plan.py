@@ -15,7 +15,7 @@ from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point
 from trnbench.kernels.spread import Spread
 from trnbench.results.measurement import CaseKey
-from trnbench.run.keyword import Test, Words, names_of, parse_keyword
+from trnbench.run.keyword import Test, Words, names_of, parse_keyword, strangers
 from trnbench.run.points import Combined, Points
 from trnbench.run.room import shortage
 from trnbench.run.selection import Selection, choose_instances, choose_kernels, choose_scopes, scopes_of
@@ -108,6 +108,7 @@ class _Planner:
         self.cases: list[Case] = []
         self.notes: dict[str, None] = {}
         self.keyed_out = 0
+        self.words: set[str] = set()  # all that -k could have meant
         self._combined: dict[tuple[str, bool], Combined] = {}
         self._lacks: dict[tuple[str, str], str] = {}
 
@@ -129,8 +130,9 @@ class _Planner:
             for word in names_of(name)
         )
         for point in combined:
-            if self.keyword and not self.keyword(called | _words(point)):
+            if self.keyword and not self.keyword(words := called | _words(point)):
                 self.keyed_out += 1
+                self.words |= words
                 continue
             extent, skip = self._fit(kernel, system, scope, point)
             key = CaseKey(
@@ -180,10 +182,12 @@ def _words(point: Point) -> Words:
 def _nothing(
     selection: Selection, kernels: tuple[Kernel, ...], systems: dict[str, System], planner: _Planner
 ) -> NothingSelected:
-    size = f"{len(kernels)} kernels on {len(systems)} systems"
+    size = f"{_many(len(kernels), 'kernel')} on {_many(len(systems), 'system')}"
     if planner.keyed_out:
-        cause = f"-k {selection.keyword!r} fits none of {planner.keyed_out:,} cases ({size})"
-        try_ = "trnbench list tags, trnbench list kernels: the words it knows"
+        cause = f"-k {selection.keyword!r} fits none of the {_many(planner.keyed_out, 'case')} of {size}"
+        if unknown := strangers(selection.keyword, planner.words):
+            cause += f"; not known there: {', '.join(unknown)}"
+        try_ = "trnbench list kernels, trnbench list tags: the words it knows"
     elif planner.notes:
         cause, try_ = "; ".join(planner.notes), "other values on those axes"
     elif selection.scopes:
@@ -195,3 +199,7 @@ def _nothing(
     return NothingSelected(
         f"nothing selected by {asked}" if asked else "nothing selected", cause=cause, try_=try_
     )
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
