@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from trnbench.errors import PluginError
-from trnbench.registry.discover import NO_EXTERNAL, OWN, enabled
+from trnbench.registry.discovery import NO_EXTERNAL, OWN, enabled
 from trnbench.registry.entry_points import EntryPoint, entry_points, normalised
 
 if TYPE_CHECKING:

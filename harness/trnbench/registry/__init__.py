@@ -15,17 +15,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trnbench.registry.discover import Discovered, Origin, discover
+    from trnbench.registry.discovery import Discovered, Origin, discover
     from trnbench.registry.loader import Loaded
     from trnbench.registry.registry import Brought, Registry, load_registry
 
 _HOMES = {
     "Brought": "registry",
-    "Discovered": "discover",
+    "Discovered": "discovery",
     "Loaded": "loader",
-    "Origin": "discover",
+    "Origin": "discovery",
     "Registry": "registry",
-    "discover": "discover",
+    "discover": "discovery",
     "load_registry": "registry",
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from trnbench.errors import UnknownName
 from trnbench.generation import Generation
-from trnbench.registry.discover import Origin
+from trnbench.registry.discovery import Origin
 
 
 def merged_costs(name: str, generations: Mapping[str, Generation], origin: Origin) -> dict[str, Any]:

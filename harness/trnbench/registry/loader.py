@@ -14,7 +14,7 @@ import pluggy
 
 from trnbench import hookspecs
 from trnbench.errors import PluginError, TrnbenchError
-from trnbench.registry.discover import TRACE, Discovered, Origin, enabled
+from trnbench.registry.discovery import TRACE, Discovered, Origin, enabled
 
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("trnbench_"))
 SLOW_IMPORT_S = 0.5

@@ -13,7 +13,7 @@ from trnbench.errors import PluginError, UnknownName, UsageError
 from trnbench.hookspecs import CONTRACT_VERSION
 from trnbench.registry.check import Refused, checked
 from trnbench.registry.costs import merged_costs
-from trnbench.registry.discover import Discovered, Origin, discover
+from trnbench.registry.discovery import Discovered, Origin, discover
 from trnbench.registry.loader import HOOKS, Loaded, Loader, newer_contract
 from trnbench.results.run import PluginRecord
 
