@@ -1,0 +1,107 @@
+"""NKI's data types: their size, their NumPy form, and the word documents use for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from trnbench.errors import KernelError
+
+# What a read of memory nobody wrote returns for types that have no NaN; the value is arbitrary
+# but fixed, so that a kernel that reads it is wrong the same way every time.
+UNSET_INTEGER = 4
+
+
+class DType:
+    """One data type. Compared by identity: `nl.bfloat16` is one object however it was asked for.
+
+    `mantissa` is set where NumPy has no such type and values are rounded by hand (tfloat32).
+    """
+
+    __slots__ = ("is_float", "mantissa", "name", "numpy", "size", "unset", "word")
+
+    def __init__(self, name: str, word: str, numpy: npt.DTypeLike, mantissa: int = 0) -> None:
+        self.name = name
+        self.word = word  # as in peak_flops facts: "bf16", "fp8"
+        self.numpy = np.dtype(numpy)
+        self.size = self.numpy.itemsize
+        self.mantissa = mantissa
+        self.is_float = self.numpy.kind not in "iub"
+        self.unset: float | int = float("nan") if self.is_float else UNSET_INTEGER
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def cast(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """`values` rounded to this type, to nearest even; out of range becomes what the type has for it."""
+        with np.errstate(all="ignore"):
+            if self.mantissa:
+                bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+                drop = 23 - self.mantissa
+                half = np.uint32((1 << (drop - 1)) - 1)
+                odd = (bits >> np.uint32(drop)) & np.uint32(1)
+                rounded = (bits + half + odd) & np.uint32(0xFFFFFFFF ^ ((1 << drop) - 1))
+                finite = np.isfinite(values)
+                return np.where(finite, rounded.view(np.float32), values).astype(np.float32)
+            return values.astype(self.numpy)
+
+
+DTYPES: dict[str, DType] = {
+    each.name: each
+    for each in (
+        DType("bool_", "bool", np.bool_),
+        DType("int8", "int8", np.int8),
+        DType("int16", "int16", np.int16),
+        DType("int32", "int32", np.int32),
+        DType("uint8", "uint8", np.uint8),
+        DType("uint16", "uint16", np.uint16),
+        DType("uint32", "uint32", np.uint32),
+        DType("float16", "fp16", np.float16),
+        DType("float32", "fp32", np.float32),
+        DType("bfloat16", "bf16", ml_dtypes.bfloat16),
+        DType("tfloat32", "tf32", np.float32, mantissa=10),
+        DType("float8_e4m3", "fp8", ml_dtypes.float8_e4m3),
+        DType("float8_e4m3fn", "fp8", ml_dtypes.float8_e4m3fn),
+        DType("float8_e5m2", "fp8", ml_dtypes.float8_e5m2),
+        DType("float8_e8m0fnu", "e8m0", ml_dtypes.float8_e8m0fnu),
+    )
+}
+
+_BY_NUMPY = {each.numpy: each for each in DTYPES.values() if not each.mantissa}
+
+# The documents' words, and which NKI type carries them. cFP8 has a configurable exponent bias;
+# its four-bit-exponent form stands for it.
+WORDS = {
+    "bool": "bool_",
+    "int8": "int8",
+    "fp8": "float8_e4m3",
+    "cfp8": "float8_e4m3",
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "tf32": "tfloat32",
+    "fp32": "float32",
+}
+
+
+def dtype_of(given: Any) -> DType:
+    """The DType meant by a DType, a name ("bfloat16", "bf16") or a NumPy type.
+
+    Raises `KernelError` for anything else.
+    """
+    if isinstance(given, DType):
+        return given
+    if isinstance(given, str) and given in DTYPES:
+        return DTYPES[given]
+    if isinstance(given, str) and given in WORDS:
+        return DTYPES[WORDS[given]]
+    try:
+        return _BY_NUMPY[np.dtype(given)]
+    except (TypeError, KeyError):
+        raise KernelError(
+            f"{given!r} is no data type that NKI kernels can use here",
+            cause=f"known: {', '.join(DTYPES)}",
+            try_="dtype=nl.bfloat16, for instance",
+        ) from None

@@ -1,0 +1,126 @@
+"""Moving data: dma_copy, tensor_copy, memset."""
+
+# ruff: noqa: ARG001 - the signatures are NKI's, whole; not every argument changes what is modelled
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trnbench.nki.constraints import Rules, elementwise, moved
+from trnbench.nki.instruction import DMA, GPSIMD, SCALAR, VECTOR, Op
+from trnbench.nki.isa.constants import dge_mode as dge_modes
+from trnbench.nki.isa.constants import engine as engines
+from trnbench.nki.isa.constants import oob_mode as oob_modes
+from trnbench.nki.machine import Machine
+from trnbench.nki.memory import Buffer, Form
+from trnbench.nki.recorder import current
+from trnbench.nki.tensor import NkiTensor
+
+_SCALAR_COPY_SINCE = 3  # NeuronCore-v3 copies bit by bit on Scalar
+
+
+def dma_copy(
+    dst: NkiTensor,
+    src: NkiTensor,
+    priority: int | None = None,
+    oob_mode: oob_modes = oob_modes.error,
+    dge_mode: dge_modes = dge_modes.unknown,
+    engine: engines = engines.unknown,
+    name: str | None = None,
+) -> None:
+    """Copy (and cast) between HBM and SBUF, or within either. PSUM is out of DMA's reach."""
+    recorder = current()
+    key = ("dma_copy", dst.form, src.form, dge_mode)
+    op = recorder.ops.get(key)
+    if op is None:
+        op = recorder.ops[key] = _dma(recorder.machine, dst.form, src.form, dge_mode)
+    recorder.emit(op, (dst,), (src,))
+    if recorder.functional:
+        dst.put(src.array.reshape(dst.shape))
+
+
+def _dma(machine: Machine, dst: Form, src: Form, mode: Any) -> Op:
+    rules = Rules("dma_copy", machine)
+    for name, form in (("src", src), ("dst", dst)):
+        rules.require(
+            form.buffer is not Buffer.PSUM,
+            f"{name} is in PSUM, DMA engines reach SBUF and HBM",
+            try_="copy through SBUF with nisa.tensor_copy",
+        )
+    rules.require(
+        src.elements == dst.elements,
+        f"src has {src.elements} elements {list(src.shape)}, dst has {dst.elements} {list(dst.shape)}",
+    )
+    run = min(src.run_bytes // src.dtype.size, dst.run_bytes // dst.dtype.size)
+    size = max(src.dtype.size, dst.dtype.size)
+    variables = {
+        "bytes": src.elements * size,
+        "run_bytes": run * size,
+        "descriptors": -(-src.elements // run),
+        "P": max(src.partitions, dst.partitions),
+        "src": src.buffer.memory,
+        "dst": dst.buffer.memory,
+        "cast": src.dtype is not dst.dtype,
+        "dge": str(getattr(mode, "value", mode)),
+    }
+    return Op(DMA, "dma_copy", src.dtype.word, variables, moved(reads=(src,), writes=(dst,)))
+
+
+def tensor_copy(
+    dst: NkiTensor, src: NkiTensor, engine: engines = engines.unknown, name: str | None = None
+) -> None:
+    """Copy (and cast) on chip. With the engine unset Vector does it."""
+    recorder = current()
+    key = ("tensor_copy", dst.form, src.form, engine)
+    op = recorder.ops.get(key)
+    if op is None:
+        op = recorder.ops[key] = _copy(recorder.machine, dst.form, src.form, engine)
+    recorder.emit(op, (dst,), (src,))
+    if recorder.functional:
+        dst.put(src.array.reshape(dst.shape))
+
+
+def _copy(machine: Machine, dst: Form, src: Form, given: Any) -> Op:
+    rules = Rules("tensor_copy", machine)
+    rules.on_chip(src, name="src")
+    rules.on_chip(dst, name="dst")
+    rules.same_elements(dst, src, ("dst", "src"))
+    engine = rules.engine(str(getattr(given, "value", given)), (VECTOR, SCALAR, GPSIMD), dst, src)
+    rules.require(
+        engine != SCALAR or machine.nc_version >= _SCALAR_COPY_SINCE,
+        "engine scalar copies from NeuronCore-v3 on",
+        try_="nisa.activation(dst, nl.copy, src), or leave the engine open",
+    )
+    return Op(
+        engine,
+        "tensor_copy",
+        src.dtype.word,
+        elementwise(dst, src),
+        moved(reads=(src,), writes=(dst,)),
+        elements=src.elements,
+    )
+
+
+def memset(dst: NkiTensor, value: float, engine: engines = engines.unknown, name: str | None = None) -> None:
+    """Fill with a constant. With the engine unset Vector does it."""
+    recorder = current()
+    key = ("memset", dst.form, engine, value == 0)
+    op = recorder.ops.get(key)
+    if op is None:
+        rules = Rules("memset", recorder.machine)
+        rules.on_chip(dst.form, name="dst")
+        chosen = rules.engine(str(getattr(engine, "value", engine)), (VECTOR, GPSIMD), dst.form)
+        variables = {**elementwise(dst.form), "zero": value == 0}
+        op = recorder.ops[key] = Op(
+            chosen,
+            "memset",
+            dst.form.dtype.word,
+            variables,
+            moved(reads=(), writes=(dst.form,)),
+            elements=dst.form.elements,
+        )
+    recorder.emit(op, (dst,), ())
+    if recorder.functional:
+        dst.put(np.full(dst.shape, value, np.float64))

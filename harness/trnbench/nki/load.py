@@ -1,0 +1,108 @@
+"""Finding a kernel: by "package.module:name", or by "FILE.py::name"."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from trnbench.errors import KernelError, MissingFile, UnknownName
+from trnbench.nki import site
+from trnbench.nki.jit import Kernel
+from trnbench.nki.provide import Provided, provide
+from trnbench.nki.trace import missing_import
+
+
+def load_kernel(ref: str, *, nki: str = "auto") -> tuple[Any, ModuleType, Provided]:
+    """The kernel, its module, and which `nki` it was loaded with.
+
+    Raises `MissingFile`, `UnknownName` for a function that is not there, and `KernelError` when
+    the file cannot be imported or the name is no kernel.
+    """
+    file, double, name = ref.partition("::")
+    if not double:
+        file, _, name = ref.partition(":")
+    with provide(nki) as provided:
+        module = _from_file(Path(file)) if double else _from_package(file, ours=provided.by == "trnbench")
+    found = getattr(module, name, None)
+    if found is None:
+        functions = [each for each, value in vars(module).items() if _is_kernel(value, module)]
+        raise UnknownName("kernel", name, functions, try_=f"{file}::NAME with one of the above")
+    if not callable(found):
+        raise KernelError(
+            f"{ref} is no kernel: it is {type(found).__name__}",
+            cause="a kernel is a function, usually decorated with @nki.jit",
+        )
+    return found, module, provided
+
+
+def _is_kernel(value: Any, module: ModuleType) -> bool:
+    return isinstance(value, Kernel) or (
+        callable(value) and getattr(value, "__module__", "") == module.__name__
+    )
+
+
+def _from_package(name: str, *, ours: bool) -> ModuleType:
+    """An installed module. Bound to our `nki` it is a copy of its own: the one that others import
+    stays free to be bound to the real package."""
+    try:
+        if not ours:
+            return importlib.import_module(name)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+    except Exception as error:
+        raise _broken(error, name, "") from error
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise MissingFile(f"{path} does not exist", try_="FILE.py::kernel")
+    spec = importlib.util.spec_from_file_location(f"_kernel_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise KernelError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise _broken(error, path.name, str(path)) from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def _broken(error: Exception, what: str, file: str) -> KernelError:
+    if isinstance(error, KernelError):
+        return error
+    where = site.of_error(error.__traceback__, file) or what
+    if isinstance(error, ImportError):
+        refusal = _refusal(error)
+        return refusal or missing_import(error, what, where)
+    if isinstance(error, SyntaxError):
+        return KernelError(
+            f"{what} is no Python: {error.msg} ({Path(error.filename or what).name}:{error.lineno})"
+        )
+    return KernelError(f"{what} cannot be imported: {type(error).__name__}: {error} ({where})")
+
+
+def _refusal(error: ImportError) -> KernelError | None:
+    """`from nki.isa import topk` fails as an ImportError; say what the attribute would have said."""
+    origin = error.__cause__ or error.__context__
+    if isinstance(origin, KernelError):
+        return origin
+    text = str(error)
+    if text.startswith("cannot import name") and (error.name or "").startswith("trnbench.nki"):
+        from trnbench.nki.names import refuse
+
+        name = text.split("'")[1]
+        module = (error.name or "").removeprefix("trnbench.")
+        refused = refuse(module, name, dir(importlib.import_module(error.name or "")))
+        return refused if isinstance(refused, KernelError) else None
+    return None

@@ -1,0 +1,178 @@
+"""Executing a kernel and recording what it does."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from trnbench.errors import KernelError
+from trnbench.nki import site
+from trnbench.nki.dtype import dtype_of
+from trnbench.nki.instruction import Instruction, Listing, Op, Sink, Tally
+from trnbench.nki.jit import Kernel
+from trnbench.nki.machine import Machine
+from trnbench.nki.memory import Buffer
+from trnbench.nki.recorder import DEFAULT_LIMIT, Recorder, recording
+from trnbench.nki.tensor import NkiTensor
+
+
+class TensorSpec(msgspec.Struct, frozen=True):
+    """A kernel argument without values. `dtype` as in NKI ("bfloat16") or in documents ("bf16")."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class Trace(msgspec.Struct, kw_only=True):
+    """What one execution did. `outputs` hold values in functional mode only.
+
+    `instructions` is filled when they were asked for; `tally` always (unless the caller brought
+    a sink of its own). Peaks are bytes per partition.
+    """
+
+    kernel: str
+    machine: Machine
+    count: int
+    tally: Mapping[Op, int]
+    instructions: Sequence[Instruction] = ()
+    outputs: tuple[npt.NDArray[Any], ...] = ()
+    output_specs: tuple[TensorSpec, ...] = ()
+    sbuf_peak_bytes: int = 0
+    psum_peak_bytes: int = 0
+
+
+def record(
+    kernel: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    machine: Machine,
+    functional: bool = False,
+    keep: bool = False,
+    sink: Sink | None = None,
+    limit: int = DEFAULT_LIMIT,
+) -> Trace:
+    """Execute `kernel` and record it.
+
+    Arguments are NumPy arrays, `TensorSpec`s (timing mode), or plain values handed on as they are.
+    Raises `KernelError` for whatever the kernel does wrong, with its file and line.
+    """
+    function = kernel.function if isinstance(kernel, Kernel) else kernel
+    if not callable(function):
+        raise KernelError(
+            f"{kernel!r} is no kernel", cause="a kernel is a function, usually decorated with @nki.jit"
+        )
+    name = getattr(function, "__name__", type(function).__name__)
+    tally, listing = Tally(), Listing()
+    taker: Sink = sink or (listing if keep else tally)
+    recorder = Recorder(machine, taker, functional=functional, limit=limit, kernel=name)
+    with recording(recorder):
+        result = _call(recorder, function, name, args, dict(kwargs or {}))
+        outputs = _outputs(name, result)
+        recorder.finish()
+    if keep and sink is None:
+        tally.counts = Counter(each.op for each in listing.instructions)
+    return Trace(
+        kernel=name,
+        machine=machine,
+        count=recorder.count,
+        tally=tally.counts,
+        instructions=listing.instructions,
+        outputs=tuple(each.array.copy() for each in outputs) if functional else (),
+        output_specs=tuple(TensorSpec(each.shape, each.dtype.name) for each in outputs),
+        sbuf_peak_bytes=recorder.ledgers[Buffer.SBUF].peak,
+        psum_peak_bytes=recorder.ledgers[Buffer.PSUM].peak,
+    )
+
+
+def _call(recorder: Recorder, function: Any, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs)
+    except TypeError as error:
+        raise KernelError(
+            f"kernel {name!r} cannot be called with these arguments: {error}",
+            try_=f"its parameters are {inspect.signature(function)}",
+        ) from None
+    bound.arguments = {key: _argument(recorder, key, value) for key, value in bound.arguments.items()}
+    source = getattr(getattr(function, "__code__", None), "co_filename", "")
+    try:
+        return function(*bound.args, **bound.kwargs)
+    except KernelError:
+        raise
+    except MemoryError:
+        raise KernelError(
+            f"kernel {name!r} needs more memory than this machine has ({_where(source)})",
+            try_="use smaller tensors, or record shapes only",
+        ) from None
+    except ImportError as error:
+        raise missing_import(error, f"kernel {name!r}", _where(source)) from None
+    except RecursionError:
+        raise KernelError(f"kernel {name!r} calls itself without end ({_where(source)})") from None
+    except Exception as error:
+        cause = ""
+        if isinstance(error, AttributeError) and error.name == "form":
+            cause = f"a tensor is needed where {type(error.obj).__name__} was given"
+        raise KernelError(
+            f"kernel {name!r} failed: {type(error).__name__}: {error} ({_where(source)})", cause=cause
+        ) from error
+
+
+def _where(source: str) -> str:
+    trace = sys.exc_info()[2]
+    return site.of_error(trace, source) or site.of_error(trace) or Path(source).name
+
+
+def _argument(recorder: Recorder, name: str, value: Any) -> Any:
+    if isinstance(value, tuple) and value and all(isinstance(v, (np.ndarray, TensorSpec)) for v in value):
+        return tuple(_argument(recorder, name, each) for each in value)
+    if isinstance(value, TensorSpec):
+        if recorder.functional:
+            raise KernelError(
+                f"argument {name!r} has a shape but no values",
+                cause="functional mode computes values",
+                try_="pass a NumPy array, or record shapes only",
+            )
+        return recorder.allocate(tuple(value.shape), dtype_of(value.dtype), Buffer.HBM, name)
+    if isinstance(value, np.ndarray):
+        tensor = recorder.allocate(value.shape or (1,), dtype_of(value.dtype), Buffer.HBM, name)
+        if recorder.functional:
+            tensor.put(value)
+        return tensor
+    return value
+
+
+def _outputs(name: str, result: Any) -> tuple[NkiTensor, ...]:
+    tensors = result if isinstance(result, (tuple, list)) else (() if result is None else (result,))
+    for each in tensors:
+        if not isinstance(each, NkiTensor) or each.form.on_chip:
+            shown = repr(each) if isinstance(each, NkiTensor) else type(each).__name__
+            raise KernelError(
+                f"kernel {name!r} returns {shown}, outputs are tensors in HBM",
+                try_="allocate the result with buffer=nl.shared_hbm and return it",
+            )
+    return tuple(tensors)
+
+
+def missing_import(error: ImportError, what: str, where: str) -> KernelError:
+    """A kernel (or its file) imports what is not there."""
+    missing = error.name or str(error)
+    if missing == "neuronxcc" or missing.startswith("neuronxcc."):
+        return KernelError(
+            f"{what} imports {missing!r} ({where})",
+            cause="neuronxcc.nki is NKI Beta 1; trnbench runs kernels written for `import nki`",
+            try_="port the kernel to NKI 0.3 or later",
+        )
+    if isinstance(error, ModuleNotFoundError):
+        return KernelError(
+            f"{what} imports {missing!r}, which is not installed ({where})",
+            try_=f"install {missing.partition('.')[0]!r} into this environment",
+        )
+    return KernelError(f"{what}: {error} ({where})")
