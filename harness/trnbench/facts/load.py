@@ -9,6 +9,8 @@ from typing import Any
 from trnbench.facts.book import FactBook
 from trnbench.facts.entry import FACT_KEYS, merge, read_assumption, read_fact
 from trnbench.facts.fact import Assumption, Dispute, Fact, Source
+from trnbench.facts.metric import METRICS
+from trnbench.facts.rulebook import RULES
 from trnbench.facts.table import Place, near, read_toml
 
 SCHEMA = 1
@@ -163,6 +165,11 @@ def _disputes(
         where.check(row, _DISPUTE, ("id", "topic", "values", "sources"))
         for source in row["sources"]:
             _check_source(where, "sources", source, known)
+        for rule in row.get("rule", "").split(","):
+            if rule.strip():
+                where.word({"rule": rule.strip()}, "rule", RULES)
+        if row.get("metric"):
+            where.word(row, "metric", METRICS)
         lists: dict[str, Any] = {
             key: tuple(row[key]) for key in ("values", "sources", "subjects") if key in row
         }

@@ -14,7 +14,8 @@ class MetricKind(msgspec.Struct, frozen=True, kw_only=True):
     """`directional`: one way and both ways differ. `by_dtype`: the figure needs its data types.
 
     `additive`: the figure of a whole is the sum of those of its parts, so that documents of two
-    scopes can be held against each other. `single`: a text metric with one right answer.
+    scopes can be held against each other; `by_host` where only hosts add up (memory of the host).
+    `single`: a text metric with one right answer.
     """
 
     name: str
@@ -24,7 +25,13 @@ class MetricKind(msgspec.Struct, frozen=True, kw_only=True):
     directional: bool = False
     by_dtype: bool = False
     additive: bool = False
+    hosted: bool = False
     single: bool = False
+
+    @property
+    def by_host(self) -> bool:
+        """Whether the figures of hosts add up to that of the system they form."""
+        return self.additive or self.hosted
 
     @property
     def unit(self) -> str:
@@ -38,11 +45,11 @@ def _kinds() -> tuple[MetricKind, ...]:
             name=name, dimension="bytes_per_s", about=about, directional=directional, additive=additive
         )
 
-    def capacity(name: str, about: str, *, additive: bool = False) -> MetricKind:
-        return MetricKind(name=name, dimension="bytes", about=about, additive=additive)
+    def capacity(name: str, about: str, *, additive: bool = False, hosted: bool = False) -> MetricKind:
+        return MetricKind(name=name, dimension="bytes", about=about, additive=additive, hosted=hosted)
 
-    def count(name: str, about: str, *, additive: bool = False) -> MetricKind:
-        return MetricKind(name=name, dimension="count", about=about, additive=additive)
+    def count(name: str, about: str, *, hosted: bool = False) -> MetricKind:
+        return MetricKind(name=name, dimension="count", about=about, hosted=hosted)
 
     def text(name: str, about: str, *, single: bool = True) -> MetricKind:
         return MetricKind(name=name, dimension="text", about=about, single=single)
@@ -59,9 +66,9 @@ def _kinds() -> tuple[MetricKind, ...]:
         capacity("hbm_capacity", "device memory", additive=True),
         count("hbm_stack_count", "stacks of device memory"),
         capacity("hbm_stack_capacity", "device memory of one stack"),
-        capacity("host_memory", "memory of the hosts", additive=False),
-        count("vcpu_count", "virtual CPUs of the hosts"),
-        count("device_count", "accelerator devices (chips)"),
+        capacity("host_memory", "memory of the hosts", hosted=True),
+        count("vcpu_count", "virtual CPUs of the hosts", hosted=True),
+        count("device_count", "accelerator devices (chips)", hosted=True),
         count("devices_per_host", "devices of one server"),
         count("core_count", "NeuronCores"),
         count("logical_core_count", "logical NeuronCores as configured"),
@@ -84,12 +91,12 @@ def _kinds() -> tuple[MetricKind, ...]:
         rate("neuronlink_bandwidth", "links between devices", directional=True),
         count("neuronlink_port_count", "links of one device"),
         rate("efa_bandwidth", "network between instances", directional=True),
-        count("efa_adapter_count", "network adapters", additive=True),
+        count("efa_adapter_count", "network adapters", hosted=True),
         rate("efa_adapter_bandwidth", "network bandwidth of one adapter", directional=True, additive=False),
         rate("host_link_bandwidth", "link between host and device", directional=True, additive=False),
         rate("sbuf_bandwidth", "on-chip memory bandwidth", additive=False),
         rate("psum_bandwidth", "accumulator memory bandwidth", additive=False),
-        capacity("storage_capacity", "local storage", additive=False),
+        capacity("storage_capacity", "local storage", hosted=True),
         capacity("sbuf_capacity", "on-chip memory, state buffer", additive=True),
         capacity("sbuf_partition_capacity", "state buffer of one partition"),
         capacity(
@@ -152,6 +159,9 @@ def _kinds() -> tuple[MetricKind, ...]:
 
 METRICS: dict[str, MetricKind] = {kind.name: kind for kind in _kinds()}
 """Every metric a fact, an assumption or a peak may name."""
+
+LINK_LEVELS = ("intra-instance", "inter-instance", "intra-server", "inter-server", "inter-rack")
+"""Qualifiers of link figures that add up to the whole, where one document lists several."""
 
 DTYPES = ("int8", "fp8", "cfp8", "fp16", "bf16", "tf32", "fp32", "mxfp8", "mxfp4")
 """Data types as facts name them; the documents' "FP8" is "fp8"."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 import msgspec
 
 from trnbench.facts.fact import Fact, Provenance
-from trnbench.facts.metric import METRICS
+from trnbench.facts.metric import LINK_LEVELS, METRICS
 from trnbench.facts.peak import Peak, PeakPolicy
 from trnbench.facts.scope import Direction, Scope
 from trnbench.generation import System
@@ -115,7 +115,7 @@ def _groups(
             wanted.metric == "peak_flops" and fact.qualifier in _WHOLE and wanted.qualifier in _WHOLE
         ):
             yield order, (fact,), True
-        elif not wanted.qualifier and fact.qualifier.startswith(("intra-", "inter-")):
+        elif not wanted.qualifier and fact.qualifier in LINK_LEVELS:
             levels.setdefault((fact.subject, fact.source, fact.part, fact.scope), []).append((order, fact))
     for facts in levels.values():
         yield facts[0][0], tuple(fact for _, fact in facts), True

@@ -152,6 +152,9 @@ def _remarks(chosen: Peak, found: list[Candidate], wanted: Wanted, policy: PeakP
         notes.append(f"printed for the {own.fact.scope}: {chosen.formula}")
         if own.peak.scope.rank < own.fact.scope.rank and wanted.metric in _SHARED:
             notes.append("an even share; a part that runs alone may draw more")
+    if own is not None and not own.sum and own.fact.qualifier not in ("tensor", wanted.qualifier):
+        level = own.fact.qualifier or "all"
+        notes.append(f"the document's figure is for {level} links")
     if own is not None and own.sum:
         notes.append(f"the sum of the levels: {chosen.formula}")
     if (

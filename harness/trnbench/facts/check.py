@@ -1,0 +1,109 @@
+"""The checker: every disagreement of the documents, by rule or by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from trnbench.errors import FactError
+from trnbench.facts.assembly import Assembly
+from trnbench.facts.book import FactBook
+from trnbench.facts.disagreement import Disagreement
+from trnbench.facts.fact import Dispute
+from trnbench.facts.rules.sums import cores_sum, devices_sum, hosts_sum, per_device
+from trnbench.facts.rules.totals import clock, link_sum, product
+from trnbench.facts.rules.value import count, prose, rounded, unit_base, value
+from trnbench.facts.rules.words import words
+
+Rule = Callable[[FactBook, Sequence[Assembly]], list[Disagreement]]
+
+FINDERS: Mapping[str, Rule] = {
+    "value": value,
+    "count": count,
+    "prose": prose,
+    "unit-base": unit_base,
+    "rounded": rounded,
+    "words": words,
+    "per-device": per_device,
+    "devices-sum": devices_sum,
+    "cores-sum": cores_sum,
+    "hosts-sum": hosts_sum,
+    "link-sum": link_sum,
+    "product": product,
+    "clock": clock,
+}
+"""Rule name → the function that finds it; `rulebook.RULES` says what each is about."""
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """`found` by rule, each with the disputes that name it; `named` are those no rule can find."""
+
+    found: tuple[Disagreement, ...]
+    named: tuple[Dispute, ...]
+
+    @property
+    def unnamed(self) -> tuple[Disagreement, ...]:
+        """Found by a rule, and named by no dispute: news."""
+        return tuple(each for each in self.found if not each.disputes)
+
+
+def check(book: FactBook, assemblies: Sequence[Assembly]) -> Findings:
+    """All rules over the book, then the book's own list of disputes held against what they found.
+
+    Raises `FactError` for a dispute that claims a rule which finds nothing of the kind.
+    """
+    found = [each for finder in FINDERS.values() for each in finder(book, assemblies)]
+    named = []
+    for dispute in book.disputes:
+        rules = rules_of(dispute)
+        if not rules:
+            named.append(dispute)
+        for rule in rules:
+            hits = [
+                index for index, each in enumerate(found) if each.rule == rule and concerns(dispute, each)
+            ]
+            if not hits:
+                raise _idle(dispute, rule, [each for each in found if each.rule == rule])
+            for index in hits:
+                each = found[index]
+                found[index] = msgspec.structs.replace(each, disputes=(*each.disputes, dispute.id))
+    return Findings(found=tuple(found), named=tuple(named))
+
+
+def rules_of(dispute: Dispute) -> tuple[str, ...]:
+    """The rules a dispute claims; none for one that no rule can find."""
+    return tuple(word for each in dispute.rule.split(",") if (word := each.strip()))
+
+
+def concerns(dispute: Dispute, found: Disagreement) -> bool:
+    """Whether `dispute` speaks of `found`.
+
+    Its metric and its subjects have to be those of the finding, where it states them. Without a
+    metric, two of the finding's claims have to show in the dispute's values, as numbers or words.
+    """
+    if dispute.subjects and found.subject not in dispute.subjects:
+        return False
+    if dispute.metric:
+        return dispute.metric == found.metric
+    text = " ".join((dispute.topic, *dispute.values))
+    told = _numbers(text)
+    shown = 0
+    for claim in found.claims:
+        numbers = _numbers(claim.text)
+        shown += bool(numbers & told) if numbers else claim.text.casefold() in text.casefold()
+    return shown > 1
+
+
+def _numbers(text: str) -> set[float]:
+    return {float(digits.replace(",", "")) for digits in re.findall(r"\d[\d,]*(?:\.\d+)?", text)}
+
+
+def _idle(dispute: Dispute, rule: str, others: Sequence[Disagreement]) -> FactError:
+    listed = ", ".join(f"{each.subject} {each.named}" for each in others[:4])
+    return FactError(
+        f"dispute {dispute.id} claims rule {rule!r}, which finds nothing of it",
+        cause=f"the rule finds: {listed}" if listed else "the rule finds nothing at all in these facts",
+        try_="state subjects and metric of the finding, or leave rule out for what no rule can find",
+    )

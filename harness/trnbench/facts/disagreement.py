@@ -1,0 +1,149 @@
+"""Two or more documents that cannot all be right, with both sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+import msgspec
+
+from trnbench.facts.fact import Fact, Provenance
+from trnbench.facts.metric import METRICS
+from trnbench.facts.number import read_number
+from trnbench.facts.scope import Direction
+from trnbench.facts.units import parse_unit
+
+WIDEST = Fraction(1, 20)
+"""Printed digits excuse half of the last one, and never more than 5 %."""
+
+INHERITED = Fraction(1, 100)
+"""A derived figure carries the rounding of what it was derived from: 1 %."""
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """What one document says, or what follows from it: "16 × 190 TFLOPS".
+
+    `low` to `high` in the base unit is what the printed digits can stand for. For words, `text` only.
+    """
+
+    text: str
+    fact: str  # Fact.id
+    source: str
+    locator: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    limit: str = ""
+    direction: Direction = Direction.NONE
+    superseded_by: str = ""
+
+    def agrees(self, other: Claim) -> bool:
+        """Whether both can be right: their intervals overlap, or a bound allows the other's value."""
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return same_words(self.text, other.text)
+        stated = {self.direction, other.direction}
+        if stated == {Direction.ONE_WAY, Direction.BOTH_WAYS}:
+            return True  # not the same quantity: nothing to disagree about
+        if self.value == other.value:
+            return True
+        if self.limit != other.limit:
+            return _within(self, other) and _within(other, self)  # counts have no slack: equal above
+        return max(self.low, other.low) < min(self.high, other.high)
+
+    def times(self, count: float, words: str) -> Claim:
+        """The claim `count` times over, its text saying so."""
+        return msgspec.structs.replace(
+            self,
+            text=f"{words} × {self.text}" if count != 1.0 else self.text,
+            value=(self.value or 0.0) * count,
+            low=(self.low or 0.0) * count,
+            high=(self.high or 0.0) * count,
+        )
+
+
+class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
+    """`ratio` is the largest value over the smallest, None for words. `disputes` that name it."""
+
+    rule: str
+    subject: str
+    metric: str
+    claims: tuple[Claim, ...]
+    ratio: float | None = None
+    dtypes: tuple[str, ...] = ()
+    sparse: bool = False
+    qualifier: str = ""
+    note: str = ""
+    disputes: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> str:
+        """metric[dtypes,sparse,qualifier]"""
+        marks = [*self.dtypes, *(["sparse"] if self.sparse else []), self.qualifier]
+        inner = ",".join(mark for mark in marks if mark)
+        return f"{self.metric}[{inner}]" if inner else self.metric
+
+
+def claim(fact: Fact) -> Claim:
+    """What `fact` claims, with the interval its printed digits allow."""
+    base = Claim(
+        text=f"{fact.printed} {fact.printed_unit}".strip(),
+        fact=fact.id,
+        source=fact.source,
+        locator=fact.locator,
+        limit=fact.limit,
+        direction=fact.direction,
+        superseded_by=fact.superseded_by,
+    )
+    if fact.value is None:
+        return base
+    number, factor = read_number(fact.printed), parse_unit(fact.printed_unit).factor
+    widest = number.value * (INHERITED if fact.provenance is Provenance.DERIVED else WIDEST)
+    slack = number.high - number.value
+    if fact.provenance is Provenance.DERIVED:
+        slack = max(slack, widest)
+    elif METRICS[fact.metric].dimension == "count":
+        slack = Fraction(0)  # counts are exact
+    slack = min(slack, widest)
+    words = {"up-to": "up to ", "over": "over "}.get(fact.limit, "") if fact.printed[:1].isdigit() else ""
+    return msgspec.structs.replace(
+        base,
+        text=words + base.text,
+        value=fact.value,
+        low=float((number.value - slack) * factor),
+        high=float((number.value + slack) * factor),
+    )
+
+
+def disagreement(rule: str, fact: Fact, claims: Iterable[Claim], note: str = "") -> Disagreement:
+    """Of `rule`, about what `fact` speaks of."""
+    listed = tuple(dict.fromkeys(claims))
+    values = [each.value for each in listed if each.value]
+    return Disagreement(
+        rule=rule,
+        subject=fact.subject,
+        metric=fact.metric,
+        dtypes=fact.dtypes,
+        sparse=fact.sparse,
+        qualifier=fact.qualifier,
+        claims=listed,
+        ratio=max(values) / min(values) if len(values) > 1 else None,
+        note=note,
+    )
+
+
+def same_words(one: str, other: str) -> bool:
+    """Equal but for case and punctuation, or one more explicit than the other."""
+    a, b = (
+        " ".join("".join(c if c.isalnum() else " " for c in text.casefold()).split()) for text in (one, other)
+    )
+    return a == b or f" {a} " in f" {b} " or f" {b} " in f" {a} "
+
+
+def _within(bound: Claim, other: Claim) -> bool:
+    """Whether a "up to" or "over" leaves room for the other value."""
+    low, high = other.low or 0.0, other.high or 0.0
+    if bound.limit == "up-to":
+        return low < (bound.high or 0.0)
+    if bound.limit == "over":
+        return high > (bound.low or 0.0)
+    return True

@@ -1,0 +1,1 @@
+"""The checker's rules, a file per kind. Each is a function (book, assemblies) → disagreements."""
