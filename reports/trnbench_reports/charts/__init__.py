@@ -1,0 +1,1 @@
+"""Charts: plain Vega-Lite dictionaries, drawn to static SVG without a browser."""

@@ -1,0 +1,93 @@
+"""Bus bandwidth against message size, one line for each system, with what its document promises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trnbench import Measurement
+from trnbench_reports import numbers, view, words
+from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
+from trnbench_reports.charts.scales import log_axis
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """One system's sweep: (message bytes, bus bytes per second, case, anchor)."""
+
+    system: str
+    colour: int
+    points: tuple[tuple[float, float, Measurement, str], ...]
+
+
+def draw(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
+    """`curves` is not empty and every value is positive."""
+    every = [point for curve in curves for point in curve.points]
+    promised = sorted({c.judgement.peaks.chosen.value for _, _, c, _ in every if c.judgement})
+    sizes, rates = [p[0] for p in every], [p[1] for p in every]
+    x = {"field": "x", **log_axis("message size", min(sizes) / 1.5, max(sizes) * 1.5, "B", base=2)}
+    low = max(min(rates) / 1.6, max(rates) / 1e5)
+    y = {"field": "y", **log_axis("bus bandwidth", low, max(*rates, *promised) * 2, "B/s")}
+    values = []
+    for index, curve in enumerate(curves):
+        for size, rate, case, anchor in sorted(curve.points, key=lambda p: p[0]):
+            values.append(
+                {"x": size, "y": rate, "s": index, "c": f"var(--g{curve.colour})",
+                 "h": SHAPES[index % len(SHAPES)],
+                 "d": f"{anchor}|{index}|{view.tooltip(case)}", "l": f"-|{index}|"}
+            )  # fmt: skip
+    colour = {"field": "c", "type": "nominal", "scale": None, "legend": None}
+    lines = [
+        {
+            "data": {"values": [{"x": a, "y": value} for a in (min(sizes) / 1.5, max(sizes) * 1.5)]},
+            "mark": {"type": "line", "stroke": "currentColor", "strokeWidth": 1.2, "aria": False},
+            "encoding": {"x": x, "y": y},
+        }
+        for value in promised
+    ]
+    labels = [
+        {
+            "data": {"values": [{"x": min(sizes) / 1.5, "y": value}]},
+            "mark": {"type": "text", "text": f"documented {numbers.show(value, 'B/s')}", "align": "left",
+                     "dy": -6, "dx": 4, "fontSize": 11, "aria": False},
+            "encoding": {"x": x, "y": y},
+        }
+        for i, value in enumerate(promised)
+        if i == 0 or value / promised[i - 1] > 1.25
+    ]  # fmt: skip
+    sweep = {
+        "data": {"values": values},
+        "mark": {"type": "line", "clip": True, "strokeWidth": 1.2, "opacity": 0.7},
+        "encoding": {"x": x, "y": y, "stroke": colour, "detail": {"field": "s", "type": "nominal"},
+                     "description": {"field": "l"}},
+    }  # fmt: skip
+    marks = {
+        "data": {"values": values},
+        "mark": {"type": "point", "clip": True, "filled": True, "size": 34, "opacity": 0.95},
+        "encoding": {"x": x, "y": y, "fill": colour, "description": {"field": "d"},
+                     "shape": {"field": "h", "type": "nominal", "scale": None, "legend": None}},
+    }  # fmt: skip
+    top = max(every, key=lambda p: p[2].judgement.fraction if p[2].judgement else 0.0)
+    judged = top[2].judgement
+    name = words.clean(kernel, 40)
+    title = f"{name}: at best {numbers.show(top[1], 'B/s')}"
+    if judged is not None:
+        title = f"{name}: at best {numbers.percent(judged.fraction)} of the documented link figure"
+    grades = words.listed(sorted({str(p[2].evidence.grade) for p in every}))
+    return Figure(
+        id=id,
+        title=f"{words.capital(grades)}. {title}",
+        label=f"{title}. {len(every)} cases on {len(curves)} systems.",
+        caption="level lines: the documented figure each system is judged by",
+        spec={"width": 440, "height": 260, "layer": [*lines, *labels, sweep, marks],
+              "resolve": {"scale": {"shape": "independent"}}},
+        series=tuple(Series(index=i, name=curve.system, symbol=SYMBOLS[SHAPES[i % len(SHAPES)]],
+                            colour=curve.colour) for i, curve in enumerate(curves)),
+        columns=("case", "message", "bus bandwidth", "% of peak", "evidence"),
+        rows=tuple(
+            (anchor, (case.id, numbers.show(size, "B"), numbers.show(rate, "B/s"),
+                      numbers.percent(case.judgement.fraction) if case.judgement else "no peak",
+                      str(case.evidence.grade)))
+            for size, rate, case, anchor in every
+        ),
+    )  # fmt: skip

@@ -1,0 +1,46 @@
+"""A chart with what must stand beside it: a title that says something, a legend, the same numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from trnbench_reports.charts.svg import draw
+from trnbench_reports.template import fill
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+SYMBOLS = dict(zip(SHAPES, "●■▲◆✚▼▶", strict=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """What one legend entry dims or shows: the marks that carry its index."""
+
+    index: int
+    name: str
+    symbol: str = "●"
+    colour: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """`columns` and `rows` are the table beneath; a row is (case anchor or "", cells)."""
+
+    id: str
+    title: str
+    spec: dict[str, Any]
+    label: str
+    caption: str = ""
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    series: tuple[Series, ...] = ()
+    attributes: str = ""
+    lines: tuple[tuple[str, str], ...] = field(default=())  # dash, what it means
+
+
+def show(figure: Figure) -> Markup:
+    """Title, drawing or the hint why there is none, legend, and the table under a disclosure."""
+    return fill("figure", figure=figure, svg=draw(figure.spec, figure.id, figure.label))

@@ -1,0 +1,1 @@
+"""Output formats: functions of runs that return bytes."""

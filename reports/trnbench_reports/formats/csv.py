@@ -1,0 +1,64 @@
+"""One row per metric of each case: every number with evidence, unit, scope, direction and source."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+
+from trnbench import Measurement, Metric, Run
+from trnbench_reports import words
+
+COLUMNS = (
+    "run", "created", "instance", "generation", "kernel", "family", "scope", "point", "dtype", "status",
+    "reason", "evidence", "evidence_by", "evidence_version", "unvalidated", "metric", "value", "unit",
+    "better", "metric_scope", "direction", "formula", "primary", "time_s", "clock", "fraction_of_peak",
+    "peak", "peak_metric", "peak_scope", "peak_evidence", "peak_policy", "peak_source", "engine_bound",
+    "limited_by", "implementation",
+)  # fmt: skip
+
+
+def write(runs: Sequence[Run]) -> bytes:
+    """UTF-8, comma, \\n; a case without metrics (failed, skipped) has one row with empty numbers."""
+    out = io.StringIO(newline="")
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    for run in runs:
+        for each in run.measurements:
+            for metric in each.metrics.values() or (None,):
+                rows.writerow([_safe(value) for value in _row(run, each, metric)])
+    return out.getvalue().encode("utf-8")
+
+
+def _row(run: Run, each: Measurement, metric: Metric | None) -> Iterator[object]:
+    case, evidence = each.case, each.evidence
+    yield from (run.id, run.created, case.instance, case.generation, case.kernel, case.family, case.scope)
+    yield ";".join(f"{name}={value}" for name, value in case.point.items())
+    yield from (case.dtype, each.status, each.reason_text or each.reason)
+    yield from (evidence.grade, evidence.by, evidence.version, evidence.unvalidated)
+    if metric is None:
+        yield from ("", "", "", "", "", "", "", "")
+    else:
+        yield from (metric.name, metric.value, metric.unit, metric.better, metric.scope, metric.direction)
+        yield from (metric.formula, metric.name == each.primary)
+    yield from (each.time_s, each.clock)
+    judged = each.judgement
+    if judged is None or metric is None or judged.metric != metric.name:
+        yield from ("", "", "", "", "", "", "", "")
+    else:
+        peak, bound = judged.peaks.chosen, judged.peaks.engine_bound
+        yield from (judged.fraction, peak.value, peak.metric, peak.scope, peak.evidence, judged.peaks.policy)
+        yield from (peak.source, bound.value if bound else "")
+    yield from (each.bound, each.implementation)
+
+
+def _safe(value: object) -> object:
+    """Words that a spreadsheet would run as a formula get a quote in front; numbers stay numbers."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return repr(value)
+    text = words.valid(str(value))
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

@@ -1,0 +1,65 @@
+"""Headline and scoreboard as Markdown: for a pull request or a ticket."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trnbench import Run, Status
+from trnbench_reports import numbers, view, words
+from trnbench_reports.sections.headline import sentence, trust
+
+_SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+!|~"})
+
+
+def write(runs: Sequence[Run]) -> bytes:
+    """Every word from the data is escaped: it cannot become a link, a tag or a table cell."""
+    lines = ["# trnbench", ""]
+    for index, run in enumerate(runs):
+        lines += _run(index, run)
+    return ("\n".join(lines).rstrip() + "\n").encode("utf-8")
+
+
+def _run(index: int, run: Run) -> list[str]:
+    counts = ", ".join(f"{count:,} {status}" for status, count in run.counts().items() if count)
+    lines = [
+        f"Run {_plain(run.id)}, {_plain(run.created)}, trnbench {_plain(run.tool_version)}; "
+        f"{len(run.measurements):,} cases: {counts}.",
+        "",
+    ]
+    for record in view.systems(run):
+        made = sentence(index, run, record)
+        if made is not None:
+            shout = f" **{made.shout.upper()}**" if made.shout else ""
+            lines.append(f"- **{made.grade}:** {_plain(made.text)}.{shout} {_plain(made.trust)}".rstrip())
+    if said := trust(run):
+        lines += ["", _plain(said)]
+    return [*lines, "", *_board(run), ""]
+
+
+def _board(run: Run) -> list[str]:
+    records = [r for r in view.systems(run) if any(m.case.instance == r.instance for m in run.measurements)]
+    names = [_plain(record.instance) for record in records]
+    lines = [
+        f"| kernel | {' | '.join(names)} |",
+        f"|---|{'---:|' * len(names)}",
+    ]
+    for kernel, found in view.by_kernel(run.measurements).items():
+        cells = []
+        for record in records:
+            here = [each for each in found if each.case.instance == record.instance]
+            top = view.best(here)
+            bad = sum(each.status in (Status.SUSPECT, Status.FAILED) for each in here)
+            if top is None:
+                cells.append(_plain(here[0].status if here else ""))
+                continue
+            text = numbers.percent(top.judgement.fraction) if top.judgement else view.value_text(top)
+            shout = f" **{bad} SUSPECT OR FAILED**" if bad else ""
+            cells.append(f"{text} {top.evidence.grade.letter}{shout}")
+        lines.append(f"| {_plain(kernel)} | {' | '.join(cells)} |")
+    lines += ["", "Best of each sweep, any scope and type, in per cent of the documented peak. "
+              "M measured, E emulated, P published, D documented, F derived."]  # fmt: skip
+    return lines
+
+
+def _plain(text: object) -> str:
+    return words.clean(text, 300).replace("\n", " ").translate(_SPECIAL)

@@ -1,0 +1,70 @@
+"""Numbers as people read them: one unit for a column, no break before it, gains, every digit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import trnbench
+
+NBSP = "\u00a0"
+_DECIMAL = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_BINARY = ((2.0**40, "Ti"), (2.0**30, "Gi"), (2.0**20, "Mi"), (2.0**10, "Ki"), (1.0, ""))
+_TIME = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
+_NAMES = {"FLOP/s": "FLOPS", "OP/s": "OPS", "1": ""}
+
+
+def unit_of(metric: str) -> str:
+    """The base unit of a documented metric; "" for counts, words and metrics unknown here."""
+    kind = trnbench.METRICS.get(metric)
+    return "" if kind is None or kind.unit == "1" else kind.unit
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """`value` with so many significant digits, thousands grouped, zeros kept: a column lines up."""
+    if not math.isfinite(value):
+        return str(value)
+    if value == 0:
+        return "0"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, places)
+    if rounded and math.floor(math.log10(abs(rounded))) > math.floor(math.log10(abs(value))):
+        places -= 1  # 9.996 became 10.0: one decimal less
+    if places > 9:
+        return f"{value:.{digits - 1}e}"
+    return f"{rounded:,.{max(places, 0)}f}"
+
+
+def scale(unit: str, values: Iterable[float]) -> tuple[float, str]:
+    """One divisor and one printed unit for a whole column, chosen by its middle value."""
+    sizes = sorted(abs(v) for v in values if v and math.isfinite(v))
+    typical = sizes[len(sizes) // 2] if sizes else 1.0
+    if unit == "s":
+        return next((pair for pair in _TIME if typical >= pair[0]), _TIME[-1])
+    steps = _BINARY if unit == "B" else _DECIMAL if unit.endswith("/s") or unit == "Hz" else ((1.0, ""),)
+    step, prefix = next((pair for pair in steps if typical >= pair[0]), steps[-1])
+    return step, prefix + _NAMES.get(unit, unit)
+
+
+def show(value: float, unit: str, digits: int = 3) -> str:
+    """A single number with its own prefix: "10 PFLOPS", "46.4 TB/s", "96 GiB", "1.42 µs"."""
+    if not math.isfinite(value):
+        return str(value)
+    return trnbench.show(value, unit, digits).replace(" ", NBSP)
+
+
+def percent(fraction: float) -> str:
+    """One decimal; what is not 100 % never reads as 100 %."""
+    if not math.isfinite(fraction):
+        return str(fraction)
+    return trnbench.percent(fraction).replace(" ", NBSP)
+
+
+def times(ratio: float) -> str:
+    """A gain: "0.87×", "2.1×", "14×"."""
+    return f"{ratio:.2f}×" if ratio < 1 else f"{ratio:.1f}×" if ratio < 10 else f"{ratio:,.0f}×"
+
+
+def exact(value: float) -> str:
+    """Every digit that is stored, for titles and data."""
+    return repr(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(value)

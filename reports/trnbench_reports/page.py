@@ -1,0 +1,105 @@
+"""The HTML page: sections in order, one style sheet, one script, the data, and a policy that holds them."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import trnbench
+from trnbench import Run, Section
+from trnbench_reports import view, words
+from trnbench_reports.formats import csv, json
+from trnbench_reports.template import asset, fill
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+
+def write(runs: Sequence[Run]) -> bytes:
+    """The page with the sections of every installed plugin."""
+    registry = trnbench.load_registry()
+    return render(runs, registry.sections)
+
+
+def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
+    """One self-contained HTML file, the same bytes for the same runs and sections.
+
+    A section that raises is replaced by a box that says so; the others are not affected.
+    """
+    from markupsafe import Markup
+
+    style, script = asset("page.css"), asset("page.js")
+    built = [
+        (section, body)
+        for section in sorted(sections, key=lambda each: (each.order, each.name))
+        if (body := _body(section, runs))
+    ]
+    text = fill(
+        "page",
+        runs=runs,
+        title=words.clean(", ".join(run.id for run in runs) or "no run", 80),
+        policy=_policy(style, script),
+        style=Markup(style),
+        script=Markup(script),
+        sections=built,
+        choices=_choices(runs),
+        data={"json": _packed(json.write(runs)), "csv": _packed(csv.write(runs))},
+    )
+    return words.valid(text.replace("\r\n", "\n").replace("\r", "\n")).encode("utf-8")
+
+
+def _body(section: Section, runs: Sequence[Run]) -> Markup:
+    # Plugins' code: whatever it raises must not cost the reader the other sections.
+    from markupsafe import escape
+
+    try:
+        made = resolve(section.render)(runs)
+        return escape(made)
+    except Exception as error:
+        return fill("broken", section=section, kind=type(error).__name__, message=str(error))
+
+
+def resolve(ref: object) -> object:
+    """The function a "package.module:attribute" reference names."""
+    from importlib import import_module
+
+    if not isinstance(ref, str):
+        return ref
+    module, _, attribute = ref.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _policy(style: str, script: str) -> str:
+    def digest(text: str) -> str:
+        return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+    return (
+        "default-src 'none'; img-src data:; "
+        f"style-src '{digest(style)}'; script-src '{digest(script)}'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _packed(data: bytes) -> str:
+    """Compressed for the page; a fixed time stamp keeps the bytes the same. Repeats cost nothing."""
+    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+
+
+def _choices(runs: Sequence[Run]) -> list[tuple[str, str, list[str]]]:
+    """The filters: attribute letter, label, values that occur."""
+    cases = [each for run in runs for each in run.measurements]
+    names = [record.instance for run in runs for record in view.systems(run)]
+    found = (
+        ("y", "System", [*names, *(each.case.instance for each in cases)]),
+        ("k", "Kernel", sorted({each.case.kernel for each in cases})),
+        ("d", "Data type", sorted({each.case.dtype for each in cases if each.case.dtype})),
+        ("e", "Evidence", [str(each.evidence.grade) for each in cases]),
+        ("t", "Status", [str(each.status) for each in cases]),
+    )
+    limits = {"d": 40}
+    return [
+        (letter, label, list(dict.fromkeys(words.clean(v, limits.get(letter, 80)) for v in values)))
+        for letter, label, values in found
+    ]

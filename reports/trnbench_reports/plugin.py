@@ -1,0 +1,39 @@
+"""What this package brings to trnbench: eight sections of the page and four output formats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import trnbench
+from trnbench import Format, Section
+
+_SECTIONS = (
+    ("headline", "Headline", 10),
+    ("scoreboard", "Scoreboard", 20),
+    ("rooflines", "Rooflines", 30),
+    ("generations", "Generations", 40),
+    ("fabric", "Fabric", 50),
+    ("cases", "Cases", 75),
+    ("documents", "Documents", 80),
+    ("method", "Environment and method", 90),
+)
+_FORMATS = (
+    ("html", "one HTML file, opens anywhere, fetches nothing", ".html", "trnbench_reports.page:write"),
+    ("json", "the whole run, strict JSON", ".json", "trnbench_reports.formats.json:write"),
+    ("csv", "one row per metric of each case", ".csv", "trnbench_reports.formats.csv:write"),
+    (
+        "markdown",
+        "headline and scoreboard for a pull request",
+        ".md",
+        "trnbench_reports.formats.markdown:write",
+    ),
+)
+
+
+@trnbench.hookimpl
+def trnbench_reports() -> Iterator[Section | Format]:
+    """Names only; a section is imported when the page is written."""
+    for name, title, order in _SECTIONS:
+        yield Section(name=name, title=title, order=order, render=f"trnbench_reports.sections.{name}:render")
+    for name, title, suffix, write in _FORMATS:
+        yield Format(name=name, title=title, suffix=suffix, write=write)

@@ -1,0 +1,1 @@
+"""The built-in sections, one per file: each is a function of runs."""

@@ -1,0 +1,78 @@
+"""Every case in a table of its kernel: what the board and the charts link to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from trnbench import Measurement, Run
+from trnbench_reports import numbers, view, words
+from trnbench_reports.template import fill
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+
+def render(runs: Sequence[Run]) -> Markup:
+    parts = [
+        (
+            heading,
+            [_table(index, kernel, found) for kernel, found in view.by_kernel(run.measurements).items()],
+        )
+        for index, run, heading in view.each_run(runs)
+    ]
+    return fill("cases", parts=parts)
+
+
+def _table(index: int, kernel: str, found: Sequence[Measurement]) -> dict[str, Any]:
+    """One unit for each column, chosen by its middle value; every axis of the kernel a column."""
+    shown = [metric for each in found if (metric := view.primary(each)) is not None]
+    unit = Counter(metric.unit for metric in shown).most_common(1)[0][0] if shown else ""
+    step, unit_name = numbers.scale(unit, (metric.value for metric in shown if metric.unit == unit))
+    time_step, time_unit = numbers.scale("s", (each.time_s for each in found if each.time_s))
+    axes = list(dict.fromkeys(name for each in found for name in each.case.point))[:12]
+    names = list(dict.fromkeys(metric.name for metric in shown if metric.unit == unit))
+    return {
+        "kernel": kernel,
+        "axes": axes,
+        "metric": names[0] if names else "value",
+        "unit": unit_name,
+        "time_unit": time_unit,
+        "count": len(found),
+        "statuses": [(str(s), n) for s, n in Counter(each.status for each in found).items()],
+        "rows": [_row(index, each, axes, unit, step, time_step) for each in found],
+    }
+
+
+def _row(
+    index: int, each: Measurement, axes: Sequence[str], unit: str, step: float, time_step: float
+) -> dict[str, Any]:
+    metric = view.primary(each)
+    value = exact = ""
+    if metric is not None:
+        same = metric.unit == unit
+        value = numbers.significant(metric.value / step) if same else numbers.show(metric.value, metric.unit)
+        exact = f"{numbers.exact(metric.value)} {metric.unit}"
+    judged = each.judgement
+    why = each.reason_text or str(each.reason)
+    if judged is not None and not why:
+        why = " ".join(filter(None, ("; ".join(judged.causes), judged.comment)))
+    return {
+        "anchor": view.anchor(index, each),
+        "attributes": view.attributes(each),
+        "instance": each.case.instance,
+        "scope": each.case.scope,
+        "point": [each.case.point.get(name, "") for name in axes],
+        "value": value,
+        "exact": exact,
+        "share": numbers.percent(judged.fraction) if judged else "",
+        "of": words.clean(view.peak_text(each), 80) if judged else "",
+        "time": numbers.significant(each.time_s / time_step) if each.time_s is not None else "",
+        "bound": each.bound,
+        "grade": each.evidence.grade,
+        "letter": each.evidence.grade.letter,
+        "unvalidated": each.evidence.unvalidated,
+        "status": each.status,
+        "why": why,
+    }

@@ -1,0 +1,138 @@
+"""Section 1: one sentence per system, and what was run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trnbench import Measurement, PeakPolicy, Run, Status, SystemRecord
+from trnbench_reports import numbers, view, words
+from trnbench_reports.template import fill
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+# What a system's sentence speaks of after its GEMM: families in this order, and how to call them.
+_MORE = (("hbm", "HBM traffic"), ("collective", "the best collective"))
+_SIXTEEN = ("bf16", "fp16")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """`grade` leads, always. `colour` is the generation's."""
+
+    grade: str
+    text: str
+    anchor: str
+    colour: int
+    trust: str
+    shout: str
+
+
+def render(runs: Sequence[Run]) -> Markup:
+    parts = []
+    for index, run, _ in view.each_run(runs):
+        found = [sentence(index, run, record) for record in view.systems(run)]
+        counts = [(str(status), count) for status, count in run.counts().items()]
+        parts.append((run, [each for each in found if each is not None], counts, trust(run)))
+    return fill("headline", parts=parts)
+
+
+def sentence(index: int, run: Run, record: SystemRecord) -> Sentence | None:
+    """None for a system with no case at all."""
+    mine = [each for each in run.measurements if each.case.instance == record.instance]
+    if not mine:
+        return None
+    bad = [each for each in mine if each.status in (Status.SUSPECT, Status.FAILED)]
+    top = _gemm(mine, record)
+    clauses = [_lead(top, run, record)] if top else []
+    for family, noun in _MORE:
+        wide = _widest([each for each in mine if each.case.family == family], record)
+        if (case := view.best(wide)) is not None and case.judgement is not None:
+            clauses.append(
+                f"{noun} ({words.clean(case.case.kernel, 40)}) {numbers.percent(case.judgement.fraction)}"
+                f" of its {numbers.show(*_figure(case))}"
+            )
+    grades = list(dict.fromkeys(each.evidence.grade for each in mine))
+    lead = top or mine[0]
+    return Sentence(
+        grade=words.capital(str(lead.evidence.grade)) if top or len(grades) == 1 else "Mixed evidence",
+        text="; ".join(clauses) or f"no case on {record.instance} could be held against a document",
+        anchor=view.anchor(index, lead) if top else "",
+        colour=view.colour(run, record.generation),
+        trust=_unvalidated(mine),
+        shout=_shout(bad),
+    )
+
+
+def trust(run: Run) -> str:
+    """How far the numbers can be believed, from what the run itself says."""
+    grades = list(dict.fromkeys(str(each.evidence.grade) for each in run.measurements))
+    if "emulated" not in grades:
+        return ""
+    models = sorted({f"{each.evidence.by} {each.evidence.version}".strip()
+                     for each in run.measurements if str(each.evidence.grade) == "emulated"})  # fmt: skip
+    return (
+        f"Emulated means computed by a model ({words.clean(words.listed(models), 160)}), not run on the "
+        "device. This run carries no comparison of that model with published measurements, so its error "
+        "is not stated: read the percentages as what the model allows."
+    )
+
+
+def _gemm(mine: Sequence[Measurement], record: SystemRecord) -> Measurement | None:
+    found = [
+        each for each in mine
+        if each.case.family == "gemm" and each.case.dtype in _SIXTEEN and each.judgement is not None
+    ]  # fmt: skip
+    return view.best(_widest(found, record))
+
+
+def _widest(found: Sequence[Measurement], record: SystemRecord) -> list[Measurement]:
+    """The cases of the system's own scope, else of the widest there is."""
+    good = [each for each in found if each.status in view.GOOD]
+    if not good:
+        return []
+    top = max((each.case.scope for each in good), key=lambda scope: (scope is record.scope, scope.rank))
+    return [each for each in good if each.case.scope is top]
+
+
+def _figure(case: Measurement) -> tuple[float, str]:
+    assert case.judgement is not None
+    peak = case.judgement.peaks.chosen
+    return peak.value, numbers.unit_of(peak.metric)
+
+
+def _lead(case: Measurement, run: Run, record: SystemRecord) -> str:
+    """ "bf16 GEMM reaches 87.0 % of the 10 PFLOPS that … promises for trn2-16.48xlarge"."""
+    assert case.judgement is not None
+    peak = case.judgement.peaks.chosen
+    kernel = "GEMM" if case.case.kernel.lower() == "gemm" else words.clean(case.case.kernel, 40)
+    where = words.clean(record.instance, 60)
+    if case.case.scope is not record.scope:
+        where = f"one {view.reach(record, case.case.scope)} of {where}"
+    source = view.sources(run).get(peak.source)
+    if source is not None:
+        promise = f"that {words.clean(source.document, 80)} {'implies' if peak.formula else 'promises'}"
+    else:
+        promise = "that the clocks allow" if peak.policy is PeakPolicy.ENGINE else "that the documents give"
+    share = numbers.percent(case.judgement.fraction)
+    return f"{case.case.dtype} {kernel} reaches {share} of the {numbers.show(*_figure(case))} {promise} for {where}"
+
+
+def _unvalidated(mine: Sequence[Measurement]) -> str:
+    marked = [each for each in mine if each.evidence.unvalidated]
+    if not marked:
+        return ""
+    names = list(dict.fromkeys(words.clean(each.case.kernel, 40) for each in marked))
+    shown = words.listed(names) if len(names) <= 4 else f"{len(names)} of its kernels"
+    if len(marked) == len(mine):
+        shown = "everything here"
+    return f"Unvalidated, no published point to hold the model against: {shown}."
+
+
+def _shout(bad: Sequence[Measurement]) -> str:
+    counts = {
+        status: sum(each.status is status for each in bad) for status in (Status.SUSPECT, Status.FAILED)
+    }
+    return ", ".join(f"{count} {status}" for status, count in counts.items() if count)

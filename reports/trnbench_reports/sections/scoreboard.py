@@ -1,0 +1,150 @@
+"""Section 2: kernels against systems, per cent of the documented peak."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trnbench import Measurement, Run, Status, SystemRecord
+from trnbench_reports import numbers, view, words
+from trnbench_reports.template import fill
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+Variant = tuple[str, str]  # reach, dtype
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One number of the board. `fraction` draws the bar; without one the value stands alone."""
+
+    text: str
+    title: str
+    anchor: str = ""
+    letter: str = ""
+    grade: str = ""
+    fraction: float | None = None
+    status: str = ""
+    note: str = ""  # "2 suspect": what a best-of must not hide
+    attributes: Markup | str = ""
+
+    @property
+    def width(self) -> str:
+        """Of the bar, in per cent of the cell, never beyond it."""
+        return f"{min(max(self.fraction or 0, 0), 1) * 100:.1f}%"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    kernel: str
+    label: str
+    cells: tuple[Cell | None, ...]
+    main: bool
+
+
+def render(runs: Sequence[Run]) -> Markup:
+    parts = []
+    for index, run, heading in view.each_run(runs):
+        records = [
+            r for r in view.systems(run) if any(m.case.instance == r.instance for m in run.measurements)
+        ]
+        parts.append((heading, records, _groups(index, run, records), _skips(run), _low(index, run)))
+    return fill("scoreboard", parts=parts, colour={
+        (run.id, r.instance): view.colour(run, r.generation) for run in runs for r in view.systems(run)
+    }, runs=runs)  # fmt: skip
+
+
+def _groups(index: int, run: Run, records: Sequence[SystemRecord]) -> list[tuple[str, list[Row]]]:
+    """Rows by kernel: the main one first, every other scope and data type below it."""
+    own = {record.instance: record for record in records}
+    groups = []
+    for kernel, found in view.by_kernel(run.measurements).items():
+        table: dict[Variant, dict[str, list[Measurement]]] = defaultdict(lambda: defaultdict(list))
+        for each in found:
+            reach = view.reach(own.get(each.case.instance), each.case.scope)
+            table[reach, each.case.dtype][each.case.instance].append(each)
+        main = _main(table, found)
+        order = sorted(table, key=lambda v: (v != main, _REACH.get(v[0], 1), v[1] != main[1]))
+        rows = []
+        for variant in order:
+            cells = []
+            for record in records:
+                here = table[variant].get(record.instance, [])
+                rest = [each for each in found if each.case.instance == record.instance]
+                cells.append(_cell(index, here, rest if variant == main else here))
+            label = " · ".join(filter(None, (variant[1], variant[0])))
+            rows.append(Row(kernel=kernel, label=label, cells=tuple(cells), main=variant == main))
+        groups.append((kernel, rows))
+    return groups
+
+
+_REACH = {"whole system": 0, "cluster": 1, "ultraserver": 2, "instance": 3, "device": 4, "core": 6}
+
+
+def _main(table: dict[Variant, dict[str, list[Measurement]]], found: Sequence[Measurement]) -> Variant:
+    """The widest scope, in the data type the documents lead with."""
+    widest = min((reach for reach, _ in table), key=lambda reach: _REACH.get(reach, 5))
+    wanted = view.preferred_dtype([each for (reach, _), by in table.items() if reach == widest
+                                   for cases in by.values() for each in cases])  # fmt: skip
+    return (widest, wanted) if (widest, wanted) in table else next(iter(table))
+
+
+def _cell(index: int, here: Sequence[Measurement], all_of_kernel: Sequence[Measurement]) -> Cell | None:
+    bad = [each for each in all_of_kernel if each.status in (Status.SUSPECT, Status.FAILED)]
+    counts = Counter(str(each.status) for each in bad)
+    note = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+    top = view.best(here)
+    if top is not None:
+        share = top.judgement.fraction if top.judgement else None
+        return Cell(
+            text=numbers.percent(share) if share is not None else view.value_text(top),
+            title=view.tooltip(top),
+            anchor=view.anchor(index, bad[0] if bad and not here else top),
+            letter=top.evidence.grade.letter,
+            grade=str(top.evidence.grade),
+            fraction=share,
+            status=str(top.status),
+            note=note,
+            attributes=view.attributes(top),
+        )
+    if not here and not bad:
+        return None
+    worst = bad[0] if bad else here[0]
+    return Cell(
+        text=str(worst.status),
+        title=words.clean(worst.reason_text or str(worst.reason) or "no reason was recorded", 300),
+        anchor=view.anchor(index, worst),
+        status=str(worst.status),
+        note=note if len(bad) > 1 else "",
+        attributes=view.attributes(worst),
+    )
+
+
+def _skips(run: Run) -> list[tuple[str, str, str, int]]:
+    """Why cases were skipped: reason, kernels, systems, count; the commonest first."""
+    groups: dict[str, list[Measurement]] = defaultdict(list)
+    for each in run.measurements:
+        if each.status is Status.SKIPPED:
+            groups[each.reason_text or "no reason was recorded"].append(each)
+    return [
+        (
+            reason,
+            words.listed(list(dict.fromkeys(words.clean(each.case.kernel, 60) for each in found))),
+            words.listed(list(dict.fromkeys(words.clean(each.case.instance, 60) for each in found))),
+            len(found),
+        )
+        for reason, found in sorted(groups.items(), key=lambda item: -len(item[1]))
+    ]
+
+
+def _low(index: int, run: Run) -> list[tuple[str, str, Measurement]]:
+    """Cases above a documented figure, or in trouble: anchor, case, measurement."""
+    loud = (Status.SUSPECT, Status.FAILED)
+    return [
+        (view.anchor(index, each), words.clean(each.id, 200), each)
+        for each in run.measurements
+        if each.status in loud
+    ]

@@ -1,0 +1,60 @@
+"""The Jinja environment: everything is escaped unless this package made it markup."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trnbench_reports import numbers, words
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+HERE = Path(__file__).parent
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """One environment for all sections; a name missing from a template is an error, not a gap."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_printable,
+    )
+    made.filters.update(
+        clip=words.clean,
+        percent=numbers.percent,
+        show=numbers.show,
+        significant=numbers.significant,
+        times=numbers.times,
+        exact=numbers.exact,
+        plural=words.plural,
+        capital=words.capital,
+    )
+    return made
+
+
+def _printable(value: Any) -> Any:
+    # The last gate: whatever reaches the page as plain text is clean, filter or no filter.
+    if isinstance(value, str) and not hasattr(value, "__html__"):
+        return words.clean(value, 2000)
+    return value
+
+
+def fill(name: str, **context: Any) -> Markup:
+    """The template `name` (without suffix), as markup."""
+    from markupsafe import Markup
+
+    return Markup(environment().get_template(f"{name}.html.j2").render(**context))
+
+
+def asset(name: str) -> str:
+    """A style sheet or script of this package, with \\n line ends: its hash is in the policy."""
+    return (HERE / "assets" / name).read_text(encoding="utf-8").replace("\r\n", "\n").strip("\n") + "\n"

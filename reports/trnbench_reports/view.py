@@ -1,0 +1,127 @@
+"""Runs as the sections look at them: shown values, groups, and which case stands for a sweep."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2s
+from typing import TYPE_CHECKING
+
+from trnbench import Measurement, Metric, Run, Scope, Source, Status, SystemRecord
+from trnbench_reports import numbers, words
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+GOOD = (Status.OK, Status.DOCUMENT_LOW)
+_PREFERRED_DTYPES = ("bf16", "fp16", "fp32")
+
+
+def anchor(index: int, measurement: Measurement) -> str:
+    """The id of the case's row, the same whenever the page is written again."""
+    key = f"{index}|{measurement.id}".encode("utf-8", "surrogatepass")
+    return "c" + blake2s(key, digest_size=5).hexdigest()
+
+
+def primary(measurement: Measurement) -> Metric | None:
+    return measurement.metrics.get(measurement.primary)
+
+
+def attributes(measurement: Measurement) -> Markup:
+    """What the filters of the page match a row against."""
+    from markupsafe import Markup
+
+    case = measurement.case
+    return Markup(' data-k="{}" data-y="{}" data-d="{}" data-e="{}" data-t="{}"').format(
+        words.clean(case.kernel, 80), words.clean(case.instance, 80), words.clean(case.dtype, 40),
+        measurement.evidence.grade, measurement.status,
+    )  # fmt: skip
+
+
+def point_text(measurement: Measurement, *, without: Iterable[str] = ()) -> str:
+    """`m=4096, n=4096`: the axes of a case in a line."""
+    skip = set(without)
+    return ", ".join(f"{k}={v}" for k, v in measurement.case.point.items() if k not in skip)
+
+
+def systems(run: Run) -> list[SystemRecord]:
+    """In the order of the page: by generation, then as the run lists them."""
+    return sorted(run.systems.values(), key=lambda each: each.order)
+
+
+def sources(run: Run) -> dict[str, Source]:
+    """Every document the run's facts come from, by id."""
+    return {key: source for book in run.books.values() for key, source in book.sources.items()}
+
+
+def colour(run: Run, generation: str) -> int:
+    """The index of the colour a generation keeps through the whole page."""
+    order = list(dict.fromkeys(each.generation for each in systems(run)))
+    return order.index(generation) % 6 if generation in order else 5
+
+
+def reach(record: SystemRecord | None, scope: Scope) -> str:
+    """The scope in words that compare across systems: the system's own scope is "whole system"."""
+    if record is not None and scope is record.scope:
+        return "whole system"
+    return str(scope).replace("-", " ")
+
+
+def best(found: Iterable[Measurement]) -> Measurement | None:
+    """The case that stands for a sweep: the highest share of its peak, else the best value."""
+    good = [each for each in found if each.status in GOOD and primary(each) is not None]
+    judged = [each for each in good if each.judgement is not None]
+    if judged:
+        return max(judged, key=lambda each: each.judgement.fraction if each.judgement else 0.0)
+
+    def merit(each: Measurement) -> float:
+        metric = primary(each)
+        assert metric is not None
+        return metric.value if metric.better == "higher" else -metric.value
+
+    return max(good, key=merit, default=None)
+
+
+def preferred_dtype(found: Iterable[Measurement]) -> str:
+    """The 16-bit type where there is one: it is what the documents' tables lead with."""
+    present = dict.fromkeys(each.case.dtype for each in found)
+    ran = dict.fromkeys(each.case.dtype for each in found if each.status is not Status.SKIPPED) or present
+    return next((dtype for dtype in _PREFERRED_DTYPES if dtype in ran), next(iter(ran), ""))
+
+
+def by_kernel(measurements: Sequence[Measurement]) -> dict[str, list[Measurement]]:
+    groups: dict[str, list[Measurement]] = defaultdict(list)
+    for each in measurements:
+        groups[each.case.kernel].append(each)
+    return dict(groups)
+
+
+def each_run(runs: Sequence[Run]) -> Iterator[tuple[int, Run, str]]:
+    """Index, run, and the heading that tells several runs of one page apart ("" for a single one)."""
+    for index, run in enumerate(runs):
+        yield index, run, f"Run {run.id}" if len(runs) > 1 else ""
+
+
+def value_text(measurement: Measurement) -> str:
+    metric = primary(measurement)
+    return numbers.show(metric.value, metric.unit) if metric else "no value"
+
+
+def tooltip(measurement: Measurement) -> str:
+    """One line with all that a number needs: value, share, evidence, scope, case."""
+    judged = measurement.judgement
+    share = f", {numbers.percent(judged.fraction)} of {peak_text(measurement)}" if judged else ""
+    return words.clean(
+        f"{value_text(measurement)}{share} · {measurement.evidence.grade} · {measurement.status}"
+        f" · {measurement.case.instance} · {measurement.case.fullname}",
+        300,
+    )
+
+
+def peak_text(measurement: Measurement) -> str:
+    """ "the documented 10 PFLOPS": the figure a case was judged by."""
+    judged = measurement.judgement
+    if judged is None:
+        return "no documented peak"
+    peak = judged.peaks.chosen
+    return f"the {peak.evidence} {numbers.show(peak.value, numbers.unit_of(peak.metric))}"
