@@ -37,7 +37,9 @@ if TYPE_CHECKING:
         Status,
     )
     from trnbench.results.run import PluginRecord, Run, SystemRecord
+    from trnbench.run.api import bench, load_run, open_store, render
     from trnbench.section import Format, Importer, Section
+    from trnbench.store.store import Store
     from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
 
 _HOMES = {
@@ -69,6 +71,8 @@ _HOMES = {
         "Status",
     ),
     "trnbench.results.run": ("PluginRecord", "Run", "SystemRecord"),
+    "trnbench.run.api": ("bench", "load_run", "open_store", "render"),
+    "trnbench.store.store": ("Store",),
     "trnbench.section": ("Format", "Importer", "Section"),
     "trnbench.topology.graph": (
         "Figure",
@@ -127,16 +131,21 @@ __all__ = [
     "Section",
     "Source",
     "Status",
+    "Store",
     "System",
     "SystemRecord",
     "Topology",
     "TrnbenchError",
     "Work",
+    "bench",
     "dumps",
     "hookimpl",
     "load_registry",
+    "load_run",
     "loads",
+    "open_store",
     "percent",
+    "render",
     "show",
 ]
 

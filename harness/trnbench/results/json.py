@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -24,6 +25,12 @@ class _Head(msgspec.Struct):
 def dumps(run: Run) -> bytes:
     """The run as UTF-8 JSON. Raises `BadInput` naming the field that JSON cannot hold."""
     return _strict(run, f"run {run.id}")
+
+
+def write(runs: Sequence[Run]) -> bytes:
+    """One run as an object, several as an array; ends with a newline."""
+    documents = [dumps(run) for run in runs]
+    return (documents[0] if len(documents) == 1 else b"[" + b",\n".join(documents) + b"]") + b"\n"
 
 
 def dumps_measurement(measurement: Measurement) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from trnbench.facts.format import percent
 from trnbench.facts.peak import PeakChoice
 from trnbench.facts.scope import Direction, Scope
 from trnbench.results.evidence import Grade
@@ -73,14 +74,14 @@ def weigh(value: float, better: str, choice: PeakChoice, around: Circumstances) 
             fraction=fraction,
             of_engine_bound=of_bound,
             causes=causes,
-            comment=f"{_percent(of_bound)} of what the clocks allow: it cannot be",
-            reason_text=f"{_percent(of_bound)} of what the clocks allow; most likely: {causes[0]}",
+            comment=f"{percent(of_bound)} of what the clocks allow: it cannot be",
+            reason_text=f"{percent(of_bound)} of what the clocks allow; most likely: {causes[0]}",
         )
     if above_document and bound is not None:
         gap = _share(choice.chosen.value, bound.value, better)
         text = (
-            f"{_percent(fraction)} of the documented figure, {_percent(of_bound or 0.0)} of what the clocks "
-            f"allow: the document's figure is low ({_percent(gap)} of the clocks')"
+            f"{percent(fraction)} of the documented figure, {percent(of_bound or 0.0)} of what the clocks "
+            f"allow: the document's figure is low ({percent(gap)} of the clocks')"
         )
         return Verdict(
             status=Status.DOCUMENT_LOW,
@@ -94,7 +95,7 @@ def weigh(value: float, better: str, choice: PeakChoice, around: Circumstances) 
     if bound is None:
         comment = "no document gives a clock that bounds this figure: compared, not judged"
         if above_document:
-            comment = f"{_percent(fraction)} of the documented figure; {comment}"
+            comment = f"{percent(fraction)} of the documented figure; {comment}"
     return Verdict(
         status=Status.OK,
         fraction=fraction,
@@ -109,7 +110,7 @@ def rank_causes(ratio: float, around: Circumstances) -> tuple[str, ...]:
     scored = [(cause.fit(ratio), cause) for cause in _causes(around)]
     kept = sorted((pair for pair in scored if pair[0] > 0.0), key=lambda pair: -pair[0])
     sentences = [
-        cause.text if cause.vague else f"{cause.text}: undone, {_percent(ratio / cause.factor)} remain"
+        cause.text if cause.vague else f"{cause.text}: undone, {percent(ratio / cause.factor)} remain"
         for _, cause in kept
     ]
     return tuple(sentences) or ("none of the known mistakes gives this ratio: read the kernel's counts",)
@@ -166,12 +167,3 @@ def _causes(around: Circumstances) -> list[_Cause]:
 
 def _share(value: float, peak: float, better: str) -> float:
     return value / peak if better == "higher" else peak / value
-
-
-def _percent(share: float) -> str:
-    """One decimal; more where rounding would turn 99.96 or 100.04 into 100."""
-    for digits in (1, 2, 3):
-        text = f"{100 * share:.{digits}f}"
-        if float(text) != 100.0:
-            break
-    return f"{text} %"

@@ -1,0 +1,80 @@
+"""`trnbench export`: stored runs in other formats, and the schema of the JSON one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trnbench.cli.context import Session, session
+from trnbench.cli.names import complete_formats
+from trnbench.cli.output import emit_json
+from trnbench.cli.reporting import STDOUT, load_runs, put
+from trnbench.errors import UsageError
+
+
+@click.command()
+@click.argument("run", nargs=-1)
+@click.option(
+    "--as",
+    "name",
+    metavar="FORMAT",
+    shell_complete=complete_formats,
+    help="json, csv, markdown, html, or what a plugin brings: trnbench list formats.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=STDOUT,
+    metavar="FILE",
+    help="Where it goes.  [default: stdout]",
+)
+@click.option("--force", is_flag=True, help="Overwrite FILE.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of a run instead.")
+@session
+def export(
+    shared: Session, /, *, run: tuple[str, ...], name: str | None, output: Path, force: bool, schema: bool
+) -> None:
+    """Write stored runs (the latest one unless named) as JSON, CSV and other formats."""
+    from trnbench.run.render import find_format
+    from trnbench.run.writing import check_writable
+
+    if schema:
+        _schema(output, force=force)
+        return
+    format = find_format(shared.registry, name or _by_suffix(shared, output))
+    if output != STDOUT:
+        check_writable(output, force=force)
+    put(load_runs(shared, run), format, output)
+
+
+def _schema(output: Path, *, force: bool) -> None:
+    from trnbench.results.schema import json_schema
+    from trnbench.run.writing import check_writable, write_whole
+
+    if output == STDOUT:
+        emit_json(json_schema())
+        return
+    import json
+
+    check_writable(output, force=force)
+    write_whole(output, json.dumps(json_schema(), indent=2).encode() + b"\n")
+    click.echo(str(output))
+
+
+def _by_suffix(shared: Session, output: Path) -> str:
+    """The format that a file's name asks for; JSON for stdout. Raises `UsageError`."""
+    if output == STDOUT:
+        return "json"
+    from trnbench.run.render import formats
+
+    known = formats(shared.registry)
+    for format in known.values():
+        if output.name.lower().endswith(format.suffix):
+            return format.name
+    raise UsageError(
+        f"the name {output.name!r} does not say which format it is to have",
+        cause=f"known endings: {', '.join(sorted({each.suffix for each in known.values()}))}",
+        try_=f"trnbench export --as json -o {output}",
+    )

@@ -1,0 +1,34 @@
+"""`trnbench report`: the HTML page of stored runs, from the store alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trnbench.cli.context import Session, session
+from trnbench.cli.reporting import REPORT, STDOUT, check_name, load_runs, put
+
+
+@click.command()
+@click.argument("run", nargs=-1)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path(REPORT),
+    metavar="FILE",
+    help=f"Where it goes; - for stdout.  [default: ./{REPORT}]",
+)
+@click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
+@session
+def report(shared: Session, /, *, run: tuple[str, ...], output: Path, force: bool) -> None:
+    """Write the HTML report of stored runs (the latest one unless named) and print its path."""
+    from trnbench.run.render import find_format
+    from trnbench.run.writing import check_writable
+
+    if output != STDOUT:
+        check_name(output)
+        check_writable(output, force=force)
+    format = find_format(shared.registry, "html")
+    put(load_runs(shared, run), format, output)

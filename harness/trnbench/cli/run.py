@@ -1,0 +1,224 @@
+"""`trnbench run`: plan, carry out, keep, report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trnbench.cli.context import Session, session
+from trnbench.cli.names import complete_backends
+from trnbench.cli.output import emit, emit_json, format_option, say, use_rich
+from trnbench.cli.reporting import REPORT, report_target
+from trnbench.cli.selecting import selection_from, selection_options
+from trnbench.errors import TrnbenchError
+
+if TYPE_CHECKING:
+    from trnbench.results.run import Run
+    from trnbench.run.plan import Plan
+
+POLICIES = ("seed", "device", "engine", "latest")
+
+
+@click.command()
+@selection_options
+@click.option(
+    "--backend", default="", metavar="NAME", shell_complete=complete_backends, help="Emulated, or measured."
+)
+@click.option(
+    "--peak", type=click.Choice(POLICIES), help="Documents that percentages are taken of.  [default: seed]"
+)
+@click.option(
+    "--facts",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Facts of your own, beside the plugins'; may be repeated.",
+)
+@click.option("--jobs", type=int, metavar="N", help="Processes; 0: as many as pay off.  [default: 0]")
+@click.option("--timeout", type=float, default=0.0, metavar="SECONDS", help="Limit for one case; 0: none.")
+@click.option(
+    "--maxfail", type=int, default=0, metavar="N", help="Stop after N failed or suspect cases; 0: never."
+)
+@click.option("--seed", type=int, metavar="N", help="Of random data.  [default: 0]")
+@click.option("--preset", default="", metavar="NAME", help="A preset of the configuration.")
+@click.option("--label", "labels", multiple=True, metavar="TAG", help="Tag the stored run; may be repeated.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"Where the report goes.  [default: ./{REPORT}]",
+)
+@click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
+@click.option("--no-report", is_flag=True, help="Keep the run, write no report.")
+@click.option("--dry-run", is_flag=True, help="List the cases, run none.")
+@format_option
+@session
+def run(
+    shared: Session,
+    /,
+    *,
+    format: str,
+    backend: str,
+    peak: str | None,
+    facts: tuple[Path, ...],
+    jobs: int | None,
+    timeout: float,
+    maxfail: int,
+    seed: int | None,
+    preset: str,
+    labels: tuple[str, ...],
+    output: Path | None,
+    force: bool,
+    no_report: bool,
+    dry_run: bool,
+    **selected: Any,
+) -> int:
+    """Run benchmarks, emulated or measured, and write a report.
+
+    With no argument, every kernel on every system, emulated. KERNEL is a name or a glob.
+    """
+    if preset:
+        from trnbench.cli.settings import load_settings
+
+        shared.settings = load_settings(preset)
+    configured = shared.settings
+
+    from trnbench.run.api import as_policy, choose_backend
+    from trnbench.run.execute import execute
+    from trnbench.run.plan import plan
+    from trnbench.run.progress import progress
+    from trnbench.run.settings import RunSettings
+    from trnbench.store.store import Store, checked_tags
+
+    settings = RunSettings(
+        policy=as_policy(peak or configured.policy),
+        jobs=configured.jobs if jobs is None else jobs,
+        timeout_s=timeout,
+        maxfail=maxfail,
+        seed=configured.seed if seed is None else seed,
+        tags=checked_tags(labels),
+        argv=tuple(sys.argv),
+    ).checked()
+    target = None if no_report or dry_run else report_target(output, force=force)
+    chosen = choose_backend(shared.registry, backend or configured.backend)
+    selection = selection_from(**_merged(selected, configured.selection))
+    planned = plan(shared.registry, selection, extra_facts=(*configured.facts, *facts))
+    if dry_run:
+        _list_cases(planned, format)
+        return 0
+
+    quiet = shared.verbosity < 0
+    with Store(shared.store_path) as store:
+        shared.kept = f"what was done is in {store.path}; see it with: trnbench runs show"
+        if not quiet:
+            say(_opening(planned, chosen.name))
+        with progress(len(planned.cases), quiet=quiet, terminal=use_rich(sys.stderr)) as on_progress:
+            done = execute(planned, chosen, shared.registry, settings, on_progress, store=store)
+        if done.interrupted:
+            target = None
+        failure = None
+        if target is not None:
+            failure = _write_report(shared, done, target)
+        _summarise(done, store.path, None if failure else target, format)
+    if done.interrupted:
+        cases, kept = len(planned.cases), len(done.measurements)
+        say(f"\ninterrupted: {kept} of {cases} cases are kept as run {done.id}")
+        say(f"  try:   trnbench runs show {done.id}, or: trnbench report {done.id}")
+    if failure is not None:
+        raise failure
+    return int(done.exit_code())
+
+
+def _merged(selected: Mapping[str, Any], configured: Mapping[str, Any]) -> dict[str, Any]:
+    """What is typed goes over what is configured, option by option."""
+    merged = dict(selected)
+    for key, value in configured.items():
+        name = {"exclude": "excludes"}.get(key, key)
+        merged[name] = merged.get(name) or value
+    return merged
+
+
+def _opening(planned: Plan, backend: str) -> str:
+    total, skipped = len(planned.cases), len(planned.skipped)
+    systems = len(planned.systems)
+    return (
+        f"{backend}: {total:,} {'case' if total == 1 else 'cases'} "
+        f"on {systems} {'system' if systems == 1 else 'systems'}"
+        + (f", {skipped:,} of them skipped" if skipped else "")
+    )
+
+
+def _write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | None:
+    """Its failure is told after the summary: the run itself is safe."""
+    from trnbench.run.render import find_format, render_bytes
+    from trnbench.run.writing import write_whole
+
+    try:
+        write_whole(target, render_bytes((done,), find_format(shared.registry, "html")))
+    except TrnbenchError as error:
+        return error
+    return None
+
+
+def _list_cases(planned: Plan, format: str) -> None:
+    rows = [
+        {
+            "case": case.key.fullname,
+            "instance": case.key.instance,
+            "planned": "skip" if case.skip else "run",
+            "reason": case.skip,
+            "id": case.id,
+            "kernel": case.key.kernel,
+            "scope": str(case.key.scope),
+            "point": dict(case.key.point),
+        }
+        for case in planned.cases
+    ]
+    emit(rows, ("instance", "case", "planned", "reason"), format)
+    for note in planned.notes:
+        say(f"note: {note}")
+
+
+def _summarise(done: Run, store: Path, report: Path | None, format: str) -> None:
+    """What came out, by system and status, and where it is."""
+    from trnbench.results.measurement import Status
+
+    by_system: dict[str, dict[str, int]] = {
+        name: dict.fromkeys((str(status) for status in Status), 0) for name in done.systems
+    }
+    for each in done.measurements:
+        by_system[each.case.instance][str(each.status)] += 1
+    places = {"run": done.id, "store": str(store), "report": str(report) if report else ""}
+    statuses = [str(status) for status in Status]
+    rows = [
+        {"instance": name, "cases": sum(counts.values()), **counts, **places}
+        for name, counts in by_system.items()
+    ]
+    if format == "json":
+        emit_json(
+            {
+                **places,
+                "report": places["report"] or None,
+                "evidence": str(done.grade),
+                "backend": done.backend,
+                "cases": len(done.measurements),
+                "counts": {str(status): count for status, count in done.counts().items()},
+                "systems": [{key: row[key] for key in ("instance", "cases", *statuses)} for row in rows],
+                "interrupted": done.interrupted,
+                "exit_code": int(done.exit_code()),
+            }
+        )
+        return
+    if format == "csv":
+        emit(rows, ("instance", "cases", *statuses, *places), format)
+        return
+    total = {"instance": "all", "cases": len(done.measurements)}
+    total |= {str(status): count for status, count in done.counts().items()}
+    emit([*rows, total], ("instance", "cases", *statuses), format)
+    found = [{"what": what, "where": where} for what, where in places.items() if where]
+    emit(found, ("what", "where"), format)

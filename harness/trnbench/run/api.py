@@ -1,0 +1,151 @@
+"""The commands as functions: `trnbench.bench`, `load_run`, `open_store` and `render`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trnbench.backend import Backend
+from trnbench.errors import UnknownName, UsageError
+from trnbench.facts.peak import PeakPolicy
+from trnbench.results.run import Run
+from trnbench.run.progress import Step
+from trnbench.run.settings import RunSettings
+from trnbench.store.store import LATEST, Store
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
+
+EMULATOR = "emulated"
+"""The backend that is taken when none is named: the only one that needs no machine."""
+
+
+def bench(
+    kernels: Iterable[str] = (),
+    *,
+    instances: Iterable[str] = (),
+    keyword: str = "",
+    tags: Iterable[str] = (),
+    families: Iterable[str] = (),
+    generations: Iterable[str] = (),
+    dtypes: Iterable[str] = (),
+    scopes: Iterable[str] = (),
+    axes: Iterable[str] = (),
+    zips: Iterable[str] = (),
+    excludes: Iterable[str] = (),
+    policy: PeakPolicy | str = PeakPolicy.SEED,
+    backend: str = "",
+    facts: Iterable[str | Path] = (),
+    jobs: int = 0,
+    timeout_s: float = 0.0,
+    maxfail: int = 0,
+    seed: int = 0,
+    store: Store | str | Path | None = None,
+    registry: Registry | None = None,
+    on_progress: Callable[[Step], None] | None = None,
+) -> Run:
+    """Run benchmarks and return the run; what `trnbench run` does, without its report.
+
+    Arguments mean what the options of `trnbench run` mean; with none, every system is emulated.
+    Nothing is written anywhere unless `store` says where (`trnbench.open_store()` for the usual
+    place). Ctrl-C returns what is done, with `run.interrupted`.
+
+    Raises `UnknownName` and `UsageError` for arguments that name nothing, `NothingSelected` when no
+    case is left, `StoreError` when the store cannot take the run.
+
+    Not called `run`: `trnbench.run` is the package that carries runs out.
+    """
+    from trnbench.registry import load_registry
+    from trnbench.run.execute import execute
+    from trnbench.run.plan import plan
+    from trnbench.run.selection import Selection
+
+    registry = registry or load_registry()
+    chosen = choose_backend(registry, backend)
+    selection = Selection(
+        kernels=tuple(kernels),
+        keyword=keyword,
+        tags=tuple(tags),
+        families=tuple(families),
+        instances=tuple(instances),
+        generations=tuple(generations),
+        dtypes=tuple(dtypes),
+        scopes=tuple(scopes),
+        axes=tuple(axes),
+        zips=tuple(zips),
+        excludes=tuple(excludes),
+    )
+    planned = plan(registry, selection, extra_facts=tuple(Path(each) for each in facts))
+    settings = RunSettings(
+        policy=as_policy(policy), jobs=jobs, timeout_s=timeout_s, maxfail=maxfail, seed=seed
+    )
+    if store is None or isinstance(store, Store):
+        return execute(planned, chosen, registry, settings, on_progress, store=store)
+    with Store(store) as opened:
+        return execute(planned, chosen, registry, settings, on_progress, store=opened)
+
+
+def open_store(path: str | Path | None = None) -> Store:
+    """The store at `path`, at TRNBENCH_STORE, or in the user's data folder. Close it, or use `with`."""
+    return Store(path)
+
+
+def load_run(ref: str = LATEST, store: str | Path | None = None) -> Run:
+    """A stored run by id, the beginning of one, a tag, or "latest".
+
+    Raises `UnknownName` with the nearest ids, `StoreError` when the store cannot be read.
+    """
+    with Store(store) as opened:
+        return opened.load(ref)
+
+
+def render(
+    runs: Run | Sequence[Run],
+    path: str | Path,
+    format: str = "html",
+    *,
+    force: bool = False,
+    registry: Registry | None = None,
+) -> Path:
+    """Write runs to `path` in a format that a plugin brings, and return the path.
+
+    Raises `UnknownName` for the format, `UsageError` when the file cannot be written or would
+    replace something that is no report and `force` is not set.
+    """
+    from trnbench.registry import load_registry
+    from trnbench.run.render import find_format, render_bytes
+    from trnbench.run.writing import check_writable, write_whole
+
+    target = Path(path)
+    chosen = find_format(registry or load_registry(), format)
+    check_writable(target, force=force)
+    write_whole(target, render_bytes((runs,) if isinstance(runs, Run) else tuple(runs), chosen))
+    return target
+
+
+def choose_backend(registry: Registry, name: str = "") -> Backend:
+    """The backend called `name`, the emulator for "".
+
+    Raises `UnknownName`, and `UsageError` for one that cannot run here.
+    """
+    name = name or EMULATOR
+    backend = registry.backends.get(name)
+    if backend is None:
+        raise UnknownName("backend", name, registry.backends, try_="trnbench list backends")
+    found = backend.detect()
+    if not found.available:
+        raise UsageError(
+            f"backend {name!r} cannot run here",
+            cause=found.why or "it does not say what is missing",
+            try_=found.try_ or "trnbench doctor",
+        )
+    return backend
+
+
+def as_policy(policy: PeakPolicy | str) -> PeakPolicy:
+    """The policy of this name. Raises `UnknownName`."""
+    try:
+        return PeakPolicy(policy)
+    except ValueError:
+        raise UnknownName("peak policy", str(policy), [str(each) for each in PeakPolicy]) from None

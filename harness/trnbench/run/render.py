@@ -1,0 +1,62 @@
+"""Runs in an output format: what reporting plugins bring, found by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from trnbench.errors import PluginError, TrnbenchError, UnknownName
+from trnbench.lazy import resolve
+from trnbench.results.run import Run
+from trnbench.section import Format
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
+
+CORE_FORMATS = {
+    "json": Format(
+        name="json",
+        title="the whole run, strict JSON",
+        suffix=".json",
+        write="trnbench.results.json:write",
+    )
+}
+"""What needs no plugin: a run can always be taken out of the store."""
+
+
+def formats(registry: Registry) -> dict[str, Format]:
+    """Every output format by name; a plugin's goes over the core's own."""
+    return {**CORE_FORMATS, **registry.formats}
+
+
+def find_format(registry: Registry, name: str) -> Format:
+    """The format called `name`; "md" is short for "markdown". Raises `UnknownName`."""
+    known = formats(registry)
+    name = {"md": "markdown"}.get(name, name)
+    if name not in known:
+        raise UnknownName("format", name, known, try_="trnbench list formats")
+    return known[name]
+
+
+def render_bytes(runs: Sequence[Run], format: Format) -> bytes:
+    """The runs in `format`. Raises `PluginError` when its writer fails."""
+    try:
+        made = resolve(format.write)(runs)
+    except TrnbenchError:
+        raise
+    except Exception as error:
+        raise PluginError(
+            f"format {format.name!r} cannot write {', '.join(run.id for run in runs)}: "
+            f"{type(error).__name__}: {error}",
+            cause=f"a bug in {format.write}; the runs are safe in the store",
+            try_="trnbench export RUN --as json",
+        ) from error
+    if isinstance(made, str):
+        return made.encode()
+    if not isinstance(made, bytes):
+        raise PluginError(
+            f"format {format.name!r} returned {type(made).__name__}, not bytes",
+            cause=f"a bug in {format.write}; the runs are safe in the store",
+            try_="trnbench export RUN --as json",
+        )
+    return made
