@@ -8,7 +8,7 @@ from typing import Any
 
 from trnbench.facts.book import FactBook
 from trnbench.facts.entry import FACT_KEYS, merge, read_assumption, read_fact
-from trnbench.facts.fact import Assumption, Dispute, Fact, Source
+from trnbench.facts.fact import Dispute, Fact, Source
 from trnbench.facts.metric import METRICS
 from trnbench.facts.rulebook import RULES
 from trnbench.facts.table import Place, near, read_toml
@@ -16,7 +16,14 @@ from trnbench.facts.table import Place, near, read_toml
 SCHEMA = 1
 # History: 1 first version.
 
-_TOP = {"schema": int, "sources": dict, "group": list, "assumptions": list, "disputes": list}
+_TOP = {
+    "schema": int,
+    "override": bool,
+    "sources": dict,
+    "group": list,
+    "assumptions": list,
+    "disputes": list,
+}
 _SOURCE = {"document": str, "version": str, "date": str, "path": str, "seed": bool, "note": str}
 _DISPUTE = {
     "id": str,
@@ -30,18 +37,17 @@ _DISPUTE = {
 }
 
 
-def load_book(paths: Iterable[Path], *, over: FactBook | None = None) -> FactBook:
-    """The facts of all files as one book.
+def load_book(paths: Iterable[Path]) -> FactBook:
+    """The facts of all files as one book, in the order of the files.
 
-    With `over`, the files are someone's own figures: their sources may be those of `over`, their
-    facts come first, and a fact of `over` with the same id is replaced.
+    A file that states `override = true` is someone's own: its facts, and its assumptions, come
+    first and replace those of the same id.
 
     Raises `MissingFile`, `BadInput` (no TOML) and `FactError` or `UnitError`, each naming file,
     entry, key and cause.
     """
-    base = over or FactBook()
-    sources: dict[str, Source] = {}
     documents = []
+    sources: dict[str, Source] = {}
     for path in map(Path, paths):
         document, place = read_toml(path), Place(path)
         _check_top(place, document)
@@ -52,37 +58,48 @@ def load_book(paths: Iterable[Path], *, over: FactBook | None = None) -> FactBoo
                     "this id names another source in another file"
                 )
             sources[identifier] = source
-    known = {**base.sources, **sources}
-    facts: dict[str, Fact] = {}
-    assumptions: dict[str, Assumption] = {}
-    disputes: dict[str, Dispute] = {}
-    places: dict[str, Place] = {}
+    own, common = _Entries(), _Entries()
     for place, document in documents:
-        for where, fact in _facts(place, document, known):
-            if fact.id in facts:
-                raise where.error(
-                    f"the same fact twice: {fact.id}",
-                    cause=f"it is also {places[fact.id].entry} of {places[fact.id].file.name}",
-                    try_='part = "prose" where one document prints it in two places, '
-                    "a qualifier where two things are meant",
-                )
-            facts[fact.id], places[fact.id] = fact, where
+        entries = own if document.get("override") else common
+        for where, fact in _facts(place, document, sources):
+            entries.add("fact", where, fact.id, fact)
         for where, row in place.tables(document, "assumptions"):
             assumption = read_assumption(where, row)
-            if assumption.id in assumptions:
-                raise where.error(f"the same assumption twice: {assumption.id!r}")
-            assumptions[assumption.id] = assumption
-        for where, dispute in _disputes(place, document, known):
-            if dispute.id in disputes:
-                raise where.error(f"the same dispute twice: {dispute.id!r}")
-            disputes[dispute.id] = dispute
-    book = FactBook(
+            entries.add("assumption", where, assumption.id, assumption)
+        for where, dispute in _disputes(place, document, sources):
+            entries.add("dispute", where, dispute.id, dispute)
+    return FactBook(
         sources=sources,
-        facts=tuple(facts.values()),
-        assumptions=assumptions,
-        disputes=tuple(disputes.values()),
+        facts=tuple((own.of("fact") | common.of("fact", but=own)).values()),
+        assumptions=own.of("assumption") | common.of("assumption", but=own),
+        disputes=tuple((common.of("dispute", but=own) | own.of("dispute")).values()),
     )
-    return _laid_over(book, over) if over is not None else book
+
+
+class _Entries:
+    """What files of one standing hold; an id stands once."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, dict[str, Any]] = {}
+        self._places: dict[tuple[str, str], Place] = {}
+
+    def add(self, kind: str, place: Place, identifier: str, value: Any) -> None:
+        first = self._places.setdefault((kind, identifier), place)
+        if first is not place:
+            parts = (
+                'part = "prose" where one document prints it in two places, a qualifier where two '
+                "things are meant; " * (kind == "fact")
+            )
+            raise place.error(
+                f"the same {kind} twice: {identifier}",
+                cause=f"it is also {first.entry} of {first.file.name}",
+                try_=f"{parts}override = true at the top of a file of one's own that replaces it",
+            )
+        self._kept.setdefault(kind, {})[identifier] = value
+
+    def of(self, kind: str, but: _Entries | None = None) -> dict[str, Any]:
+        taken = but.of(kind) if but is not None else {}
+        return {key: value for key, value in self._kept.get(kind, {}).items() if key not in taken}
 
 
 def load_costs(path: Path) -> dict[str, Any]:
@@ -98,22 +115,14 @@ def load_costs(path: Path) -> dict[str, Any]:
     return document
 
 
-def _laid_over(book: FactBook, base: FactBook) -> FactBook:
-    own = {fact.id for fact in book.facts}
-    return FactBook(
-        sources={**base.sources, **book.sources},
-        facts=(*book.facts, *(fact for fact in base.facts if fact.id not in own)),
-        assumptions={**base.assumptions, **book.assumptions},
-        disputes=(*base.disputes, *(each for each in book.disputes if each not in base.disputes)),
-    )
-
-
 def _check_top(place: Place, document: Mapping[str, Any]) -> None:
     for key in document:
         if key not in _TOP:
             raise place.error(f"unknown table {key!r}", cause=near(key, _TOP))
     _check_schema(place, document)
-    place.check({"sources": document.get("sources", {})}, {"sources": dict})
+    for key in ("sources", "override"):
+        if key in document:
+            place.check({key: document[key]}, {key: _TOP[key]})
 
 
 def _check_schema(place: Place, document: Mapping[str, Any]) -> None:

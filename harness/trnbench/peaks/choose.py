@@ -43,8 +43,8 @@ def choose_peak(
     """
     metric_kind(metric)
     parts = Parts(system, extent)
-    if not parts.has(scope):
-        return None
+    if not parts.has(scope) or (metric == "neuronlink_bandwidth" and parts.devices == 1):
+        return None  # one device has no other to link to, whatever its ports could carry
     wanted = Wanted(
         metric=metric, scope=scope, dtype=dtype, sparse=sparse, qualifier=qualifier, direction=direction
     )
@@ -149,7 +149,7 @@ def _remarks(chosen: Peak, found: list[Candidate], wanted: Wanted, policy: PeakP
     if own is not None and policy is PeakPolicy.SEED and own.seed and own.nearness >= 2:
         notes.append("the seed's instance table has no such figure; its device page has")
     if own is not None and own.distance and chosen.evidence == "derived":
-        notes.append(f"printed for the {own.fact.scope}: {chosen.formula}")
+        notes.append(f"derived from the figure of the {own.fact.scope}")
         if own.peak.scope.rank < own.fact.scope.rank and wanted.metric in _SHARED:
             notes.append("an even share; a part that runs alone may draw more")
     if own is not None and not own.sum and own.fact.qualifier not in ("tensor", wanted.qualifier):

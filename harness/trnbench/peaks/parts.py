@@ -46,6 +46,8 @@ class Parts:
             return factor, ""
         if start.rank > Scope.DEVICE.rank and to.rank > Scope.DEVICE.rank:
             return factor, _times(factor, "instance")
+        if start.rank < Scope.DEVICE.rank and to.rank < Scope.DEVICE.rank:
+            return factor, _times(factor, "core")
         above = _times(self.devices_in(to), "device") if to.rank > Scope.DEVICE.rank else ""
         below = _times(1 / self.devices_in(start), "device") if start.rank > Scope.DEVICE.rank else ""
         words = [self._in_device(start, up=True), below, above, self._in_device(to, up=False)]
