@@ -69,7 +69,7 @@ def _work(point: Point, extent: Extent) -> Work:
             f"K·N·{point['sparsity']}·({item:g} B + 4 bits) + M·N·{out:g} B, each matrix once"
         )
     return Work(
-        flops=2.0 * m * n * k * extent.cores,
+        flops=float(2 * m * n * k * extent.cores),
         bytes={"hbm": (a + b + c) * extent.cores},
         formula=per_core(formula, extent),
     )
