@@ -236,7 +236,7 @@ def test_paths_may_be_strings_and_are_paths_afterwards() -> None:
 
 
 def test_misspelt_hook_is_named_with_the_one_that_was_meant() -> None:
-    registry = Registry.of(bad=plugin(trnbench_kernel=tuple), good=plugin(trnbench_kernels=tuple))
+    registry = Registry.of(bad=plugin(trnbench_kernel=lambda: ()), good=plugin(trnbench_kernels=lambda: ()))
     assert texts(registry) == [
         "plugin 'bad' of bad 0 implements 'trnbench_kernel', which is no hook of trnbench\n"
         "  cause: did you mean trnbench_kernels?\n"

@@ -1,0 +1,184 @@
+"""`trnbench plugin`: what is installed and how it fares, whether it keeps the contract, a new one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from trnbench.cli.context import Session, session
+from trnbench.cli.output import Column, clean, emit, format_option, say, write
+from trnbench.errors import ExitCode
+
+if TYPE_CHECKING:
+    from trnbench.registry import Brought, Origin, Registry
+
+
+@click.group()
+def plugin() -> None:
+    """List, check and create plugins."""
+
+
+@plugin.command("list")
+@format_option
+@session
+def list_(shared: Session, *, format: str) -> None:
+    """Every plugin: where it comes from, what it brings, how long it takes, what is wrong."""
+    shared.hush()
+    registry = shared.registry
+    rows = [*_plugins(registry, _commands(shared)), *_left_out(registry)]
+    if format == "table":
+        emit(rows, _COLUMNS, format)
+        for row in rows:
+            for problem in row["problems"] if isinstance(row["problems"], list) else ():
+                write(clean(f"\n{problem}\n", keep="\n"))
+            if row["warning"]:
+                write(
+                    clean(
+                        f"\nplugin {row['plugin']!r} of {row['distribution']} {row['warning']}\n", keep="\n"
+                    )
+                )
+    else:
+        emit(rows, [*_COLUMNS, "problems", "warning"], format)
+
+
+@plugin.command()
+@click.argument("subject", required=False, metavar="[NAME|PATH]")
+@click.option(
+    "--only", multiple=True, metavar="CHECK", help="This check alone; may be repeated. See the table's names."
+)
+@format_option
+@session
+def check(shared: Session, *, subject: str | None, only: tuple[str, ...], format: str) -> int:
+    """Hold plugins to the contract: facts, topologies, kernels, bounds, determinism, reports.
+
+    NAME is a plugin or a distribution, PATH the folder of a project or a module that need not be
+    installed; without either, every installed plugin is checked. Exit code 1 when a check fails.
+    """
+    from trnbench.testing import check_plugin
+
+    shared.hush()
+    report = check_plugin(
+        subject or "",
+        checks=only,
+        block=(*shared.no_plugin, *shared.settings.no_plugin),
+        on_check=lambda text: say(f"checking {text}", level=1),
+    )
+    rows: list[dict[str, object]] = [
+        {"check": each.check, "about": each.about, "problem": each.problem, "try": each.try_}
+        for each in report.findings
+    ]
+    if rows or format != "table":
+        emit(rows, ["check", "about", "problem", Column("try", "what to do")], format)
+    say(report.summary())
+    return ExitCode.GATE if rows else ExitCode.OK
+
+
+@plugin.command()
+@click.argument("name")
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=None,
+    help="Where to write it; NAME in the current folder unless given.",
+)
+def new(*, name: str, folder: Path | None) -> None:
+    """Write the project of a new plugin: it installs, and passes its own tests."""
+    from trnbench.testing.project import write_project
+
+    written = write_project(name, folder or Path(name))
+    write(f"{written.folder}\n")
+    for path in written.files:
+        say(f"  {path.relative_to(written.folder)}", level=0)
+    say(
+        f"next:  pip install -e {written.folder} && pytest {written.folder} && trnbench plugin check {name}",
+        level=0,
+    )
+
+
+_COLUMNS = (
+    Column("plugin"),
+    Column("distribution"),
+    Column("version"),
+    Column("hooks", show=lambda hooks: ", ".join(hook.removeprefix("trnbench_") for hook in hooks) or "–"),
+    Column("brings"),
+    Column("import_ms", "import ms", show=lambda value: f"{value:.1f}"),
+    Column("state"),
+)
+
+
+def _plugins(registry: Registry, commands: dict[str, list[str]]) -> Iterator[dict[str, object]]:
+    brought = registry.collect()
+    seen = set()
+    for loaded in registry.loaded:
+        origin = loaded.origin
+        own = commands.get(origin.distribution, []) if origin.distribution not in seen else []
+        seen.add(origin.distribution)
+        problems = registry.problems_of(origin)
+        yield {
+            **_identity(origin),
+            "hooks": list(loaded.hooks),
+            "brings": _summary([each for each in brought if each.origin is origin], own),
+            "import_ms": round(loaded.import_s * 1e3, 1),
+            "state": "problem" if problems else "slow" if loaded.slow else "ok",
+            "problems": [str(problem) for problem in problems],
+            "warning": loaded.slow,
+        }
+    for distribution, names in commands.items():
+        if distribution not in seen:
+            yield {
+                "plugin": "",
+                "distribution": distribution,
+                "version": "",
+                "hooks": [],
+                "brings": _summary([], names),
+                "import_ms": None,
+                "state": "ok",
+                "problems": [],
+                "warning": "",
+            }
+
+
+def _left_out(registry: Registry) -> Iterator[dict[str, object]]:
+    for origin in registry.left_out:
+        yield {
+            **_identity(origin),
+            "hooks": [],
+            "brings": "",
+            "import_ms": None,
+            "state": "left out",
+            "problems": [],
+            "warning": "",
+        }
+
+
+def _identity(origin: Origin) -> dict[str, object]:
+    return {"plugin": origin.name, "distribution": origin.distribution, "version": origin.version}
+
+
+def _commands(shared: Session) -> dict[str, list[str]]:
+    """Commands by distribution, those of trnbench itself aside; two owners of a name are reported."""
+    from trnbench.cli.commands import command_problems, find_commands
+
+    found = find_commands(shared.no_plugin)
+    for problem in command_problems(found):
+        say(f"warning: {problem.what}: {problem.cause}", level=0)
+    commands: dict[str, list[str]] = {}
+    for each in found.values():
+        if each.external:
+            commands.setdefault(each.distribution, []).append(each.name)
+    return commands
+
+
+def _summary(brought: list[Brought], commands: list[str]) -> str:
+    """ "1 generation, 3 instances, command frob"."""
+    counts = Counter(each.kind for each in brought)
+    instances = sum(len(each.value.instances) for each in brought if each.kind == "generation")
+    if instances:
+        counts["instance"] = instances
+    parts = [f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts.items()]
+    return ", ".join([*parts, *(f"command {name}" for name in commands)])

@@ -1,0 +1,194 @@
+"""One bad plugin never breaks --help, a list or a run: each kind, installed, seen from outside."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+GOOD = """
+    import trnbench
+    from trnbench import Section
+
+    @trnbench.hookimpl
+    def trnbench_reports():
+        yield Section(name="good", title="Good", order=99, render="nowhere:render")
+"""
+
+KERNEL = """
+    import trnbench
+    from trnbench import Axis, Kernel, PrimaryMetric, Scope, Work
+
+    def kernel(name):
+        return Kernel(
+            name=name, family="test", title="Test", about="Tests.",
+            axes=(Axis(name="size", values=(1,)),), scopes=(Scope.CORE,),
+            primary=PrimaryMetric(name="latency_s", unit="s", better="lower"),
+            work=lambda point, extent: Work(), footprint=lambda point, extent: {},
+            requires=lambda point: (),
+        )
+
+    @trnbench.hookimpl
+    def trnbench_kernels():
+        BODY
+"""
+
+# Kind → source, then what `plugin list` says of it: first line, cause.
+BAD = {
+    "import-error": (
+        "import a_module_nobody_has",
+        "plugin 'bad' of bad 1.0 cannot be imported: bad",
+        "ModuleNotFoundError: No module named 'a_module_nobody_has' (",
+    ),
+    "syntax-error": (
+        "def f(:",
+        "plugin 'bad' of bad 1.0 cannot be imported: bad",
+        "SyntaxError: invalid syntax (",
+    ),
+    "exits": (
+        "import sys; sys.exit(0)",
+        "plugin 'bad' of bad 1.0 cannot be imported: bad",
+        "SystemExit: 0 (",
+    ),
+    "wrong-type": (
+        KERNEL.replace("BODY", 'yield "gemm"'),
+        "plugin 'bad' of bad 1.0 yields from trnbench_kernels what it should not: 'gemm'",
+        "trnbench_kernels takes a Kernel, not str",
+    ),
+    "raises-half-way": (
+        KERNEL.replace("BODY", "yield kernel('half'); 1 / 0"),
+        "plugin 'bad' of bad 1.0 failed in trnbench_kernels after 1 of its values",
+        "ZeroDivisionError: division by zero (",
+    ),
+    "misspelt-hook": (
+        KERNEL.replace("trnbench_kernels", "trnbench_kernals").replace("BODY", "yield kernel('x')"),
+        "plugin 'bad' of bad 1.0 implements 'trnbench_kernals', which is no hook of trnbench",
+        "did you mean trnbench_kernels?",
+    ),
+    "wrong-signature": (
+        KERNEL.replace("trnbench_kernels()", "trnbench_kernels(config)").replace("BODY", "yield kernel('x')"),
+        "plugin 'bad' of bad 1.0 implements trnbench_kernels with arguments or options "
+        "the hook does not have",
+        "Argument(s) {'config'} are declared in the hookimpl but can not be found in the hookspec",
+    ),
+    "newer-contract": (
+        "trnbench_contract = 99",
+        "plugin 'bad' of bad 1.0 is written for plugin contract 99; this trnbench speaks 1",
+        "the plugin is newer than trnbench",
+    ),
+    "duplicate-name": (
+        KERNEL.replace("BODY", "yield kernel('gemm')"),
+        "plugin 'bad' of bad 1.0 brings kernel 'gemm', which has an owner",
+        "plugin 'kernels' of trnbench 0.1.0 has it already; the first one is kept, "
+        "the one of bad 1.0 is left out",
+    ),
+}
+
+Install = Callable[..., Path]
+Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_plugin_is_named_and_nothing_else_breaks(kind: str, install: Install, trnbench: Trnbench) -> None:
+    source, what, cause = BAD[kind]
+    install("bad", source)
+    install("good", GOOD)
+
+    told = trnbench("--help")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "Start with: trnbench run" in told.stdout
+
+    listed = trnbench("list", "sections", "--format", "json")
+    assert listed.returncode == 0, listed.stderr
+    assert "good" in [row["section"] for row in json.loads(listed.stdout)]
+
+    rows = json.loads(trnbench("plugin", "list", "--format", "json").stdout)
+    bad = next(row for row in rows if row["plugin"] == "bad")
+    good = next(row for row in rows if row["plugin"] == "good")
+    assert (bad["state"], good["state"]) == ("problem", "ok")
+    assert good["problems"] == []
+    first, second, *rest = bad["problems"][0].splitlines()
+    assert first == what
+    assert second.startswith(f"  cause: {cause}")
+    assert rest[0].startswith("  try:   ")
+
+    without = trnbench("--no-plugin", "bad", "plugin", "list", "--format", "json")
+    assert {row["plugin"]: row["state"] for row in json.loads(without.stdout)}["bad"] == "left out"
+
+
+def test_kernel_list_warns_of_the_bad_one_on_stderr_and_q_hushes_it(
+    install: Install, trnbench: Trnbench
+) -> None:
+    install("bad", KERNEL.replace("BODY", "yield 3"))
+    told = trnbench("list", "kernels", "--format", "json")
+    assert told.returncode == 0
+    assert "gemm" in [row["kernel"] for row in json.loads(told.stdout)]
+    assert told.stderr == (
+        "warning: plugin 'bad' of bad 1.0 yields from trnbench_kernels what it should not: 3 "
+        "(trnbench plugin list)\n"
+    )
+    assert trnbench("-q", "list", "kernels").stderr == ""
+
+
+def test_run_goes_on_without_the_bad_plugin(install: Install, trnbench: Trnbench) -> None:
+    install("bad", KERNEL.replace("BODY", "yield kernel('half'); 1 / 0"))
+    told = trnbench("run", "gemm", "-i", "trn1.2xlarge", "-a", "size=256", "--dtype", "bf16")
+    assert told.returncode == 0, told.stderr
+    assert "warning: plugin 'bad' of bad 1.0 failed in trnbench_kernels after 1 of its values" in told.stderr
+    assert "half" not in told.stdout
+
+
+def test_slow_import_is_timed_and_warned_of(install: Install, trnbench: Trnbench) -> None:
+    install("slow", f"import time; time.sleep(0.6)\n{''.join(line[4:] for line in GOOD.splitlines(True))}")
+    told = trnbench("plugin", "list", "--format", "json")
+    slow = next(row for row in json.loads(told.stdout) if row["plugin"] == "slow")
+    assert slow["state"] == "slow"
+    assert slow["import_ms"] >= 600
+    assert slow["warning"] == (
+        f"took {slow['import_ms'] / 1e3:.1f} s to import (more than 0.5 s): "
+        "every command pays for it; import heavy libraries inside functions"
+    )
+    assert "plugin 'slow' of slow took 0." in trnbench("plugin", "list").stdout
+    assert "more than 0.5 s" not in trnbench("--help").stderr  # and --help imports no plugin at all
+
+
+def test_two_distributions_with_one_kernel_name(install: Install, trnbench: Trnbench) -> None:
+    for name in ("zeta", "beta"):
+        install(name, KERNEL.replace("BODY", "yield kernel('stencil')"))
+    rows = json.loads(trnbench("plugin", "list", "--format", "json").stdout)
+    states = {row["plugin"]: row for row in rows}
+    assert states["beta"]["state"] == "ok"
+    assert states["zeta"]["problems"] == [
+        "plugin 'zeta' of zeta 1.0 brings kernel 'stencil', which has an owner\n"
+        "  cause: plugin 'beta' of beta 1.0 has it already; the first one is kept, "
+        "the one of zeta 1.0 is left out\n"
+        "  try:   rename one of the two, or leave one out: --no-plugin zeta"
+    ]
+
+
+def test_all_external_plugins_can_be_switched_off(install: Install, trnbench: Trnbench) -> None:
+    install("bad", "raise RuntimeError", commands={"frob": "bad:frob"}, plugins={"bad": "bad"})
+    told = trnbench("list", "kernels", TRNBENCH_NO_EXTERNAL_PLUGINS="1")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "frob" not in trnbench("--help", TRNBENCH_NO_EXTERNAL_PLUGINS="1").stdout
+    assert "frob" in trnbench("--help").stdout
+
+
+def test_every_hook_call_can_be_traced(install: Install, trnbench: Trnbench) -> None:
+    install("good", GOOD)
+    told = trnbench("list", "sections", TRNBENCH_PLUGIN_TRACE="1")
+    lines = [line for line in told.stderr.splitlines() if line.startswith("trnbench plugin: ")]
+    assert any(
+        line.startswith("trnbench plugin: trnbench_reports <- good (good 1.0): 1 yielded in ")
+        for line in lines
+    )
+    assert {line.split()[2] for line in lines} == {"trnbench_reports"}
+
+
+def test_unknown_plugin_to_leave_out_is_a_usage_error(trnbench: Trnbench) -> None:
+    told = trnbench("--no-plugin", "reprots", "list", "kernels")
+    assert told.returncode == 2
+    assert told.stderr.startswith("error: unknown plugin 'reprots'\n  cause: did you mean reports?")
