@@ -106,6 +106,7 @@ def _kinds() -> tuple[MetricKind, ...]:
         capacity("psum_partition_capacity", "accumulator memory of one partition"),
         capacity("psum_bank_partition_capacity", "accumulator memory of one bank of one partition"),
         capacity("gpsimd_memory_capacity", "memory of one GpSimd processor"),
+        capacity("transfer_size", "bytes of one transfer or message where behaviour changes"),
         capacity("stride_limit", "longest stride at full rate"),
         count("psum_bank_count", "accumulator banks"),
         count("partition_count", "partitions of the on-chip memories"),
