@@ -31,6 +31,26 @@ NUMA = ((0, 1, 4, 5, 8, 9, 12, 13), (2, 3, 6, 7, 10, 11, 14, 15))
 PAIRS = tuple((d, d + 1) for d in range(0, 16, 2))
 SINGLES = tuple((d,) for d in range(16))
 
+PRINTED = (
+    (12, 3, 4, 1),
+    (13, 0, 5, 2),
+    (14, 1, 6, 3),
+    (15, 2, 7, 0),
+    (0, 7, 8, 5),
+    (1, 4, 9, 6),
+    (2, 5, 10, 7),
+    (3, 6, 11, 4),
+    (4, 11, 12, 9),
+    (5, 8, 13, 10),
+    (6, 9, 14, 11),
+    (7, 10, 15, 8),
+    (8, 15, 0, 13),
+    (9, 12, 1, 14),
+    (10, 13, 2, 15),
+    (11, 14, 3, 12),
+)
+"""Neighbours of devices 0 to 15 in the order in which the runtime's page of performance tips lists them."""
+
 ADAPTER_NOTE = "devices 2k and 2k+1 share EFA adapter k, as the device maps over EFA list them"
 NUMA_NOTE = "no link joins the two NUMA nodes: no document gives one a figure"
 
@@ -95,6 +115,7 @@ def _tori(system: System, instances: int, reading: str, cores: bool) -> Topology
     return assembly.finish(
         ("torus", *SIDES) if instances == 1 else ("torus", *SIDES, "network", instances),
         notes=notes,
+        printed_neighbours={"rt-tips": PRINTED},
         budgets=[
             neuronlink_budget(figures, "NeuronLink-v2 per device", ("neuronlink",), whole, reading),
             efa_budget(

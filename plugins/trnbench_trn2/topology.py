@@ -26,6 +26,26 @@ SIDES = (4, 4)
 NUMA = (tuple(range(4, 12)), (*range(4), *range(12, 16)))
 SERVER = Server(numa=NUMA, adapters=tuple((d,) for d in range(16)))
 
+PRINTED = (
+    (12, 3, 4, 1),
+    (13, 0, 5, 2),
+    (14, 1, 6, 3),
+    (15, 2, 7, 0),
+    (0, 7, 8, 5),
+    (1, 4, 9, 6),
+    (2, 5, 10, 7),
+    (3, 6, 11, 4),
+    (4, 11, 12, 9),
+    (5, 8, 13, 10),
+    (6, 9, 14, 11),
+    (7, 10, 15, 8),
+    (8, 15, 0, 13),
+    (9, 12, 1, 14),
+    (10, 13, 2, 15),
+    (11, 14, 3, 12),
+)
+"""Neighbours of devices 0 to 15 in the order in which `neuron-ls` lists them."""
+
 
 def instance(system: System, *, neuronlink_direction: str = ONE_WAY, cores: bool = False) -> Topology:
     """The 4×4 torus of trn2-16.48xlarge."""
@@ -88,4 +108,5 @@ def _tori(system: System, instances: int, reading: str, cores: bool) -> Topology
         ("torus", *SIDES) if instances == 1 else ("torus", instances, *SIDES),
         notes=notes,
         budgets=budgets,
+        printed_neighbours={"neuron-ls": PRINTED},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from math import prod
 
 import msgspec
@@ -44,7 +45,8 @@ def bisection(topology: Topology) -> Bisection | None:
     if not has_switch and not _links(topology):
         return None
     if not has_switch and count <= EXHAUSTIVE_UP_TO:
-        return _exhaustive(topology)
+        one_way, cables = _exhaustive(range(count), _links(topology))
+        return Bisection(cables=cables, one_way=one_way, method="every halving tried")
     sides = torus_sides(topology)
     if sides is not None:
         return _of_torus(topology, sides)
@@ -64,27 +66,23 @@ def _links(topology: Topology) -> list[tuple[int, int, float]]:
     ]
 
 
-def _exhaustive(topology: Topology) -> Bisection:
-    from itertools import combinations
-
-    count = len(topology.devices)
-    cables = _links(topology)
-    neighbours: list[list[tuple[int, float]]] = [[] for _ in range(count)]
+def _exhaustive(members: Sequence[int], cables: Iterable[tuple[int, int, float]]) -> tuple[float, int]:
+    """(bandwidth, cables) of the narrowest of all halvings of `members`."""
+    neighbours: dict[int, list[tuple[int, float]]] = {node: [] for node in members}
     for one, other, bandwidth in cables:
-        neighbours[one].append((other, bandwidth))
-        neighbours[other].append((one, bandwidth))
+        if one in neighbours and other in neighbours:
+            neighbours[one].append((other, bandwidth))
+            neighbours[other].append((one, bandwidth))
+    first, *others = members
+    half, odd = divmod(len(members), 2)
     best = (float("inf"), 0)
-    # Device 0 stays on one side: the other half of all cuts are the same ones named the other way.
-    for chosen in combinations(range(1, count), (count + 1) // 2 - 1):
-        side = {0, *chosen}
-        crossing = [b for node in side for other, b in neighbours[node] if other not in side]
-        best = min(best, (sum(crossing), len(crossing)))
-    if count % 2:
-        for chosen in combinations(range(1, count), count // 2 - 1):
-            side = {0, *chosen}
+    # The first device stays on one side: the other cuts are the same ones named the other way.
+    for size in (half, half + 1) if odd else (half,):
+        for chosen in combinations(others, size - 1):
+            side = {first, *chosen}
             crossing = [b for node in side for other, b in neighbours[node] if other not in side]
             best = min(best, (sum(crossing), len(crossing)))
-    return Bisection(cables=best[1], one_way=best[0], method="every halving tried")
+    return best
 
 
 def torus_width(sides: Sequence[int]) -> int | None:
@@ -200,18 +198,28 @@ def _switch_bound(topology: Topology) -> float | None:
 
 
 def _of_network(topology: Topology) -> Bisection:
-    """Half of the servers' adapters: the network itself blocks nothing."""
+    """Half of the servers' adapters: the network itself blocks nothing.
+
+    With an odd number of servers one of them is halved too: its own cut and half of its adapters are
+    added.
+    """
     network = topology.of_kind(NodeKind.NETWORK)[0]
     per_server: dict[int, list[float]] = {}
     for link in topology.out[network.id]:
         per_server.setdefault(topology.nodes[link.dst].host, []).append(topology.bandwidth(link))
-    servers = sorted(per_server.values(), key=sum)
-    even = len(servers) % 2 == 0
-    half = servers[: len(servers) // 2]
+    hosts = sorted(per_server, key=lambda host: sum(per_server[host]))
+    chosen = hosts[: len(hosts) // 2]
+    one_way = sum(sum(per_server[host]) for host in chosen)
+    cables = sum(len(per_server[host]) for host in chosen)
+    method = "the adapters of half of the servers: the network blocks nothing"
+    if len(hosts) % 2 == 0:
+        return Bisection(cables=cables, one_way=one_way, method=method)
+    middle = hosts[len(hosts) // 2]
+    members = [device.id for device in topology.devices if device.host == middle]
+    inside = _exhaustive(members, _links(topology)) if len(members) <= EXHAUSTIVE_UP_TO else (0.0, 0)
     return Bisection(
-        cables=sum(map(len, half)),
-        one_way=sum(map(sum, half)),
-        method="adapters of half of the servers; the network blocks nothing"
-        + ("" if even else f" (of {len(servers)} servers one stays over)"),
-        exact=even,
+        cables=cables + inside[1] + len(per_server[middle]) // 2,
+        one_way=one_way + inside[0] + sum(per_server[middle]) / 2,
+        method=method + "; the server in the middle halved",
+        exact=False,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trnbench.facts.scope import Scope
-from trnbench.topology.figures import Figures, of_fact, per_direction, scaled
+from trnbench.topology.figures import Figures, of_assumption, of_fact, per_direction, scaled
 from trnbench.topology.graph import Budget, Figure, LinkClass, LinkKind
 
 NETWORK_LEVEL = 2
@@ -104,11 +104,16 @@ def efa_classes(figures: Figures) -> tuple[LinkClass, LinkClass]:
 
 
 def core_class(figures: Figures, cores: int) -> LinkClass:
-    """A core's share of its device's DMA engines: how it reaches memory and links."""
+    """How a core reaches its device's memory and links: an assumption, else its share of the DMA."""
+    assumed = figures.assumption("dma_bandwidth", "on-chip-bandwidth")
+    if assumed is not None:
+        bandwidth = of_assumption(assumed)
+    else:
+        bandwidth = figures.require("dma_bandwidth", "its on-chip links", divide=cores, by=f"{cores} cores")
     return LinkClass(
         name="on-chip",
         kind=LinkKind.ON_CHIP,
-        bandwidth=figures.require("dma_bandwidth", "its on-chip links", divide=cores, by=f"{cores} cores"),
+        bandwidth=bandwidth,
         latency=figures.require(
             "latency", "its on-chip links", qualifiers=("on-chip",), assumptions=("on-chip-latency",)
         ),

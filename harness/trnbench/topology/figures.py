@@ -47,7 +47,10 @@ class Figures:
     def fact(
         self, metric: str, qualifiers: Sequence[str] = ("",), *, scope: Scope | None = None
     ) -> Fact | None:
-        """The best current number: exact before "up to", a seed document before a later one."""
+        """The best current number: exact before "up to", then the first of the book.
+
+        One's own facts stand first in a book, then the seed documents.
+        """
         for subject in self.subjects:
             for qualifier in qualifiers:
                 found = [
@@ -56,7 +59,7 @@ class Figures:
                     if fact.value is not None
                 ]
                 if found:
-                    return min(found, key=self._rank)
+                    return min(found, key=lambda fact: (bool(fact.superseded_by), bool(fact.limit)))
         return None
 
     def current(self, subject: str, metric: str, qualifiers: Sequence[str] = ("",)) -> list[Fact]:
@@ -67,10 +70,6 @@ class Figures:
             for fact in self.book.select(subject, metric, qualifier=qualifier)
             if fact.value is not None and not fact.superseded_by and not fact.limit
         ]
-
-    def _rank(self, fact: Fact) -> tuple[bool, bool, bool]:
-        source = self.book.sources.get(fact.source)
-        return (bool(fact.superseded_by), bool(fact.limit), not (source and source.seed))
 
     def assumption(self, metric: str, *ids: str) -> Assumption | None:
         """A named assumption: by id, else the first for this metric and one of the subjects."""

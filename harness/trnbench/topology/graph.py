@@ -94,7 +94,8 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     `shape` names the graph of the devices, then what repeats it: ("torus", 4, 4),
     ("torus", 4, 4, 4), ("ring", 12), ("chain", 6), ("single", 1), ("switched", 36, 4) servers and
     devices each, ("torus", 4, 4, "network", 1875). `notes` carry readings a reader must know
-    ("link figure read as one-way: not documented").
+    ("link figure read as one-way: not documented"). `printed_neighbours` are neighbour tables as a
+    tool prints them for the devices of one server, by source: what `out` must reproduce.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     shape: tuple[str | int, ...] = ()
     notes: tuple[str, ...] = ()
     budgets: tuple[Budget, ...] = ()
+    printed_neighbours: dict[str, tuple[tuple[int, ...], ...]] = {}
 
     @cached_property
     def out(self) -> tuple[tuple[Link, ...], ...]:

@@ -44,6 +44,7 @@ class Assembly:
         *,
         notes: Sequence[str] = (),
         budgets: Sequence[Budget] = (),
+        printed_neighbours: dict[str, tuple[tuple[int, ...], ...]] | None = None,
     ) -> Topology:
         """The topology. Raises `TopologyError` when the parts do not fit together."""
         self._check()
@@ -55,6 +56,7 @@ class Assembly:
             shape=shape,
             notes=tuple(notes),
             budgets=tuple(budgets),
+            printed_neighbours=printed_neighbours or {},
         )
 
     def _check(self) -> None:

@@ -1,0 +1,203 @@
+"""Is a topology what its documents say? Each check says what it found, not only whether it passed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from math import isclose
+
+import msgspec
+
+from trnbench.facts.format import show
+from trnbench.topology.claims import claim
+from trnbench.topology.cycles import disjoint
+from trnbench.topology.expected import Expected
+from trnbench.topology.graph import Budget, NodeKind, Topology
+from trnbench.topology.neighbours import neighbour_table
+from trnbench.topology.properties import Properties, properties
+from trnbench.topology.routing import Router
+from trnbench.topology.soundness import components, one_way_links, unrouted
+
+ROUNDING = 0.005
+"""Documents round their figures; a sum may differ from one by half a percent."""
+
+
+class Verdict(str, Enum):
+    OK = "ok"
+    FAILED = "failed"
+    NOTE = "note"  # worth reading, no failure: documents disagree, or a claim cannot be tested
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    verdict: Verdict
+    detail: str
+
+
+def check(topology: Topology, expected: Expected, found: Properties | None = None) -> list[Check]:
+    """All checks that apply, in a fixed order."""
+    found = found or properties(topology)
+    checks = [_directions(topology), _connected(topology)]
+    checks += _counts(topology, expected)
+    checks += _ports(found, expected)
+    checks += [_budget(topology, budget) for budget in topology.budgets]
+    checks += [_neighbours(topology, source) for source in topology.printed_neighbours]
+    checks += [_named(topology, found, words, origin) for words, origin in expected.names]
+    checks += _cycles(found)
+    return checks
+
+
+def failed(checks: Iterable[Check]) -> bool:
+    return any(each.verdict is Verdict.FAILED for each in checks)
+
+
+def _result(name: str, good: bool, detail: str) -> Check:
+    return Check(name=name, verdict=Verdict.OK if good else Verdict.FAILED, detail=detail)
+
+
+def _directions(topology: Topology) -> Check:
+    single = one_way_links(topology)
+    if not single:
+        cables = len(topology.links) // 2
+        which = "the one cable carries" if cables == 1 else f"all {cables:,} cables carry"
+        return _result("symmetry", True, f"{which} both directions alike")
+    first = single[0]
+    pair = f"{topology.nodes[first.src].name} → {topology.nodes[first.dst].name}"
+    return _result("symmetry", False, f"{len(single):,} links have no way back, the first is {pair}")
+
+
+def _connected(topology: Topology) -> Check:
+    parts = components(topology)
+    if len(parts) > 1:
+        away = parts[1][0].name
+        return _result(
+            "connectivity",
+            False,
+            f"the graph falls into {len(parts):,} parts; {away} is cut off from the first",
+        )
+    lost = unrouted(topology, Router(topology))
+    if lost:
+        return _result(
+            "connectivity",
+            False,
+            f"no route leads from {topology.devices[0].name} to {len(lost):,} devices, the first is"
+            f" {lost[0].name}; only a host joins them",
+        )
+    return _result(
+        "connectivity", True, f"every one of {len(topology.devices):,} devices reaches every other"
+    )
+
+
+def _counts(topology: Topology, expected: Expected) -> Iterator[Check]:
+    have = Counter(node.kind.value for node in topology.nodes)
+    have["server"] = len({node.host for node in topology.nodes if node.kind == NodeKind.HOST})
+    for kind, documented in expected.counts.items():
+        agreeing = [origin for value, origin in documented if value == have[kind]]
+        other = [f"{value:,} ({origin})" for value, origin in documented if value != have[kind]]
+        detail = f"{have[kind]:,} in the graph"
+        if agreeing:
+            detail += f", as {agreeing[0]} says"
+        if other:
+            detail += "; documents also say " if agreeing else "; documents say "
+            detail += ", ".join(other)
+        yield _result(f"number of {kind}s", bool(agreeing), detail)
+
+
+def _ports(found: Properties, expected: Expected) -> Iterator[Check]:
+    """More cables than ports is no failure: documents count the ports of one instance."""
+    for value, origin in expected.ports:
+        used = found.degree[1]
+        if used:
+            fits = used == value
+            detail = f"{used} cables per device, " + ("as" if fits else f"{value} ports") + f" {origin} says"
+            yield Check(name="ports of a device", verdict=Verdict.OK if fits else Verdict.NOTE, detail=detail)
+
+
+def totals(topology: Topology, budget: Budget) -> dict[str, float]:
+    """What the links of a budget add up to, in bytes/s, for each device, server or the system."""
+    classes = set(budget.classes)
+    sums: dict[str, float] = {}
+    if budget.owner == "device":
+        sums = {device.name: 0.0 for device in topology.devices}
+    for link in topology.links:
+        if link.cls not in classes:
+            continue
+        node = topology.nodes[link.src]
+        if budget.owner == "device" and node.kind == NodeKind.DEVICE:
+            sums[node.name] += topology.bandwidth(link)
+        elif budget.owner != "device" and node.kind == NodeKind.ADAPTER:
+            owner = topology.name if budget.owner == "system" else f"server {node.host}"
+            sums[owner] = sums.get(owner, 0.0) + topology.bandwidth(link)
+    return sums
+
+
+def _budget(topology: Topology, budget: Budget) -> Check:
+    name = f"sum of links, {budget.name}"
+    sums = totals(topology, budget)
+    wanted = budget.figure.value
+    wrong = {owner: value for owner, value in sums.items() if not isclose(value, wanted, rel_tol=ROUNDING)}
+    ends = topology.shape[:1] == ("chain",) and len(wrong) == 2
+    if (wrong and not ends) or not sums:
+        if not sums:
+            return _result(name, False, f"no link of {' or '.join(budget.classes)} exists")
+        owner, value = next(iter(wrong.items()))
+        return _result(
+            name,
+            False,
+            f"{owner} has {show(value, 'B/s')}, documented are {show(wanted, 'B/s')}"
+            f" ({budget.figure.origin}); {len(wrong):,} of {len(sums):,} differ",
+        )
+    detail = f"{show(wanted, 'B/s')} = {budget.figure.formula}"
+    if ends:
+        detail += "; the two ends of the chain have half, one of their ports is unused"
+    agree = [o for o, r in budget.readings.items() if isclose(r.value, wanted, rel_tol=ROUNDING)]
+    differ = [
+        f"{origin}: {show(reading.value, 'B/s')}"
+        for origin, reading in budget.readings.items()
+        if origin not in agree
+    ]
+    if agree:
+        detail += f", as {agree[0]} says"
+    if differ:
+        detail += "; documents also say " + ", ".join(differ)
+    return _result(name, bool(agree) or not budget.readings, detail)
+
+
+def _neighbours(topology: Topology, source: str) -> Check:
+    """Every server's devices against the printed table, the order included.
+
+    Links that leave the server come after those of the table: the tool numbers one server's devices.
+    """
+    printed = topology.printed_neighbours[source]
+    name = f"neighbour table of {source}"
+    own = neighbour_table(topology)
+    each = len(printed)
+    for device, neighbours in enumerate(own):
+        base = device - device % each
+        inside = [n - base for n in neighbours if base <= n < base + each]
+        if tuple(inside) != printed[device % each]:
+            shown = list(printed[device % each])
+            return _result(name, False, f"device {device} has neighbours {inside}, printed are {shown}")
+    servers = len(own) // each
+    where = "" if servers == 1 else f", in each of {servers:,} servers"
+    return _result(name, True, f"{each} rows equal, the order of neighbours included{where}")
+
+
+def _named(topology: Topology, found: Properties, words: str, origin: str) -> Check:
+    good, proof = claim(topology, found, words)
+    verdict = Verdict.NOTE if good is None else Verdict.OK if good else Verdict.FAILED
+    return Check(name=f"“{words}”", verdict=verdict, detail=f"{proof} ({origin})")
+
+
+def _cycles(found: Properties) -> Iterator[Check]:
+    if found.cycles:
+        count = len(found.cycles)
+        good = disjoint(found.cycles) and all(
+            sorted(cycle) == list(range(found.nodes["device"])) for cycle in found.cycles
+        )
+        noun = "cycle" if count == 1 else "cycles that share no cable"
+        yield _result("Hamiltonian cycles", good, f"{count} {noun}, each through every device once")

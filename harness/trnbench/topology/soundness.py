@@ -1,0 +1,104 @@
+"""Is a topology whole? Both directions of every cable, one graph, every device alike."""
+
+from __future__ import annotations
+
+from math import prod
+
+from trnbench.topology.graph import Link, LinkKind, Node, NodeKind, Topology
+from trnbench.topology.routing import Router
+
+DEVICE_LINKS = (LinkKind.NEURONLINK, LinkKind.SWITCH)
+
+
+def one_way_links(topology: Topology) -> list[Link]:
+    """Links whose opposite direction, of the same class, is missing."""
+    present = {(link.src, link.dst, link.cls) for link in topology.links}
+    return [link for link in topology.links if (link.dst, link.src, link.cls) not in present]
+
+
+def components(topology: Topology) -> list[list[Node]]:
+    """The parts that no link joins, hosts and adapters included; one where the graph is connected."""
+    around: list[list[int]] = [[] for _ in topology.nodes]
+    for link in topology.links:
+        around[link.src].append(link.dst)
+        around[link.dst].append(link.src)
+    seen = [False] * len(topology.nodes)
+    found = []
+    for start in topology.nodes:
+        if seen[start.id]:
+            continue
+        seen[start.id] = True
+        part = [start.id]
+        for node in part:
+            for other in around[node]:
+                if not seen[other]:
+                    seen[other] = True
+                    part.append(other)
+        found.append([topology.nodes[node] for node in part])
+    return found
+
+
+def unrouted(topology: Topology, router: Router) -> list[Node]:
+    """Devices that no route joins with the first one: a way through a host is no route."""
+    devices = topology.devices
+    home = router.island_of[devices[0].id]
+    others = [device for device in devices if router.island_of[device.id] != home]
+    if not others:
+        return []
+    exits = {
+        island: any(
+            topology.nodes[link.dst].kind == NodeKind.ADAPTER and _leads_on(topology, link.dst)
+            for node in router.islands[island]
+            for link in topology.out[node]
+        )
+        for island in {router.island_of[device.id] for device in devices}
+    }
+    if not exits[home]:
+        return others
+    return [device for device in others if not exits[router.island_of[device.id]]]
+
+
+def _leads_on(topology: Topology, adapter: int) -> bool:
+    return any(topology.nodes[link.dst].kind == NodeKind.NETWORK for link in topology.out[adapter])
+
+
+def is_transitive(topology: Topology) -> bool:
+    """Can every device be moved onto every other without changing the NeuronLink graph?
+
+    Shown by the shifts along each coordinate, checked link by link; a graph whose symmetry has
+    another form is not recognised.
+    """
+    devices = topology.devices
+    coords = [device.coord for device in devices]
+    axes = len(coords[0])
+    if any(len(coord) != axes for coord in coords) or len(set(coords)) != len(coords):
+        return False
+    sides = [max(coord[axis] for coord in coords) + 1 for axis in range(axes)]
+    if prod(sides) != len(coords):
+        return False
+    at = {device.coord: device.id for device in devices}
+    links = {
+        (link.src, link.dst, link.cls)
+        for link in topology.links
+        if topology.classes[link.cls].kind in DEVICE_LINKS
+    }
+    around: dict[int, set[int]] = {}
+    for src, dst, _ in links:
+        if topology.nodes[src].kind == NodeKind.SWITCH:
+            around.setdefault(src, set()).add(dst)
+    switch_at = {frozenset(members): switch for switch, members in around.items()}
+    for axis, side in enumerate(sides):
+        if side < 2:
+            continue
+        image = {
+            device.id: at[(*c[:axis], (c[axis] + 1) % side, *c[axis + 1 :])]
+            for device, c in zip(devices, coords, strict=True)
+        }
+        for switch, members in around.items():
+            target = switch_at.get(frozenset(image[member] for member in members))
+            if target is None:
+                return False
+            image[switch] = target
+        if any((image[src], image[dst], cls) not in links for src, dst, cls in links):
+            return False
+    return True
