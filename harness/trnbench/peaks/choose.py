@@ -67,7 +67,7 @@ def choose_peak(
         direction=direction,
         extent=extent,
     )
-    picks = _picks(found, bound)
+    picks = _picks(found, bound, covered=_covered(system))
     chosen = picks.get(policy)
     if chosen is None:
         fallback = next(
@@ -105,11 +105,17 @@ def _absent(policy: PeakPolicy) -> str:
     )
 
 
-def _picks(found: list[Candidate], bound: Peak | None) -> dict[PeakPolicy, Peak]:
+def _covered(system: System) -> bool:
+    """Whether a seed document speaks of this system: trn1n.32xlarge is younger than all of them."""
+    names = {system.instance.name, system.instance.parent} - {""}
+    return any(fact.subject in names and system.book.sources[fact.source].seed for fact in system.book.facts)
+
+
+def _picks(found: list[Candidate], bound: Peak | None, *, covered: bool) -> dict[PeakPolicy, Peak]:
     """What each policy would choose, where it has anything to choose from."""
     current = [each for each in found if not each.peak.superseded_by]
     best = {
-        PeakPolicy.SEED: _first((each for each in found if each.seed), _by_table),
+        PeakPolicy.SEED: _first((each for each in found if each.seed and covered), _by_table),
         PeakPolicy.DEVICE: _first((each for each in found if _of_device(each)), _by_page),
         PeakPolicy.LATEST: _newest(current),
     }

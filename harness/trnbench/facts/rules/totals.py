@@ -15,15 +15,15 @@ from trnbench.facts.rules.sums import printed
 from trnbench.facts.scope import Scope
 
 PRODUCTS = (
-    ("device_count", "host_count", "devices_per_host"),
-    ("dma_bandwidth", "dma_engine_count", "dma_engine_bandwidth"),
-    ("efa_bandwidth", "efa_adapter_count", "efa_adapter_bandwidth"),
-    ("hbm_capacity", "hbm_stack_count", "hbm_stack_capacity"),
-    ("sbuf_capacity", "partition_count", "sbuf_partition_capacity"),
-    ("psum_capacity", "partition_count", "psum_partition_capacity"),
-    ("psum_partition_capacity", "psum_bank_count", "psum_bank_partition_capacity"),
+    ("device_count", "host_count", "devices_per_host", "servers"),
+    ("dma_bandwidth", "dma_engine_count", "dma_engine_bandwidth", "engines"),
+    ("efa_bandwidth", "efa_adapter_count", "efa_adapter_bandwidth", "adapters"),
+    ("hbm_capacity", "hbm_stack_count", "hbm_stack_capacity", "stacks"),
+    ("sbuf_capacity", "partition_count", "sbuf_partition_capacity", "partitions"),
+    ("psum_capacity", "partition_count", "psum_partition_capacity", "partitions"),
+    ("psum_partition_capacity", "psum_bank_count", "psum_bank_partition_capacity", "banks"),
 )
-"""(total, number of units, figure of one unit)."""
+"""(total, number of units, figure of one unit, what the units are)."""
 
 _ONE = ("", "theoretical")
 """Qualifiers under which documents give the figure of one unit."""
@@ -34,7 +34,7 @@ def product(book: FactBook, assemblies: Sequence[Assembly]) -> list[Disagreement
     found: list[Disagreement] = []
     for subject, scope, below in _subjects(assemblies):
         facts = printed(book, subject, scope)
-        for total, count, each in PRODUCTS:
+        for total, count, each, noun in PRODUCTS:
             numbers = [fact for fact in facts if fact.metric == count and not fact.qualifier]
             ones = [
                 fact
@@ -43,19 +43,19 @@ def product(book: FactBook, assemblies: Sequence[Assembly]) -> list[Disagreement
                 if fact in printed(book, place, fact.scope) and fact.qualifier in _ONE
             ]
             wholes = [fact for fact in facts if fact.metric == total and not fact.qualifier]
-            found += _products(wholes, numbers, ones)
+            found += _products(wholes, numbers, ones, noun)
     return found
 
 
 def _products(
-    wholes: Iterable[Fact], numbers: Sequence[Fact], ones: Sequence[Fact]
+    wholes: Iterable[Fact], numbers: Sequence[Fact], ones: Sequence[Fact], noun: str
 ) -> Iterator[Disagreement]:
     odd: list[Claim] = []
     about: Fact | None = None
     for whole in wholes:
         for number in numbers:
             for one in ones:
-                times = claim(one).times(number.value or 0.0, f"{number.printed} units")
+                times = claim(one).times(number.value or 0.0, f"{number.printed} {noun}")
                 if not claim(whole).agrees(times):
                     about = about or whole
                     odd += [claim(whole), times]

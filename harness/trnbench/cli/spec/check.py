@@ -1,0 +1,139 @@
+"""`trnbench spec check`: where the documents disagree, with both sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from trnbench.cli.context import Session, session
+from trnbench.cli.output import Column, emit, format_option, say
+from trnbench.cli.spec.options import facts_of, facts_option
+from trnbench.errors import ExitCode, UnknownName
+
+if TYPE_CHECKING:
+    from trnbench.cli.spec.figures import Row
+    from trnbench.facts.check import Findings
+    from trnbench.facts.disagreement import Claim, Disagreement
+    from trnbench.facts.fact import Dispute
+    from trnbench.generation import Generation
+
+_COLUMNS: tuple[Column | str, ...] = (
+    "generation",
+    "rule",
+    "subject",
+    "metric",
+    Column("ratio", show=lambda ratio: f"{ratio:.3f}", align="right"),
+    Column("claims", "who says what"),
+    Column("disputes", "known as"),
+    "note",
+)
+
+
+@click.command("check")
+@click.argument("generations", nargs=-1, metavar="[GENERATION]...")
+@click.option("--rule", "rules", multiple=True, metavar="RULE", help="Only this rule. Repeatable.")
+@click.option("--strict", is_flag=True, help="Exit with 1 when a disagreement is not in a list of disputes.")
+@facts_option
+@format_option
+@session
+def check(
+    state: Session,
+    generations: tuple[str, ...],
+    rules: tuple[str, ...],
+    strict: bool,
+    facts: tuple[Path, ...],
+    format: str,
+) -> ExitCode:
+    """Find every disagreement of value, unit, sum or count between documents, and list those that
+    are known and no rule can find. All generations unless some are named.
+
+    A figure stands for what its last printed digit allows: half a unit of it, and never more than
+    5 %. Rules: value count prose unit-base rounded words per-device devices-sum cores-sum hosts-sum
+    link-sum product clock.
+    """
+    from trnbench.facts.rulebook import RULES
+
+    for rule in rules:
+        if rule not in RULES:
+            raise UnknownName("rule", rule, RULES, try_="trnbench spec check --help")
+    rows: list[Row] = []
+    known: set[tuple[str, str, str, tuple[Claim, ...]]] = set()
+    by_rule = unnamed = by_name = 0
+    extra = facts_of(state, facts)
+    for generation in _chosen(state, generations):
+        findings = _findings(state, generation, extra)
+        for each in findings.found:
+            key = (each.rule, each.subject, each.named, each.claims)
+            # A fact file of one's own is read with every generation.
+            if key not in known and (not rules or each.rule in rules):
+                known.add(key)
+                rows.append(_found(generation.name, each))
+                by_rule += 1
+                unnamed += not each.disputes
+        if not rules:
+            rows += [_named(generation.name, each, findings) for each in findings.named]
+            by_name += len(findings.named)
+    emit(rows, _COLUMNS, format)
+    say(
+        f"{by_rule} disagreements found by rule, {unnamed} of them in no list of disputes; "
+        f"{by_name} more are known that no rule can find"
+    )
+    if strict and unnamed:
+        say("error: --strict: name them in [[disputes]] of the fact files, or correct the facts")
+        return ExitCode.GATE
+    return ExitCode.OK
+
+
+def _chosen(state: Session, names: Iterable[str]) -> list[Generation]:
+    known = state.registry.generations
+    for name in names:
+        if name not in known:
+            raise UnknownName("generation", name, known, try_="trnbench spec list")
+    return [known[name] for name in dict.fromkeys(names)] or list(known.values())
+
+
+def _findings(state: Session, generation: Generation, extra: tuple[Path, ...]) -> Findings:
+    from trnbench.facts.assembly import Assembly
+    from trnbench.facts.check import check as check_book
+
+    assemblies = [
+        Assembly(subject=each.name, scope=each.scope, device=each.device, core=each.core, parent=each.parent)
+        for each in generation.instances
+    ]
+    return check_book(state.registry.book(generation.name, extra), assemblies)
+
+
+def _found(generation: str, each: Disagreement) -> Row:
+    return {
+        "generation": generation,
+        "rule": each.rule,
+        "subject": each.subject,
+        "metric": each.named,
+        "ratio": each.ratio,
+        "claims": " | ".join(map(_said, each.claims)),
+        "disputes": " ".join(each.disputes),
+        "note": each.note,
+        "details": each.claims,
+    }
+
+
+def _said(claim: Claim) -> str:
+    marks = claim.source + (f", superseded by {claim.superseded_by}" if claim.superseded_by else "")
+    return f"{claim.text} ({marks}: {claim.locator})"
+
+
+def _named(generation: str, each: Dispute, _: Findings) -> Row:
+    return {
+        "generation": generation,
+        "rule": "no rule can find this",
+        "subject": " ".join(each.subjects),
+        "metric": each.metric or each.topic,
+        "ratio": None,
+        "claims": f"{' | '.join(each.values)} (sources: {', '.join(each.sources)})",
+        "disputes": each.id,
+        "note": each.note,
+        "details": each,
+    }

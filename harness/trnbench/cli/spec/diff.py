@@ -1,0 +1,127 @@
+"""`trnbench spec diff`: two systems, devices or cores side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from trnbench.cli.context import Session, session
+from trnbench.cli.names import complete_systems
+from trnbench.cli.output import Column, emit, format_option, say
+from trnbench.cli.spec.options import facts_of, facts_option, peak_option, policy_of, scope_of, scope_option
+
+if TYPE_CHECKING:
+    from trnbench.cli.spec.figures import Row
+    from trnbench.cli.spec.subject import Subject
+    from trnbench.facts.fact import Fact
+    from trnbench.facts.peak import PeakPolicy
+    from trnbench.facts.scope import Scope
+
+
+@click.command("diff")
+@click.argument("a", metavar="A", shell_complete=complete_systems)
+@click.argument("b", metavar="B", shell_complete=complete_systems)
+@peak_option
+@scope_option
+@facts_option
+@format_option
+@session
+def diff(
+    state: Session, a: str, b: str, policy: str, scope: str, facts: tuple[Path, ...], format: str
+) -> None:
+    """Compare two instances, devices or cores, figure by figure, with the ratio of B to A.
+
+    Rates are the peaks that the policy chooses, each of its own whole system unless --scope names a
+    part that both have. Example: trnbench spec diff trn1.32xlarge trn2-16.48xlarge --scope device
+    """
+    from trnbench.cli.spec.subject import find_subject
+
+    extra, chosen = facts_of(state, facts), policy_of(state, policy)
+    sides = [find_subject(state.registry, name, extra) for name in (a, b)]
+    scopes = [scope_of(scope, side.scope) for side in sides]
+    rows = _rows(sides, scopes, chosen, whole=not scope)
+    if not rows:
+        from trnbench.errors import NothingSelected
+
+        raise NothingSelected(
+            f"{a} and {b} have no figure of scope {scope}",
+            cause="neither is made of parts of that scope",
+            try_="another --scope, or none",
+        )
+    columns: tuple[Column | str, ...] = (
+        "metric",
+        Column("a", sides[0].name),
+        Column("a_from", "evidence, source"),
+        Column("b", sides[1].name),
+        Column("b_from", "evidence, source"),
+        Column("ratio", "B / A", "right", show=lambda ratio: f"{ratio:.4g}"),
+    )
+    emit(rows, columns, format)
+    if scopes[0] is not scopes[1]:
+        say(
+            f"note: {sides[0].name} is a figure per {scopes[0]}, {sides[1].name} per {scopes[1]}; "
+            "--scope device compares like with like"
+        )
+
+
+class _Cell:
+    def __init__(self, text: str, value: float | None, origin: str) -> None:
+        self.text, self.value, self.origin = text, value, origin
+
+
+def _rows(sides: list[Subject], scopes: list[Scope], policy: PeakPolicy, *, whole: bool) -> list[Row]:
+    tables = [
+        {**_peaks(side, at, policy), **(_others(side) if whole else {})}
+        for side, at in zip(sides, scopes, strict=True)
+    ]
+    rows: list[Row] = []
+    for name in dict.fromkeys([*tables[0], *tables[1]]):
+        one, other = tables[0].get(name), tables[1].get(name)
+        ratio = None
+        if one is not None and other is not None and one.value and other.value is not None:
+            ratio = other.value / one.value
+        rows.append(
+            {
+                "metric": name,
+                "a": one.text if one else None,
+                "a_from": one.origin if one else None,
+                "b": other.text if other else None,
+                "b_from": other.origin if other else None,
+                "ratio": ratio,
+                "a_value": one.value if one else None,
+                "b_value": other.value if other else None,
+            }
+        )
+    return rows
+
+
+def _peaks(side: Subject, scope: Scope, policy: PeakPolicy) -> dict[str, _Cell]:
+    from trnbench.cli.spec.figures import choices, peak_value
+
+    found = {}
+    for each, choice in choices(side.system, scope, policy):
+        chosen = choice.chosen
+        how = f"{chosen.evidence}, {chosen.source}" + (f": {chosen.formula}" if chosen.formula else "")
+        found[each.name] = _Cell(peak_value(chosen), chosen.value, how)
+    return found
+
+
+def _others(side: Subject) -> dict[str, _Cell]:
+    """Counts, capacities and words: the first current fact of each."""
+    from trnbench.cli.spec.figures import RATES, named, normalised, printed
+
+    found: dict[str, _Cell] = {}
+    for fact in sorted(side.facts, key=_replaced):
+        name = named(fact)
+        if fact.metric in ("peak_flops", *RATES) and not fact.qualifier:
+            continue
+        if name not in found:
+            text = printed(fact) if fact.value is None else normalised(fact.value, fact.metric, fact.dtypes)
+            found[name] = _Cell(text, fact.value, f"{fact.provenance}, {fact.source}")
+    return found
+
+
+def _replaced(fact: Fact) -> bool:
+    return bool(fact.superseded_by)

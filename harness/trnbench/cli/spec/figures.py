@@ -1,0 +1,142 @@
+"""Facts and peaks as rows: for people with prefixes, for machines in base units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from trnbench.facts.format import show
+from trnbench.facts.metric import DTYPES, METRICS
+from trnbench.facts.scope import Direction, Scope
+
+if TYPE_CHECKING:
+    from trnbench.facts.fact import Fact
+    from trnbench.facts.peak import Peak, PeakChoice, PeakPolicy
+    from trnbench.generation import System
+
+Row = dict[str, object]
+
+RATES = ("hbm_bandwidth", "dma_bandwidth", "neuronlink_bandwidth", "efa_bandwidth")
+
+
+class Asked(NamedTuple):
+    """A peak to be looked up, and what it is called in tables."""
+
+    name: str
+    metric: str
+    dtype: str = ""
+    sparse: bool = False
+    qualifier: str = ""
+
+
+def named(fact: Fact) -> str:
+    """metric[dtypes,sparse,qualifier]"""
+    return _named(fact.metric, fact.dtypes, fact.sparse, fact.qualifier)
+
+
+def _named(metric: str, dtypes: tuple[str, ...], sparse: bool, qualifier: str) -> str:
+    inner = ", ".join(word for word in (*dtypes, "sparse" if sparse else "", qualifier) if word)
+    return f"{metric}[{inner}]" if inner else metric
+
+
+def printed(fact: Fact) -> str:
+    """As the document shows it, with the word that makes it a bound."""
+    from trnbench.peaks.candidate import show_printed
+
+    return show_printed(fact)
+
+
+def normalised(value: float | None, metric: str, dtypes: tuple[str, ...] = ()) -> str:
+    """The value with the prefix that suits it; "" for words. Integer operations are OPS."""
+    if value is None:
+        return ""
+    unit = METRICS[metric].unit
+    return show(value, "OP/s" if unit == "FLOP/s" and dtypes == ("int8",) else unit, 4)
+
+
+def fact_row(fact: Fact) -> Row:
+    return {
+        "subject": fact.subject,
+        "metric": named(fact),
+        "printed": printed(fact),
+        "normalised": normalised(fact.value, fact.metric, fact.dtypes),
+        "scope": str(fact.scope),
+        "direction": str(fact.direction),
+        "evidence": str(fact.provenance),
+        "source": fact.source,
+        "locator": fact.locator,
+        "superseded_by": fact.superseded_by,
+        "value": fact.value,
+        "unit": METRICS[fact.metric].unit,
+        "formula": fact.formula,
+        "note": fact.note,
+        "id": fact.id,
+    }
+
+
+def asked(system: System) -> list[Asked]:
+    """Every peak that some document of the system's parts makes it possible to choose."""
+    instance = system.instance
+    subjects = {instance.name, instance.parent, instance.device, instance.core}
+    kinds: dict[tuple[str, bool, str], None] = {}
+    for fact in system.book.facts:
+        if fact.metric == "peak_flops" and fact.subject in subjects:
+            # Pages give the tensor engine's figure as the core's.
+            qualifier = "" if fact.qualifier == "tensor" else fact.qualifier
+            kinds |= {(dtype, fact.sparse, qualifier): None for dtype in fact.dtypes}
+    ordered = sorted(kinds, key=lambda kind: (kind[2] != "", kind[2], kind[1], DTYPES.index(kind[0])))
+    flops = [
+        Asked(_named("peak_flops", (dtype,), sparse, qualifier), "peak_flops", dtype, sparse, qualifier)
+        for dtype, sparse, qualifier in ordered
+    ]
+    return [*flops, *(Asked(metric, metric) for metric in RATES)]
+
+
+def choices(system: System, scope: Scope, policy: PeakPolicy) -> Iterator[tuple[Asked, PeakChoice]]:
+    from trnbench.peaks import choose_peak
+
+    for each in asked(system):
+        choice = choose_peak(
+            system,
+            metric=each.metric,
+            scope=scope,
+            dtype=each.dtype,
+            sparse=each.sparse,
+            qualifier=each.qualifier,
+            direction=Direction.NONE,
+            policy=policy,
+        )
+        if choice is not None:
+            yield each, choice
+
+
+def peak_text(peak: Peak) -> str:
+    """ "10.7 PFLOPS (documented, trn2-arch)" """
+    marks = [peak.evidence, peak.source]
+    if peak.superseded_by:
+        marks.append(f"superseded by {peak.superseded_by}")
+    return f"{peak_value(peak)} ({', '.join(mark for mark in marks if mark)})"
+
+
+def peak_value(peak: Peak) -> str:
+    return normalised(peak.value, peak.metric, (peak.dtype,) if peak.dtype else ())
+
+
+def peak_row(each: Asked, choice: PeakChoice) -> Row:
+    chosen = choice.chosen
+    return {
+        "metric": each.name,
+        "scope": str(chosen.scope),
+        "peak": peak_value(chosen),
+        "evidence": chosen.evidence,
+        "source": chosen.source,
+        "formula": chosen.formula,
+        "engine_bound": peak_value(choice.engine_bound) if choice.engine_bound is not None else None,
+        "alternatives": "; ".join(map(peak_text, choice.alternatives)),
+        "superseded_by": chosen.superseded_by,
+        "note": choice.note,
+        "policy": str(choice.policy),
+        "value": chosen.value,
+        "unit": METRICS[each.metric].unit,
+        "choice": choice,
+    }
