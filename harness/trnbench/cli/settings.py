@@ -170,7 +170,8 @@ def load_settings(preset: str = "") -> Settings:
             tables.setdefault(name, []).append((path, entries))
         for key, value in table.items():
             if key != "preset":
-                values[_known(key, path)] = Origin(_typed(key, value, str(path), path.parent), str(path))
+                known = _known(key, path)
+                values[known] = Origin(_typed(known, value, str(path), path.parent), str(path))
     preset = preset or os.environ.get(PRESET, "")
     if preset:
         if preset not in tables:

@@ -1,0 +1,199 @@
+"""Settings: four layers, each value with its origin, and errors that name the place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from trnbench.cli import settings as known
+from trnbench.cli.main import cli
+from trnbench.cli.settings import SELECTION, SETTINGS, load_settings
+from trnbench.errors import BadInput, TrnbenchError, UnknownName
+from trnbench.facts.peak import PeakPolicy
+from trnbench.run.selection import Selection
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def user(text: str) -> Path:
+    path = known.user_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def invoke(*args: str) -> Result:
+    return CliRunner().invoke(cli, list(args))
+
+
+def test_defaults(folder: Path) -> None:
+    settings = load_settings()
+    assert settings.policy == "seed"
+    assert (settings.jobs, settings.seed, settings.store, settings.format) == (1, 0, None, "table")
+    assert (settings.facts, settings.no_plugin) == ((), ())
+    assert {origin for _, origin in settings.values.values()} == {"default"}
+    assert not settings.given("policy")
+
+
+def test_selection_settings_are_the_fields_of_a_selection() -> None:
+    assert set(SELECTION) == set(Selection.__struct_fields__)
+    assert Selection(**load_settings().selection) == Selection()
+    assert set(SETTINGS["policy"].choices) == {str(policy) for policy in PeakPolicy}
+
+
+def test_nearer_layers_go_over_farther_ones(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = user('policy = "device"\njobs = 2\nseed = 1\nstore = "~/mine.db"\n')
+    here = folder / "trnbench.toml"
+    here.write_text(
+        'jobs = 3\nseed = 2\nfacts = ["my.toml"]\n'
+        '[preset.quick]\nseed = 3\nkernels = ["gemm"]\nformat = "md"\n'
+    )
+    monkeypatch.setenv("TRNBENCH_FORMAT", "csv")
+    settings = load_settings("quick")
+    assert settings.values["policy"] == ("device", str(mine))
+    assert settings.values["store"] == (Path.home() / "mine.db", str(mine))
+    assert settings.values["jobs"] == (3, str(here))
+    assert settings.values["facts"] == ((folder / "my.toml",), str(here))
+    assert settings.values["seed"] == (3, f"preset quick in {here}")
+    assert settings.values["kernels"] == (("gemm",), f"preset quick in {here}")
+    assert settings.values["format"] == ("csv", "TRNBENCH_FORMAT")
+    assert settings.values["tags"] == ((), "default")
+    assert load_settings().seed == 2
+    monkeypatch.setenv("TRNBENCH_PRESET", "quick")
+    assert load_settings().seed == 3
+
+
+def test_environment_has_lists_and_numbers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRNBENCH_NO_PLUGIN", "a, b")
+    monkeypatch.setenv("TRNBENCH_FACTS", "x.toml:/y.toml")
+    monkeypatch.setenv("TRNBENCH_TIMEOUT_S", "2.5")
+    monkeypatch.setenv("TRNBENCH_JOBS", "4")
+    settings = load_settings()
+    assert settings.no_plugin == ("a", "b")
+    assert settings.facts == (folder / "x.toml", Path("/y.toml"))
+    assert (settings.timeout_s, settings.jobs) == (2.5, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "polcy = 1\n",
+            "unknown setting 'polcy' in {path}\n  cause: did you mean policy?\n"
+            "  try:   trnbench config show   lists all settings",
+        ),
+        (
+            "[preset.p]\njob = 1\n",
+            "unknown setting 'job' of preset 'p' in {path}\n  cause: did you mean jobs?\n"
+            "  try:   trnbench config show   lists all settings",
+        ),
+        (
+            'policy = "best"\n',
+            "'best' is no value of 'policy' ({path})\n  cause: it takes one of seed, device, engine, latest\n"
+            '  try:   policy = "seed"',
+        ),
+        (
+            "jobs = 0\n",
+            "0 is no value of 'jobs' ({path})\n  cause: it takes a whole number, 1 or more\n"
+            "  try:   jobs = 1",
+        ),
+        (
+            "jobs = true\n",
+            "True is no value of 'jobs' ({path})\n  cause: it takes a whole number, 1 or more\n"
+            "  try:   jobs = 1",
+        ),
+        (
+            "timeout_s = nan\n",
+            "nan is no value of 'timeout_s' ({path})\n  cause: it takes a number, 0 or more\n"
+            "  try:   timeout_s = 0.0",
+        ),
+        (
+            "facts = 3\n",
+            "3 is no value of 'facts' ({path})\n  cause: it takes a list of paths: [\"a.toml\"]\n"
+            "  try:   facts = []",
+        ),
+        (
+            "preset = 3\n",
+            "'preset' in {path} holds no presets\n  cause: a preset is a table of settings under a name\n"
+            '  try:   [preset.quick] on one line, then kernels = ["gemm"]',
+        ),
+        (
+            "jobs 3\n",
+            "cannot read {path}\n"
+            "  cause: it is no TOML: Expected '=' after a key in a key/value pair (at line 1, column 6)\n"
+            "  try:   correct that line of the file",
+        ),
+    ],
+)
+def test_errors_name_file_key_and_remedy(folder: Path, text: str, message: str) -> None:
+    path = folder / "trnbench.toml"
+    path.write_text(text)
+    with pytest.raises(BadInput) as error:
+        load_settings()
+    assert str(error.value) == message.format(path=path)
+
+
+def test_variable_with_a_bad_value(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRNBENCH_JOBS", "many")
+    with pytest.raises(TrnbenchError) as error:
+        load_settings()
+    assert str(error.value) == (
+        "'many' is no value of 'jobs' (TRNBENCH_JOBS)\n  cause: it takes a whole number, 1 or more\n"
+        "  try:   unset TRNBENCH_JOBS"
+    )
+
+
+def test_unknown_preset(folder: Path) -> None:
+    (folder / "trnbench.toml").write_text("[preset.quick]\nseed = 3\n")
+    with pytest.raises(UnknownName) as error:
+        load_settings("quik")
+    assert str(error.value).startswith("unknown preset 'quik'\n  cause: did you mean quick?")
+
+
+def test_show_gives_each_value_its_origin(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    user("jobs = 2\n")
+    monkeypatch.setenv("TRNBENCH_SEED", "7")
+    monkeypatch.setenv("TRNBENCH_POLCY", "seed")
+    result = invoke("config", "show", "--format", "json")
+    assert result.exit_code == 0
+    rows = {row["setting"]: row for row in json.loads(result.stdout)}
+    assert list(rows) == list(SETTINGS)
+    assert (rows["jobs"]["value"], rows["jobs"]["origin"]) == (2, str(known.user_file()))
+    assert (rows["seed"]["value"], rows["seed"]["origin"]) == (7, "TRNBENCH_SEED")
+    assert rows["store"]["value"].endswith("/trnbench/results.db")
+    assert result.stderr == (
+        "warning: nothing reads the variable TRNBENCH_POLCY; did you mean TRNBENCH_POLICY?\n"
+    )
+
+
+def test_show_names_presets(folder: Path) -> None:
+    (folder / "trnbench.toml").write_text('[preset.quick]\nkernels = ["gemm", "hbm_read"]\n')
+    result = invoke("config", "show", "--preset", "quick")
+    assert "gemm, hbm_read" in result.stdout
+    assert result.stderr == f"presets: quick ({folder / 'trnbench.toml'})\n"
+
+
+def test_path_works_when_the_file_is_broken(folder: Path) -> None:
+    user("not toml at all")
+    result = invoke("config", "path", "--format", "json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == [
+        {"file": str(known.user_file()), "exists": True, "for": "you"},
+        {"file": str(folder / "trnbench.toml"), "exists": False, "for": "this folder"},
+    ]
+    assert invoke("config", "show").exit_code == 2
+
+
+def test_configured_format_is_the_default_of_every_command(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRNBENCH_FORMAT", "json")
+    assert json.loads(invoke("config", "show").stdout)
+    assert not invoke("config", "show", "--format", "csv").stdout.startswith("[")

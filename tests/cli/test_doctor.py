@@ -1,0 +1,121 @@
+"""doctor: what works, what does not, what to do; 1 only when something is broken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import trnbench
+from trnbench.backend import Detection
+from trnbench.cli import doctor
+from trnbench.cli.context import Session
+from trnbench.cli.main import cli
+from trnbench.registry import Registry
+from trnbench.store.path import default_path
+
+
+class Machine:
+    """A backend that detects what a test says."""
+
+    def __init__(self, name: str, seen: Detection | Exception) -> None:
+        self.name, self.seen = name, seen
+
+    def detect(self) -> Detection:
+        if isinstance(self.seen, Exception):
+            raise self.seen
+        return self.seen
+
+    def environment(self) -> dict[str, Any]:
+        return {}
+
+    def unsupported(self, case: object, system: object) -> str:
+        return ""
+
+    def observe(self, case: object, system: object) -> None:
+        raise AssertionError("doctor observes nothing")
+
+
+def ask(*machines: Machine) -> tuple[int, dict[tuple[str, str], dict[str, str]]]:
+    class Plugin:
+        @trnbench.hookimpl
+        def trnbench_backends(self) -> list[Machine]:
+            return list(machines)
+
+    shared = Session()
+    vars(shared)["registry"] = Registry.of(machines=Plugin())
+    result = CliRunner().invoke(cli, ["doctor", "--format", "json"], obj=shared)
+    rows = json.loads(result.stdout)
+    return result.exit_code, {(row["part"], row["name"]): row for row in rows}
+
+
+def test_machine_that_lacks_everything_is_not_broken() -> None:
+    away = Machine("neuron", Detection(available=False, why="no neuron-ls", try_="run it on a Trn2 instance"))
+    here = Machine("model", Detection(available=True, unverified=("never run on a real Trn3",)))
+    code, rows = ask(away, here)
+    assert code == 0
+    assert rows["backend", "neuron"]["state"] == "not available"
+    assert (rows["backend", "neuron"]["found"], rows["backend", "neuron"]["try"]) == (
+        "no neuron-ls",
+        "run it on a Trn2 instance",
+    )
+    assert rows["backend", "model"] == {
+        "part": "backend",
+        "name": "model",
+        "state": "unverified",
+        "found": "never run on a real Trn3",
+        "try": "",
+    }
+    assert rows["plugin", "machines (machines 0)"]["state"] == "ok"
+    assert rows["python", "python"]["found"].startswith("CPython 3.")
+    assert rows["library", "click"]["state"] == "ok"
+    assert rows["store", str(default_path())]["found"] == "made by the first run"
+
+
+def test_backend_that_breaks_its_promise() -> None:
+    code, rows = ask(Machine("rude", RuntimeError("no")))
+    assert code == 1
+    assert rows["backend", "rude"]["state"] == "broken"
+    assert rows["backend", "rude"]["found"] == "detect() raised RuntimeError: no"
+
+
+def test_broken_settings_are_reported_and_the_rest_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "trnbench.toml").write_text("polcy = 1\n")
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, ["doctor"])
+    assert result.exit_code == 1
+    assert "unknown setting 'polcy'" in result.stdout
+    assert "did you mean policy?" in result.stdout
+    assert "kernels (trnbench 0.1.0)" in result.stdout
+    assert result.stderr.startswith("broken: settings")
+
+
+def test_store_that_is_no_store(tmp_path: Path) -> None:
+    path = tmp_path / "results.db"
+    path.write_text("this is no database, and long enough to be looked at closely" * 20)
+    result = CliRunner().invoke(cli, ["--store", str(path), "doctor", "--format", "json"])
+    assert result.exit_code == 1
+    rows = {row["name"]: row for row in json.loads(result.stdout)}
+    assert rows[str(path)]["state"] == "broken"
+    assert rows[str(path)]["try"]
+
+
+@pytest.mark.parametrize(
+    ("version", "wanted", "fits"),
+    [
+        ("8.2.1", ">=8.2", True),
+        ("8.1.9", ">=8.2", False),
+        ("10.0", ">=9", True),
+        ("5.3", ">=5.1,<6", True),
+        ("6.0.1", ">=5.1,<6", False),
+        ("1.8.0rc1", ">=1.8", True),
+        ("3", "", True),
+    ],
+)
+def test_versions_against_requirements(version: str, wanted: str, fits: bool) -> None:
+    assert doctor._satisfies(version, wanted) is fits

@@ -1,0 +1,252 @@
+"""The program itself: commands without importing them, errors without tracebacks, exit codes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from trnbench.cli import commands, failure
+from trnbench.cli.commands import BUILT_IN, Found, command_problems
+from trnbench.cli.context import Session, session
+from trnbench.cli.main import cli
+from trnbench.errors import ExitCode, PluginError, StoreError, UnknownName
+from trnbench.registry.entry_points import EntryPoint
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch) -> type[CliRunner]:
+    """The program with a few commands of a test's own."""
+
+    @click.command()
+    @click.argument("how")
+    @session
+    def fail(shared: Session, *, how: str) -> int:
+        if how == "interrupt":
+            shared.kept = "3 of 9 results are in the store"
+            raise KeyboardInterrupt
+        if how == "interrupt-early":
+            raise KeyboardInterrupt
+        if how == "prompt":
+            raise click.Abort
+        if how == "bug":
+            return int("no number")
+        if how == "file":
+            Path("/nonexistent/file").read_text()
+        if how == "pipe":
+            raise BrokenPipeError
+        if how == "store":
+            raise StoreError("the store is locked", cause="another run writes", try_="wait")
+        if how == "hostile":
+            raise UnknownName("instance", "\x1b[2J", ["a"])
+        return ExitCode.GATE if how == "gate" else ExitCode.OK
+
+    def load(found: Found) -> click.Command:
+        assert found.name == "fail"
+        return fail
+
+    monkeypatch.setattr(commands, "find_commands", lambda block: {"fail": Found("fail", "x:y", "test", "1")})
+    monkeypatch.setattr(Found, "load", load)
+    return CliRunner
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "stderr"),
+    [
+        ("well", 0, ""),
+        ("gate", 1, ""),
+        ("interrupt", 130, "\ninterrupted: 3 of 9 results are in the store\n"),
+        ("interrupt-early", 130, "\ninterrupted: this command had saved nothing yet\n"),
+        ("prompt", 2, "error: stopped at the question; nothing was changed\n"),
+        ("pipe", 0, ""),
+        ("store", 2, "error: the store is locked\n  cause: another run writes\n  try:   wait\n"),
+        (
+            "file",
+            2,
+            "error: No such file or directory: '/nonexistent/file'\n  cause: the file system refused it\n"
+            "  try:   check the path and its permissions (TRNBENCH_DEBUG=1 shows where it was used)\n",
+        ),
+        ("hostile", 2, "error: unknown instance '\\x1b[2J'\n  cause: known: a\n"),
+    ],
+)
+def test_failures_become_messages_and_exit_codes(
+    program: type[CliRunner], how: str, code: int, stderr: str
+) -> None:
+    result = program().invoke(cli, ["fail", how])
+    assert (result.exit_code, result.stdout, result.stderr) == (code, "", stderr)
+
+
+def test_bug_is_one_paragraph_until_the_traceback_is_asked_for(
+    program: type[CliRunner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["trnbench", "fail", "a bug"])
+    result = program().invoke(cli, ["fail", "bug"])
+    assert result.exit_code == ExitCode.CRASH
+    assert "Traceback" not in result.stderr
+    first, second, third = result.stderr.splitlines()
+    message = "invalid literal for int() with base 10: 'no number'"
+    assert first == f"error: internal error: ValueError: {message}"
+    assert second.startswith(f"  cause: a bug in {__file__}:")
+    assert third == (
+        "  try:   TRNBENCH_DEBUG=1 trnbench fail 'a bug'   shows the traceback; please report it with that"
+    )
+    monkeypatch.setenv(failure.DEBUG, "1")
+    told = program().invoke(cli, ["fail", "bug"]).stderr
+    assert told.startswith("Traceback (most recent call last)")
+    assert told.count("error: internal error") == 1
+
+
+def test_usage_errors_are_ours_to_word(program: type[CliRunner]) -> None:
+    unknown = program().invoke(cli, ["fial"])
+    assert (unknown.exit_code, unknown.stdout) == (2, "")
+    assert unknown.stderr == (
+        "error: unknown command 'fial'\n  cause: did you mean fail?\n  try:   trnbench --help\n"
+    )
+    option = program().invoke(cli, ["fail", "--hwo", "x"])
+    assert option.exit_code == 2
+    assert option.stderr.endswith("\n  try:   trnbench fail --help\n")
+    assert option.stderr.startswith("error: no such option")
+    missing = program().invoke(cli, ["fail"])
+    assert missing.stderr == "error: missing argument 'HOW'\n  try:   trnbench fail --help\n"
+
+
+def test_table_of_commands_is_what_the_package_declares(root: Path) -> None:
+    declared = tomllib.loads((root / "pyproject.toml").read_text())["project"]["entry-points"]
+    assert list(BUILT_IN) == list(declared["trnbench.commands"])
+    for name, target in declared["trnbench.commands"].items():
+        command = EntryPoint("trnbench.commands", name, target, "trnbench", "0").load()
+        assert isinstance(command, click.Command)
+        assert command.name == name
+
+
+def test_help_lists_commands_in_workflow_order_and_imports_none() -> None:
+    script = (
+        "import sys\n"
+        "from trnbench.cli.main import cli\n"
+        "try: cli.main(['--help'])\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "print('\\n'.join(sys.modules), file=sys.stderr)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    order = [
+        line.split()[0]
+        for line in told.stdout.splitlines()
+        if line.split()[:1] and line.split()[0] in BUILT_IN
+    ]
+    assert order == list(BUILT_IN)
+    modules = set(told.stderr.split())
+    ours = {name for name in modules if name.startswith("trnbench")}
+    assert ours == {
+        "trnbench",
+        "trnbench.errors",
+        "trnbench.cli",
+        "trnbench.cli.commands",
+        "trnbench.cli.context",
+        "trnbench.cli.failure",
+        "trnbench.cli.main",
+        "trnbench.cli.output",
+        "trnbench.registry",
+        "trnbench.registry.discovery",
+        "trnbench.registry.entry_points",
+    }
+    heavy = {"pluggy", "msgspec", "numpy", "rich", "jinja2", "sqlite3", "vl_convert", "importlib.metadata"}
+    assert not heavy & modules
+
+
+def test_start_up_stays_small_with_five_plugins_installed(tmp_path: Path) -> None:
+    for number in range(5):
+        info = tmp_path / f"extra{number}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: extra{number}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(
+            f"[trnbench]\nextra{number} = extra{number}\n"
+            f"[trnbench.commands]\nfrob{number} = extra{number}:frob\n"
+        )
+        (tmp_path / f"extra{number}.py").write_text("raise AssertionError('--help imports no plugin')\n")
+
+    def modules(script: str) -> set[str]:
+        script += "\nimport sys; print('\\n'.join(sys.modules), file=sys.stderr)"
+        command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{script}"]
+        told = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert ("frob4" in told.stdout) is ("cli.main" in script)
+        return set(told.stderr.split())
+
+    bare = modules("pass")
+    click_alone = modules(
+        "import click, difflib\n@click.group()\ndef c(): pass\ntry: c(['--help'])\nexcept SystemExit: pass"
+    )
+    ours = modules("from trnbench.cli.main import cli\ntry: cli.main(['--help'])\nexcept SystemExit: pass")
+    # Beyond the smallest click program: eleven modules of ours and what they need of the library.
+    extra = sorted(ours - bare - click_alone)
+    assert len(extra) <= 18, extra
+
+
+def test_command_that_cannot_be_imported_says_so() -> None:
+    with pytest.raises(PluginError) as error:
+        Found("frob", "no_such_module:frob", "acme", "1.2").load()
+    assert str(error.value) == (
+        "command 'frob' of acme 1.2 cannot be imported\n"
+        "  cause: ModuleNotFoundError: No module named 'no_such_module'\n"
+        "  try:   reinstall or remove acme; the other commands work: trnbench --help"
+    )
+    assert error.value.exit_code == ExitCode.CRASH
+    with pytest.raises(PluginError) as error:
+        Found("frob", "json:dumps", "acme", "1.2").load()
+    assert error.value.cause == "json:dumps is function; it needs @click.command"
+
+
+def test_two_owners_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    def entry(group: str, name: str, distribution: str) -> EntryPoint:
+        return EntryPoint(group, name, "m:c", distribution, "1")
+
+    entries = [
+        entry("trnbench.commands", "run", "trnbench"),
+        entry("trnbench.commands", "frob", "zeta"),
+        entry("trnbench.commands", "frob", "Beta"),
+        entry("trnbench.commands", "run", "Beta"),
+        entry("trnbench", "beta-plugin", "Beta"),
+    ]
+    monkeypatch.setattr(commands, "entry_points", lambda groups: entries)
+    found = commands.find_commands()
+    assert [(each.name, each.distribution) for each in found.values()] == [
+        ("run", "trnbench"),
+        ("frob", "Beta"),
+    ]
+    assert found["run"].help == BUILT_IN["run"]
+    assert found["frob"].help == "(from Beta; zeta has one too)"
+    assert [str(problem) for problem in command_problems(found)] == [
+        "command 'run' of Beta has an owner\n"
+        "  cause: trnbench brings it already; that one is kept\n"
+        "  try:   rename it in the pyproject.toml of Beta, or leave it out: --no-plugin Beta",
+        "command 'frob' of zeta has an owner\n"
+        "  cause: Beta brings it already; that one is kept\n"
+        "  try:   rename it in the pyproject.toml of zeta, or leave it out: --no-plugin zeta",
+    ]
+    assert commands.find_commands(["beta_plugin"])["frob"].distribution == "zeta"
+    monkeypatch.setenv("TRNBENCH_NO_EXTERNAL_PLUGINS", "1")
+    assert list(commands.find_commands()) == ["run"]
+
+
+def test_version_and_module_form() -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "trnbench", "--version"], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.startswith("trnbench 0.1.0 (Python 3.")
+    assert told.stdout.endswith(", plugin contract 1)\n")
+
+
+def test_closed_pipe_is_quiet() -> None:
+    told = subprocess.run(
+        f"set -o pipefail; {sys.executable} -m trnbench config show --format json | head -c 1",
+        shell=True,
+        executable="/bin/bash",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (told.returncode, told.stdout, told.stderr) == (0, "[", "")
