@@ -8,7 +8,8 @@ from fractions import Fraction
 from trnbench.errors import UsageError
 
 _TYPED = re.compile(
-    r"(?P<digits>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,2})?)(?P<prefix>[kmgt]?)(?:i?b)?", re.I
+    r"(?P<digits>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,2})?)(?P<prefix>[kmgt]?)(?:i?b)?",
+    re.IGNORECASE | re.ASCII,
 )
 _POWERS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 SUFFIXES = "K, M, G and T stand for 2^10, 2^20, 2^30 and 2^40"
