@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from trnbench.backend import Backend, Detection, Observation
     from trnbench.errors import ExitCode, TrnbenchError
+    from trnbench.facts.assembly import Assembly
     from trnbench.facts.book import FactBook
+    from trnbench.facts.check import Findings, check_facts
+    from trnbench.facts.disagreement import Disagreement
     from trnbench.facts.fact import Assumption, Dispute, Fact, Provenance, Source
     from trnbench.facts.format import percent, show
     from trnbench.facts.metric import METRICS
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from trnbench.kernels.extent import Extent
     from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
     from trnbench.kernels.work import Work
+    from trnbench.lazy import resolve
     from trnbench.registry import load_registry
     from trnbench.results.evidence import Evidence, Grade
     from trnbench.results.json import dumps, loads
@@ -45,7 +49,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "trnbench.backend": ("Backend", "Detection", "Observation"),
     "trnbench.errors": ("ExitCode", "TrnbenchError"),
+    "trnbench.facts.assembly": ("Assembly",),
     "trnbench.facts.book": ("FactBook",),
+    "trnbench.facts.check": ("Findings", "check_facts"),
+    "trnbench.facts.disagreement": ("Disagreement",),
     "trnbench.facts.fact": ("Assumption", "Dispute", "Fact", "Provenance", "Source"),
     "trnbench.facts.format": ("percent", "show"),
     "trnbench.facts.metric": ("METRICS",),
@@ -58,6 +65,7 @@ _HOMES = {
     "trnbench.kernels.extent": ("Extent",),
     "trnbench.kernels.kernel": ("Kernel", "Point", "PrimaryMetric"),
     "trnbench.kernels.work": ("Work",),
+    "trnbench.lazy": ("resolve",),
     "trnbench.registry": ("load_registry",),
     "trnbench.results.evidence": ("Evidence", "Grade"),
     "trnbench.results.json": ("dumps", "loads"),
@@ -88,6 +96,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "METRICS",
+    "Assembly",
     "Assumption",
     "Axis",
     "Backend",
@@ -95,6 +104,7 @@ __all__ = [
     "CaseKey",
     "Detection",
     "Direction",
+    "Disagreement",
     "Dispute",
     "Evidence",
     "ExitCode",
@@ -102,6 +112,7 @@ __all__ = [
     "Fact",
     "FactBook",
     "Figure",
+    "Findings",
     "Format",
     "Generation",
     "Grade",
@@ -138,6 +149,7 @@ __all__ = [
     "TrnbenchError",
     "Work",
     "bench",
+    "check_facts",
     "dumps",
     "hookimpl",
     "load_registry",
@@ -146,6 +158,7 @@ __all__ = [
     "open_store",
     "percent",
     "render",
+    "resolve",
     "show",
 ]
 

@@ -54,21 +54,34 @@ def check(book: FactBook, assemblies: Sequence[Assembly]) -> Findings:
 
     Raises `FactError` for a dispute that claims a rule which finds nothing of the kind.
     """
+    return _check(book, assemblies, strict=True)
+
+
+def check_facts(book: FactBook, assemblies: Sequence[Assembly]) -> Findings:
+    """Like `check`, for the book of a stored run: never raises.
+
+    A run may hold only some of a generation's systems; a dispute about the others is among `named`.
+    """
+    return _check(book, assemblies, strict=False)
+
+
+def _check(book: FactBook, assemblies: Sequence[Assembly], *, strict: bool) -> Findings:
     found = [each for finder in FINDERS.values() for each in finder(book, assemblies)]
     named = []
     for dispute in book.disputes:
-        rules = rules_of(dispute)
-        if not rules:
-            named.append(dispute)
-        for rule in rules:
-            hits = [
+        hits: set[int] = set()
+        for rule in rules_of(dispute):
+            mine = {
                 index for index, each in enumerate(found) if each.rule == rule and concerns(dispute, each)
-            ]
-            if not hits:
+            }
+            if not mine and strict:
                 raise _idle(dispute, rule, [each for each in found if each.rule == rule])
-            for index in hits:
-                each = found[index]
-                found[index] = msgspec.structs.replace(each, disputes=(*each.disputes, dispute.id))
+            hits |= mine
+        if not hits:
+            named.append(dispute)
+        for index in hits:
+            each = found[index]
+            found[index] = msgspec.structs.replace(each, disputes=(*each.disputes, dispute.id))
     return Findings(found=tuple(found), named=tuple(named))
 
 
