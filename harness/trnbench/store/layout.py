@@ -61,7 +61,7 @@ CREATE TABLE measurements (
     value      REAL,
     unit       TEXT NOT NULL,
     fraction   REAL,                         -- of the chosen peak
-    document   TEXT NOT NULL,                -- the whole measurement as JSON
+    document   BLOB NOT NULL,                -- the whole measurement: zlib of JSON
     PRIMARY KEY (run, position)
 ) STRICT;
 

@@ -52,7 +52,7 @@ def measurement_row(position: int, measurement: Measurement, document: bytes) ->
         metric.value if metric else None,
         metric.unit if metric else "",
         measurement.judgement.fraction if measurement.judgement else None,
-        document.decode(),
+        zlib.compress(document),
     )
 
 

@@ -119,7 +119,7 @@ class Store:
             ):
                 document[kind][name] = msgspec.Raw(self._inflated(content))
             document["measurements"] = [
-                msgspec.Raw(row[0].encode())
+                msgspec.Raw(self._inflated(row[0]))
                 for row in connection.execute(
                     "SELECT document FROM measurements WHERE run = ? ORDER BY position", (number,)
                 )

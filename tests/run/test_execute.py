@@ -1,0 +1,269 @@
+"""Every way a case can end, and what the run makes of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_machine as tiny
+
+from trnbench import Detection, Evidence, Grade, Measurement, Reason, Run, Status
+from trnbench.errors import ExitCode, StoreError, UsageError
+from trnbench.results.json import dumps, loads
+from trnbench.run.execute import execute
+from trnbench.run.plan import plan
+from trnbench.run.settings import RunSettings
+from trnbench.store.store import Store
+
+
+def carried_out(*modes: str, backend: Any = None, store: Store | None = None, **settings: Any) -> Run:
+    registry = tiny.registry(*modes, backend=backend)
+    chosen = registry.backends["emulated"]
+    return execute(plan(registry), chosen, registry, RunSettings(**settings), store=store)
+
+
+def only(run: Run) -> Measurement:
+    (one,) = run.measurements
+    return one
+
+
+@pytest.mark.parametrize(
+    ("mode", "status", "reason", "text", "code"),
+    [
+        ("half", Status.OK, Reason.NONE, "", ExitCode.OK),
+        (
+            "low",
+            Status.DOCUMENT_LOW,
+            Reason.NONE,
+            "102.6 % of the documented figure, 97.5 % of what the clocks allow: the document's figure is low "
+            "(95.0 % of the clocks')",
+            ExitCode.OK,
+        ),
+        (
+            "above",
+            Status.SUSPECT,
+            Reason.NONE,
+            "200.0 % of what the clocks allow; most likely: a whole device counted as one core (factor 2): "
+            "undone, 100.0 % remain",
+            ExitCode.GATE,
+        ),
+        ("crash", Status.FAILED, Reason.CRASH, "ZeroDivisionError: division by zero", ExitCode.CRASH),
+        ("exit", Status.FAILED, Reason.CRASH, "SystemExit: 7", ExitCode.CRASH),
+        ("memory", Status.FAILED, Reason.OUT_OF_MEMORY, "the process ran out of memory", ExitCode.CRASH),
+        ("rule", Status.FAILED, Reason.ERROR, "a rule is broken; the tile is too wide", ExitCode.CRASH),
+        (
+            "silent",
+            Status.FAILED,
+            Reason.NO_EVIDENCE,
+            "actor reported neither a time nor a reason for having none",
+            ExitCode.CRASH,
+        ),
+        (
+            "nan",
+            Status.FAILED,
+            Reason.ERROR,
+            "case tiny.2::act[dtype=bf16,mode=nan]@core: detail.share cannot be written as JSON: nan",
+            ExitCode.CRASH,
+        ),
+        (
+            "zero",
+            Status.FAILED,
+            Reason.ERROR,
+            "actor gave a time of 0.0 s, which is no duration",
+            ExitCode.CRASH,
+        ),
+        ("wrong", Status.FAILED, Reason.WRONG_RESULT, "1 of 4 elements differs", ExitCode.GATE),
+        ("unsupported", Status.SKIPPED, Reason.NONE, "the actor refuses", ExitCode.OK),
+        ("huge", Status.SKIPPED, Reason.NONE, "needs 9 devices, tiny.2 has 2", ExitCode.OK),
+    ],
+)
+def test_how_a_case_ends(mode: str, status: Status, reason: Reason, text: str, code: ExitCode) -> None:
+    run = carried_out(mode)
+    one = only(run)
+    assert (one.status, one.reason) == (status, reason)
+    assert one.reason_text == text or (
+        reason is Reason.CRASH and one.reason_text.startswith(f"{text} (at support/tiny_machine.py:")
+    )
+    assert run.exit_code() is code
+    assert loads(dumps(run)) == run
+
+
+def test_what_is_not_run_keeps_its_peaks() -> None:
+    run = carried_out("unsupported", "crash")
+    for each in run.measurements:
+        (choice,) = each.reference_peaks
+        assert choice.chosen.value == tiny.DOCUMENTED
+        assert choice.engine_bound is not None
+        assert choice.engine_bound.value == tiny.BOUND
+        assert each.judgement is None
+        assert each.work["flops"] == tiny.FLOPS
+    assert run.measurements[0].evidence.grade is Grade.DOCUMENTED
+    assert run.measurements[1].evidence.grade is Grade.EMULATED
+
+
+def test_a_trace_is_kept_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert only(carried_out("crash")).notes == ()
+    monkeypatch.setenv("TRNBENCH_DEBUG", "1")
+    (trace,) = only(carried_out("crash")).notes
+    assert trace.startswith("Traceback (most recent call last):")
+    assert "ZeroDivisionError: division by zero" in trace
+    assert str(Path.home()) + "/" not in trace
+
+
+@pytest.mark.parametrize(
+    ("evidence", "text"),
+    [
+        (
+            Evidence(grade=Grade.EMULATED, by=""),
+            "the backend did not name the device or model that produced the number",
+        ),
+        (
+            Evidence(grade=Grade.MEASURED, by="device 0"),
+            "measured on device 0, but without a single sample",
+        ),
+        (
+            Evidence(grade=Grade.PUBLISHED, by="a paper"),
+            "a run is measured or emulated; the backend calls its result published",
+        ),
+    ],
+)
+def test_without_evidence_nothing_passes(evidence: Evidence, text: str) -> None:
+    one = only(carried_out("half", backend=tiny.Actor(evidence)))
+    assert (one.status, one.reason, one.reason_text) == (Status.FAILED, Reason.NO_EVIDENCE, text)
+
+
+def test_what_a_kernel_prints_stays_off_stdout(capfd: pytest.CaptureFixture[str]) -> None:
+    carried_out("half")
+    carried_out("half", "low", jobs=2)
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("printed by half") == 2
+
+
+def test_a_case_over_its_limit_is_stopped() -> None:
+    run = carried_out("hang", "half", timeout_s=0.2)
+    late, fine = run.measurements
+    assert (late.status, late.reason) == (Status.FAILED, Reason.TIMEOUT)
+    assert late.reason_text == "not done after 0.2 s (--timeout)"
+    assert fine.status is Status.OK
+    assert run.exit_code() is ExitCode.TIMEOUT
+
+
+def test_a_limit_holds_outside_the_main_thread() -> None:
+    found: list[Run] = []
+    thread = threading.Thread(target=lambda: found.append(carried_out("hang", "half", timeout_s=0.3)))
+    thread.start()
+    thread.join(30)
+    assert [each.reason for each in found[0].measurements] == [Reason.TIMEOUT, Reason.NONE]
+
+
+def test_maxfail_stops_and_says_so() -> None:
+    run = carried_out("half", "crash", "above", "low", "half", maxfail=2)
+    assert [each.status for each in run.measurements] == [Status.OK, Status.FAILED, Status.SUSPECT]
+    assert run.notes[-1] == "stopped after 2 failed or suspect cases (--maxfail): 2 of 5 cases were not run"
+    assert not run.interrupted
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        (
+            {"jobs": -1},
+            "--jobs -1 is no number of processes\n  cause: it counts processes, 0 for as many as pay off\n"
+            "  try:   --jobs 1",
+        ),
+        (
+            {"timeout_s": float("nan")},
+            "--timeout nan is no time limit\n  cause: a limit is a number of seconds, 0 for none\n"
+            "  try:   --timeout 60",
+        ),
+        (
+            {"maxfail": -2},
+            "--maxfail -2 is no number of cases\n  cause: it counts failed and suspect cases, 0 for no limit\n"
+            "  try:   --maxfail 1",
+        ),
+    ],
+)
+def test_settings_that_make_no_sense(settings: dict[str, Any], text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        carried_out("half", **settings)
+    assert str(caught.value) == text
+
+
+class Interrupting(tiny.Actor):
+    """Sends its own process a signal while a case runs."""
+
+    def __init__(self, number: signal.Signals) -> None:
+        super().__init__()
+        self.number = number
+
+    def _hang(self) -> Any:
+        os.kill(os.getpid(), self.number)
+        return super()._hang()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_keeps_what_is_done(number: signal.Signals, tmp_path: Path) -> None:
+    before = signal.getsignal(number)
+    with Store(tmp_path / "r.db") as store:
+        run = carried_out("half", "low", "hang", "above", backend=Interrupting(number), store=store)
+        assert [each.status for each in run.measurements] == [Status.OK, Status.DOCUMENT_LOW]
+        assert run.interrupted
+        assert run.exit_code() is ExitCode.INTERRUPTED
+        assert run.notes[-1] == "interrupted: 2 of 4 cases were not run"
+        assert store.load(run.id) == run
+    assert signal.getsignal(number) is before
+
+
+class Swallowing(Interrupting):
+    """A kernel that catches everything still does not outlive Ctrl-C by more than its own case."""
+
+    def _hang(self) -> Any:
+        try:
+            return super()._hang()
+        except KeyboardInterrupt:
+            return self._seen(1.0)
+
+
+def test_a_swallowed_ctrl_c_still_ends_the_run() -> None:
+    run = carried_out("half", "hang", "low", backend=Swallowing(signal.SIGINT))
+    assert run.interrupted
+    assert len(run.measurements) == 2
+
+
+def test_the_grade_is_that_of_the_machine() -> None:
+    class Measured(tiny.Actor):
+        def detect(self) -> Detection:
+            return Detection(available=True, instance="tiny.2")
+
+    assert carried_out("half").grade is Grade.EMULATED
+    assert carried_out("half", backend=Measured()).grade is Grade.MEASURED
+
+
+def test_a_store_that_refuses_is_met_before_the_first_case(tmp_path: Path) -> None:
+    class Untouched(tiny.Actor):
+        def observe(self, case: Any, system: Any) -> Any:
+            raise AssertionError("nothing may run before the store is known to work")
+
+    (tmp_path / "r.db").write_text("my diary, not a database\n" * 100)
+    with Store(tmp_path / "r.db") as store, pytest.raises(StoreError):
+        carried_out("half", backend=Untouched(), store=store)
+
+
+def test_same_seed_same_data_whatever_ran_before() -> None:
+    import random
+
+    class Drawing(tiny.Actor):
+        def observe(self, case: Any, system: Any) -> Any:
+            return self._seen(0.01, counters={"drawn": random.random()})
+
+    def drawn(*modes: str, seed: int) -> dict[str, float]:
+        run = carried_out(*modes, backend=Drawing(), seed=seed)
+        return {str(each.case.point["mode"]): each.counters["drawn"] for each in run.measurements}
+
+    assert drawn("half", "low", seed=1)["low"] == drawn("low", seed=1)["low"]
+    assert drawn("low", seed=1) != drawn("low", seed=2)
