@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trnbench.cli.spec.figures import Row
     from trnbench.cli.spec.subject import Subject
     from trnbench.facts.fact import Fact
-    from trnbench.facts.peak import PeakPolicy
+    from trnbench.facts.peak import Peak, PeakPolicy
     from trnbench.facts.scope import Scope
 
 
@@ -34,7 +34,9 @@ def diff(
     """Compare two instances, devices or cores, figure by figure, with the ratio of B to A.
 
     Rates are the peaks that the policy chooses, each of its own whole system unless --scope names a
-    part that both have. Example: trnbench spec diff trn1.32xlarge trn2-16.48xlarge --scope device
+    part that both have. Figures of unlike scopes stand side by side without a ratio.
+
+    Example: trnbench spec diff trn1.32xlarge trn2-16.48xlarge --scope device
     """
     from trnbench.cli.spec.subject import find_subject
 
@@ -61,14 +63,14 @@ def diff(
     emit(rows, columns, format)
     if scopes[0] is not scopes[1]:
         say(
-            f"note: {sides[0].name} is a figure per {scopes[0]}, {sides[1].name} per {scopes[1]}; "
-            "--scope device compares like with like"
+            f"note: no ratio of unlike scopes: {sides[0].name} is one {scopes[0]}, "
+            f"{sides[1].name} one {scopes[1]}; --scope device compares like with like"
         )
 
 
 class _Cell:
-    def __init__(self, text: str, value: float | None, origin: str) -> None:
-        self.text, self.value, self.origin = text, value, origin
+    def __init__(self, text: str, figure: Fact | Peak, origin: str) -> None:
+        self.text, self.figure, self.origin = text, figure, origin
 
 
 def _rows(sides: list[Subject], scopes: list[Scope], policy: PeakPolicy, *, whole: bool) -> list[Row]:
@@ -79,9 +81,6 @@ def _rows(sides: list[Subject], scopes: list[Scope], policy: PeakPolicy, *, whol
     rows: list[Row] = []
     for name in dict.fromkeys([*tables[0], *tables[1]]):
         one, other = tables[0].get(name), tables[1].get(name)
-        ratio = None
-        if one is not None and other is not None and one.value and other.value is not None:
-            ratio = other.value / one.value
         rows.append(
             {
                 "metric": name,
@@ -89,12 +88,21 @@ def _rows(sides: list[Subject], scopes: list[Scope], policy: PeakPolicy, *, whol
                 "a_from": one.origin if one else None,
                 "b": other.text if other else None,
                 "b_from": other.origin if other else None,
-                "ratio": ratio,
-                "a_value": one.value if one else None,
-                "b_value": other.value if other else None,
+                "ratio": _ratio(one, other),
+                "a_value": one.figure.value if one else None,
+                "b_value": other.figure.value if other else None,
             }
         )
     return rows
+
+
+def _ratio(one: _Cell | None, other: _Cell | None) -> float | None:
+    """B over A, where both are figures of one kind."""
+    from trnbench.facts.ratio import ratio, unlike
+
+    if one is None or other is None or not one.figure.value or not other.figure.value:
+        return None
+    return None if unlike(other.figure, one.figure) else ratio(other.figure, one.figure)
 
 
 def _peaks(side: Subject, scope: Scope, policy: PeakPolicy) -> dict[str, _Cell]:
@@ -104,7 +112,7 @@ def _peaks(side: Subject, scope: Scope, policy: PeakPolicy) -> dict[str, _Cell]:
     for each, choice in choices(side.system, scope, policy):
         chosen = choice.chosen
         how = f"{chosen.evidence}, {chosen.source}" + (f": {chosen.formula}" if chosen.formula else "")
-        found[each.name] = _Cell(peak_value(chosen), chosen.value, how)
+        found[each.name] = _Cell(peak_value(chosen), chosen, how)
     return found
 
 
@@ -119,7 +127,7 @@ def _others(side: Subject) -> dict[str, _Cell]:
             continue
         if name not in found:
             text = printed(fact) if fact.value is None else normalised(fact.value, fact.metric, fact.dtypes)
-            found[name] = _Cell(text, fact.value, f"{fact.provenance}, {fact.source}")
+            found[name] = _Cell(text, fact, f"{fact.provenance}, {fact.source}")
     return found
 
 

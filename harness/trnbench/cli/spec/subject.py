@@ -39,11 +39,15 @@ def find_subject(registry: Registry, name: str, extra: tuple[Path, ...] = ()) ->
         return Subject(system.instance.name, system.instance.title, system.instance.scope, system)
     known = list(registry.instance_names(aliases=True))
     for generation in registry.generations.values():
-        # The largest default system stands for its parts: figures of a part are the same in each.
-        for instance in sorted(generation.instances, key=lambda each: (not each.default, each.sizable)):
-            if name in (instance.device, instance.core):
-                scope = Scope.DEVICE if name == instance.device else Scope.CORE
-                title = f"{'device' if scope is Scope.DEVICE else 'core'} of {generation.title}"
-                return Subject(name, title, scope, registry.system(instance.name, extra))
-            known += [instance.device, instance.core]
+        holders = [each for each in generation.instances if name in (each.device, each.core)]
+        known += [part for each in generation.instances for part in (each.device, each.core)]
+        if holders:
+            # The largest single system stands for its parts: figures of a part are the same in each.
+            single = [each for each in holders if not each.sizable] or holders
+            system = max(
+                (registry.system(each.name, extra) for each in single), key=lambda each: each.devices
+            )
+            scope = Scope.DEVICE if name == system.instance.device else Scope.CORE
+            title = f"{'device' if scope is Scope.DEVICE else 'core'} of {generation.title}"
+            return Subject(name, title, scope, system)
     raise UnknownName("instance, device or core", name, set(known), try_="trnbench spec list")
