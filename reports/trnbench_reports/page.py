@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import trnbench
 from trnbench import Run, Section
 from trnbench_reports import view, words
-from trnbench_reports.formats import csv, json
+from trnbench_reports.formats import csv
 from trnbench_reports.template import asset, fill
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
         script=Markup(script),
         sections=built,
         choices=_choices(runs),
-        data={"json": _packed(json.write(runs)), "csv": _packed(csv.write(runs))},
+        data={"json": _packed(_json(runs)), "csv": _packed(csv.write(runs))},
     )
     return words.valid(text.replace("\r\n", "\n").replace("\r", "\n")).encode("utf-8")
 
@@ -56,20 +56,10 @@ def _body(section: Section, runs: Sequence[Run]) -> Markup:
     from markupsafe import escape
 
     try:
-        made = resolve(section.render)(runs)
+        made = trnbench.resolve(section.render)(runs)
         return escape(made)
     except Exception as error:
         return fill("broken", section=section, kind=type(error).__name__, message=str(error))
-
-
-def resolve(ref: object) -> object:
-    """The function a "package.module:attribute" reference names."""
-    from importlib import import_module
-
-    if not isinstance(ref, str):
-        return ref
-    module, _, attribute = ref.partition(":")
-    return getattr(import_module(module), attribute)
 
 
 def _policy(style: str, script: str) -> str:
@@ -80,6 +70,12 @@ def _policy(style: str, script: str) -> str:
         "default-src 'none'; img-src data:; "
         f"style-src '{digest(style)}'; script-src '{digest(script)}'; base-uri 'none'; form-action 'none'"
     )
+
+
+def _json(runs: Sequence[Run]) -> bytes:
+    """What the JSON format writes: one run is an object, several are an array."""
+    made = [trnbench.dumps(run) for run in runs]
+    return (made[0] if len(made) == 1 else b"[" + b",\n".join(made) + b"]") + b"\n"
 
 
 def _packed(data: bytes) -> str:

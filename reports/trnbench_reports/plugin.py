@@ -19,7 +19,7 @@ _SECTIONS = (
 )
 _FORMATS = (
     ("html", "one HTML file, opens anywhere, fetches nothing", ".html", "trnbench_reports.page:write"),
-    ("json", "the whole run, strict JSON", ".json", "trnbench_reports.formats.json:write"),
+    ("json", "the whole run, strict JSON", ".json", "trnbench.results.json:write"),
     ("csv", "one row per metric of each case", ".csv", "trnbench_reports.formats.csv:write"),
     (
         "markdown",

@@ -33,9 +33,12 @@ def attributes(measurement: Measurement) -> Markup:
 
     case = measurement.case
     return Markup(' data-k="{}" data-y="{}" data-d="{}" data-e="{}" data-t="{}"').format(
-        words.clean(case.kernel, 80), words.clean(case.instance, 80), words.clean(case.dtype, 40),
-        measurement.evidence.grade, measurement.status,
-    )  # fmt: skip
+        words.clean(case.kernel, 80),
+        words.clean(case.instance, 80),
+        words.clean(case.dtype, 40),
+        measurement.evidence.grade,
+        measurement.status,
+    )
 
 
 def point_text(measurement: Measurement, *, without: Iterable[str] = ()) -> str:

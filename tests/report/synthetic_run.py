@@ -38,11 +38,31 @@ SYSTEMS = [
     ("trn1-ultracluster", "trn1", "Trn1 UltraCluster", 1, Scope.CLUSTER, 64, 2, 4, 13440e12, 52480 * 2**30),
     ("trn2-16.48xlarge", "trn2", "Trn2-16 48xlarge", 2, Scope.INSTANCE, 16, 8, 1, 10e15, 46.4e12),
     ("u-trn2x64", "trn2", "u-trn2x64 UltraServer", 2, Scope.ULTRASERVER, 64, 8, 4, 40e15, 185.6e12),
-    ("trn3-gen1-ultraserver", "trn3", "Trn3 Gen1 UltraServer", 3, Scope.ULTRASERVER, 64, 8, 16,
-     42944e12, 313.6e12),
-    ("trn3-gen2-ultraserver", "trn3", "Trn3 Gen2 UltraServer", 3, Scope.ULTRASERVER, 144, 8, 36,
-     96624e12, 705.6e12),
-]  # fmt: skip
+    (
+        "trn3-gen1-ultraserver",
+        "trn3",
+        "Trn3 Gen1 UltraServer",
+        3,
+        Scope.ULTRASERVER,
+        64,
+        8,
+        16,
+        42944e12,
+        313.6e12,
+    ),
+    (
+        "trn3-gen2-ultraserver",
+        "trn3",
+        "Trn3 Gen2 UltraServer",
+        3,
+        Scope.ULTRASERVER,
+        144,
+        8,
+        36,
+        96624e12,
+        705.6e12,
+    ),
+]
 DTYPE_FACTOR = {
     "trn1": {"bf16": 1.0, "fp8": 1.0, "fp32": 0.25, "int8": 2.0},
     "trn2": {"bf16": 1.0, "fp8": 2.0, "fp32": 0.29, "int8": 0.0},
@@ -53,10 +73,14 @@ ELEMENT_BYTES = {"bf16": 2, "fp8": 1, "fp32": 4, "int8": 1}
 
 
 def _peak(system: tuple[Any, ...], metric: str, scope: Scope, dtype: str = "", **more: Any) -> PeakChoice:
-    name, generation, _, _, own, devices, cores, _, flops, hbm = system
+    name, generation, _, _, _, devices, cores, _, flops, hbm = system
     units = {Scope.CORE: devices * cores, Scope.DEVICE: devices}.get(scope, 1)
-    whole = {"peak_flops": flops * DTYPE_FACTOR[generation].get(dtype, 1.0), "hbm_bandwidth": hbm,
-             "neuronlink_bandwidth": 1.024e12, "efa_bandwidth": 100e9}[metric]  # fmt: skip
+    whole = {
+        "peak_flops": flops * DTYPE_FACTOR[generation].get(dtype, 1.0),
+        "hbm_bandwidth": hbm,
+        "neuronlink_bandwidth": 1.024e12,
+        "efa_bandwidth": 100e9,
+    }[metric]
     value = whole / units if metric in ("peak_flops", "hbm_bandwidth") else whole
     derived = units > 1
     source = f"{generation}-page"
@@ -72,12 +96,27 @@ def _peak(system: tuple[Any, ...], metric: str, scope: Scope, dtype: str = "", *
         policy=PeakPolicy.SEED,
         **more,
     )
-    other = Peak(metric=metric, value=value * 0.95, scope=scope, dtype=dtype, source=f"{generation}-chip",
-                 policy=PeakPolicy.DEVICE, superseded_by=f"{generation}-page", **more)  # fmt: skip
+    other = Peak(
+        metric=metric,
+        value=value * 0.95,
+        scope=scope,
+        dtype=dtype,
+        source=f"{generation}-chip",
+        policy=PeakPolicy.DEVICE,
+        superseded_by=f"{generation}-page",
+        **more,
+    )
     bound = None
     if metric == "peak_flops":
-        bound = Peak(metric=metric, value=value * 1.007, scope=scope, dtype=dtype, evidence="derived",
-                     formula="128 rows × 128 columns × 2 × clock × cores", policy=PeakPolicy.ENGINE)  # fmt: skip
+        bound = Peak(
+            metric=metric,
+            value=value * 1.007,
+            scope=scope,
+            dtype=dtype,
+            evidence="derived",
+            formula="128 rows × 128 columns × 2 × clock × cores",
+            policy=PeakPolicy.ENGINE,
+        )
     return PeakChoice(policy=PeakPolicy.SEED, chosen=chosen, alternatives=(other,), engine_bound=bound)
 
 
@@ -106,12 +145,17 @@ def _measure(
             status = Status.SUSPECT
         elif fraction > 1:
             status = Status.DOCUMENT_LOW
-        judgement = Judgement(metric=metric.name, fraction=fraction, peaks=peak, of_engine_bound=of_bound,
-                              causes=("the clock ran above the documented one",) if fraction > 1 else ())  # fmt: skip
+        judgement = Judgement(
+            metric=metric.name,
+            fraction=fraction,
+            peaks=peak,
+            of_engine_bound=of_bound,
+            causes=("the clock ran above the documented one",) if fraction > 1 else (),
+        )
     return Measurement(
         case=CaseKey(
             kernel=kernel, family=family, instance=system[0], generation=system[1], scope=scope, point=point
-        ),  # fmt: skip
+        ),
         evidence=Evidence(
             grade=Grade.EMULATED, by="roofline and alpha-beta", version="1", unvalidated=unvalidated
         ),
@@ -142,7 +186,7 @@ def _skip(
     return Measurement(
         case=CaseKey(
             kernel=kernel, family=family, instance=system[0], generation=system[1], scope=scope, point=point
-        ),  # fmt: skip
+        ),
         evidence=Evidence(grade=Grade.EMULATED, by="roofline and alpha-beta", version="1"),
         status=Status.SKIPPED,
         reason_text=why,
@@ -170,8 +214,14 @@ def _gemm(system: tuple[Any, ...], scope: Scope, sizes: tuple[int, ...]) -> list
             parts = {"tensor": flops / top, "hbm": moved / (0.9 * hbm), "launch": 4e-6}
             time_s = max(parts["tensor"], parts["hbm"]) + parts["launch"]
             ordered = tuple(Part(name=n, seconds=s) for n, s in sorted(parts.items(), key=lambda p: -p[1]))
-            value = Metric(name="flops_per_s", value=flops / time_s, unit="FLOP/s", better="higher",
-                           scope=scope, formula="2·M·N·K / time")  # fmt: skip
+            value = Metric(
+                name="flops_per_s",
+                value=flops / time_s,
+                unit="FLOP/s",
+                better="higher",
+                scope=scope,
+                formula="2·M·N·K / time",
+            )
             extra = Metric(
                 name="hbm_bytes_per_s", value=moved / time_s, unit="B/s", better="higher", scope=scope
             )
@@ -188,7 +238,7 @@ def _gemm(system: tuple[Any, ...], scope: Scope, sizes: tuple[int, ...]) -> list
                     parts=ordered,
                     work={"flops": flops, "hbm_bytes": moved},
                     extra=(extra,),
-                )  # fmt: skip
+                )
             )
     return found
 
@@ -198,8 +248,14 @@ def _memory(system: tuple[Any, ...], kernel: str, scope: Scope, sizes: tuple[int
     for size in sizes:
         peak = _peak(system, "hbm_bandwidth", scope)
         time_s = 2e-6 + size / (0.91 * peak.chosen.value)
-        value = Metric(name="hbm_bytes_per_s", value=size / time_s, unit="B/s", better="higher", scope=scope,
-                       formula="bytes / time")  # fmt: skip
+        value = Metric(
+            name="hbm_bytes_per_s",
+            value=size / time_s,
+            unit="B/s",
+            better="higher",
+            scope=scope,
+            formula="bytes / time",
+        )
         flops = size / 4 * {"softmax": 5, "layernorm": 8, "attention": 120}.get(kernel, 0.5)
         extra = (
             Metric(name="flops_per_s", value=flops / time_s, unit="FLOP/s", better="higher", scope=scope),
@@ -217,7 +273,7 @@ def _memory(system: tuple[Any, ...], kernel: str, scope: Scope, sizes: tuple[int
                 extra=extra,
                 work={"hbm_bytes": float(size), "flops": flops},
                 parts=(Part(name="hbm", seconds=time_s - 2e-6), Part(name="launch", seconds=2e-6)),
-            )  # fmt: skip
+            )
         )
     return found
 
@@ -228,18 +284,44 @@ def _collective(system: tuple[Any, ...], kernel: str, sizes: tuple[int, ...]) ->
     for size in sizes:
         point = {"size": size}
         if ranks == 1:
-            found.append(_skip(system, kernel, "collective", system[4], point,
-                               f"needs 2 devices, {system[0]} has 1", None))  # fmt: skip
+            found.append(
+                _skip(
+                    system,
+                    kernel,
+                    "collective",
+                    system[4],
+                    point,
+                    f"needs 2 devices, {system[0]} has 1",
+                    None,
+                )
+            )
             continue
-        peak = _peak(system, "neuronlink_bandwidth", system[4], direction=Direction.UNSTATED,
-                     qualifier="intra-instance")  # fmt: skip
+        peak = _peak(
+            system,
+            "neuronlink_bandwidth",
+            system[4],
+            direction=Direction.UNSTATED,
+            qualifier="intra-instance",
+        )
         alpha = 3e-6 * math.log2(ranks)
         time_s = alpha + size * 2 * (ranks - 1) / ranks / (0.7 * peak.chosen.value)
-        busbw = Metric(name="busbw_bytes_per_s", value=size * 2 * (ranks - 1) / ranks / time_s, unit="B/s",
-                       better="higher", scope=system[4], direction=Direction.ONE_WAY,
-                       formula="size · 2(n−1)/n / time")  # fmt: skip
-        algbw = Metric(name="algbw_bytes_per_s", value=size / time_s, unit="B/s", better="higher",
-                       scope=system[4], formula="size / time")  # fmt: skip
+        busbw = Metric(
+            name="busbw_bytes_per_s",
+            value=size * 2 * (ranks - 1) / ranks / time_s,
+            unit="B/s",
+            better="higher",
+            scope=system[4],
+            direction=Direction.ONE_WAY,
+            formula="size · 2(n−1)/n / time",
+        )
+        algbw = Metric(
+            name="algbw_bytes_per_s",
+            value=size / time_s,
+            unit="B/s",
+            better="higher",
+            scope=system[4],
+            formula="size / time",
+        )
         found.append(
             _measure(
                 system,
@@ -254,7 +336,7 @@ def _collective(system: tuple[Any, ...], kernel: str, sizes: tuple[int, ...]) ->
                 unvalidated=system[1] == "trn3",
                 work={"link_bytes": float(size)},
                 parts=(Part(name="link", seconds=time_s - alpha), Part(name="latency", seconds=alpha)),
-            )  # fmt: skip
+            )
         )
     return found
 
@@ -272,49 +354,115 @@ def _book(generation: str) -> FactBook:
             continue
         for dtype in ("bf16", "fp8", "fp32"):
             value = system[8] * DTYPE_FACTOR[generation][dtype]
-            facts.append(Fact(subject=system[0], metric="peak_flops", printed=f"{value / 1e12:,g}",
-                              printed_unit="TFLOPS", value=value, scope=system[4], source=page,
-                              locator="instance table, column FLOPS", dtypes=(dtype,)))  # fmt: skip
-        facts.append(Fact(subject=system[0], metric="hbm_bandwidth", printed=f"{system[9] / 1e12:g}",
-                          printed_unit="TB/sec", value=float(system[9]), scope=system[4], source=page,
-                          locator="instance table, row Device Memory Bandwidth"))  # fmt: skip
+            facts.append(
+                Fact(
+                    subject=system[0],
+                    metric="peak_flops",
+                    printed=f"{value / 1e12:,g}",
+                    printed_unit="TFLOPS",
+                    value=value,
+                    scope=system[4],
+                    source=page,
+                    locator="instance table, column FLOPS",
+                    dtypes=(dtype,),
+                )
+            )
+        facts.append(
+            Fact(
+                subject=system[0],
+                metric="hbm_bandwidth",
+                printed=f"{system[9] / 1e12:g}",
+                printed_unit="TB/sec",
+                value=float(system[9]),
+                scope=system[4],
+                source=page,
+                locator="instance table, row Device Memory Bandwidth",
+            )
+        )
     if generation == "trn3":
-        for printed, unit, value in (("2,048", "GiB/sec/device", 2048 * 2**30), ("2.56", "TB/s", 2.56e12),
-                                     ("2", "TB/s", 2e12)):  # fmt: skip
-            facts.append(Fact(subject="trainium3", metric="neuronlink_bandwidth", printed=printed,
-                              printed_unit=unit, value=float(value), scope=Scope.DEVICE,
-                              source=page if unit.startswith("GiB") else chip, locator="NeuronLink-v4",
-                              direction=Direction.UNSTATED))  # fmt: skip
+        for printed, unit, value in (
+            ("2,048", "GiB/sec/device", 2048 * 2**30),
+            ("2.56", "TB/s", 2.56e12),
+            ("2", "TB/s", 2e12),
+        ):
+            facts.append(
+                Fact(
+                    subject="trainium3",
+                    metric="neuronlink_bandwidth",
+                    printed=printed,
+                    printed_unit=unit,
+                    value=float(value),
+                    scope=Scope.DEVICE,
+                    source=page if unit.startswith("GiB") else chip,
+                    locator="NeuronLink-v4",
+                    direction=Direction.UNSTATED,
+                )
+            )
     return FactBook(
         sources={
-            page: Source(id=page, document=DOCUMENT[generation], version="2.26", date="2025-10-29", seed=True,
-                         path=f"about-neuron/arch/{generation}.rst"),  # fmt: skip
-            chip: Source(id=chip, document=f"{generation} device page", version="2.32", date="2026-08-21",
-                         path="https://example.org/device"),  # fmt: skip
+            page: Source(
+                id=page,
+                document=DOCUMENT[generation],
+                version="2.26",
+                date="2025-10-29",
+                seed=True,
+                path=f"about-neuron/arch/{generation}.rst",
+            ),
+            chip: Source(
+                id=chip,
+                document=f"{generation} device page",
+                version="2.32",
+                date="2026-08-21",
+                path="https://example.org/device",
+            ),
         },
         facts=tuple(facts),
         assumptions={
             f"{generation}-link-latency": Assumption(
-                id=f"{generation}-link-latency", metric="latency", printed="1.0", printed_unit="µs",
-                value=1e-6, low=0.5e-6, high=3e-6, reason="no document prints a hop latency",
-                subject=generation)  # fmt: skip
+                id=f"{generation}-link-latency",
+                metric="latency",
+                printed="1.0",
+                printed_unit="µs",
+                value=1e-6,
+                low=0.5e-6,
+                high=3e-6,
+                reason="no document prints a hop latency",
+                subject=generation,
+            )
         },
         disputes=(
-            Dispute(id="C07", topic="NeuronLink bandwidth of one device",
-                    values=("2,048 GiB/s", "2.56 TB/s", "2 TB/s"), sources=(page, chip, chip),
-                    subjects=("trainium3",), rule="value", note="direction is never stated"),
-        ) if generation == "trn3" else (),
-    )  # fmt: skip
+            Dispute(
+                id="C07",
+                topic="NeuronLink bandwidth of one device",
+                values=("2,048 GiB/s", "2.56 TB/s", "2 TB/s"),
+                sources=(page, chip, chip),
+                subjects=("trainium3",),
+                rule="value",
+                note="direction is never stated",
+            ),
+        )
+        if generation == "trn3"
+        else (),
+    )
 
 
 def _record(system: tuple[Any, ...]) -> SystemRecord:
     name, generation, title, order, scope, devices, cores, hosts, _, _ = system
     return SystemRecord(
-        instance=name, generation=generation, title=title, order=order, scope=scope,
-        device=f"trainium{order}", core=f"neuroncore-v{order + 1}", devices=devices, cores_per_device=cores,
-        hosts=hosts, aliases=("trn2.48xlarge",) if name == "trn2-16.48xlarge" else (),
-        topology_summary={"kind": "torus", "shape": "4×4", "degree": 4, "diameter": 4}, plugin="trnbench 0.1.0",
-    )  # fmt: skip
+        instance=name,
+        generation=generation,
+        title=title,
+        order=order,
+        scope=scope,
+        device=f"trainium{order}",
+        core=f"neuroncore-v{order + 1}",
+        devices=devices,
+        cores_per_device=cores,
+        hosts=hosts,
+        aliases=("trn2.48xlarge",) if name == "trn2-16.48xlarge" else (),
+        topology_summary={"kind": "torus", "shape": "4×4", "degree": 4, "diameter": 4},
+        plugin="trnbench 0.1.0",
+    )
 
 
 def make_run(*, sizes: int = 6, extra_kernels: int = 8, id: str = "20261120T201500Z-a1b2c3") -> Run:
@@ -365,9 +513,14 @@ def with_verdicts(run: Run) -> Run:
         cases[first], status=Status.SUSPECT, reason_text="1.2 times the engine bound; likely no barrier"
     )
     cases[second] = msgspec.structs.replace(
-        cases[second], status=Status.FAILED, reason=Reason.CRASH, reason_text="the worker ended with signal 11",
-        metrics={}, judgement=None, time_s=None,
-    )  # fmt: skip
+        cases[second],
+        status=Status.FAILED,
+        reason=Reason.CRASH,
+        reason_text="the worker ended with signal 11",
+        metrics={},
+        judgement=None,
+        time_s=None,
+    )
     cases[third] = msgspec.structs.replace(cases[third], status=Status.DOCUMENT_LOW)
     return msgspec.structs.replace(run, measurements=tuple(cases))
 
@@ -394,8 +547,12 @@ def make_hostile(run: Run) -> Run:
         cases[index] = replace(
             case,
             case=replace(case.case, kernel=bad, family=bad, point={bad[:40]: bad, "dtype": bad}),
-            reason_text=bad, bound=bad, implementation=bad, notes=(bad,), detail={bad[:50]: bad},
-        )  # fmt: skip
+            reason_text=bad,
+            bound=bad,
+            implementation=bad,
+            notes=(bad,),
+            detail={bad[:50]: bad},
+        )
         cases[index + 10] = replace(cases[index + 10], case=replace(cases[index + 10].case, instance=bad))
         cases[index + 20] = replace(cases[index + 20], status=Status.FAILED, reason_text=bad)
     systems = dict(run.systems)

@@ -32,10 +32,16 @@ def draw(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
     for index, curve in enumerate(curves):
         for size, rate, case, anchor in sorted(curve.points, key=lambda p: p[0]):
             values.append(
-                {"x": size, "y": rate, "s": index, "c": f"var(--g{curve.colour})",
-                 "h": SHAPES[index % len(SHAPES)],
-                 "d": f"{anchor}|{index}|{view.tooltip(case)}", "l": f"-|{index}|"}
-            )  # fmt: skip
+                {
+                    "x": size,
+                    "y": rate,
+                    "s": index,
+                    "c": f"var(--g{curve.colour})",
+                    "h": SHAPES[index % len(SHAPES)],
+                    "d": f"{anchor}|{index}|{view.tooltip(case)}",
+                    "l": f"-|{index}|",
+                }
+            )
     colour = {"field": "c", "type": "nominal", "scale": None, "legend": None}
     lines = [
         {
@@ -48,25 +54,42 @@ def draw(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
     labels = [
         {
             "data": {"values": [{"x": min(sizes) / 1.5, "y": value}]},
-            "mark": {"type": "text", "text": f"documented {numbers.show(value, 'B/s')}", "align": "left",
-                     "dy": -6, "dx": 4, "fontSize": 11, "aria": False},
+            "mark": {
+                "type": "text",
+                "text": f"documented {numbers.show(value, 'B/s')}",
+                "align": "left",
+                "dy": -6,
+                "dx": 4,
+                "fontSize": 11,
+                "aria": False,
+            },
             "encoding": {"x": x, "y": y},
         }
         for i, value in enumerate(promised)
         if i == 0 or value / promised[i - 1] > 1.25
-    ]  # fmt: skip
+    ]
     sweep = {
         "data": {"values": values},
         "mark": {"type": "line", "clip": True, "strokeWidth": 1.2, "opacity": 0.7},
-        "encoding": {"x": x, "y": y, "stroke": colour, "detail": {"field": "s", "type": "nominal"},
-                     "description": {"field": "l"}},
-    }  # fmt: skip
+        "encoding": {
+            "x": x,
+            "y": y,
+            "stroke": colour,
+            "detail": {"field": "s", "type": "nominal"},
+            "description": {"field": "l"},
+        },
+    }
     marks = {
         "data": {"values": values},
         "mark": {"type": "point", "clip": True, "filled": True, "size": 34, "opacity": 0.95},
-        "encoding": {"x": x, "y": y, "fill": colour, "description": {"field": "d"},
-                     "shape": {"field": "h", "type": "nominal", "scale": None, "legend": None}},
-    }  # fmt: skip
+        "encoding": {
+            "x": x,
+            "y": y,
+            "fill": colour,
+            "description": {"field": "d"},
+            "shape": {"field": "h", "type": "nominal", "scale": None, "legend": None},
+        },
+    }
     top = max(every, key=lambda p: p[2].judgement.fraction if p[2].judgement else 0.0)
     judged = top[2].judgement
     name = words.clean(kernel, 40)
@@ -79,15 +102,28 @@ def draw(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
         title=f"{words.capital(grades)}. {title}",
         label=f"{title}. {len(every)} cases on {len(curves)} systems.",
         caption="level lines: the documented figure each system is judged by",
-        spec={"width": 440, "height": 260, "layer": [*lines, *labels, sweep, marks],
-              "resolve": {"scale": {"shape": "independent"}}},
-        series=tuple(Series(index=i, name=curve.system, symbol=SYMBOLS[SHAPES[i % len(SHAPES)]],
-                            colour=curve.colour) for i, curve in enumerate(curves)),
+        spec={
+            "width": 440,
+            "height": 260,
+            "layer": [*lines, *labels, sweep, marks],
+            "resolve": {"scale": {"shape": "independent"}},
+        },
+        series=tuple(
+            Series(index=i, name=curve.system, symbol=SYMBOLS[SHAPES[i % len(SHAPES)]], colour=curve.colour)
+            for i, curve in enumerate(curves)
+        ),
         columns=("case", "message", "bus bandwidth", "% of peak", "evidence"),
         rows=tuple(
-            (anchor, (case.id, numbers.show(size, "B"), numbers.show(rate, "B/s"),
-                      numbers.percent(case.judgement.fraction) if case.judgement else "no peak",
-                      str(case.evidence.grade)))
+            (
+                anchor,
+                (
+                    case.id,
+                    numbers.show(size, "B"),
+                    numbers.show(rate, "B/s"),
+                    numbers.percent(case.judgement.fraction) if case.judgement else "no peak",
+                    str(case.evidence.grade),
+                ),
+            )
             for size, rate, case, anchor in every
         ),
-    )  # fmt: skip
+    )

@@ -36,19 +36,26 @@ def draw(id: str, gains: Sequence[Gain], reach: str) -> Figure | None:
     generations = list(dict.fromkeys(gain.generation for gain in kept))
     values = [
         {
-            "name": gain.name, "got": gain.got, "promised": gain.promised,
-            "colour": f"var(--g{gain.colour})", "lane": generations.index(gain.generation),
+            "name": gain.name,
+            "got": gain.got,
+            "promised": gain.promised,
+            "colour": f"var(--g{gain.colour})",
+            "lane": generations.index(gain.generation),
             "d": f"{gain.anchor}|{generations.index(gain.generation)}|{gain.tooltip}",
             "l": f"-|{generations.index(gain.generation)}|",
         }
         for gain in kept
-    ]  # fmt: skip
+    ]
     extremes = [v for gain in kept for v in (gain.got, gain.promised or gain.got)]
     axis = log_axis(
         "gain over the oldest generation (times)", min(*extremes, 1) / 1.3, max(extremes) * 1.3, base=2
     )
-    y = {"field": "name", "type": "nominal", "sort": names,
-         "axis": {"title": None, "labelLimit": 150, "grid": True}}  # fmt: skip
+    y = {
+        "field": "name",
+        "type": "nominal",
+        "sort": names,
+        "axis": {"title": None, "labelLimit": 150, "grid": True},
+    }
     offset = {"field": "lane", "type": "ordinal", "scale": {"paddingInner": 0.3, "paddingOuter": 0.4}}
     colour = {"field": "colour", "type": "nominal", "scale": None}
     common = {"y": y, "yOffset": offset}
@@ -59,21 +66,34 @@ def draw(id: str, gains: Sequence[Gain], reach: str) -> Figure | None:
         "layer": [
             {
                 "mark": {"type": "rule", "strokeWidth": 1, "opacity": 0.6},
-                "encoding": {**common, "x": {"field": "got", **axis}, "x2": {"field": "promised"},
-                             "stroke": colour, "description": {"field": "l"}},
+                "encoding": {
+                    **common,
+                    "x": {"field": "got", **axis},
+                    "x2": {"field": "promised"},
+                    "stroke": colour,
+                    "description": {"field": "l"},
+                },
             },
             {
                 "mark": {"type": "tick", "thickness": 2, "size": 9, "orient": "vertical"},
-                "encoding": {**common, "x": {"field": "promised", **axis}, "color": colour,
-                             "description": {"field": "l"}},
+                "encoding": {
+                    **common,
+                    "x": {"field": "promised", **axis},
+                    "color": colour,
+                    "description": {"field": "l"},
+                },
             },
             {
                 "mark": {"type": "point", "filled": True, "size": 40, "opacity": 1},
-                "encoding": {**common, "x": {"field": "got", **axis}, "fill": colour,
-                             "description": {"field": "d"}},
+                "encoding": {
+                    **common,
+                    "x": {"field": "got", **axis},
+                    "fill": colour,
+                    "description": {"field": "d"},
+                },
             },
         ],
-    }  # fmt: skip
+    }
     short = sum(gain.got < (gain.promised or 0) * 0.98 for gain in kept)
     title = f"{reach.capitalize()}: {short} of {len(kept)} gains stay short of what the documents promise"
     by_generation = {gain.generation: gain.colour for gain in kept}

@@ -51,7 +51,7 @@ def spots(index: int, cases: Sequence[Measurement]) -> list[Spot]:
                     rate=flops / each.time_s,
                     case=each,
                     anchor=view.anchor(index, each),
-                )  # fmt: skip
+                )
             )
     return found
 
@@ -92,8 +92,16 @@ def figure(
     if not found or not flat or not slopes:
         return None
     bandwidth = max(choice.chosen.value for choice in slopes)
-    achieved = max((m.value for c in cases if c.status in view.GOOD
-                    for m in c.metrics.values() if m.name == "hbm_bytes_per_s"), default=0.0)  # fmt: skip
+    achieved = max(
+        (
+            m.value
+            for c in cases
+            if c.status in view.GOOD
+            for m in c.metrics.values()
+            if m.name == "hbm_bytes_per_s"
+        ),
+        default=0.0,
+    )
     best = max(found, key=lambda spot: spot.rate)
     low_x = min(min(s.intensity for s in found), flat[-1].documented / bandwidth) / 4
     high_x = max(max(s.intensity for s in found), flat[0].documented / bandwidth) * 4
@@ -126,7 +134,7 @@ def figure(
         series=tuple(
             Series(index=i, name=name, symbol=SYMBOLS[shape], colour=colour)
             for i, (name, shape) in enumerate(series.items())
-        ),  # fmt: skip
+        ),
         columns=("case", "FLOP per byte", "rate", "% of peak", "limited by", "evidence"),
         rows=tuple(_row(spot) for spot in sorted(found, key=lambda s: -s.rate)),
     )
@@ -175,10 +183,16 @@ class _Frame:
         values = [{"x": a, "y": b} for a, b in points]
         return {
             "data": {"values": values},
-            "mark": {"type": "line", "clip": True, "stroke": "currentColor", "strokeWidth": 1.2,
-                     "aria": False, **mark},
+            "mark": {
+                "type": "line",
+                "clip": True,
+                "stroke": "currentColor",
+                "strokeWidth": 1.2,
+                "aria": False,
+                **mark,
+            },
             "encoding": {"x": self.x, "y": self.y},
-        }  # fmt: skip
+        }
 
     def text(self, x: float, y: float, text: str, **mark: Any) -> dict[str, Any]:
         return {
@@ -211,19 +225,34 @@ class _Frame:
         ridge = roof.documented / bandwidth
         drawn = [self.line([(ridge, roof.documented), (self.high_x, roof.documented)])]
         if roof.engine and abs(roof.engine / roof.documented - 1) > 0.002:
-            drawn.append(self.line([(roof.engine / bandwidth, roof.engine), (self.high_x, roof.engine)],
-                                   strokeDash=[5, 3], strokeWidth=1))  # fmt: skip
+            drawn.append(
+                self.line(
+                    [(roof.engine / bandwidth, roof.engine), (self.high_x, roof.engine)],
+                    strokeDash=[5, 3],
+                    strokeWidth=1,
+                )
+            )
         drawn.append(
             {
                 "data": {"values": [{"x": ridge, "y": roof.documented}]},
-                "mark": {"type": "point", "filled": True, "size": 18, "fill": "currentColor", "aria": False,
-                         "opacity": 1},
+                "mark": {
+                    "type": "point",
+                    "filled": True,
+                    "size": 18,
+                    "fill": "currentColor",
+                    "aria": False,
+                    "opacity": 1,
+                },
                 "encoding": {"x": self.x, "y": self.y},
             }
-        )  # fmt: skip
+        )
         if roof.main:
-            drawn.append(self.text(ridge, roof.documented, f"ridge {numbers.significant(ridge)} FLOP/B",
-                                   align="left", baseline="top", dx=5, dy=5))  # fmt: skip
+            text = f"ridge {numbers.significant(ridge)} FLOP/B"
+            # Down to the axis, where no roof and hardly a point is in the way.
+            drawn.append(
+                self.line([(ridge, self.low_y), (ridge, roof.documented)], strokeWidth=0.6, opacity=0.6)
+            )
+            drawn.append(self.text(ridge, self.low_y, text, align="left", baseline="bottom", dx=4, dy=-4))
         return drawn
 
     def labels(self, flat: Sequence[Roof], bandwidth: float) -> list[dict[str, Any]]:
@@ -257,7 +286,7 @@ class _Frame:
                     dx=spot[0] - WIDTH,
                     dy=spot[1] - self.py(roof.documented),
                     fontWeight=600 if roof.main else 400,
-                )  # fmt: skip
+                )
             )
         return drawn
 
@@ -274,7 +303,7 @@ class _Frame:
                 strokeWidth=1.6,
                 stroke=self.colour,
                 strokeCap="round",
-            )  # fmt: skip
+            )
         ]
 
     def points(self, found: Sequence[Spot]) -> list[dict[str, Any]]:
@@ -282,24 +311,49 @@ class _Frame:
         order = list(shapes)
         values = [
             {
-                "x": s.intensity, "y": s.rate, "s": order.index(_name(s)), "h": shapes[_name(s)],
+                "x": s.intensity,
+                "y": s.rate,
+                "s": order.index(_name(s)),
+                "h": shapes[_name(s)],
                 "d": f"{s.anchor}|{order.index(_name(s))}|{view.tooltip(s.case)}",
-                "l": f"-|{order.index(_name(s))}|", "o": s.intensity,
+                "l": f"-|{order.index(_name(s))}|",
+                "o": s.intensity,
             }
             for s in sorted(found, key=lambda s: (s.intensity, s.rate))
-        ]  # fmt: skip
+        ]
         return [
             {
                 "data": {"values": values},
-                "mark": {"type": "line", "clip": True, "stroke": self.colour, "strokeWidth": 1, "opacity": 0.55},
-                "encoding": {"x": self.x, "y": self.y, "detail": {"field": "s", "type": "nominal"},
-                             "order": {"field": "o"}, "description": {"field": "l"}},
+                "mark": {
+                    "type": "line",
+                    "clip": True,
+                    "stroke": self.colour,
+                    "strokeWidth": 1,
+                    "opacity": 0.55,
+                },
+                "encoding": {
+                    "x": self.x,
+                    "y": self.y,
+                    "detail": {"field": "s", "type": "nominal"},
+                    "order": {"field": "o"},
+                    "description": {"field": "l"},
+                },
             },
             {
                 "data": {"values": values},
-                "mark": {"type": "point", "clip": True, "filled": True, "fill": self.colour, "size": 34,
-                         "opacity": 0.9},
-                "encoding": {"x": self.x, "y": self.y, "description": {"field": "d"},
-                             "shape": {"field": "h", "type": "nominal", "scale": None, "legend": None}},
+                "mark": {
+                    "type": "point",
+                    "clip": True,
+                    "filled": True,
+                    "fill": self.colour,
+                    "size": 34,
+                    "opacity": 0.9,
+                },
+                "encoding": {
+                    "x": self.x,
+                    "y": self.y,
+                    "description": {"field": "d"},
+                    "shape": {"field": "h", "type": "nominal", "scale": None, "legend": None},
+                },
             },
-        ]  # fmt: skip
+        ]

@@ -18,13 +18,22 @@ CONFIG: dict[str, Any] = {
     "font": "sans-serif",
     "view": {"stroke": None},
     "axis": {
-        "domainColor": "currentColor", "domainOpacity": 0.4, "gridColor": "currentColor", "gridOpacity": 0.1,
-        "labelColor": "currentColor", "labelFontSize": 12, "tickColor": "currentColor", "tickOpacity": 0.4,
-        "tickSize": 4, "titleColor": "currentColor", "titleFontSize": 12, "titleFontWeight": "normal",
+        "domainColor": "currentColor",
+        "domainOpacity": 0.4,
+        "gridColor": "currentColor",
+        "gridOpacity": 0.1,
+        "labelColor": "currentColor",
+        "labelFontSize": 12,
+        "tickColor": "currentColor",
+        "tickOpacity": 0.4,
+        "tickSize": 4,
+        "titleColor": "currentColor",
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
         "titlePadding": 8,
     },
     "text": {"fill": "currentColor", "fontSize": 12},
-}  # fmt: skip
+}
 _NUMBER = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 _LABEL = re.compile(r"^(c[0-9a-f]{10}|-)\|(\d+)\|(.*)$", re.DOTALL)
 _REFERENCE = re.compile(r"^url\(#([^)]+)\)$")

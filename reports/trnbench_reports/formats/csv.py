@@ -10,12 +10,42 @@ from trnbench import Measurement, Metric, Run
 from trnbench_reports import words
 
 COLUMNS = (
-    "run", "created", "instance", "generation", "kernel", "family", "scope", "point", "dtype", "status",
-    "reason", "evidence", "evidence_by", "evidence_version", "unvalidated", "metric", "value", "unit",
-    "better", "metric_scope", "direction", "formula", "primary", "time_s", "clock", "fraction_of_peak",
-    "peak", "peak_metric", "peak_scope", "peak_evidence", "peak_policy", "peak_source", "engine_bound",
-    "limited_by", "implementation",
-)  # fmt: skip
+    "run",
+    "created",
+    "instance",
+    "generation",
+    "kernel",
+    "family",
+    "scope",
+    "point",
+    "dtype",
+    "status",
+    "reason",
+    "evidence",
+    "evidence_by",
+    "evidence_version",
+    "unvalidated",
+    "metric",
+    "value",
+    "unit",
+    "better",
+    "metric_scope",
+    "direction",
+    "formula",
+    "primary",
+    "time_s",
+    "clock",
+    "fraction_of_peak",
+    "peak",
+    "peak_metric",
+    "peak_scope",
+    "peak_evidence",
+    "peak_policy",
+    "peak_source",
+    "engine_bound",
+    "limited_by",
+    "implementation",
+)
 
 
 def write(runs: Sequence[Run]) -> bytes:

@@ -56,8 +56,11 @@ def _board(run: Run) -> list[str]:
             shout = f" **{bad} SUSPECT OR FAILED**" if bad else ""
             cells.append(f"{text} {top.evidence.grade.letter}{shout}")
         lines.append(f"| {_plain(kernel)} | {' | '.join(cells)} |")
-    lines += ["", "Best of each sweep, any scope and type, in per cent of the documented peak. "
-              "M measured, E emulated, P published, D documented, F derived."]  # fmt: skip
+    lines += [
+        "",
+        "Best of each sweep, any scope and type, in per cent of the documented peak. "
+        "M measured, E emulated, P published, D documented, F derived.",
+    ]
     return lines
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Direction, Fact, Measurement, Peak, PeakChoice, Run, Source
@@ -45,7 +46,10 @@ def render(runs: Sequence[Run]) -> Markup:
             {
                 "heading": heading,
                 "policy": run.policy,
-                "peaks": list(_used(run, known, facts)),
+                "peaks": [
+                    (name, list(group))
+                    for name, group in groupby(_used(run, known, facts), key=lambda used: used.instance)
+                ],
                 "disputes": disagreements(run),
                 "assumptions": list(_assumptions(run)),
                 "sources": _cited(run),
@@ -61,8 +65,17 @@ def _used(run: Run, known: dict[str, Source], facts: dict[str, Fact]) -> Iterato
         offered = (each.judgement.peaks, *each.reference_peaks) if each.judgement else each.reference_peaks
         for choice in offered:
             peak = choice.chosen
-            key = (order.get(each.case.instance, 99), each.case.instance, peak.metric, peak.scope.rank,
-                   peak.dtype, peak.sparse, peak.qualifier, str(peak.direction), peak.value)  # fmt: skip
+            key = (
+                order.get(each.case.instance, 99),
+                each.case.instance,
+                peak.metric,
+                peak.scope.rank,
+                peak.dtype,
+                peak.sparse,
+                peak.qualifier,
+                str(peak.direction),
+                peak.value,
+            )
             groups[key].append((choice, each))
     for _, found in sorted(groups.items(), key=lambda item: item[0]):
         choice, case = found[0]
@@ -82,7 +95,7 @@ def _used(run: Run, known: dict[str, Source], facts: dict[str, Fact]) -> Iterato
             policy=str(choice.policy),
             note=choice.note,
             others=tuple(_other(other, known) for other in choice.alternatives),
-            bound=numbers.show(bound.value, unit) if bound else "none: no clock bounds it",
+            bound=numbers.show(bound.value, unit) if bound else "no clock bounds it",
             cases=len(found),
         )
 
@@ -138,8 +151,16 @@ def _cited(run: Run) -> list[dict[str, Any]]:
         for fact in book.facts:
             counts[fact.source] += 1
     found = [
-        {"id": key, "document": s.document, "version": s.version, "date": s.date, "path": s.path,
-         "seed": s.seed, "note": s.note, "facts": counts[key]}
+        {
+            "id": key,
+            "document": s.document,
+            "version": s.version,
+            "date": s.date,
+            "path": s.path,
+            "seed": s.seed,
+            "note": s.note,
+            "facts": counts[key],
+        }
         for key, s in view.sources(run).items()
-    ]  # fmt: skip
+    ]
     return sorted(found, key=lambda each: (not each["seed"], words.clean(each["document"])))

@@ -35,8 +35,14 @@ def _curves(index: int, run: Run, found: Sequence[Measurement]) -> list[Curve]:
     """The largest reach of each system only: one line, one peak."""
     curves = []
     for record in view.systems(run):
-        mine = [each for each in found if each.case.instance == record.instance and each.status in view.GOOD
-                and "busbw_bytes_per_s" in each.metrics and _size(each) > 0]  # fmt: skip
+        mine = [
+            each
+            for each in found
+            if each.case.instance == record.instance
+            and each.status in view.GOOD
+            and "busbw_bytes_per_s" in each.metrics
+            and _size(each) > 0
+        ]
         if not mine:
             continue
         widest = max((each.case.scope for each in mine), key=lambda scope: scope.rank)
@@ -45,9 +51,11 @@ def _curves(index: int, run: Run, found: Sequence[Measurement]) -> list[Curve]:
             size = _size(each)
             held = kept.get(size)
             rate = each.metrics["busbw_bytes_per_s"].value
-            if each.case.scope is widest and rate > 0 and (
-                held is None or rate > held.metrics["busbw_bytes_per_s"].value
-            ):  # fmt: skip
+            if (
+                each.case.scope is widest
+                and rate > 0
+                and (held is None or rate > held.metrics["busbw_bytes_per_s"].value)
+            ):
                 kept[size] = each
         if kept:
             curves.append(

@@ -83,9 +83,15 @@ def _rows(index: int, run: Run, reps: Sequence[SystemRecord], reach: str) -> tup
 
 
 def _row(
-    index: int, run: Run, kernel: str, dtype: str, found: Sequence[Measurement],
-    reps: Sequence[SystemRecord], reach: str, gains: list[Gain],
-) -> Row | None:  # fmt: skip
+    index: int,
+    run: Run,
+    kernel: str,
+    dtype: str,
+    found: Sequence[Measurement],
+    reps: Sequence[SystemRecord],
+    reach: str,
+    gains: list[Gain],
+) -> Row | None:
     """The point that most generations ran, and ran best: like is compared with like."""
     table: dict[str, dict[str, Measurement]] = {}
     for each in found:
@@ -120,15 +126,27 @@ def _row(
             got, promised = _ratios(first, case)
             if got is not None:
                 name = " ".join(filter(None, (words.clean(kernel, 40), dtype)))
-                gains.append(Gain(name=name, generation=record.generation, got=got, promised=promised,
-                                  colour=view.colour(run, record.generation),
-                                  anchor=view.anchor(index, case), tooltip=f"{name}: {gain}"))  # fmt: skip
+                gains.append(
+                    Gain(
+                        name=name,
+                        generation=record.generation,
+                        got=got,
+                        promised=promised,
+                        colour=view.colour(run, record.generation),
+                        anchor=view.anchor(index, case),
+                        tooltip=f"{name}: {gain}",
+                    )
+                )
         cells.append(_cell(index, case, gain))
     grades = list(dict.fromkeys(str(each.evidence.grade) for each in cases.values()))
     label = " ".join(filter(None, (kernel, dtype)))
     rest = next(iter(cases.values()))
-    return Row(kernel=label, point=view.point_text(rest, without=("dtype",)),
-               grade=" and ".join(grades), cells=tuple(cells))  # fmt: skip
+    return Row(
+        kernel=label,
+        point=view.point_text(rest, without=("dtype",)),
+        grade=" and ".join(grades),
+        cells=tuple(cells),
+    )
 
 
 def _cell(index: int, case: Measurement, gain: str) -> Cell:

@@ -20,14 +20,17 @@ _SIXTEEN = ("bf16", "fp16")
 
 @dataclass(frozen=True)
 class Sentence:
-    """`grade` leads, always. `colour` is the generation's."""
+    """`grade` leads, always. `clauses` are (before, share, after, case anchor); `colour` the generation's."""
 
     grade: str
-    text: str
-    anchor: str
+    clauses: tuple[tuple[str, str, str, str], ...]
     colour: int
     trust: str
     shout: str
+
+    @property
+    def text(self) -> str:
+        return "; ".join(f"{before}{share}{after}" for before, share, after, _ in self.clauses)
 
 
 def render(runs: Sequence[Run]) -> Markup:
@@ -46,20 +49,27 @@ def sentence(index: int, run: Run, record: SystemRecord) -> Sentence | None:
         return None
     bad = [each for each in mine if each.status in (Status.SUSPECT, Status.FAILED)]
     top = _gemm(mine, record)
-    clauses = [_lead(top, run, record)] if top else []
+    clauses = [_lead(index, top, run, record)] if top else []
     for family, noun in _MORE:
         wide = _widest([each for each in mine if each.case.family == family], record)
         if (case := view.best(wide)) is not None and case.judgement is not None:
             clauses.append(
-                f"{noun} ({words.clean(case.case.kernel, 40)}) {numbers.percent(case.judgement.fraction)}"
-                f" of its {numbers.show(*_figure(case))}"
+                (
+                    f"{noun} ({words.clean(case.case.kernel, 40)}{_reach(case, record)}) ",
+                    numbers.percent(case.judgement.fraction),
+                    f" of {numbers.show(*_figure(case))}",
+                    view.anchor(index, case),
+                )
             )
+    if not clauses:
+        clauses.append(
+            (f"no case on {words.clean(record.instance, 60)} could be held against a document", *[""] * 3)
+        )
     grades = list(dict.fromkeys(each.evidence.grade for each in mine))
     lead = top or mine[0]
     return Sentence(
         grade=words.capital(str(lead.evidence.grade)) if top or len(grades) == 1 else "Mixed evidence",
-        text="; ".join(clauses) or f"no case on {record.instance} could be held against a document",
-        anchor=view.anchor(index, lead) if top else "",
+        clauses=tuple(clauses),
         colour=view.colour(run, record.generation),
         trust=_unvalidated(mine),
         shout=_shout(bad),
@@ -71,8 +81,13 @@ def trust(run: Run) -> str:
     grades = list(dict.fromkeys(str(each.evidence.grade) for each in run.measurements))
     if "emulated" not in grades:
         return ""
-    models = sorted({f"{each.evidence.by} {each.evidence.version}".strip()
-                     for each in run.measurements if str(each.evidence.grade) == "emulated"})  # fmt: skip
+    models = sorted(
+        {
+            f"{each.evidence.by} {each.evidence.version}".strip()
+            for each in run.measurements
+            if str(each.evidence.grade) == "emulated"
+        }
+    )
     return (
         f"Emulated means computed by a model ({words.clean(words.listed(models), 160)}), not run on the "
         "device. This run carries no comparison of that model with published measurements, so its error "
@@ -82,9 +97,10 @@ def trust(run: Run) -> str:
 
 def _gemm(mine: Sequence[Measurement], record: SystemRecord) -> Measurement | None:
     found = [
-        each for each in mine
+        each
+        for each in mine
         if each.case.family == "gemm" and each.case.dtype in _SIXTEEN and each.judgement is not None
-    ]  # fmt: skip
+    ]
     return view.best(_widest(found, record))
 
 
@@ -103,8 +119,13 @@ def _figure(case: Measurement) -> tuple[float, str]:
     return peak.value, numbers.unit_of(peak.metric)
 
 
-def _lead(case: Measurement, run: Run, record: SystemRecord) -> str:
-    """ "bf16 GEMM reaches 87.0 % of the 10 PFLOPS that … promises for trn2-16.48xlarge"."""
+def _reach(case: Measurement, record: SystemRecord) -> str:
+    """Empty for the whole system: a smaller scope is always named."""
+    return "" if case.case.scope is record.scope else f", one {view.reach(record, case.case.scope)}"
+
+
+def _lead(index: int, case: Measurement, run: Run, record: SystemRecord) -> tuple[str, str, str, str]:
+    """`bf16 GEMM reaches 87.0 % of the 10 PFLOPS that … promises for trn2-16.48xlarge`."""
     assert case.judgement is not None
     peak = case.judgement.peaks.chosen
     kernel = "GEMM" if case.case.kernel.lower() == "gemm" else words.clean(case.case.kernel, 40)
@@ -116,8 +137,12 @@ def _lead(case: Measurement, run: Run, record: SystemRecord) -> str:
         promise = f"that {words.clean(source.document, 80)} {'implies' if peak.formula else 'promises'}"
     else:
         promise = "that the clocks allow" if peak.policy is PeakPolicy.ENGINE else "that the documents give"
-    share = numbers.percent(case.judgement.fraction)
-    return f"{case.case.dtype} {kernel} reaches {share} of the {numbers.show(*_figure(case))} {promise} for {where}"
+    return (
+        f"{case.case.dtype} {kernel} reaches ",
+        numbers.percent(case.judgement.fraction),
+        f" of the {numbers.show(*_figure(case))} {promise} for {where}",
+        view.anchor(index, case),
+    )
 
 
 def _unvalidated(mine: Sequence[Measurement]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trnbench import Measurement, Run, Scope
@@ -28,44 +29,49 @@ def render(runs: Sequence[Run]) -> Markup | str:
 
 def _figures(index: int, run: Run) -> list[Figure]:
     drawn: list[Figure] = []
-    cores: dict[tuple[object, ...], list[str]] = {}
     whole: list[Figure | None] = []
-    first: dict[tuple[object, ...], tuple[str, list[Measurement]]] = {}
+    cores: dict[tuple[object, ...], _Core] = {}
     for number, record in enumerate(view.systems(run)):
         mine = [each for each in run.measurements if each.case.instance == record.instance]
         cases = [each for each in mine if each.case.scope is record.scope]
         name = words.clean(record.instance, 60)
+        colour = view.colour(run, record.generation)
+        where = f"whole system, {record.scope}"
         whole.append(
-            roofline.figure(
-                f"roof-{index}-{number}",
-                _title(name, cases),
-                index,
-                cases,
-                view.colour(run, record.generation),
-                f"whole system, {record.scope}",
-            )  # fmt: skip
+            roofline.figure(f"roof-{index}-{number}", _title(name, cases), index, cases, colour, where)
         )
         core = [each for each in mine if each.case.scope is Scope.CORE]
         # One core is the same in every system of a generation, unless its numbers say otherwise.
         key = (record.generation, record.core, frozenset((c.case.fullname, c.time_s, c.status) for c in core))
-        first.setdefault(key, (record.generation, core))
-        cores.setdefault(key, []).append(name)
-    for number, (key, names) in enumerate(cores.items()):
-        generation, core = first[key]
-        where = f"one {words.clean(key[1], 40)} of {words.listed(names)}"
-        made = roofline.figure(f"core-{index}-{number}", _title(f"One {words.clean(key[1], 40)}", core), index,
-                               core, view.colour(run, generation), where)  # fmt: skip
+        cores.setdefault(key, _Core(words.clean(record.core, 40), colour, core, [])).systems.append(name)
+    for number, one in enumerate(cores.values()):
+        title = _title(f"One {one.name}", one.cases)
+        where = f"one core of {words.listed(one.systems)}"
+        made = roofline.figure(f"core-{index}-{number}", title, index, one.cases, one.colour, where)
         if made is not None:
             drawn.append(made)
     return drawn + [each for each in whole if each is not None]
 
 
+@dataclass(frozen=True)
+class _Core:
+    """A core's cases, and the systems in which it gave the same numbers."""
+
+    name: str
+    colour: int
+    cases: list[Measurement]
+    systems: list[str]
+
+
 def _title(name: str, cases: Sequence[Measurement]) -> str:
     """The finding: what the best arithmetic case reaches, and of what."""
     top = view.best(
-        c for c in cases
-        if c.judgement and c.judgement.peaks.chosen.metric == "peak_flops" and c.case.dtype in ("bf16", "fp16", "")
-    )  # fmt: skip
+        case
+        for case in cases
+        if case.judgement
+        and case.judgement.peaks.chosen.metric == "peak_flops"
+        and case.case.dtype in ("bf16", "fp16", "")
+    )
     if top is None or top.judgement is None:
         return f"{name}: no 16-bit case was judged"
     grade = words.capital(str(top.evidence.grade))

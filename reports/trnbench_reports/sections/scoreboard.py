@@ -52,9 +52,14 @@ def render(runs: Sequence[Run]) -> Markup:
             r for r in view.systems(run) if any(m.case.instance == r.instance for m in run.measurements)
         ]
         parts.append((heading, records, _groups(index, run, records), _skips(run), _low(index, run)))
-    return fill("scoreboard", parts=parts, colour={
-        (run.id, r.instance): view.colour(run, r.generation) for run in runs for r in view.systems(run)
-    }, runs=runs)  # fmt: skip
+    return fill(
+        "scoreboard",
+        parts=parts,
+        colour={
+            (run.id, r.instance): view.colour(run, r.generation) for run in runs for r in view.systems(run)
+        },
+        runs=runs,
+    )
 
 
 def _groups(index: int, run: Run, records: Sequence[SystemRecord]) -> list[tuple[str, list[Row]]]:
@@ -66,7 +71,7 @@ def _groups(index: int, run: Run, records: Sequence[SystemRecord]) -> list[tuple
         for each in found:
             reach = view.reach(own.get(each.case.instance), each.case.scope)
             table[reach, each.case.dtype][each.case.instance].append(each)
-        main = _main(table, found)
+        main = _main(table)
         order = sorted(table, key=lambda v: (v != main, _REACH.get(v[0], 1), v[1] != main[1]))
         rows = []
         for variant in order:
@@ -84,11 +89,18 @@ def _groups(index: int, run: Run, records: Sequence[SystemRecord]) -> list[tuple
 _REACH = {"whole system": 0, "cluster": 1, "ultraserver": 2, "instance": 3, "device": 4, "core": 6}
 
 
-def _main(table: dict[Variant, dict[str, list[Measurement]]], found: Sequence[Measurement]) -> Variant:
+def _main(table: dict[Variant, dict[str, list[Measurement]]]) -> Variant:
     """The widest scope, in the data type the documents lead with."""
     widest = min((reach for reach, _ in table), key=lambda reach: _REACH.get(reach, 5))
-    wanted = view.preferred_dtype([each for (reach, _), by in table.items() if reach == widest
-                                   for cases in by.values() for each in cases])  # fmt: skip
+    wanted = view.preferred_dtype(
+        [
+            each
+            for (reach, _), by in table.items()
+            if reach == widest
+            for cases in by.values()
+            for each in cases
+        ]
+    )
     return (widest, wanted) if (widest, wanted) in table else next(iter(table))
 
 
