@@ -39,10 +39,16 @@ LIMITS = ("", "up-to", "over")
 
 
 def merge(group: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row with what its group says for all; the locator is appended, everything else overridden."""
-    merged = {**{key: value for key, value in group.items() if key != "facts"}, **row}
-    if group.get("locator") and row.get("locator"):
-        merged["locator"] = f"{group['locator']}, {row['locator']}"
+    """A row with what its group says for all; the locator is appended, everything else overridden.
+
+    A row that names another source has a locator of its own: the group's is a place in another document.
+    """
+    shared = {key: value for key, value in group.items() if key != "facts"}
+    if row.get("source", shared.get("source")) != shared.get("source"):
+        shared.pop("locator", None)
+    merged = {**shared, **row}
+    if shared.get("locator") and row.get("locator"):
+        merged["locator"] = f"{shared['locator']}, {row['locator']}"
     return merged
 
 
