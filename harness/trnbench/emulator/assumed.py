@@ -1,0 +1,32 @@
+"""Figures no document gives, looked up by name: the value, and the words that own up to it."""
+
+from __future__ import annotations
+
+from trnbench.generation import System
+
+
+class Assumed:
+    """Assumptions of a system. Each one used is remembered, so that results can name it."""
+
+    def __init__(self, system: System) -> None:
+        self.book = system.book
+        self.used: dict[str, float] = {}
+        self.absent: list[str] = []
+
+    def value(self, name: str) -> float:
+        """Base units; 0 where the book has no assumption of that name, which is then said."""
+        found = self.book.assumptions.get(name)
+        if found is None:
+            if name not in self.absent:
+                self.absent.append(name)
+            return 0.0
+        self.used[name] = found.value
+        return found.value
+
+    def notes(self) -> tuple[str, ...]:
+        lines = []
+        for name in self.used:
+            each = self.book.assumptions[name]
+            lines.append(f"assumed {name}: {each.printed} {each.printed_unit}")
+        lines += [f"no figure for {name}: taken as 0" for name in self.absent]
+        return tuple(lines)

@@ -1,0 +1,112 @@
+"""The emulated backend: any documented system, on any machine."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from trnbench.backend import Detection, Observation
+from trnbench.generation import System
+from trnbench.kernels.case import Case
+from trnbench.results.evidence import Evidence, Grade
+from trnbench.results.measurement import Part
+
+if TYPE_CHECKING:
+    from trnbench.emulator.core.roofline import CoreModel
+    from trnbench.emulator.fabric.estimate import FabricModel
+
+MODEL = "trnbench roofline + alpha-beta"
+MODEL_VERSION = "1"
+# History: 1 engine sums and closed forms.
+
+TICKS_PER_SECOND = 1_000_000_000_000
+"""Modelled times are whole picoseconds, so that a run repeats bit for bit."""
+
+
+class EmulatedBackend:
+    """Core kernels by a roofline of their recorded instructions, links by alpha–beta closed forms."""
+
+    name = "emulated"
+
+    def detect(self) -> Detection:
+        return Detection(available=True, instance="")
+
+    def environment(self) -> dict[str, Any]:
+        from importlib.metadata import version
+
+        return {
+            "emulator_model": MODEL,
+            "emulator_model_version": MODEL_VERSION,
+            "emulator_tick_s": 1 / TICKS_PER_SECOND,
+            "numpy_version": version("numpy"),
+            "ml_dtypes_version": version("ml_dtypes"),
+        }
+
+    def unsupported(self, case: Case, system: System) -> str:
+        kinds = case.kernel.implementations
+        if "collective" in kinds or case.kernel.spread.linked:
+            from trnbench.emulator.fabric.closed_form import FORMS
+            from trnbench.emulator.fabric.estimate import PAIRS
+
+            name = str(kinds.get("collective", ""))
+            if name not in FORMS and name not in PAIRS:
+                return f"the emulator has no closed form for the collective {name or case.kernel.name!r}"
+            return ""
+        work = case.kernel.work(case.key.point, case.extent)
+        if not (work.flops or work.engine_flops or work.bytes):
+            return f"kernel {case.kernel.name} counts no operations and no bytes, so no time follows"
+        if not system.costs:
+            return f"{system.generation.name} has no cost table, so no time follows for a core"
+        return ""
+
+    def observe(self, case: Case, system: System) -> Observation:
+        """Deterministic: the same case on the same facts gives the same picosecond."""
+        kinds = case.kernel.implementations
+        if "collective" in kinds:
+            seen = self._fabric.collective(case, system)
+            return _observation(seen, unvalidated=seen.unvalidated)
+        if case.kernel.work(case.key.point, case.extent).bytes.get("host"):
+            copied = self._fabric.host_copy(case, system)
+            return _observation(copied, unvalidated=copied.unvalidated)
+        return _observation(self._core.estimate(case, system), unvalidated=False)
+
+    @cached_property
+    def _core(self) -> CoreModel:
+        from trnbench.emulator.core.roofline import CoreModel
+
+        return CoreModel()
+
+    @cached_property
+    def _fabric(self) -> FabricModel:
+        from trnbench.emulator.fabric.estimate import FabricModel
+
+        return FabricModel()
+
+
+def _observation(seen: Any, *, unvalidated: bool) -> Observation:
+    time_s = _whole_ticks(seen.time_s)
+    return Observation(
+        evidence=Evidence(
+            grade=Grade.EMULATED,
+            by=MODEL,
+            version=MODEL_VERSION,
+            unvalidated=unvalidated,
+            note="no measurement of these links is published" if unvalidated else "",
+        ),
+        time_s=time_s,
+        samples=(time_s,),
+        clock="model",
+        stop_reason="deterministic model",
+        parts=tuple(Part(name=each.name, seconds=_whole_ticks(each.seconds)) for each in seen.parts),
+        bound=seen.bound,
+        implementation=seen.implementation,
+        counters=dict(seen.counters),
+        notes=seen.notes,
+    )
+
+
+def _whole_ticks(seconds: float) -> float:
+    """Rounded up: rounding never makes a result faster than its parts."""
+    from math import ceil
+
+    return ceil(round(seconds * TICKS_PER_SECOND, 3)) / TICKS_PER_SECOND

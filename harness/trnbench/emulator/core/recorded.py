@@ -1,0 +1,106 @@
+"""Instruction counts of a kernel that has an NKI implementation, recorded once per core and point."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from trnbench.errors import KernelError
+from trnbench.generation import System
+from trnbench.kernels.case import Case
+from trnbench.nki import Machine, TensorSpec, load_kernel, record
+from trnbench.nki.instruction import Op
+from trnbench.nki.provide import provide
+
+CALL_LIMIT = 200_000
+"""Calls recorded for one case: about a second. A larger problem needs pieces, or the work formula."""
+
+
+class Recording(msgspec.Struct, frozen=True):
+    """`tally`: how often each op runs in the whole problem. `how`: recorded whole, or in pieces."""
+
+    tally: Mapping[Op, int]
+    calls: int
+    how: str
+    by: str  # which nki
+    problem: str = ""  # why it could not be recorded; then the tally is empty
+
+
+class Recorder:
+    """Records in timing mode and keeps what it recorded.
+
+    Beside a kernel `fn` its module has `fn_inputs(point)`, the shapes and data types of the
+    arguments (None where it cannot take the case), and may have `fn_pieces(inputs)`: the independent
+    pieces of the problem, each with how often it occurs. Pieces are recorded once each.
+    """
+
+    def __init__(self, limit: int = CALL_LIMIT) -> None:
+        self.limit = limit
+        self._kernels: dict[str, Any] = {}
+        self._known: dict[Any, Recording | None] = {}
+        self._machines: dict[int, tuple[System, Machine]] = {}
+
+    def of(self, case: Case, system: System) -> Recording | None:
+        """None where the kernel has no NKI implementation that takes this point."""
+        ref = case.kernel.implementations.get("nki")
+        if not isinstance(ref, str):
+            return None
+        kernel, module, by = self._load(ref)
+        name = ref.rpartition(":")[2]
+        inputs = getattr(module, f"{name}_inputs", None)
+        if inputs is None:
+            raise KernelError(
+                f"{ref} cannot be given arguments: its module has no {name}_inputs",
+                cause="the shapes of a kernel's arguments follow from a case's point",
+                try_=f"def {name}_inputs(point): return ((shape, dtype), …)",
+            )
+        specs = inputs(case.key.point)
+        if specs is None:
+            return None
+        machine = self._machine(system)
+        key = (ref, machine, specs)
+        if key not in self._known:
+            pieces = getattr(module, f"{name}_pieces", None)
+            self._known[key] = self._record(kernel, machine, specs, pieces, str(by))
+        return self._known[key]
+
+    def _load(self, ref: str) -> tuple[Any, Any, Any]:
+        found = self._kernels.get(ref)
+        if found is None:
+            found = self._kernels[ref] = load_kernel(ref.replace("::", ":", 1), nki="trnbench")
+        return found
+
+    def _machine(self, system: System) -> Machine:
+        found = self._machines.get(id(system))
+        if found is None or found[0] is not system:
+            found = self._machines[id(system)] = (system, Machine.of(system))
+        return found[1]
+
+    def _record(self, kernel: Any, machine: Machine, specs: Any, pieces: Any, by: str) -> Recording:
+        whole = ((specs, 1),)
+        parts = pieces(specs) if pieces is not None else whole
+        total: Counter[Op] = Counter()
+        merged: dict[Any, Op] = {}
+        calls = 0
+        try:
+            with provide("trnbench"):
+                for part, times in parts:
+                    trace = record(
+                        kernel,
+                        [TensorSpec(tuple(shape), dtype) for shape, dtype in part],
+                        machine=machine,
+                        limit=self.limit,
+                    )
+                    calls += trace.count
+                    for op, count in trace.tally.items():
+                        total[merged.setdefault(op.key(), op)] += count * times
+        except KernelError as error:
+            return Recording({}, calls, "", by, problem=error.what)
+        repeated = sum(times for _, times in parts)
+        how = "recorded call by call"
+        if repeated > len(parts):
+            how += f" in {len(parts)} pieces that stand for {repeated}"
+        return Recording(total, calls, how, by)

@@ -1,0 +1,84 @@
+"""The roofline: a core takes as long as its busiest engine, its DMA, or its share of device memory."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trnbench.emulator.assumed import Assumed
+from trnbench.emulator.core.costs import CostTable
+from trnbench.emulator.core.demand import Demand, of_recording, of_work
+from trnbench.emulator.core.recorded import Recorder
+from trnbench.emulator.core.tuned import TUNED
+from trnbench.generation import System
+from trnbench.kernels.case import Case
+from trnbench.results.measurement import Part
+
+LAUNCH = "launch-overhead"
+"""The assumption that gives the time from the host's call to the first instruction."""
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """`parts` are what each cause would take alone; `bound` names the longest that overlaps."""
+
+    time_s: float
+    parts: tuple[Part, ...]
+    bound: str
+    implementation: str
+    counters: dict[str, float]
+    notes: tuple[str, ...]
+
+
+class CoreModel:
+    """Estimates cases of core, device and instance scope. Recordings and tables are kept."""
+
+    def __init__(self, recorder: Recorder | None = None) -> None:
+        self.recorder = recorder or Recorder()
+        self._tables: dict[int, tuple[System, CostTable]] = {}
+
+    def table(self, system: System) -> CostTable:
+        found = self._tables.get(id(system))
+        if found is None or found[0] is not system:
+            found = self._tables[id(system)] = (system, CostTable(system))
+        return found[1]
+
+    def estimate(self, case: Case, system: System) -> Estimate:
+        """time = max(engines, DMA, HBM share) + fill + launch."""
+        table = self.table(system)
+        demand, implementation, notes = self._demand(case, system, table)
+        extent = case.extent
+        sharing = max(extent.cores // max(extent.devices, 1), 1)
+        overlapping = dict(demand.engines)
+        if demand.dma_s:
+            overlapping["dma"] = demand.dma_s
+        if demand.hbm_bytes:
+            # All cores of the device at once: each has its share of the memory's rate.
+            overlapping["hbm"] = demand.hbm_bytes * sharing / table.hbm_rate
+        assumed = Assumed(system)
+        serial = {"fill": demand.fill_s, "launch": assumed.value(LAUNCH)}
+        bound = max(overlapping, key=lambda name: (overlapping[name], name), default="launch")
+        longest = overlapping.get(bound, 0.0)
+        if serial["launch"] > longest:
+            bound = "launch"
+        parts = {**overlapping, **{name: seconds for name, seconds in serial.items() if seconds}}
+        return Estimate(
+            time_s=longest + sum(serial.values()),
+            parts=tuple(Part(name=name, seconds=seconds) for name, seconds in parts.items()),
+            bound=bound,
+            implementation=implementation,
+            counters=dict(demand.counters),
+            notes=(*notes, *demand.notes, *assumed.notes()),
+        )
+
+    def _demand(self, case: Case, system: System, table: CostTable) -> tuple[Demand, str, tuple[str, ...]]:
+        recording = self.recorder.of(case, system)
+        if recording is not None and not recording.problem:
+            ref = case.kernel.implementations["nki"]
+            demand = of_recording(recording, table)
+            return demand, f"nki: {ref} ({recording.by})", (f"instructions {demand.how}",)
+        notes: tuple[str, ...] = ()
+        if recording is not None:
+            notes = (f"not recorded ({recording.problem}): estimated from the work formula",)
+        tuned = TUNED.get(case.kernel.family)
+        demand_or_none = tuned(case, table) if tuned is not None else None
+        demand = demand_or_none if demand_or_none is not None else of_work(case, table)
+        return demand, f"model: roofline {demand.how}", notes

@@ -1,0 +1,69 @@
+"""Families whose points say more than FLOP and bytes: instructions and transfers of a stated size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from trnbench.emulator.core.costs import CostTable
+from trnbench.emulator.core.demand import Demand
+from trnbench.kernels.case import Case
+from trnbench.kernels.dtype import item_bytes
+from trnbench.kernels.families.engine import LANES, OPERATIONS
+
+
+def engine_throughput(case: Case, table: CostTable) -> Demand | None:
+    """Instructions of N elements per partition, back to back on operands in SBUF."""
+    point = case.key.point
+    engine = case.kernel.name.removesuffix("_throughput")
+    operation = OPERATIONS.get(engine, {}).get(str(point.get("op")))
+    if operation is None:
+        return None
+    elements, count = int(point["elements"]), int(point["instructions"])
+    dtype = str(point["dtype"])
+    variables = {
+        "N": elements,
+        "P": LANES,
+        "psum_operands": 0,
+        "psum_inputs": 0,
+        "all_sbuf": True,
+        "contiguous": True,
+        "bits": int(8 * item_bytes(dtype)),
+        "all_16bit": dtype in ("bf16", "fp16"),
+        "all_bf16": dtype == "bf16",
+        "op": {"tensor_tensor": "add", "reduce": "add", "tensor_scalar": "multiply"}.get(
+            str(point["op"]), str(point["op"])
+        ),
+    }
+    cycles = table.cycles(operation.instruction, engine, variables)
+    return Demand(
+        engines={engine: count * cycles / table.clock(engine)},
+        how=f"{count} × {operation.instruction} of the cost table",
+        counters={f"{engine}_instructions": count},
+    )
+
+
+def dma_transfers(case: Case, table: CostTable) -> Demand | None:
+    """Transfers of one run per partition, one behind the other."""
+    point = case.key.point
+    if not {"bytes_per_partition", "partitions", "transfers"} <= set(point):
+        return None
+    run, rows, count = (int(point[name]) for name in ("bytes_per_partition", "partitions", "transfers"))
+    amount = float(run * rows * count)
+    # The engines that P partitions reach share the work; the others stay idle.
+    engines = table.dma_entry("engines_per_core")
+    used = min(engines, -(-rows // table.dma.get("partitions_per_engine", 1)))
+    busy = table.stream(amount, run) * engines / used
+    return Demand(
+        engines={},
+        dma_s=busy,
+        hbm_bytes=amount,
+        fill_s=table.dma_start_s,
+        how=f"{count} transfers of {rows} descriptors",
+        counters={"dma_instructions": count, "hbm_bytes": amount},
+    )
+
+
+TUNED: dict[str, Callable[[Case, CostTable], Demand | None]] = {
+    "engine": engine_throughput,
+    "dma": dma_transfers,
+}

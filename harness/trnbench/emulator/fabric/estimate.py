@@ -1,0 +1,186 @@
+"""Cases that use links: collectives, pairs of devices, copies between host and device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from trnbench.emulator.assumed import Assumed
+from trnbench.emulator.fabric.closed_form import FORMS, Cost, cheapest
+from trnbench.emulator.fabric.levels import Fabric, Level, fabric_of
+from trnbench.errors import KernelError, TopologyError
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.kernels.case import Case
+from trnbench.results.measurement import Part
+from trnbench.topology.graph import Link, NodeKind, Topology
+from trnbench.topology.routing import Router
+
+REMOTE_READ = "remote-read-latency"
+PAIRS = ("point_to_point", "remote_memory_read")
+
+
+class FabricEstimate(msgspec.Struct, frozen=True, kw_only=True):
+    """`unvalidated`: links whose behaviour nobody has published a measurement of."""
+
+    time_s: float
+    parts: tuple[Part, ...]
+    bound: str
+    implementation: str
+    notes: tuple[str, ...]
+    counters: dict[str, float]
+    unvalidated: bool
+
+
+class FabricModel:
+    """Closed forms on the levels of each system; what was read off a topology is kept."""
+
+    def __init__(self) -> None:
+        self._fabrics: dict[int, tuple[System, Fabric]] = {}
+        self._wide: dict[int, tuple[System, Topology, Router]] = {}
+
+    def fabric(self, system: System) -> Fabric:
+        found = self._fabrics.get(id(system))
+        if found is None or found[0] is not system:
+            found = self._fabrics[id(system)] = (system, fabric_of(system))
+        return found[1]
+
+    def collective(self, case: Case, system: System) -> FabricEstimate:
+        """A collective over all devices, by the name in `implementations["collective"]`."""
+        name = str(case.kernel.implementations["collective"])
+        work = case.kernel.work(case.key.point, case.extent)
+        size = work.bytes.get("payload", work.link_bytes)
+        if name in PAIRS:
+            return self.pair(case, system, size, read=name == "remote_memory_read")
+        form = FORMS.get(name)
+        if form is None:
+            raise KernelError(
+                f"no closed form for collective {name!r} of kernel {case.kernel.name}",
+                cause=f"known: {', '.join((*FORMS, *PAIRS))}",
+            )
+        fabric = self.fabric(system)
+        cost = cheapest(form, _for(fabric, case.extent.ranks), size)
+        return self._finish(system, cost, (), _assumed(fabric))
+
+    def pair(self, case: Case, system: System, size: float, *, read: bool) -> FabricEstimate:
+        """One message between two devices over one minimal route."""
+        topology, router = self._pair_topology(system)
+        src, dst = _ends(topology, str(case.key.point.get("reach", "neighbour")), system)
+        route = router.route(src, dst)
+        latency = sum(topology.latency(link) for link in route)
+        narrowest = min(route, key=topology.bandwidth)
+        assumed = Assumed(system)
+        if read:
+            # The figure stands for a read over one link: what lies beyond is crossed twice as well.
+            one = topology.latency(route[0])
+            latency = assumed.value(REMOTE_READ) + 2 * max(latency - one, 0.0)
+        cost = Cost(
+            latency_s=latency,
+            transfer_s=size / topology.bandwidth(narrowest),
+            algorithm="read over one route" if read else "one route",
+            link=narrowest.cls,
+            memory_bytes=size,
+        )
+        origins = [topology.classes[link.cls].latency for link in route]
+        names = tuple(dict.fromkeys(figure.origin for figure in origins if figure.assumed))
+        return self._finish(system, cost, (f"{len(route)} links: {_shown(topology, route)}",), names, assumed)
+
+    def host_copy(self, case: Case, system: System) -> FabricEstimate:
+        """Every device over its own link to its host, at once."""
+        topology = self.fabric(system).topology
+        links = [
+            link
+            for link in topology.out[topology.devices[0].id]
+            if topology.nodes[link.dst].kind == NodeKind.HOST
+        ]
+        if not links:
+            raise TopologyError(
+                f"{topology.name}: no link joins a device to its host",
+                cause="the topology builder adds none",
+                try_="add a host and its link to the topology",
+            )
+        cls = topology.classes[links[0].cls]
+        amount = case.kernel.work(case.key.point, case.extent).bytes["host"] / max(case.extent.devices, 1)
+        cost = Cost(
+            latency_s=cls.latency.value,
+            transfer_s=amount / cls.bandwidth.value,
+            algorithm="host link",
+            link=links[0].cls,
+            memory_bytes=amount,
+        )
+        names = tuple(figure.origin for figure in (cls.bandwidth, cls.latency) if figure.assumed)
+        return self._finish(system, cost, (), names)
+
+    def _pair_topology(self, system: System) -> tuple[Topology, Router]:
+        found = self._wide.get(id(system))
+        if found is None or found[0] is not system:
+            # Two instances tell all there is to know of a pair, however many the cluster has.
+            small = msgspec.structs.replace(system, size=2) if system.instance.sizable else system
+            topology = small.topology() if system.instance.sizable else self.fabric(system).topology
+            found = self._wide[id(system)] = (system, topology, Router(topology))
+        return found[1], found[2]
+
+    def _finish(
+        self,
+        system: System,
+        cost: Cost,
+        notes: Sequence[str],
+        origins: Sequence[str],
+        assumed: Assumed | None = None,
+    ) -> FabricEstimate:
+        assumed = assumed or Assumed(system)
+        for name in origins:
+            if name in system.book.assumptions:
+                assumed.value(name)
+        hbm_rate = system.fact(Scope.DEVICE, "hbm_bandwidth")
+        memory = cost.memory_bytes / hbm_rate if hbm_rate else 0.0
+        transfer = max(cost.transfer_s, memory)
+        parts = {"latency": cost.latency_s, "link": cost.transfer_s, "hbm": memory}
+        bound = max(parts, key=lambda name: (parts[name], name))
+        return FabricEstimate(
+            time_s=cost.latency_s + transfer,
+            parts=tuple(Part(name=name, seconds=seconds) for name, seconds in parts.items() if seconds),
+            bound=bound,
+            implementation=f"collective: {cost.algorithm}, limited by {cost.link}",
+            notes=(*notes, *assumed.notes()),
+            counters={"hbm_bytes": cost.memory_bytes},
+            unvalidated=system.instance.scope.rank > Scope.INSTANCE.rank,
+        )
+
+
+def _for(fabric: Fabric, ranks: int) -> tuple[tuple[Level, ...], ...]:
+    if ranks != fabric.ranks or not fabric.orders[0]:
+        raise KernelError(
+            f"{fabric.topology.name}: a collective of {ranks} ranks on {fabric.ranks} devices",
+            cause="the closed forms are those of all devices together, two or more",
+        )
+    return fabric.orders
+
+
+def _assumed(fabric: Fabric) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for level in fabric.orders[0] for name in level.assumed))
+
+
+def _ends(topology: Topology, reach: str, system: System) -> tuple[int, int]:
+    """Device 0 and its first neighbour, or the device at the same place of the next host."""
+    devices = topology.devices
+    if reach == "other-host":
+        place = [each for each in devices if each.host == devices[0].host].index(devices[0])
+        other = next((each for each in devices if each.host != devices[0].host), None)
+        if other is None:
+            raise KernelError(f"{system.name} has one host, there is no other to reach")
+        same = [each for each in devices if each.host == other.host]
+        return devices[0].id, same[min(place, len(same) - 1)].id
+    for link in topology.out[devices[0].id]:
+        there = topology.nodes[link.dst]
+        if there.kind == NodeKind.DEVICE and there.host == devices[0].host:
+            return devices[0].id, link.dst
+    if any(topology.nodes[link.dst].kind == NodeKind.SWITCH for link in topology.out[devices[0].id]):
+        return devices[0].id, devices[1].id
+    raise KernelError(f"{topology.name}: device 0 has no neighbour")
+
+
+def _shown(topology: Topology, route: Sequence[Link]) -> str:
+    names = [topology.nodes[route[0].src].name, *(topology.nodes[link.dst].name for link in route)]
+    return " – ".join(names)

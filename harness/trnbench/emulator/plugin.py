@@ -1,0 +1,19 @@
+"""The emulator as a plugin: one backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pluggy
+
+from trnbench.backend import Backend
+from trnbench.emulator.backend import EmulatedBackend
+
+# The same marker as trnbench.hookimpl; backends lie below the hooks and import nothing from there.
+hookimpl = pluggy.HookimplMarker("trnbench")
+
+
+@hookimpl
+def trnbench_backends() -> Iterator[Backend]:
+    """Emulates every system that a plugin describes."""
+    yield EmulatedBackend()
