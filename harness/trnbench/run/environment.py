@@ -53,7 +53,7 @@ def describe(extra: Mapping[str, Any] = {}) -> dict[str, Any]:
 def scrub(text: str) -> str:
     """`text` without the home folder, the user's name, the host's name and addresses."""
     text = text.encode("utf-8", "backslashreplace").decode()
-    for pattern, instead in (*_own_names(), *_PATTERNS):
+    for pattern, instead in (*_PATTERNS, *_own_names()):
         text = pattern.sub(instead, text)
     return text
 
@@ -90,7 +90,8 @@ def _own_names() -> tuple[tuple[re.Pattern[str], str], ...]:
     home = os.path.expanduser("~")
     if home not in ("", "/", "~"):
         names.append((re.compile(re.escape(home) + r"(?=[/\s:'\",]|$)"), "~"))
-    names += [(_word(name), "<host>") for name in {platform.node(), platform.node().partition(".")[0]}]
+    # The whole name before its first part, or the domain would be left over.
+    names += [(_word(name), "<host>") for name in (platform.node(), platform.node().partition(".")[0])]
     with contextlib.suppress(KeyError, OSError):  # an account without a name
         names.append((_word(getpass.getuser()), "<user>"))
     return tuple(pair for pair in names if pair[0].pattern != _NOTHING)

@@ -1,0 +1,116 @@
+"""What is recorded of the machine, and what never is."""
+
+from __future__ import annotations
+
+import getpass
+import platform
+import re
+from pathlib import Path
+
+import pytest
+
+from trnbench.run import environment
+from trnbench.run.environment import describe, scrub, scrub_all, scrub_argv
+
+
+@pytest.fixture(autouse=True)
+def _somebody(monkeypatch: pytest.MonkeyPatch) -> object:
+    """A machine with telling names, whatever this one is called."""
+    monkeypatch.setattr(platform, "node", lambda: "wombat-7.example.internal")
+    monkeypatch.setattr(getpass, "getuser", lambda: "marlowe")
+    monkeypatch.setenv("HOME", "/home/marlowe")
+    environment._own_names.cache_clear()
+    yield None
+    environment._own_names.cache_clear()
+
+
+def test_it_is_flat_and_lower_snake() -> None:
+    found = describe({"Neuron Driver-Version": "2.19.64.0", "lnc": 2})
+    assert all(re.fullmatch(r"[a-z][a-z0-9_]*", key) for key in found)
+    assert all(isinstance(value, (str, int, float, bool)) for value in found.values())
+    assert found["neuron_driver_version"] == "2.19.64.0"
+    assert found["lnc"] == 2
+    assert found["python_version"] == platform.python_version()
+    assert found["package_msgspec"]
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["hostname", "host_name", "Node-Name", "user", "ip", "ip_address", "instance_id", "account_id", "zone",
+     "mac", "home", "fqdn", "availability_zone", "api_token"],
+)  # fmt: skip
+def test_keys_that_identify_are_dropped(key: str) -> None:
+    assert "told" not in [str(value) for value in describe({key: "told"}).values()]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("/home/marlowe/bench/x.db", "~/bench/x.db"),
+        ("/home/marlowe", "~"),
+        ("/home/marlowe2/x", "/home/marlowe2/x"),
+        ("run by marlowe on wombat-7.example.internal", "run by <user> on <host>"),
+        ("wombat-7: ok", "<host>: ok"),
+        ("wombat-78", "wombat-78"),
+        ("i-0abc12345def67890 is warm", "<instance-id> is warm"),
+        ("ip-10-0-3-17.ec2.internal", "<host>"),
+        ("0a:1b:2c:3d:4e:5f", "<address>"),
+        ("mail marlowe@example.com", "mail <address>"),
+        ("driver 2.19.64.0", "driver 2.19.64.0"),
+    ],
+)
+def test_values_lose_what_identifies(text: str, left: str) -> None:
+    assert scrub(text) == left
+
+
+def test_scrubbing_reaches_everything() -> None:
+    value = {"marlowe": ["/home/marlowe/a", {"deep": ("wombat-7", 3, None, 1.5, True)}]}
+    assert scrub_all(value) == {"<user>": ["~/a", {"deep": ["<host>", 3, None, 1.5, True]}]}
+
+
+def test_a_command_line_can_be_shown() -> None:
+    argv = [
+        "/home/marlowe/venv/bin/trnbench",
+        "run",
+        "-o",
+        "/home/marlowe/r.html",
+        "--to",
+        "10.0.3.17",
+        "\udcff",
+    ]
+    assert scrub_argv(argv) == ("trnbench", "run", "-o", "~/r.html", "--to", "<address>", "\\udcff")
+    assert scrub_argv(["/x/trnbench/__main__.py", "run"]) == ("trnbench", "run")
+    assert scrub_argv([]) == ()
+
+
+def test_ordinary_words_are_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(getpass, "getuser", lambda: "root")
+    monkeypatch.setattr(platform, "node", lambda: "localhost")
+    monkeypatch.setenv("HOME", "/")
+    environment._own_names.cache_clear()
+    assert scrub("the root of /work on localhost") == "the root of /work on localhost"
+
+
+def test_an_account_without_a_name_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> str:
+        raise KeyError("getpwuid(): uid not found: 4711")
+
+    monkeypatch.setattr(getpass, "getuser", nobody)
+    environment._own_names.cache_clear()
+    assert scrub("wombat-7") == "<host>"
+
+
+def test_nothing_of_this_machine_is_in_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    import tiny_machine as tiny
+
+    from trnbench import dumps
+    from trnbench.run.execute import execute
+    from trnbench.run.plan import plan
+    from trnbench.run.settings import RunSettings
+
+    registry = tiny.registry("half", "crash")
+    settings = RunSettings(argv=("/home/marlowe/bin/trnbench", "run", "--label", "marlowe"))
+    run = execute(plan(registry), registry.backends["emulated"], registry, settings)
+    text = dumps(run).decode()
+    for secret in ("marlowe", "wombat-7", "secret-host", str(Path.home())):
+        assert secret not in text

@@ -1,0 +1,162 @@
+"""Typed metrics from counts and a time, and the peaks they are held against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import tiny_machine as tiny
+
+from trnbench import (
+    Case,
+    CaseKey,
+    Direction,
+    Evidence,
+    Extent,
+    Grade,
+    Kernel,
+    Observation,
+    PeakPolicy,
+    PrimaryMetric,
+    Reason,
+    Scope,
+    Status,
+    Work,
+)
+from trnbench.run.judge import Judge, judge
+from trnbench.run.metrics import derive
+
+SEEN = Evidence(grade=Grade.EMULATED, by="a model", version="1")
+
+
+def case(kernel: Kernel, scope: Scope = Scope.CORE, **extent: Any) -> Case:
+    key = CaseKey(
+        kernel=kernel.name,
+        family=kernel.family,
+        instance="tiny.2",
+        generation="tiny",
+        scope=scope,
+        point={"dtype": "bf16", "mode": "half"},
+    )
+    return Case(key=key, kernel=kernel, extent=Extent(scope=scope, **extent))
+
+
+def test_every_count_becomes_a_rate_with_unit_scope_and_formula() -> None:
+    counts = {"flops": 100.0, "vector_flops": 10.0, "hbm_bytes": 50.0, "sbuf_bytes": 20.0}
+    found = derive(case(tiny.kernel()), counts, 2.0)
+    assert [(each.name, each.value, each.unit, each.formula) for each in found.values()] == [
+        ("flops_per_s", 50.0, "FLOP/s", "flops / time"),
+        ("vector_flops_per_s", 5.0, "FLOP/s", "vector_flops / time"),
+        ("hbm_bytes_per_s", 25.0, "B/s", "hbm_bytes / time"),
+        ("sbuf_bytes_per_s", 10.0, "B/s", "sbuf_bytes / time"),
+        ("flops_per_hbm_byte", 2.0, "FLOP/B", "flops / hbm_bytes"),
+        ("latency_s", 2.0, "s", "time of one repetition"),
+    ]
+    assert {each.better for each in found.values() if each.name != "latency_s"} == {"higher"}
+    assert found["latency_s"].better == "lower"
+
+
+def test_busbw_is_one_ranks_and_algbw_the_collectives() -> None:
+    primary = PrimaryMetric(
+        name="busbw_bytes_per_s",
+        unit="B/s",
+        count="link_bytes",
+        peak="neuronlink_bandwidth",
+        direction=Direction.ONE_WAY,
+        scope=Scope.DEVICE,
+    )
+    kernel = tiny.kernel(primary=primary)
+    # An all-reduce of 64 bytes over 4 ranks: each sends 2 · 3/4 · 64 bytes.
+    found = derive(
+        case(kernel, Scope.INSTANCE, devices=4, ranks=4), {"link_bytes": 96.0, "payload_bytes": 64.0}, 2.0
+    )
+    assert list(found) == ["busbw_bytes_per_s", "algbw_bytes_per_s", "latency_s"]
+    busbw, algbw = found["busbw_bytes_per_s"], found["algbw_bytes_per_s"]
+    assert (busbw.value, busbw.scope, busbw.direction) == (48.0, Scope.DEVICE, Direction.ONE_WAY)
+    assert (algbw.value, algbw.scope) == (32.0, Scope.INSTANCE)
+    assert busbw.value / algbw.value == 2 * 3 / 4
+
+
+def test_a_latency_kernel_is_judged_by_its_time() -> None:
+    primary = PrimaryMetric(name="latency_s", unit="s", better="lower")
+    found = derive(case(tiny.kernel(primary=primary)), {"hbm_bytes": 8.0}, 0.5)
+    assert list(found)[0] == "latency_s"
+    assert found["latency_s"].value == 0.5
+
+
+def test_the_backends_own_counts_go_over_the_formula() -> None:
+    system = tiny.registry().system("tiny.2")
+    seen = Observation(evidence=SEEN, time_s=1.0, work={"flops": 5.0})
+    assert judge(case(tiny.kernel()), seen, system, PeakPolicy.SEED).metrics["flops_per_s"].value == 5.0
+
+
+def test_a_primary_count_the_work_lacks_is_an_error_with_its_name() -> None:
+    system = tiny.registry().system("tiny.2")
+    kernel = tiny.kernel(primary=PrimaryMetric(name="x_per_s", unit="B/s", count="psum_bytes"))
+    found = judge(case(kernel), Observation(evidence=SEEN, time_s=1.0), system, PeakPolicy.SEED)
+    assert (found.status, found.reason) == (Status.FAILED, Reason.ERROR)
+    assert found.reason_text == "kernel act is judged by psum_bytes, but its work counts flops, hbm_bytes"
+
+
+def test_policies_choose_different_peaks_of_the_same_scope() -> None:
+    system = tiny.registry().system("tiny.2")
+    seen = Observation(evidence=SEEN, time_s=tiny.FLOPS / 100e9)
+    by_seed = judge(case(tiny.kernel()), seen, system, PeakPolicy.SEED)
+    by_engine = judge(case(tiny.kernel()), seen, system, PeakPolicy.ENGINE)
+    assert by_seed.judgement is not None
+    assert by_engine.judgement is not None
+    assert by_seed.judgement.fraction == pytest.approx(100 / 190)
+    assert by_engine.judgement.fraction == pytest.approx(100 / 200)
+    assert by_seed.judgement.peaks.chosen.scope is Scope.CORE
+    assert by_seed.judgement.of_engine_bound == pytest.approx(0.5)
+
+
+def test_a_figure_without_a_bound_is_compared() -> None:
+    system = tiny.registry().system("tiny.2")
+    primary = PrimaryMetric(name="hbm_bytes_per_s", unit="B/s", count="hbm_bytes", peak="hbm_bandwidth")
+    kernel = tiny.kernel(primary=primary)
+    found = judge(
+        case(kernel, Scope.DEVICE, cores=2),
+        Observation(evidence=SEEN, time_s=1e6 / 110e9),
+        system,
+        PeakPolicy.SEED,
+    )
+    assert found.status is Status.OK
+    assert found.judgement is not None
+    assert found.judgement.fraction == pytest.approx(1.1)
+    assert found.judgement.of_engine_bound is None
+    assert found.judgement.comment == (
+        "110.0 % of the documented figure; no document gives a clock that bounds this figure: "
+        "compared, not judged"
+    )
+
+
+def test_without_a_documented_figure_there_is_no_percentage() -> None:
+    system = tiny.registry().system("tiny.2")
+    kernel = tiny.kernel(primary=PrimaryMetric(name="latency_s", unit="s", better="lower"))
+    found = judge(case(kernel), Observation(evidence=SEEN, time_s=1e-6), system, PeakPolicy.SEED)
+    assert (found.status, found.judgement) == (Status.OK, None)
+
+
+def test_peaks_are_looked_up_once_for_cases_alike() -> None:
+    asked: list[dict[str, Any]] = []
+
+    def choose(system: Any, **criteria: Any) -> None:
+        asked.append(criteria)
+
+    one = Judge(PeakPolicy.SEED, choose)
+    system = tiny.registry().system("tiny.2")
+    for time_s in (1.0, 2.0, 3.0):
+        one.judge(case(tiny.kernel()), Observation(evidence=SEEN, time_s=time_s), system)
+    assert len(asked) == 1
+    assert asked[0]["metric"] == "peak_flops"
+    assert asked[0]["dtype"] == "bf16"
+
+
+def test_a_formula_that_fails_on_a_skipped_case_does_not_hide_the_reason() -> None:
+    def work(point: Any, extent: Any) -> Work:
+        raise ValueError("cannot count this")
+
+    one = Judge(PeakPolicy.SEED)
+    found = one.skipped(case(tiny.kernel(work=work)), tiny.registry().system("tiny.2"), "no such instruction")
+    assert (found.status, found.reason_text, found.work) == (Status.SKIPPED, "no such instruction", {})
