@@ -11,7 +11,7 @@ from trnbench.facts.metric import DTYPES, MetricKind, metric
 from trnbench.facts.number import read_number
 from trnbench.facts.scope import Direction, Scope
 from trnbench.facts.table import Place
-from trnbench.facts.units import Unit, normalise, parse_unit
+from trnbench.facts.units import DIMENSIONS, Unit, normalise, parse_unit
 
 FACT_KEYS: dict[str, type] = {
     "subject": str,
@@ -137,8 +137,9 @@ def _unit(place: Place, row: Mapping[str, Any], kind: MetricKind) -> Unit:
     if unit.dimension != kind.dimension and not bare:
         raise UnitError(
             f"{place}: {kind.name} cannot be in {unit.spelling or 'a bare number'}",
-            cause=f"{kind.name} is {kind.about}, kept in {kind.unit}",
-            try_=f"a unit of {kind.dimension.replace('_', ' ')}, or another metric",
+            cause=f"{kind.name} ({kind.about}) is {DIMENSIONS[kind.dimension]}, "
+            f"not {DIMENSIONS[unit.dimension]}",
+            try_=f"a unit that leads to {kind.unit}, or another metric",
         )
     return unit
 

@@ -54,7 +54,8 @@ def _read(text: str, printed: str) -> tuple[Fraction, Fraction]:
         places = len(digits.partition(".")[2])
         return Fraction(Decimal(digits)) * scale, scale / 10**places / 2
     factors = re.split(r"\s*[x×]\s*", text)
-    if len(factors) == 2 and all(_PLAIN.fullmatch(each) for each in factors):
+    # "0x10" is a hexadecimal number that no document prints, not nought times ten.
+    if len(factors) == 2 and all(_PLAIN.fullmatch(each) for each in factors) and factors[0] != "0":
         (count, _), (each, slack) = _read(factors[0], printed), _read(factors[1], printed)
         return count * each, count * slack
     fraction = re.fullmatch(r"(\d+)\s*/\s*(\d+)", text)

@@ -7,6 +7,7 @@ from typing import Protocol
 from trnbench.errors import UnitError
 from trnbench.facts.metric import metric
 from trnbench.facts.scope import Direction, Scope
+from trnbench.facts.units import DIMENSIONS
 
 
 class Typed(Protocol):
@@ -46,7 +47,7 @@ def unlike(one: Typed, other: Typed) -> str:
     """Empty where the two may be compared, else what differs."""
     a, b = metric(one.metric).dimension, metric(other.metric).dimension
     if a != b:
-        return f"{a.replace('_', ' ')} against {b.replace('_', ' ')}"
+        return f"{DIMENSIONS[a]} against {DIMENSIONS[b]}"
     if one.scope is not other.scope:
         return f"per {one.scope} against per {other.scope}"
     if one.sparse != other.sparse:

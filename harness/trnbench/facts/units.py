@@ -29,6 +29,21 @@ BASE_UNITS = {
 }
 """Dimension → the SI base unit its values are kept in."""
 
+DIMENSIONS = {
+    "flops": "a rate of operations",
+    "bytes_per_s": "a data rate",
+    "bytes": "an amount of data",
+    "hertz": "a clock",
+    "seconds": "a time",
+    "watts": "a power",
+    "flops_per_byte": "operations per byte",
+    "cycles": "clock cycles",
+    "ratio": "a ratio",
+    "count": "a count",
+    "text": "words",
+}
+"""Dimension → what it is, for people."""
+
 _DECIMAL = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _SMALL = {"m": -3, "u": -6, "µ": -6, "μ": -6, "n": -9, "p": -12}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50}
@@ -119,7 +134,7 @@ def convert(value: float, unit: str, to: str) -> float:
     if source.dimension != target.dimension:
         raise UnitError(
             f"{unit} cannot become {to}",
-            cause=f"{unit} is {_words(source.dimension)}, {to} is {_words(target.dimension)}",
+            cause=f"{unit} is {DIMENSIONS[source.dimension]}, {to} is {DIMENSIONS[target.dimension]}",
         )
     if source.base and target.base and source.base != target.base:
         binary, decimal = (unit, to) if source.base == "binary" else (to, unit)
@@ -135,10 +150,6 @@ def convert(value: float, unit: str, to: str) -> float:
             try_="multiply by the count, and name the formula",
         )
     return float(Fraction(Decimal(repr(value))) * source.factor / target.factor)
-
-
-def _words(dimension: str) -> str:
-    return f"a {dimension.replace('_', ' ')} unit"
 
 
 def _split_per(text: str) -> tuple[str, Scope | None]:

@@ -1,0 +1,363 @@
+"""The loader: what a good file becomes, and the exact text for each way a file can be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from trnbench.errors import BadInput, FactError, MissingFile, TrnbenchError, UnitError
+from trnbench.facts.fact import Provenance
+from trnbench.facts.load import load_book, load_costs
+from trnbench.facts.metric import METRICS
+from trnbench.facts.scope import Direction, Scope
+
+Write = Callable[..., Path]
+HEAD_LINES = 8  # of the sources that `write` puts before every body
+
+
+def group(*rows: str, subject: str = "box", scope: str = "instance", source: str = "page") -> str:
+    """One `[[group]]` whose facts are the given inline tables."""
+    listed = ",\n  ".join(f"{{ {row} }}" for row in rows)
+    return f"""
+[[group]]
+subject = "{subject}"
+scope = "{scope}"
+source = "{source}"
+locator = "specification table"
+facts = [
+  {listed},
+]
+"""
+
+
+FLOPS = 'metric = "peak_flops", dtypes = ["fp16", "bf16"], printed = "3,360", unit = "TFLOPS"'
+
+
+def test_rows_take_what_their_group_shares_and_append_the_locator(write: Write) -> None:
+    book = load_book(
+        [
+            write(
+                group(
+                    f'{FLOPS}, locator = "column FP16", superseded_by = "table"',
+                    'metric = "device_count", printed = "16", source = "table", locator = "row", note = "n"',
+                    'metric = "neuronlink_bandwidth", printed = "3", unit = "GiB/s/device", scope = "device"',
+                    'metric = "efa_bandwidth", printed = "up to 25", unit = "Gbps", direction = "one-way"',
+                    'metric = "topology_name", printed = "2D Torus", provenance = "figure"',
+                )
+            )
+        ]
+    )
+    flops, count, link, efa, name = book.facts
+    assert (flops.value, flops.printed, flops.printed_unit) == (3.36e15, "3,360", "TFLOPS")
+    assert flops.locator == "specification table, column FP16"
+    assert flops.id == "box/peak_flops[fp16,bf16]@page"
+    assert flops.superseded_by == "table"
+    assert (count.value, count.source, count.note) == (16.0, "table", "n")
+    assert (link.scope, link.direction) == (Scope.DEVICE, Direction.UNSTATED)
+    assert (efa.value, efa.limit, efa.direction) == (3.125e9, "up-to", Direction.ONE_WAY)
+    assert (name.value, name.printed, name.provenance) == (None, "2D Torus", Provenance.FIGURE)
+    assert book.sources["table"].seed
+    assert book.sources["page"].date == "2026-01-02"
+
+
+def test_assumptions_keep_their_range_in_base_units(write: Write) -> None:
+    body = """
+[[assumptions]]
+id = "hop"
+subject = "box"
+metric = "latency"
+printed = "1.5"
+unit = "us"
+low = "1"
+high = "2"
+reason = "no document says"
+"""
+    hop = load_book([write(body)]).assumptions["hop"]
+    assert (hop.value, hop.low, hop.high, hop.printed_unit) == (1.5e-6, 1e-6, 2e-6, "us")
+
+
+def test_a_place_within_a_document_keeps_two_figures_apart(write: Write) -> None:
+    capacity = 'metric = "hbm_capacity", printed = "{}", unit = "{}"'
+    book = load_book(
+        [write(group(capacity.format("20,736", "GiB"), capacity.format("20", "TB") + ', part = "prose"'))]
+    )
+    assert [fact.id for fact in book.facts] == ["box/hbm_capacity@page", "box/hbm_capacity@page#prose"]
+
+
+def test_several_files_share_their_sources(write: Write) -> None:
+    first = write(group(FLOPS), "a.toml")
+    second = write(group('metric = "device_count", printed = "16"'), "b.toml", head="schema = 1\n")
+    assert len(load_book([first, second]).facts) == 2
+
+
+def test_a_file_of_ones_own_comes_first_and_replaces(write: Write) -> None:
+    shipped = write(group(FLOPS, 'metric = "device_count", printed = "16"'), "shipped.toml")
+    own = write(
+        group('metric = "device_count", printed = "4"')
+        + group('metric = "vcpu_count", printed = "8"', source="mine"),
+        "own.toml",
+        head='schema = 1\noverride = true\n[sources.mine]\ndocument = "My machine"\n',
+    )
+    book = load_book([shipped, own])
+    assert [fact.metric for fact in book.facts] == ["device_count", "vcpu_count", "peak_flops"]
+    assert book.value("box", "device_count") == 4.0
+
+
+WRONG: list[tuple[str, str, type[TrnbenchError]]] = [
+    (
+        group('metric = "peak_flops", dtypes = ["bf16"], prnted = "1", unit = "TFLOPS"'),
+        "[[group]] 1, fact 1: unknown key 'prnted'\n  cause: did you mean 'printed' or 'part'?",
+        FactError,
+    ),
+    (
+        group(FLOPS) + group(FLOPS, subject="other") + group('metric = "peak_flop", printed = "1"'),
+        "[[group]] 3, fact 1: unknown metric 'peak_flop'\n  cause: did you mean peak_flops?\n"
+        "  try:   a metric of the list; words belong to connectivity or feature",
+        FactError,
+    ),
+    (
+        group('metric = "device_count", printed = "1"', 'metric = "vcpu_count", printed = 8'),
+        "[[group]] 1, fact 2: 'printed' must be text in quotes, is a whole number (8)\n"
+        '  try:   printed = "8"',
+        FactError,
+    ),
+    (
+        group('metric = "peak_flops", dtypes = ["bf61"], printed = "1", unit = "TFLOPS"'),
+        "[[group]] 1, fact 1: unknown dtype 'bf61'\n  cause: did you mean 'bf16'?",
+        FactError,
+    ),
+    (
+        group('metric = "peak_flops", printed = "1", unit = "TFLOPS"'),
+        '[[group]] 1, fact 1: key \'dtypes\' is missing\n  try:   dtypes = ["fp16", "bf16"]',
+        FactError,
+    ),
+    (
+        group('metric = "hbm_bandwidth", printed = "1"'),
+        "[[group]] 1, fact 1: key 'unit' is missing\n"
+        '  try:   unit = "TFLOPS", as printed; unit = "" for counts and words',
+        FactError,
+    ),
+    (
+        group('metric = "device_count"'),
+        "[[group]] 1, fact 1: key 'printed' is missing\n"
+        '  try:   printed = "3,360", the digits as the document shows them',
+        FactError,
+    ),
+    (
+        group('metric = "device_count", printed = "1"', scope="instanc"),
+        "[[group]] 1, fact 1: unknown scope 'instanc'\n  cause: did you mean 'instance'?",
+        FactError,
+    ),
+    (
+        group('metric = "device_count", printed = "1"', source="pge"),
+        "[[group]] 1, fact 1: 'source' names the unknown source 'pge'\n  cause: did you mean 'page'?\n"
+        '  try:   [sources.pge] with document = "…"',
+        FactError,
+    ),
+    (
+        group('metric = "device_count", printed = "1", superseded_by = "newer"'),
+        "[[group]] 1, fact 1: 'superseded_by' names the unknown source 'newer'\n  cause: known: page, table\n"
+        '  try:   [sources.newer] with document = "…"',
+        FactError,
+    ),
+    (
+        group(FLOPS, FLOPS),
+        "[[group]] 1, fact 2: the same fact twice: box/peak_flops[fp16,bf16]@page\n"
+        "  cause: it is also [[group]] 1, fact 1 of facts.toml\n"
+        '  try:   part = "prose" where one document prints it in two places, a qualifier where two '
+        "things are meant; override = true at the top of a file of one's own that replaces it",
+        FactError,
+    ),
+    (
+        group('metric = "hbm_bandwidth", printed = "-1", unit = "GB/s"'),
+        "[[group]] 1, fact 1: '-1' is negative\n  cause: no documented figure of a machine is below zero\n"
+        "  try:   write the printed digits without the sign, or leave the fact out",
+        UnitError,
+    ),
+    (
+        group('metric = "hbm_bandwidth", printed = "nan", unit = "GB/s"'),
+        "[[group]] 1, fact 1: 'nan' is not a number\n  cause: NaN and infinity stand for a missing figure, "
+        "not for a fact\n  try:   leave the fact out, or write an assumption with its range",
+        UnitError,
+    ),
+    (
+        group('metric = "hbm_bandwidth", printed = "820", unit = "GiB"'),
+        "[[group]] 1, fact 1: hbm_bandwidth cannot be in GiB\n"
+        "  cause: hbm_bandwidth (device memory bandwidth) is a data rate, not an amount of data\n"
+        "  try:   a unit that leads to B/s, or another metric",
+        UnitError,
+    ),
+    (
+        group('metric = "neuronlink_bandwidth", printed = "1,024", unit = "GB/sec/device"'),
+        "[[group]] 1, fact 1: GB/sec/device is per device, the fact's scope is instance\n"
+        "  cause: a figure per part and a figure of the whole are not mixed\n"
+        '  try:   scope = "device"',
+        UnitError,
+    ),
+    (
+        group('metric = "peak_flops", dtypes = ["int8"], printed = "380", unit = "TFLOPS"'),
+        "[[group]] 1, fact 1: int8 in TFLOPS\n  cause: integer operations are no floating-point operations\n"
+        '  try:   a fact of its own for dtypes = ["int8"], with unit = "TOPS"',
+        UnitError,
+    ),
+    (
+        group('metric = "hbm_bandwidth", printed = "820", unit = "GB/s", direction = "one-way"'),
+        "[[group]] 1, fact 1: hbm_bandwidth has no direction, direction is 'one-way'\n"
+        "  cause: hbm_bandwidth is device memory bandwidth\n  try:   leave direction out",
+        UnitError,
+    ),
+    (
+        group('metric = "efa_bandwidth", printed = "over 25", unit = "Gbps", limit = "up-to"'),
+        "[[group]] 1, fact 1: limit is 'up-to', printed says 'over': 'over 25'",
+        FactError,
+    ),
+    (
+        '\n[[group]]\nsubject = "box"\n',
+        "[[group]] 1: a group without a list of facts\n  try:   facts = [ {metric = …, printed = …}, … ]",
+        FactError,
+    ),
+    (
+        '\n[[group]]\nsubjct = "box"\nfacts = []\n',
+        "[[group]] 1: unknown key 'subjct'\n  cause: did you mean 'subject'?",
+        FactError,
+    ),
+    ("\n[groups]\n", "unknown table 'groups'\n  cause: did you mean 'group'?", FactError),
+    (
+        '\n[sources.third]\nversion = "1"\n',
+        "[sources.third]: key 'document' is missing\n  try:   document = \"…\"",
+        FactError,
+    ),
+    (
+        '\n[sources.third]\ndocument = "D"\nsead = true\n',
+        "[sources.third]: unknown key 'sead'\n  cause: did you mean 'seed'?",
+        FactError,
+    ),
+    (
+        '\n[[assumptions]]\nid = "a"\nmetric = "latency"\nprinted = "5"\nunit = "us"\nlow = "1"\nhigh = "2"\n'
+        'reason = "r"\n',
+        "[[assumptions]] 1: 5 is outside its own range 1 to 2 us\n"
+        "  cause: low and high bound what is plausible, in the unit of printed",
+        FactError,
+    ),
+    (
+        '\n[[assumptions]]\nid = "a"\nmetric = "latency"\nprinted = "5"\nunit = "us"\nhigh = "9"\n'
+        'reason = "r"\n',
+        "[[assumptions]] 1: key 'low' is missing\n  try:   low = \"…\"",
+        FactError,
+    ),
+    (
+        '\n[[disputes]]\nid = "C01"\ntopic = "t"\nvalues = ["1", "2"]\nsources = ["page"]\nrule = "valeu"\n',
+        "[[disputes]] 1: unknown rule 'valeu'\n  cause: did you mean 'value'?",
+        FactError,
+    ),
+    (
+        '\n[[disputes]]\nid = "C01"\ntopic = "t"\nvalues = ["1", "2"]\nsources = ["pge"]\n',
+        "[[disputes]] 1: 'sources' names the unknown source 'pge'\n  cause: did you mean 'page'?\n"
+        '  try:   [sources.pge] with document = "…"',
+        FactError,
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "message", "kind"), WRONG)
+def test_errors_name_the_entry_the_key_and_what_to_write(
+    write: Write, body: str, message: str, kind: type[TrnbenchError]
+) -> None:
+    path = write(body)
+    with pytest.raises(kind) as error:
+        load_book([path])
+    assert str(error.value) == f"{path}: {message}"
+    assert error.value.exit_code == 2
+
+
+def test_a_missing_file_names_its_neighbours(write: Write) -> None:
+    path = write(group(FLOPS))
+    with pytest.raises(MissingFile) as error:
+        load_book([path.parent / "fcts.toml"])
+    assert str(error.value) == (
+        f"no such file: {path.parent / 'fcts.toml'}\n"
+        "  cause: the path is wrong, or the package that names it is only partly installed\n"
+        "  try:   in that folder: facts.toml"
+    )
+
+
+def test_what_is_no_toml_is_placed_by_line_and_column(write: Write) -> None:
+    path = write('\n[[group]]\nsubject = "box\n')
+    with pytest.raises(BadInput) as error:
+        load_book([path])
+    assert str(error.value).startswith(f"{path} is no valid TOML: ")
+    assert f"(at line {HEAD_LINES + 3}, column 15)" in str(error.value)
+    assert "cause: often a missing quote, comma or bracket just before that place" in str(error.value)
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "facts.toml"
+    path.write_bytes(b"schema = 1\n# \xff\n")
+    with pytest.raises(BadInput) as error:
+        load_book([path])
+    assert str(error.value) == (
+        f"{path} is not UTF-8 text\n  cause: byte 13 cannot be decoded\n  try:   save it as UTF-8"
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("", "the schema is not stated\n  try:   schema = 1 as the first line"),
+        (
+            "schema = 2\n",
+            "schema 2 is not known here\n  cause: this version reads schema 1\n"
+            "  try:   a newer trnbench, if a newer one wrote the file",
+        ),
+        (
+            "schema = true\n",
+            "schema True is not known here\n  cause: this version reads schema 1\n"
+            "  try:   a newer trnbench, if a newer one wrote the file",
+        ),
+    ],
+)
+def test_the_schema_has_to_be_known(write: Write, head: str, message: str) -> None:
+    path = write("", head=head)
+    with pytest.raises(FactError) as error:
+        load_book([path])
+    assert str(error.value) == f"{path}: {message}"
+
+
+def test_one_source_id_is_one_document(write: Write) -> None:
+    first = write("", "a.toml")
+    second = write("", "b.toml", head='schema = 1\n[sources.page]\ndocument = "Another page"\n')
+    with pytest.raises(FactError) as error:
+        load_book([first, second])
+    assert str(error.value) == f"{second}: [sources.page]: this id names another source in another file"
+
+
+def test_costs_are_given_as_they_stand(write: Write) -> None:
+    path = write("[nc_matmul]\ncycles = 64\nfactors = [1, 4]\n", "costs.toml", head="schema = 1\n")
+    assert load_costs(path)["nc_matmul"] == {"cycles": 64, "factors": [1, 4]}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "[a.b]\ncycles = -1\n",
+            "a.b.cycles is negative: -1\n  cause: no cost and no count is below zero",
+        ),
+        ("[a]\nlist = [1.0, nan]\n", "a.list[1] is nan\n  try:   leave the key out where there is no number"),
+    ],
+)
+def test_costs_hold_no_impossible_number(write: Write, body: str, message: str) -> None:
+    path = write(body, "costs.toml", head="schema = 1\n")
+    with pytest.raises(FactError) as error:
+        load_costs(path)
+    assert str(error.value) == f"{path}: {message}"
+
+
+def test_every_metric_knows_its_unit_and_says_what_it_is() -> None:
+    for name, kind in METRICS.items():
+        assert kind.name == name
+        assert kind.about
+        assert kind.better in ("higher", "lower")
+        assert bool(kind.unit) == (kind.dimension != "text")
