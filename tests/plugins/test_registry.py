@@ -428,10 +428,11 @@ def test_costs_are_those_of_the_base_with_the_own_ones_on_top(tmp_path: Path) ->
 
 
 def test_own_figures_go_before_documented_ones(tmp_path: Path) -> None:
-    def facts(name: str, printed: str, source: str) -> Path:
+    def facts(name: str, printed: str, source: str, head: str = "") -> Path:
         path = tmp_path / name
         path.write_text(
-            f'schema = 1\n[sources.{source}]\ndocument = "D"\n[[group]]\nsubject = "i"\nscope = "instance"\n'
+            f'schema = 1\n{head}[sources.{source}]\ndocument = "D"\n'
+            f'[[group]]\nsubject = "i"\nscope = "instance"\n'
             f'source = "{source}"\nlocator = "l"\n'
             f'facts = [{{metric = "device_count", printed = "{printed}"}}]\n'
         )
@@ -445,7 +446,7 @@ def test_own_figures_go_before_documented_ones(tmp_path: Path) -> None:
         )
     )
     assert registry.system("i").devices == 16
-    assert registry.system("i", (facts("mine.toml", "12", "m"),)).devices == 12
+    assert registry.system("i", (facts("mine.toml", "12", "m", "override = true\n"),)).devices == 12
 
 
 def test_bases_that_lead_nowhere_are_the_plugins_error() -> None:

@@ -47,9 +47,7 @@ def list_(shared: Session, *, format: str) -> None:
 
 @plugin.command()
 @click.argument("subject", required=False, metavar="[NAME|PATH]")
-@click.option(
-    "--only", multiple=True, metavar="CHECK", help="This check alone; may be repeated. See the table's names."
-)
+@click.option("--only", multiple=True, metavar="CHECK", help="This check alone; may be repeated.")
 @format_option
 @session
 def check(shared: Session, *, subject: str | None, only: tuple[str, ...], format: str) -> int:
@@ -71,8 +69,10 @@ def check(shared: Session, *, subject: str | None, only: tuple[str, ...], format
         {"check": each.check, "about": each.about, "problem": each.problem, "try": each.try_}
         for each in report.findings
     ]
-    if rows or format != "table":
-        emit(rows, ["check", "about", "problem", Column("try", "what to do")], format)
+    if format != "table":
+        emit(rows, ["check", "about", "problem", "try"], format)
+    for each in report.findings if format == "table" else ():
+        write(clean(f"{each}\n", keep="\n"))
     say(report.summary())
     return ExitCode.GATE if rows else ExitCode.OK
 

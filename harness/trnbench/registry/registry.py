@@ -56,6 +56,10 @@ class Registry:
             Discovered(Origin(name, name, "0", name), bring(plugin)) for name, plugin in plugins.items()
         )
 
+    def fresh(self) -> Registry:
+        """The same plugins, nothing collected yet."""
+        return Registry(self._found, self.left_out)
+
     # ---- loading
 
     @cached_property
@@ -259,7 +263,7 @@ class Registry:
         return generation, instance, int(size)
 
     def system(self, name: str, extra_facts: tuple[Path, ...] = ()) -> System:
-        """The system of this name with its facts and costs read; `extra_facts` go over the book.
+        """The system of this name with its facts and costs read; `extra_facts` join the book.
 
         Raises `UnknownName`, `UsageError`, and `FactError` or `MissingFile` for what cannot be read.
         """
@@ -276,15 +280,12 @@ class Registry:
         )
 
     def book(self, generation: str, extra_facts: tuple[Path, ...] = ()) -> FactBook:
-        """The facts of a generation, read once; those of `extra_facts` go before them."""
+        """The facts of a generation and of the files of one's own, read once."""
         key = (generation, tuple(extra_facts))
         if key not in self._books:
             from trnbench.facts.load import load_book
 
-            if extra_facts:
-                self._books[key] = load_book(extra_facts, over=self.book(generation))
-            else:
-                self._books[key] = load_book(self.generations[generation].facts)
+            self._books[key] = load_book((*self.generations[generation].facts, *extra_facts))
         return self._books[key]
 
     def costs(self, generation: str) -> dict[str, Any]:

@@ -1,0 +1,130 @@
+"""What it brings, emulated: nothing fails, nothing beats the clocks, and twice the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from trnbench.errors import NothingSelected
+from trnbench.facts.scope import Scope
+from trnbench.kernels.case import Case
+from trnbench.results.json import dumps_measurement
+from trnbench.results.measurement import Measurement, Status
+from trnbench.run.execute import execute
+from trnbench.run.plan import Plan, plan
+from trnbench.run.selection import Selection
+from trnbench.testing.finding import Finding
+from trnbench.testing.subject import Subject
+
+if TYPE_CHECKING:
+    from trnbench.backend import Backend
+
+EMULATOR = "emulated"
+ROUNDING = 1e-9
+"""A rate of exactly the bound may come out a last bit above it."""
+
+BEYOND = 1.0 + 1e-6
+"""Counted work may differ from the formula by the rounding of floats, not by more."""
+
+
+def emulation(subject: Subject) -> Iterator[Finding | str]:
+    """Its instances under every kernel, its kernels on every instance: first and last case of each."""
+    backend = subject.registry.backends.get(EMULATOR)
+    if backend is None or not (subject.generations or subject.kernels):
+        return
+    cases = _sample(subject)
+    if cases is None:
+        return
+    first = execute(cases, backend, subject.registry).measurements
+    for measurement in first:
+        yield measurement.id
+        yield from _judged(measurement)
+        if measurement.status is not Status.SKIPPED:
+            yield from _counted(measurement)
+    yield from _repeated(subject, backend, cases, first)
+
+
+def _sample(subject: Subject) -> Plan | None:
+    wanted: list[Selection] = []
+    systems = tuple(system.name for system in subject.systems)
+    if systems:
+        wanted.append(Selection(instances=systems))
+    if subject.kernels:
+        wanted.append(Selection(kernels=tuple(kernel.name for kernel in subject.kernels)))
+    plans = []
+    for selection in wanted:
+        try:
+            plans.append(plan(subject.registry, selection))
+        except NothingSelected:
+            continue
+    if not plans:
+        return None
+    chosen: dict[str, Case] = {}
+    for each in plans:
+        groups: dict[tuple[str, str, Scope], list[Case]] = {}
+        for case in each.cases:
+            if not case.skip:
+                groups.setdefault((case.key.instance, case.key.kernel, case.key.scope), []).append(case)
+        for members in groups.values():
+            for case in (members[0], members[-1]):
+                chosen[case.id] = case
+    merged = {name: system for each in plans for name, system in each.systems.items()}
+    return msgspec.structs.replace(plans[0], cases=tuple(chosen.values()), systems=merged)
+
+
+def _judged(measurement: Measurement) -> Iterator[Finding]:
+    if measurement.status is Status.FAILED:
+        yield Finding(
+            measurement.id,
+            f"failed ({measurement.reason}): {measurement.reason_text}",
+            f"TRNBENCH_DEBUG=1 trnbench run {measurement.case.kernel} -i {measurement.case.instance}",
+        )
+    judged = measurement.judgement
+    bound = judged.of_engine_bound if judged else None
+    if bound is not None and bound > 1.0 + ROUNDING:
+        yield Finding(
+            measurement.id,
+            f"is emulated at {bound:.4f} of what the clocks allow",
+            "check clocks, array size and cost tables, and the kernel's formula",
+        )
+    elif measurement.status is Status.SUSPECT:
+        yield Finding(measurement.id, f"is suspect: {measurement.reason_text}", "read the causes it lists")
+
+
+def _counted(measurement: Measurement) -> Iterator[Finding]:
+    """The formula against what was counted call by call, where the kernel was recorded.
+
+    At core scope alone: at larger ones the formula counts all cores, a recording one.
+    """
+    counters = measurement.counters
+    if measurement.case.scope is not Scope.CORE or not counters.get("recorded_calls"):
+        return
+    for counter, entry, what in (
+        ("tensor_flops", "flops", "FLOP"),
+        ("hbm_bytes", "hbm_bytes", "bytes of HBM"),
+    ):
+        formula, counted = measurement.work.get(entry, 0.0), counters.get(counter)
+        if counted is not None and formula > counted * BEYOND:
+            yield Finding(
+                measurement.id,
+                f"its formula claims {formula:,.0f} {what}, the recorded kernel does {counted:,.0f}",
+                "correct Kernel.work: it counts what the kernel does, and no more",
+            )
+
+
+def _repeated(
+    subject: Subject, backend: Backend, cases: Plan, first: tuple[Measurement, ...]
+) -> Iterator[Finding]:
+    second = execute(cases, backend, subject.registry).measurements
+    for one, other in zip(first, second, strict=True):
+        if dumps_measurement(one) != dumps_measurement(other):
+            differing = [
+                name for name in Measurement.__struct_fields__ if getattr(one, name) != getattr(other, name)
+            ]
+            yield Finding(
+                one.id,
+                f"is another result the second time: {', '.join(differing) or 'order of keys'}",
+                "use no clock, no random number and no set order in formulas, costs and builders",
+            )

@@ -1,0 +1,159 @@
+"""Which plugin is checked: an installed one by name, or a project or module by path."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from trnbench.errors import BadInput, MissingFile, UnknownName
+from trnbench.generation import Generation, System
+from trnbench.hookspecs import COMMAND_GROUP, GROUP
+from trnbench.kernels.kernel import Kernel
+from trnbench.registry import Brought, Discovered, Loaded, Registry, load_registry
+from trnbench.registry.entry_points import EntryPoint, entry_points, normalised
+
+
+class Subject:
+    """One plugin with everything it brings, in a registry together with the others installed."""
+
+    def __init__(self, registry: Registry, loaded: Loaded, commands: tuple[EntryPoint, ...] = ()) -> None:
+        self.registry, self.loaded, self.commands = registry, loaded, commands
+
+    @property
+    def name(self) -> str:
+        return self.loaded.origin.name
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.loaded.origin.source})"
+
+    @cached_property
+    def brought(self) -> tuple[Brought, ...]:
+        return tuple(each for each in self.registry.collect() if each.origin is self.loaded.origin)
+
+    def of_kind(self, kind: str) -> list[Any]:
+        return [each.value for each in self.brought if each.kind == kind]
+
+    @property
+    def generations(self) -> list[Generation]:
+        return self.of_kind("generation")
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        return self.of_kind("kernel")
+
+    @cached_property
+    def systems(self) -> tuple[System, ...]:
+        """Its own instances; sizable ones as two parents, the smallest that has a network."""
+        return tuple(
+            self.registry.system(f"{instance.name}:2" if instance.sizable else instance.name)
+            for generation in self.generations
+            for instance in generation.instances
+        )
+
+
+class _Project(NamedTuple):
+    found: tuple[Discovered, ...]
+    commands: tuple[EntryPoint, ...]
+    folders: tuple[Path, ...]
+
+
+@contextmanager
+def subjects(what: str = "", block: Iterable[str] = ()) -> Iterator[tuple[Subject, ...]]:
+    """The plugins that `what` names: a plugin, a distribution, a path; every installed one for "".
+
+    A project that is not installed is importable inside the block. Raises `UnknownName`,
+    `MissingFile` and `BadInput`.
+    """
+    path = Path(what)
+    by_path = bool(what) and (path.exists() or "/" in what or what.endswith(".py"))
+    project = _project(path) if by_path else _Project((), (), ())
+    added = [str(folder) for folder in project.folders]
+    sys.path[:0] = added
+    try:
+        registry = load_registry(block=[*block, *_installed_twice(project)], extra=project.found)
+        own = {id(found.origin) for found in project.found}
+        commands = tuple(entry_points((COMMAND_GROUP,)))
+        chosen: list[Subject] = []
+        for loaded in registry.loaded:
+            origin = loaded.origin
+            names = {normalised(origin.name), normalised(origin.distribution)}
+            if id(origin) in own if by_path else not what or normalised(what) in names:
+                # A distribution's commands are checked once, with the first of its plugins.
+                known = {each.loaded.origin.distribution for each in chosen}
+                chosen.append(
+                    Subject(
+                        registry,
+                        loaded,
+                        tuple(
+                            each
+                            for each in (project.commands if by_path else commands)
+                            if each.distribution == origin.distribution and each.distribution not in known
+                        ),
+                    )
+                )
+        if not chosen:
+            known = {loaded.origin.name for loaded in registry.loaded}
+            raise UnknownName("plugin", what, known, try_="trnbench plugin list, or a path: ./my-plugin")
+        yield tuple(chosen)
+    finally:
+        for folder in added:
+            if folder in sys.path:
+                sys.path.remove(folder)
+
+
+def _installed_twice(project: _Project) -> list[str]:
+    """Distributions that are installed and checked from their folder too: the folder counts."""
+    own = {normalised(found.origin.distribution) for found in project.found}
+    return [each.distribution for each in entry_points((GROUP,)) if normalised(each.distribution) in own]
+
+
+def _project(path: Path) -> _Project:
+    if not path.exists():
+        raise MissingFile(f"{path} does not exist", try_="trnbench plugin check ./my-plugin")
+    if path.is_file():
+        if path.suffix != ".py":
+            raise BadInput(
+                f"{path} is no plugin", cause="a plugin is a module, or a project with a pyproject.toml"
+            )
+        entry = EntryPoint(GROUP, path.stem, path.stem, path.stem, "0")
+        return _Project((_discovered(entry),), (), (path.resolve().parent,))
+    file = path / "pyproject.toml"
+    try:
+        project = tomllib.loads(file.read_text(encoding="utf-8")).get("project", {})
+    except FileNotFoundError:
+        raise MissingFile(
+            f"{path} has no pyproject.toml", try_="trnbench plugin new NAME   writes a project"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot read {file}", cause=f"it is no TOML: {error}") from None
+    name, version = str(project.get("name", path.name)), str(project.get("version", "0"))
+    groups = project.get("entry-points", {})
+    plugins = [EntryPoint(GROUP, *each, name, version) for each in _entries(groups, GROUP)]
+    if not plugins:
+        raise BadInput(
+            f"{file} names no plugin",
+            cause=f"it has no [project.entry-points.{GROUP}]",
+            try_=f'[project.entry-points.{GROUP}] on one line, then {name} = "package.module"',
+        )
+    commands = [EntryPoint(COMMAND_GROUP, *each, name, version) for each in _entries(groups, COMMAND_GROUP)]
+    root = path.resolve()
+    return _Project(
+        tuple(map(_discovered, plugins)),
+        tuple(commands),
+        tuple(folder for folder in (root / "src", root) if folder.is_dir()),
+    )
+
+
+def _entries(groups: dict[str, dict[str, str]], group: str) -> Iterator[tuple[str, str]]:
+    yield from groups.get(group, {}).items()
+
+
+def _discovered(entry: EntryPoint) -> Discovered:
+    from trnbench.registry import Origin
+
+    return Discovered(Origin(entry.name, entry.distribution, entry.version, entry.value), entry.load)
