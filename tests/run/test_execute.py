@@ -183,8 +183,8 @@ def test_maxfail_stops_and_says_so() -> None:
         ),
         (
             {"maxfail": -2},
-            "--maxfail -2 is no number of cases\n  cause: it counts failed and suspect cases, 0 for no limit\n"
-            "  try:   --maxfail 1",
+            "--maxfail -2 is no number of cases\n"
+            "  cause: it counts failed and suspect cases, 0 for no limit\n  try:   --maxfail 1",
         ),
     ],
 )

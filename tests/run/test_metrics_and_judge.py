@@ -80,7 +80,7 @@ def test_busbw_is_one_ranks_and_algbw_the_collectives() -> None:
 def test_a_latency_kernel_is_judged_by_its_time() -> None:
     primary = PrimaryMetric(name="latency_s", unit="s", better="lower")
     found = derive(case(tiny.kernel(primary=primary)), {"hbm_bytes": 8.0}, 0.5)
-    assert list(found)[0] == "latency_s"
+    assert next(iter(found)) == "latency_s"
     assert found["latency_s"].value == 0.5
 
 

@@ -102,7 +102,8 @@ def test_a_script_without_a_main_guard_is_told_so(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert (
         "a worker process did not start (exit code 1)\n"
-        "  cause: a script that uses jobs lacks `if __name__ == '__main__':`, or a plugin fails to import there\n"
+        "  cause: a script that uses jobs lacks `if __name__ == '__main__':`, "
+        "or a plugin fails to import there\n"
         "  try:   --jobs 1 (jobs=1)  runs everything in one process"
     ) in done.stderr
 

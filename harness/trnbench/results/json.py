@@ -69,6 +69,8 @@ def _strict(value: Any, where: str) -> bytes:
     """msgspec writes NaN as null, so values are looked at by the stricter encoder first."""
     try:
         tree = msgspec.to_builtins(value)
+        if not _text_keys(tree):
+            raise TypeError("a key is not text")  # json.dumps would turn 3.5 into "3.5" and say nothing
         return json.dumps(tree, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
     except (ValueError, TypeError) as error:
         name, found = _offender(value)
@@ -77,6 +79,19 @@ def _strict(value: Any, where: str) -> bytes:
             cause="the kernel, backend or plugin that made the value divides by zero or returns an odd type",
             try_="report it to the owner of that kernel or backend; the case is kept out of the store",
         ) from error
+
+
+def _text_keys(tree: Any) -> bool:
+    waiting = [tree]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            if not all(type(key) is str for key in each):
+                return False
+            waiting.extend(each.values())
+        elif isinstance(each, (list, tuple)):
+            waiting.extend(each)
+    return True
 
 
 _PLAIN = (str, int, bool, type(None))
@@ -107,7 +122,7 @@ def _offender(value: Any, path: str = "") -> tuple[str, str]:
     elif isinstance(value, (list, tuple, set, frozenset)):
         children = [(f"{path}[{index}]", item) for index, item in enumerate(value)]
     else:
-        return path or "value", f"a {type(value).__name__} is no JSON value"
+        return path or "value", f"a value of type {type(value).__name__}"
     for child_path, child in children:
         found = _offender(child, child_path)
         if found[0]:
