@@ -79,10 +79,8 @@ def test_what_would_be_skipped_is_counted_with_the_reason():
         "reason": "needs 2 devices, trn1.2xlarge has 1",
     } in rows
     words = {row["what"]: row["is"] for row in info("all_reduce")["kernel"]}
-    assert (
-        words["held against"]
-        == "neuronlink_bandwidth (one-way, of one device); efa_bandwidth at cluster scope"
-    )
+    assert words["held against"] == "neuronlink_bandwidth (one-way, of one device)"
+    assert words["held against, cluster"] == "efa_bandwidth (one-way, of one instance)"
     nothing = {row["what"]: row["is"] for row in info("point_to_point")["kernel"]}
     assert nothing["held against"] == "nothing: no document gives such a figure"
 

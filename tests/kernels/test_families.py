@@ -78,9 +78,8 @@ class TestEvery:
             assert kernel.scopes == (Scope.CORE, Scope.DEVICE, Scope.INSTANCE)
 
     def test_is_judged_by_a_metric_that_facts_can_have(self, kernel: Kernel):
-        for scope in Scope:
-            peak = kernel.primary.peak_for(scope)
-            assert peak == "" or peak in METRICS
+        for primary in (kernel.primary, *kernel.primary_at.values()):
+            assert primary.peak == "" or primary.peak in METRICS
 
     def test_requirements_are_kind_and_word(self, kernel: Kernel):
         for axis in kernel.axes:
@@ -103,5 +102,6 @@ def test_mx_types_ask_for_the_mx_instruction():
 def test_busbw_is_the_rate_of_one_device_held_against_its_links():
     all_reduce = next(kernel for kernel in KERNELS if kernel.name == "all_reduce")
     assert all_reduce.primary.scope is Scope.DEVICE
-    assert all_reduce.primary.peak_for(Scope.ULTRASERVER) == "neuronlink_bandwidth"
-    assert all_reduce.primary.peak_for(Scope.CLUSTER) == "efa_bandwidth"
+    assert all_reduce.primary.peak == "neuronlink_bandwidth"
+    across = all_reduce.primary_at[Scope.CLUSTER]
+    assert (across.peak, across.scope, across.count) == ("efa_bandwidth", Scope.INSTANCE, "network_bytes")

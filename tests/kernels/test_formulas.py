@@ -296,6 +296,41 @@ def test_an_all_reduce_is_never_cheaper_than_its_halves(size, count, name):
     assert 0 < sent(name) <= 2 * size
 
 
+def cluster(hosts: int, each: int = 16) -> Extent:
+    return Extent(
+        scope=Scope.CLUSTER, cores=2 * each * hosts, devices=each * hosts, hosts=hosts, ranks=each * hosts
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [
+        ("all_reduce", 1.5 * MIB),  # 2·3/4
+        ("all_gather", 0.75 * MIB),
+        ("reduce_scatter", 0.75 * MIB),
+        ("all_to_all", 12 * MIB),  # 16 ranks of 3/4
+        ("broadcast", MIB),
+        ("permute", MIB),
+    ],
+)
+def test_what_a_host_sends_over_the_network(name, sent):
+    point = {"dtype": "bf16", "size": MIB}
+    assert KERNELS[name].work(point, cluster(4)).network_bytes == sent
+    assert KERNELS[name].work(point, ranks(16)).network_bytes == 0
+
+
+def test_what_a_host_dispatches_over_the_network():
+    point = {"dtype": "bf16", "tokens": 128, "hidden": 4096, "top_k": 8}
+    assert KERNELS["moe_dispatch"].work(point, cluster(4)).network_bytes == 12 * 8 * MIB
+
+
+def test_a_cluster_of_one_host_is_refused():
+    for name in (*PATTERNS, "moe_dispatch"):
+        point = {axis.name: axis.values[-1] for axis in KERNELS[name].axes}
+        assert KERNELS[name].refuses(point, cluster(1)) == "a cluster of one host has no network to cross"
+        assert KERNELS[name].refuses(point, cluster(2)) == ""
+
+
 def test_a_tensor_too_small_to_split_is_refused_in_numbers():
     refuses = KERNELS["all_gather"].refuses
     assert refuses({"dtype": "bf16", "size": 32}, ranks(16)) == ""

@@ -98,6 +98,11 @@ def _kernel(registry: Registry, kernel: Kernel, policy: Any) -> tuple[str, list[
         {"what": "judged by", "is": f"{primary.name} in {primary.unit}, {primary.better} is better"},
         {"what": "held against", "is": _held(primary)},
     ]
+    for scope, other in kernel.primary_at.items():
+        about += [
+            {"what": f"judged by, {scope}", "is": f"{other.name} in {other.unit}, {other.better} is better"},
+            {"what": f"held against, {scope}", "is": _held(other)},
+        ]
     about += [
         {"what": f"implementation, {kind}", "is": reference}
         for kind, reference in kernel.implementations.items()
@@ -134,9 +139,7 @@ def _held(primary: PrimaryMetric) -> str:
         return "nothing: no document gives such a figure"
     marks = [primary.qualifier, "sparse" if primary.sparse else "", str(primary.direction)]
     marks += [f"of one {primary.scope}"] if primary.scope else []
-    figures = [f"{primary.peak} ({', '.join(filter(None, marks))})" if any(marks) else primary.peak]
-    figures += [f"{peak} at {scope} scope" for scope, peak in primary.peak_at.items()]
-    return "; ".join(figures)
+    return f"{primary.peak} ({', '.join(filter(None, marks))})" if any(marks) else primary.peak
 
 
 def _work(planned: Plan) -> Iterable[Row]:
@@ -176,7 +179,7 @@ def _peak(case: Case, choice: PeakChoice, system: System) -> Row:
         "instance": case.key.instance,
         "scope": str(chosen.scope),
         "dtype": chosen.dtype,
-        "peak": show(chosen.value, case.kernel.primary.unit),
+        "peak": show(chosen.value, case.primary.unit),
         "value": chosen.value,
         "source": _document(system, chosen.source),
         "formula": chosen.formula,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from trnbench.kernels.extent import Extent
-from trnbench.kernels.kernel import Kernel
+from trnbench.kernels.kernel import Kernel, PrimaryMetric
 from trnbench.results.measurement import CaseKey
 
 
@@ -16,6 +16,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     kernel: Kernel
     extent: Extent
     skip: str = ""
+
+    @property
+    def primary(self) -> PrimaryMetric:
+        """What this case reports first and is judged by."""
+        return self.kernel.primary_at.get(self.key.scope, self.kernel.primary)
 
     @property
     def id(self) -> str:

@@ -25,8 +25,7 @@ class PrimaryMetric(msgspec.Struct, frozen=True, kw_only=True):
     `count` names the entry of `Work.as_counts()` (or "" for latency) that is divided by the time.
     For a collective it is "link_bytes", which holds the busbw factor already; algbw is
     "payload_bytes" by the time. `peak` is the metric name of the documented figure ("" where no
-    document gives one), `peak_at` another figure for some scopes: EFA where a cluster's network
-    carries the bytes. `scope` is what the figure speaks of when that is not the case's scope:
+    document gives one). `scope` is what the figure speaks of when that is not the case's scope:
     busbw is the rate of one rank, a device, however many take part.
     """
 
@@ -39,11 +38,6 @@ class PrimaryMetric(msgspec.Struct, frozen=True, kw_only=True):
     direction: Direction = Direction.NONE
     sparse: bool = False
     scope: Scope | None = None
-    peak_at: Mapping[Scope, str] = {}
-
-    def peak_for(self, scope: Scope) -> str:
-        """The metric of the documented figure for a case of `scope`; "" where there is none."""
-        return self.peak_at.get(scope, self.peak)
 
 
 def always_valid(_: Point) -> str:
@@ -64,6 +58,8 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     - `spread`: what takes part above core scope, alone or together.
     - `scopes`: what it can run at, INSTANCE meaning the whole system, be it instance, UltraServer
       or cluster; `default_scopes`: those planned when none is asked for (empty: all of them).
+    - `primary_at`: another primary metric for some scopes of systems: across a cluster the network
+      is what a collective is held against, not the links inside its instances.
     - `zipped`: groups of axes whose default values move together instead of crossing.
     - `footprint(point, extent)`: bytes needed by memory level ("hbm", "sbuf", "host"), by one core's
       share of the problem (one device's where devices take part); larger than that share of the
@@ -91,6 +87,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     refuses: Callable[[Point, Extent], str] = always_sensible
     spread: Spread = Spread.CORES
     default_scopes: tuple[Scope, ...] = ()
+    primary_at: Mapping[Scope, PrimaryMetric] = {}
     zipped: tuple[tuple[str, ...], ...] = ()
     tags: tuple[str, ...] = ()
     implementations: Mapping[str, Ref] = {}

@@ -14,6 +14,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     collective is asked to move (what algbw divides by the time).
     `link_bytes`: what one rank must send over the links (the collective's lower bound); of the
     collective it is the busbw factor times the payload.
+    `network_bytes`: what one host must send to other hosts, where a network joins them.
     `formula`: how flops and bytes follow from the axes, for people.
     """
 
@@ -21,6 +22,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     engine_flops: dict[str, float] = {}
     bytes: dict[str, float] = {}
     link_bytes: float = 0.0
+    network_bytes: float = 0.0
     formula: str = ""
 
     def as_counts(self) -> dict[str, float]:
@@ -32,4 +34,6 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
         counts.update({f"{level}_bytes": n for level, n in self.bytes.items()})
         if self.link_bytes:
             counts["link_bytes"] = self.link_bytes
+        if self.network_bytes:
+            counts["network_bytes"] = self.network_bytes
         return counts

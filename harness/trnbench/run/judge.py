@@ -37,8 +37,8 @@ class Judge:
 
     def peak(self, case: Case, system: System) -> PeakChoice | None:
         """The peak of the case's primary metric, of the same scope; None where no document has one."""
-        primary = case.kernel.primary
-        metric = primary.peak_for(case.key.scope)
+        primary = case.primary
+        metric = primary.peak
         if not metric:
             return None
         by_dtype = metric == "peak_flops"
@@ -70,7 +70,7 @@ class Judge:
         if not (math.isfinite(time_s) and time_s > 0.0):
             text = f"{seen.evidence.by} gave a time of {time_s!r} s, which is no duration"
             return self._failed(case, system, seen, counts, Reason.ERROR, text)
-        primary = case.kernel.primary
+        primary = case.primary
         try:
             metrics = derive(case, counts, time_s)
         except KeyError:
@@ -97,7 +97,7 @@ class Judge:
             evidence=DOCUMENTS,
             status=Status.SKIPPED,
             reason_text=why,
-            primary=case.kernel.primary.name,
+            primary=case.primary.name,
             work=_work(case),
             reference_peaks=self._reference(case, system),
         )
@@ -131,7 +131,7 @@ class Judge:
             status=Status.FAILED,
             reason=reason,
             reason_text=text or f"failed: {reason}",
-            primary=case.kernel.primary.name,
+            primary=case.primary.name,
             reference_peaks=self._reference(case, system),
         )
 
@@ -188,7 +188,7 @@ class Judge:
 
     def _faster_dtypes(self, case: Case, system: System, choice: PeakChoice) -> tuple[tuple[str, float], ...]:
         """Types with a higher documented peak than the one the case names, and how much higher."""
-        primary = case.kernel.primary
+        primary = case.primary
         if primary.peak != "peak_flops" or not case.key.dtype:
             return ()
         subject = system.subject(choice.chosen.scope)

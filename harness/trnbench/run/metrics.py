@@ -11,7 +11,7 @@ from trnbench.results.measurement import Metric
 
 def primary_scope(case: Case) -> Scope:
     """What the judged metric speaks of: the kernel's own word (busbw is one rank's), or the case's scope."""
-    return case.kernel.primary.scope or case.key.scope
+    return case.primary.scope or case.key.scope
 
 
 def derive(case: Case, counts: Mapping[str, float], time_s: float) -> dict[str, Metric]:
@@ -20,7 +20,7 @@ def derive(case: Case, counts: Mapping[str, float], time_s: float) -> dict[str, 
     The kernel's primary metric comes first. Raises `KeyError` with the count's name when the
     primary metric divides a count that the case does not have.
     """
-    primary = case.kernel.primary
+    primary = case.primary
     scope = case.key.scope
     metrics: dict[str, Metric] = {}
 
@@ -72,7 +72,7 @@ def derive(case: Case, counts: Mapping[str, float], time_s: float) -> dict[str, 
             add(f"{count}_per_s", rate, "FLOP/s", f"{count} / time")
         elif count == "link_bytes":
             # What one rank must send already holds the busbw factor (nccl-tests, doc/PERFORMANCE.md).
-            rank = primary.scope or Scope.DEVICE
+            rank = (primary.scope if primary.count == count else None) or Scope.DEVICE
             formula = "link_bytes / time: what one rank must send"
             add("busbw_bytes_per_s", rate, "B/s", formula, scope=rank, direction=Direction.ONE_WAY)
         elif count == "payload_bytes":

@@ -85,7 +85,7 @@ def of_work(case: Case, table: CostTable) -> Demand:
 
 def _tensor(case: Case, work: Work, table: CostTable) -> float:
     """Seconds of the tensor engine at the data type's rate; edges of matrices fill whole tiles."""
-    sparse = case.kernel.primary.sparse
+    sparse = case.primary.sparse
     rate = engine_rate(table.system, case.key.dtype or "bf16", sparse)
     if rate is None:
         raise table.missing_rate(case.key.dtype, sparse)

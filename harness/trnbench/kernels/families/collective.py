@@ -25,13 +25,26 @@ BUSBW = PrimaryMetric(
     peak="neuronlink_bandwidth",
     direction=Direction.ONE_WAY,  # what one rank sends; it receives as much at the same time
     scope=Scope.DEVICE,
-    peak_at={Scope.CLUSTER: "efa_bandwidth"},
 )
+
+ACROSS_HOSTS = {
+    Scope.CLUSTER: PrimaryMetric(
+        name="network_bytes_per_s",
+        unit="B/s",
+        count="network_bytes",
+        peak="efa_bandwidth",
+        direction=Direction.ONE_WAY,
+        scope=Scope.INSTANCE,  # of one host
+    )
+}
+"""On a cluster busbw is held against nothing: ranks of one host reach each other without the network."""
 
 
 class Pattern(msgspec.Struct, frozen=True):
     """`factor(n)` times the full tensor is what one of `n` ranks must send.
 
+    A host is to other hosts what a rank is to other ranks: it must send `factor(hosts)` of the
+    tensor, of one tensor where its ranks share it, of one for each of them if `own` is set.
     `shared`: the full tensor is split over the ranks, so each needs an element of its own.
     `held` is what a rank keeps in memory, in full tensors: (whole buffers, buffers of 1/n).
     """
@@ -43,6 +56,7 @@ class Pattern(msgspec.Struct, frozen=True):
     size: str
     shared: bool
     held: tuple[int, int]
+    own: bool = False
 
 
 def _all_but_own(ranks: int) -> Fraction:
@@ -94,6 +108,7 @@ PATTERNS = {
         "the send buffer of one rank, 1/n of it for each",
         True,
         (2, 0),
+        own=True,
     ),
     "broadcast": Pattern(
         "Broadcast",
@@ -116,6 +131,18 @@ PATTERNS = {
 }
 
 
+def crosses_network(extent: Extent) -> bool:
+    """Whether a network joins the hosts; the links of an UltraServer join its hosts themselves."""
+    return extent.scope is Scope.CLUSTER and extent.hosts > 1
+
+
+def alone(extent: Extent) -> str:
+    """Why a cluster of one host makes no case; "" for everything else."""
+    if extent.scope is not Scope.CLUSTER or extent.hosts > 1:
+        return ""
+    return "a cluster of one host has no network to cross"
+
+
 def busbw_factor(collective: str, ranks: int) -> Fraction:
     """busbw / algbw of nccl-tests and nccom-test; exact."""
     return PATTERNS[collective].factor(ranks)
@@ -124,10 +151,18 @@ def busbw_factor(collective: str, ranks: int) -> Fraction:
 def _work(pattern: Pattern) -> Callable[[Point, Extent], Work]:
     def work(point: Point, extent: Extent) -> Work:
         size = int(point["size"])
+        formula = f"link_bytes = {pattern.rule}·size, n = {extent.ranks:,} ranks"
+        network = 0.0
+        if crosses_network(extent):
+            tensors = extent.ranks // extent.hosts if pattern.own else 1
+            network = float(pattern.factor(extent.hosts) * size * tensors)
+            rule = pattern.rule.replace("n", "h") + (f"·{tensors}" if pattern.own else "")
+            formula += f"; network_bytes = {rule}·size, h = {extent.hosts:,} hosts"
         return Work(
             bytes={"payload": float(size)},
             link_bytes=float(pattern.factor(extent.ranks) * size),
-            formula=f"link_bytes = {pattern.rule}·size, n = {extent.ranks:,} ranks; size is {pattern.size}",
+            network_bytes=network,
+            formula=f"{formula}; size is {pattern.size}",
         )
 
     return work
@@ -140,6 +175,8 @@ def _footprint(pattern: Pattern) -> Callable[[Point, Extent], Mapping[str, float
 
 def _refuses(pattern: Pattern) -> Callable[[Point, Extent], str]:
     def refuses(point: Point, extent: Extent) -> str:
+        if why := alone(extent):
+            return why
         item = item_bytes(point["dtype"])
         if not pattern.shared or int(point["size"]) >= item * extent.ranks:
             return ""
@@ -170,6 +207,7 @@ def kernels() -> Iterator[Kernel]:
             scopes=SYSTEM,
             spread=Spread.TOGETHER,
             primary=BUSBW,
+            primary_at=ACROSS_HOSTS,
             work=_work(pattern),
             footprint=_footprint(pattern),
             requires=_requires,

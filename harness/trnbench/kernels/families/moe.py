@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from trnbench.kernels.axis import Axis
 from trnbench.kernels.dtype import item_bytes
 from trnbench.kernels.extent import Extent
-from trnbench.kernels.families.collective import BUSBW, DTYPES
+from trnbench.kernels.families.collective import ACROSS_HOSTS, BUSBW, DTYPES, alone, crosses_network
 from trnbench.kernels.kernel import Kernel, Point
 from trnbench.kernels.spread import Spread
 from trnbench.kernels.sweep import SYSTEM
@@ -21,13 +21,17 @@ def dispatched(point: Point) -> float:
 
 
 def _work(point: Point, extent: Extent) -> Work:
-    sent, ranks = dispatched(point), extent.ranks
+    sent, ranks, hosts = dispatched(point), extent.ranks, extent.hosts
+    network = crosses_network(extent)
     return Work(
         bytes={"payload": sent},
         link_bytes=sent * (ranks - 1) / ranks,
+        network_bytes=sent * (ranks // hosts) * (hosts - 1) / hosts if network else 0.0,
         formula=(
             f"link_bytes = (n−1)/n·tokens·top_k·hidden·{item_bytes(point['dtype']):g} B, "
-            f"n = {ranks:,} ranks; experts spread evenly, every one equally likely"
+            f"n = {ranks:,} ranks; "
+            + (f"network_bytes: those of a host to the other {hosts - 1:,}; " if network else "")
+            + "experts spread evenly, every one equally likely"
         ),
     )
 
@@ -39,7 +43,7 @@ def _footprint(point: Point, _: Extent) -> Mapping[str, float]:
 
 def _refuses(point: Point, extent: Extent) -> str:
     if int(point["top_k"]) <= extent.ranks:
-        return ""
+        return alone(extent)
     return f"top_k = {point['top_k']} experts on different ranks need as many; there are {extent.ranks:,}"
 
 
@@ -59,6 +63,7 @@ def kernels() -> Iterator[Kernel]:
         scopes=SYSTEM,
         spread=Spread.TOGETHER,
         primary=BUSBW,
+        primary_at=ACROSS_HOSTS,
         work=_work,
         footprint=_footprint,
         requires=lambda point: ("devices:2", f"dtype:{point['dtype']}"),
