@@ -42,12 +42,13 @@ LINKS_REASON = {
 
 DIRECTION_NOTE = {
     ONE_WAY: (
-        "NeuronLink figures are read as one direction's: the page calls the levels bidirectional, yet its"
-        " 64 GB/s per PCIe Gen6 x8 link is the raw rate of one direction; the other figures say nothing"
+        "NeuronLink figures are read as one direction's: the page calls the levels bidirectional, yet 256"
+        " GB/s for four PCIe Gen6 x8 links is their raw rate in one direction, 64 GB/s each; of the other"
+        " figures nothing is said"
     ),
     "both-ways": (
         "NeuronLink figures are read as the sum of both directions, so each direction has half: the page"
-        " calls the levels bidirectional, the other figures say nothing"
+        " calls the levels bidirectional, of the other figures nothing is said"
     ),
 }
 

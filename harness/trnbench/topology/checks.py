@@ -104,7 +104,9 @@ def _counts(topology: Topology, expected: Expected) -> Iterator[Check]:
         if other:
             detail += "; documents also say " if agreeing else "; documents say "
             detail += ", ".join(other)
-        yield _result(f"number of {kind}s", bool(agreeing), detail)
+        yield _result(
+            f"number of {kind}es" if kind == "switch" else f"number of {kind}s", bool(agreeing), detail
+        )
 
 
 def _ports(found: Properties, expected: Expected) -> Iterator[Check]:

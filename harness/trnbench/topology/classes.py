@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trnbench.errors import TopologyError
 from trnbench.facts.scope import Scope
 from trnbench.topology.figures import Figures, of_assumption, of_fact, per_direction, scaled
 from trnbench.topology.graph import Budget, Figure, LinkClass, LinkKind
@@ -78,26 +79,39 @@ def efa_classes(figures: Figures) -> tuple[LinkClass, LinkClass]:
     """(device to adapter, adapter to network).
 
     Network figures are per direction, as is usual for full-duplex Ethernet. The documented latency is
-    from memory to memory, so half of it is charged on each adapter's link and none before it; the way
-    to the adapter is taken to be as fast as the adapter.
+    from memory to memory, so what the two ways to the adapters take is taken off it and the rest is
+    halved. The way to the adapter is taken to be as fast as the adapter.
     """
     adapter = figures.require("efa_adapter_bandwidth", "its EFA adapters")
     whole = figures.require(
         "latency", "a message over EFA", qualifiers=("efa",), assumptions=("efa-latency",)
     )
+    near = figures.require("latency", "the way to an EFA adapter", assumptions=("adapter-latency",))
+    rest = whole.value - 2 * near.value
+    if rest < 0:
+        raise TopologyError(
+            f"{figures.subjects[0]}: the two ways to the adapters take longer than a whole EFA message",
+            cause=f"{near.origin} is {near.formula}, {whole.origin} is {whole.formula}",
+            try_="correct one of the two in the fact files",
+        )
     return (
         LinkClass(
             name="adapter",
             kind=LinkKind.PCIE,
             bandwidth=scaled(adapter, 1.0, ", as fast as the adapter"),
-            latency=scaled(whole, 0.0, ": counted on the adapters' links"),
+            latency=near,
             level=NETWORK_LEVEL,
         ),
         LinkClass(
             name="efa",
             kind=LinkKind.EFA,
             bandwidth=adapter,
-            latency=scaled(whole, 0.5, " / 2 adapters on the way"),
+            latency=Figure(
+                value=rest / 2,
+                origin=f"{whole.origin} + {near.origin}",
+                formula=f"({whole.formula} − 2 × {near.formula}) / 2 adapters on the way",
+                assumed=whole.assumed or near.assumed,
+            ),
             level=NETWORK_LEVEL,
         ),
     )

@@ -16,8 +16,8 @@ BOTH_WAYS = "both-ways"
 DIRECTION_REASON = {
     ONE_WAY: (
         "NeuronLink figures are read as bytes per second in one direction, the other direction has as"
-        " much again: no document says which is meant, but the Trainium3 page prints 64 GB/s for each"
-        " PCIe Gen6 x8 link, which is that link's raw rate in one direction"
+        " much again: no document says which is meant, but the page on Trn3 gives 256 GB/s to four PCIe"
+        " Gen6 x8 links, and 64 GB/s is the raw rate of such a link in one direction"
     ),
     BOTH_WAYS: (
         "NeuronLink figures are read as the sum of both directions, so each direction has half: no"

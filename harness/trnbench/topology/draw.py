@@ -1,0 +1,90 @@
+"""A topology as a picture: SVG drawn by our own hand, readable on light and dark pages.
+
+Everything is drawn in currentColor, so the page's text colour is the picture's; there is no style,
+script, id or address inside, so that the strictest page policy lets it pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trnbench.topology.canvas import Canvas, Place
+from trnbench.topology.graph import NodeKind, Topology
+from trnbench.topology.layout import Layout, layout
+from trnbench.topology.properties import shape_words
+from trnbench.topology.soundness import DEVICE_LINKS
+
+_STANDALONE = (
+    "<style>:root{color:#1f2328;background:#fff}.paper{fill:#fff}"
+    "@media(prefers-color-scheme:dark){:root{color:#e6edf3;background:#0d1117}.paper{fill:#0d1117}}</style>"
+)
+
+
+def svg(
+    topology: Topology,
+    *,
+    colours: Mapping[tuple[int, int], str] | None = None,
+    standalone: bool = False,
+) -> str:
+    """The picture as an <svg> element.
+
+    `colours` paints single directions: (source id, destination id) → a CSS colour; the half of the
+    cable next to the source is painted. `standalone` adds a background that follows the reader's
+    light or dark setting, for a file of its own; leave it out inside a page, and give class `paper`
+    the page's background as fill there, so that cables pass behind boxes unseen.
+    """
+    plan = layout(topology)
+    canvas = Canvas(plan.width, plan.height)
+    _links(topology, plan, canvas, colours or {})
+    _nodes(topology, plan, canvas)
+    for place, text, anchor in plan.captions:
+        canvas.text(place, text, size=13, anchor=anchor)
+    title = f"{topology.name}: {shape_words(topology)}"
+    return canvas.finish(title, head=_STANDALONE if standalone else "")
+
+
+def _links(topology: Topology, plan: Layout, canvas: Canvas, colours: Mapping[tuple[int, int], str]) -> None:
+    """Thin and pale cables first, painted ones last and on top."""
+    painted = []
+    seen = set()
+    for link in topology.links:
+        if link.src not in plan.places or link.dst not in plan.places:
+            continue
+        kind = topology.classes[link.cls].kind
+        pair = (min(link.src, link.dst), max(link.src, link.dst))
+        if (*pair, link.cls) in seen:
+            continue
+        seen.add((*pair, link.cls))
+        there, back = colours.get(pair), colours.get((pair[1], pair[0]))
+        label = f"{topology.nodes[pair[0]].name} – {topology.nodes[pair[1]].name}, {link.cls}"
+        curve = plan.curve(*pair).trimmed(*(plan.trim(node, topology.nodes[node].kind) for node in pair))
+        if there or back:
+            painted.append((curve, there, back, label))
+        else:
+            opacity = 0.55 if kind in DEVICE_LINKS else 0.3
+            canvas.curve(curve, label, width=1.4, opacity=opacity * plan.fade(*pair))
+    for curve, there, back, label in painted:
+        first, second = curve.halves()
+        for half, colour in ((first, there), (second, back)):
+            if colour:
+                canvas.curve(half, label, width=3, colour=colour)
+            else:
+                canvas.curve(half, label, width=1.4, opacity=0.55)
+
+
+def _nodes(topology: Topology, plan: Layout, canvas: Canvas) -> None:
+    for node in topology.nodes:
+        place = plan.places.get(node.id)
+        if place is None:
+            continue
+        wide, high = plan.sizes[node.kind if node.id not in plan.bars else NodeKind.NETWORK]
+        if node.id in plan.bars:
+            left, right = plan.bars[node.id]
+            canvas.box(Place((left + right) / 2, place.y), right - left, high, node.name, strong=True)
+            if high >= 14:
+                canvas.text(Place((left + right) / 2, place.y), plan.labels.get(node.id, node.name), size=12)
+            continue
+        canvas.box(place, wide, high, node.name, strong=False)
+        if wide >= 16:
+            label = plan.labels.get(node.id, node.name)
+            canvas.text(place, label, size=min(12, wide / max(len(label), 2) * 1.5))
