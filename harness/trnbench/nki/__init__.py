@@ -6,13 +6,10 @@ is recorded as one instruction. For hosts: `record`, `load_kernel`, `provide`, `
 
 from __future__ import annotations
 
-from typing import Any
-
 from trnbench.nki import isa, language, typing
 from trnbench.nki.jit import Kernel, jit
 from trnbench.nki.load import load_kernel
 from trnbench.nki.machine import Machine
-from trnbench.nki.names import refuse
 from trnbench.nki.provide import Provided, provide
 from trnbench.nki.trace import TensorSpec, Trace, record
 
@@ -30,7 +27,3 @@ __all__ = [
     "record",
     "typing",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    raise refuse("nki", name, __all__)

@@ -12,6 +12,7 @@ from typing import Any
 from trnbench.errors import KernelError, MissingFile, UnknownName
 from trnbench.nki import site
 from trnbench.nki.jit import Kernel
+from trnbench.nki.names import refuse
 from trnbench.nki.provide import Provided, provide
 from trnbench.nki.trace import missing_import
 
@@ -83,7 +84,7 @@ def _broken(error: Exception, what: str, file: str) -> KernelError:
         return error
     where = site.of_error(error.__traceback__, file) or what
     if isinstance(error, ImportError):
-        refusal = _refusal(error)
+        refusal = _refusal(error, where)
         return refusal or missing_import(error, what, where)
     if isinstance(error, SyntaxError):
         return KernelError(
@@ -92,17 +93,12 @@ def _broken(error: Exception, what: str, file: str) -> KernelError:
     return KernelError(f"{what} cannot be imported: {type(error).__name__}: {error} ({where})")
 
 
-def _refusal(error: ImportError) -> KernelError | None:
+def _refusal(error: ImportError, where: str) -> KernelError | None:
     """`from nki.isa import topk` fails as an ImportError; say what the attribute would have said."""
-    origin = error.__cause__ or error.__context__
-    if isinstance(origin, KernelError):
-        return origin
     text = str(error)
-    if text.startswith("cannot import name") and (error.name or "").startswith("trnbench.nki"):
-        from trnbench.nki.names import refuse
-
-        name = text.split("'")[1]
-        module = (error.name or "").removeprefix("trnbench.")
-        refused = refuse(module, name, dir(importlib.import_module(error.name or "")))
+    module = error.name or ""
+    if text.startswith("cannot import name") and (module == "nki" or module.startswith("nki.")):
+        names = getattr(sys.modules.get(module), "__all__", ())
+        refused = refuse(module, text.split("'")[1], names, where)
         return refused if isinstance(refused, KernelError) else None
     return None

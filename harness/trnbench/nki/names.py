@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Iterable
 
 from trnbench.errors import KernelError
+from trnbench.nki import site
 
 KNOWN: dict[str, frozenset[str]] = {
     "nki": frozenset({"benchmark", "profile", "baremetal", "simulate", "collectives", "compiler"}),
@@ -47,25 +48,26 @@ class Refused(KernelError, AttributeError):
     """A name that is not provided. Also an AttributeError, so that hasattr() and getattr() behave."""
 
 
-def refuse(module: str, name: str, provided: Iterable[str]) -> AttributeError:
+def refuse(module: str, name: str, provided: Iterable[str], where: str = "") -> AttributeError:
     """The error for `module.name`: removed from NKI, not emulated yet, or not known at all."""
     if name.startswith("__"):  # the import system asks for these; they are not NKI names
         return AttributeError(f"module {module!r} has no attribute {name!r}")
     provided = sorted(provided)
+    where = where or site.here()
     if name in REMOVED.get(module, ()):
         return Refused(
-            f"{module}.{name} is not part of NKI any more",
+            f"{module}.{name} is not part of NKI any more ({where})",
             cause="it was in Beta 1 (neuronxcc.nki) and was removed in 0.2",
             try_="port the kernel to NKI 0.3 or later",
         )
     if name in KNOWN.get(module, ()):
         return Refused(
-            f"{module}.{name} is part of NKI but trnbench does not emulate it",
+            f"{module}.{name} is part of NKI but trnbench does not emulate it ({where})",
             cause="this version runs the calls most kernels use; docs/emulator.md lists them",
             try_="write it with the calls provided, or run the kernel on a device",
         )
     near = difflib.get_close_matches(name, [*provided, *KNOWN.get(module, ())], n=3, cutoff=0.6)
     return Refused(
-        f"{module} has no {name!r}",
+        f"{module} has no {name!r} ({where})",
         cause=f"did you mean {', '.join(near)}?" if near else "NKI 0.6 lists no such name",
     )

@@ -6,13 +6,16 @@ import importlib.util
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 
 import msgspec
 
 from trnbench.errors import UsageError
+from trnbench.nki.names import refuse
 
+CONSTANTS = ("dge_mode", "engine", "matmul_perf_mode", "nc_version", "oob_mode", "reduce_cmd")
 MODES = ("auto", "trnbench", "real")
 
 
@@ -63,16 +66,7 @@ def provide(mode: str = "auto") -> Iterator[Provided]:
 
 @contextmanager
 def _installed() -> Iterator[None]:
-    from trnbench import nki
-    from trnbench.nki import isa, language, typing
-
-    ours: dict[str, ModuleType] = {
-        "nki": nki,
-        "nki.isa": isa,
-        "nki.isa.constants": isa.constants,
-        "nki.language": language,
-        "nki.typing": typing,
-    }
+    ours = _facades()
     before = dict(sys.modules)
     hidden = {name for name in before if name == "nki" or name.startswith("nki.")}
     for name in hidden:
@@ -89,12 +83,42 @@ def _installed() -> Iterator[None]:
         sys.modules.update({name: before[name] for name in hidden})
 
 
+@cache
+def _facades() -> dict[str, ModuleType]:
+    """Modules with exactly the provided names: what is public to a kernel, and nothing of how it is made."""
+    from trnbench import nki
+    from trnbench.nki import isa, language, typing
+    from trnbench.nki.isa import constants
+
+    made: dict[str, ModuleType] = {}
+    for name, module, names in (
+        ("nki", nki, ("jit",)),
+        ("nki.isa", isa, isa.__all__),
+        ("nki.isa.constants", constants, CONSTANTS),
+        ("nki.language", language, language.__all__),
+        ("nki.typing", typing, typing.__all__),
+    ):
+        facade = made[name] = ModuleType(name, module.__doc__)
+        vars(facade).update({each: getattr(module, each) for each in names})
+        vars(facade).update(
+            __all__=sorted(names), __getattr__=partial(_refuse, name), __file__=module.__file__
+        )
+        parent, _, last = name.rpartition(".")
+        if parent:
+            setattr(made[parent], last, facade)
+    return made
+
+
+def _refuse(module: str, name: str) -> object:
+    raise refuse(module, name, vars(_facades()[module]).get("__all__", ()))
+
+
 def _holds(module: ModuleType, mine: set[int]) -> bool:
     return any(id(value) in mine for value in list(vars(module).values()))
 
 
 def _ours(module: ModuleType) -> bool:
-    return getattr(module, "__name__", "").startswith("trnbench")
+    return module is _facades()["nki"]
 
 
 def _version(distribution: str) -> str:

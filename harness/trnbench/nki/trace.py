@@ -170,6 +170,12 @@ def missing_import(error: ImportError, what: str, where: str) -> KernelError:
             cause="neuronxcc.nki is NKI Beta 1; trnbench runs kernels written for `import nki`",
             try_="port the kernel to NKI 0.3 or later",
         )
+    if missing.startswith("nki."):
+        return KernelError(
+            f"{what} imports {missing!r}, which trnbench does not emulate ({where})",
+            cause="nki.language, nki.isa and nki.typing are provided",
+            try_="run the kernel on a device",
+        )
     if isinstance(error, ModuleNotFoundError):
         return KernelError(
             f"{what} imports {missing!r}, which is not installed ({where})",

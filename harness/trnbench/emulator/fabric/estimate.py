@@ -72,9 +72,9 @@ class FabricModel:
         narrowest = min(route, key=topology.bandwidth)
         assumed = Assumed(system)
         if read:
-            # The figure stands for a read over one link: what lies beyond is crossed twice as well.
-            one = topology.latency(route[0])
-            latency = assumed.value(REMOTE_READ) + 2 * max(latency - one, 0.0)
+            # The figure stands for a read from a neighbour: what lies beyond is crossed twice as well.
+            near = sum(topology.latency(link) for link in router.route(*_ends(topology, "neighbour", system)))
+            latency = assumed.value(REMOTE_READ) + 2 * max(latency - near, 0.0)
         cost = Cost(
             latency_s=latency,
             transfer_s=size / topology.bandwidth(narrowest),
