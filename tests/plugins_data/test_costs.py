@@ -1,0 +1,180 @@
+"""The cost tables: formulas that can be computed, rows that can be reached, sentences for what is absent."""
+
+from __future__ import annotations
+
+import ast
+import math
+from typing import Any
+
+import pytest
+
+from trnbench.registry import Registry
+
+TABLES = pytest.mark.parametrize("name", ["trn1", "trn2", "trn3"])
+
+VARIABLES: dict[str, float] = {
+    "N": 512,
+    "P": 128,
+    "F": 128,
+    "K": 128,
+    "N_stationary": 128,
+    "N_moving": 512,
+    "rows": 1,
+    "indices": 64,
+    "each": 1,
+    "n": 256,
+    "k": 8,
+    "dtype_bytes": 2,
+}
+ENGINES = {"tensor", "vector", "scalar", "gpsimd"}
+CONDITIONS = {
+    "fp32",
+    "transpose",
+    "psum_inputs",
+    "psum_operands",
+    "all_sbuf",
+    "contiguous",
+    "all_bf16",
+    "all_16bit",
+    "op",
+    "zero",
+}
+ALLOWED = (
+    *(ast.Expression, ast.BinOp, ast.Name, ast.Load, ast.Constant, ast.Call),
+    *(ast.Add, ast.Sub, ast.Mult, ast.Div),
+)
+
+
+def _rows(costs: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [(name, row) for name, rows in costs["instructions"].items() for row in rows]
+
+
+def _cycles(formula: str, constants: dict[str, float], **variables: float) -> float:
+    tree = ast.parse(formula, mode="eval")
+    strange = [type(node).__name__ for node in ast.walk(tree) if not isinstance(node, ALLOWED)]
+    assert strange == [], f"{formula!r} uses {strange}"
+    names: dict[str, Any] = {"min": min, "max": max, "ceil": math.ceil, **constants, **VARIABLES, **variables}
+    return float(eval(compile(tree, "cost", "eval"), {"__builtins__": {}}, names))
+
+
+@TABLES
+def test_every_row_is_complete_and_its_formula_computes(name: str, costs: dict[str, Any]) -> None:
+    rows = _rows(costs[name])
+    assert len(rows) > 35
+    for instruction, row in rows:
+        assert set(row) <= {"engine", "cycles", "when", "source", "evidence", "note"}, instruction
+        engines = row["engine"] if isinstance(row["engine"], list) else [row["engine"]]
+        assert set(engines) <= ENGINES, instruction
+        assert set(row.get("when", {})) <= CONDITIONS, instruction
+        assert row.get("evidence", "documented") in {"documented", "derived", "inferred"}, instruction
+        assert row["source"], instruction
+        assert _cycles(row["cycles"], costs[name]["constants"]) > 0, instruction
+
+
+@TABLES
+def test_no_row_stands_behind_one_that_always_fits(name: str, costs: dict[str, Any]) -> None:
+    for instruction, rows in costs[name]["instructions"].items():
+        closed: set[str] = set()
+        for row in rows:
+            engines = set(row["engine"] if isinstance(row["engine"], list) else [row["engine"]])
+            assert engines - closed, f"{instruction}: {row['cycles']} can never be reached"
+            if not row.get("when"):
+                closed |= engines
+
+
+@TABLES
+def test_every_priced_instruction_has_a_row_without_conditions(name: str, costs: dict[str, Any]) -> None:
+    for instruction, rows in costs[name]["instructions"].items():
+        engines = {
+            e for row in rows for e in (row["engine"] if isinstance(row["engine"], list) else [row["engine"]])
+        }
+        always = {
+            engine
+            for row in rows
+            if not row.get("when")
+            for engine in (row["engine"] if isinstance(row["engine"], list) else [row["engine"]])
+        }
+        assert engines == always, instruction
+    assert not set(costs[name]["unpriced"]) & set(costs[name]["instructions"])
+
+
+@pytest.mark.parametrize(
+    ("name", "instruction", "when", "variables", "cycles"),
+    [
+        ("trn1", "nc_matmul", {}, {"N_moving": 512}, 512),
+        ("trn1", "nc_matmul", {}, {"N_moving": 16, "N_stationary": 128}, 64),
+        ("trn1", "nc_matmul", {"fp32": True}, {"N_moving": 512}, 2048),
+        ("trn2", "nc_matmul", {"fp32": True, "transpose": True}, {"N_moving": 512}, 1024),
+        ("trn1", "tensor_copy", {}, {"N": 16}, 64),
+        ("trn2", "tensor_copy", {"all_16bit": True, "all_sbuf": True, "contiguous": True}, {"N": 512}, 128),
+        ("trn1", "tensor_tensor", {}, {"N": 512}, 1024),
+        ("trn1", "iota", {}, {"N": 512}, 662),
+        ("trn3", "nc_matmul_mx", {}, {"N_moving": 512}, 512),
+        ("trn3", "exponential", {}, {"N": 512}, 128),
+        ("trn3", "activation", {}, {"N": 512}, 512),
+    ],
+)
+def test_documented_costs(
+    costs: dict[str, Any],
+    name: str,
+    instruction: str,
+    when: dict[str, bool],
+    variables: dict[str, float],
+    cycles: float,
+) -> None:
+    table = costs[name]
+    row = next(row for row in table["instructions"][instruction] if row.get("when", {}) == when)
+    assert _cycles(row["cycles"], table["constants"], **variables) == cycles
+
+
+@pytest.mark.parametrize(
+    ("instance", "requirement", "sentence"),
+    [
+        (
+            "trn1.32xlarge",
+            "instruction:int8_matmul",
+            "no public NKI instruction multiplies INT8 matrices: "
+            "nc_matmul takes floating-point operands only",
+        ),
+        (
+            "trn2-16.48xlarge",
+            "instruction:sparse_matmul",
+            "the documents give sparse peaks, but no public NKI instruction takes a sparse operand",
+        ),
+        (
+            "trn3-gen1-ultraserver",
+            "dtype:cfp8",
+            "configurable FP8 belongs to Trainium1; 8-bit floats are fp8 here",
+        ),
+        ("trn2-16.48xlarge", "dtype:mxfp8", "MXFP8 starts with Trainium3"),
+        ("trn3-gen2-ultraserver", "dtype:mxfp8", ""),
+        ("trn3-gen2-ultraserver", "instruction:nc_matmul_mx", ""),
+        ("trn1.2xlarge", "dtype:cfp8", ""),
+        ("trn1.2xlarge", "devices:2", "needs 2 devices, trn1.2xlarge has 1"),
+    ],
+)
+def test_what_a_system_lacks_and_why(
+    registry: Registry, instance: str, requirement: str, sentence: str
+) -> None:
+    assert registry.system(instance).lacks(requirement) == sentence
+
+
+def test_v4_takes_over_what_it_does_not_state(costs: dict[str, Any]) -> None:
+    v3, v4 = costs["trn2"], costs["trn3"]
+    assert v4["constants"] == v3["constants"]
+    assert v4["instructions"]["activation"] == v3["instructions"]["activation"]
+    assert v4["dma"]["semaphore_to_start_ns"] == v3["dma"]["semaphore_to_start_ns"]
+    assert v4["dma"]["bytes_per_ns_per_engine"] == 33
+    assert v3["dma"]["bytes_per_ns_per_engine"] == 23
+
+
+@pytest.mark.parametrize("name", ["trn1", "trn2", "trn3"])
+def test_dma_costs_are_those_of_the_facts(name: str, costs: dict[str, Any], registry: Registry) -> None:
+    core = {"trn1": "neuroncore-v2", "trn2": "neuroncore-v3", "trn3": "neuroncore-v4"}[name]
+    instance = registry.generations[name].instances[0].name
+    book, dma = registry.system(instance).book, costs[name]["dma"]
+    assert dma["bytes_per_ns_per_engine"] * 1e9 == book.value(core, "dma_engine_bandwidth", qualifier="")
+    assert dma["bytes_per_ns_per_engine_theoretical"] * 1e9 == book.value(
+        core, "dma_engine_bandwidth", qualifier="theoretical"
+    )
+    assert dma["engines_per_core"] == book.value(core, "dma_engine_count")

@@ -1,0 +1,95 @@
+"""Each figure of the seed documents is a fact, as printed, of the right subject and document."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from trnbench import Fact, FactBook, Scope
+
+# The list of figures is data of this folder; tests are imported without packages.
+_SPEC = importlib.util.spec_from_file_location("seed_figures", Path(__file__).with_name("seed_figures.py"))
+assert _SPEC is not None
+assert _SPEC.loader is not None
+seed_figures = importlib.util.module_from_spec(_SPEC)
+sys.modules.setdefault("seed_figures", seed_figures)
+_SPEC.loader.exec_module(seed_figures)
+
+FIGURES = seed_figures.SEED_FIGURES
+
+
+def _fits(fact: Fact, figure: seed_figures.Figure) -> bool:
+    marks = list(figure.marks)
+    limit = next((mark[6:] for mark in marks if mark.startswith("limit:")), "")
+    qualifier = next((mark[2:].replace("_", " ") for mark in marks if mark.startswith("q:")), "")
+    dtypes = {mark for mark in marks if ":" not in mark and mark != "sparse"}
+    return (
+        fact.subject == figure.subject
+        and fact.metric == figure.metric
+        and fact.printed == figure.printed
+        and fact.printed_unit == figure.unit
+        and fact.source == figure.source
+        and set(fact.dtypes) == dtypes
+        and fact.sparse == ("sparse" in marks)
+        and fact.limit == limit
+        and fact.qualifier == qualifier
+    )
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=str)
+def test_a_figure_of_a_seed_document_is_one_fact(
+    figure: seed_figures.Figure, books: dict[str, FactBook]
+) -> None:
+    found = [fact for fact in books[figure.generation].facts if _fits(fact, figure)]
+    assert found, f"no fact for {figure} of {figure.source}"
+    assert all(fact.locator for fact in found)
+
+
+def test_the_seed_facts_are_those_listed_and_nothing_else_with_a_number(books: dict[str, FactBook]) -> None:
+    extra = [
+        fact.id
+        for name, book in books.items()
+        for fact in book.facts
+        if book.sources[fact.source].seed
+        and fact.value is not None
+        and fact.provenance == "documented"
+        and not any(_fits(fact, figure) for figure in FIGURES if figure.generation == name)
+    ]
+    # Prose that repeats the table's figure in the same words, and a count that only the text makes.
+    assert sorted(extra) == [
+        "trn2-16.48xlarge/memory_pool_device_count@seed-trn2#prose",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("generation", "subject", "metric", "criteria", "value"),
+    [
+        ("trn1", "trn1.32xlarge", "hbm_bandwidth", {"source": "seed-trn1"}, 13_120 * 2**30),
+        ("trn1", "trn1.32xlarge", "peak_flops", {"source": "seed-trn1", "dtype": "bf16"}, 3.36e15),
+        ("trn1", "trn1.2xlarge", "hbm_capacity", {"source": "seed-trn1-product"}, 32e9),
+        ("trn1", "trainium1", "peak_flops", {"source": "seed-trainium", "dtype": "int8"}, 380e12),
+        ("trn2", "u-trn2x64", "neuronlink_bandwidth", {"qualifier": "inter-instance"}, 256e9),
+        ("trn2", "trn2-16.48xlarge", "efa_bandwidth", {"source": "seed-trn2"}, 400e9),
+        ("trn3", "trn3-gen2-ultraserver", "neuronlink_bandwidth", {"source": "seed-trn3"}, 2048 * 2**30),
+        ("trn3", "trn3-gen1-ultraserver", "peak_flops", {"dtype": "mxfp4"}, 161.088e15),
+    ],
+)
+def test_normalised_values(
+    books: dict[str, FactBook],
+    generation: str,
+    subject: str,
+    metric: str,
+    criteria: dict[str, str],
+    value: float,
+) -> None:
+    fact = next(books[generation].select(subject, metric, **criteria))  # type: ignore[arg-type]
+    assert fact.value == pytest.approx(value, rel=1e-12)
+
+
+def test_figures_per_device_have_the_scope_of_a_device(books: dict[str, FactBook]) -> None:
+    links = [f for book in books.values() for f in book.facts if f.metric == "neuronlink_bandwidth"]
+    assert len(links) > 20
+    assert {fact.scope for fact in links} == {Scope.DEVICE}
