@@ -234,7 +234,10 @@ def _instance(registry: Registry, name: str) -> tuple[str, list[Section]]:
         {"what": "in a default run", "is": "yes" if made.default else "no"},
         {"what": "brought by", "is": system.plugin},
     ]
-    cannot: list[Row] = [{"need": need, "why": why} for need, why in system.costs.get("cannot", {}).items()]
+    # A generation that can do what its base cannot leaves the sentence empty.
+    cannot: list[Row] = [
+        {"need": need, "why": why} for need, why in system.costs.get("cannot", {}).items() if why
+    ]
     planned = plan(registry, Selection(instances=(name,)))
     sections: list[Section] = [
         ("instance", ("what", "is"), [row for row in about if row["is"]]),
