@@ -25,18 +25,19 @@ class Operation(msgspec.Struct, frozen=True):
     flops: int = 1
 
 
-# A copy is counted as one operation per element, so that its rate can be set beside the others.
+# A copy is counted as one operation per element, so that its rate can be set beside the others;
+# tensor_scalar applies two operators, an activation scales, adds a bias and applies its function.
 OPERATIONS: dict[str, dict[str, Operation]] = {
     "vector": {
         "copy": Operation("tensor_copy"),
-        "tensor_scalar": Operation("tensor_scalar"),
+        "tensor_scalar": Operation("tensor_scalar", flops=2),
         "tensor_tensor": Operation("tensor_tensor", reads=2),
         "reduce": Operation("tensor_reduce", writes=0),
     },
     "scalar": {
         "copy": Operation("tensor_copy"),
-        "exp": Operation("activation"),
-        "gelu": Operation("activation"),
+        "exp": Operation("activation", flops=3),
+        "gelu": Operation("activation", flops=3),
     },
     "gpsimd": {
         "copy": Operation("tensor_copy"),
@@ -54,8 +55,8 @@ def _work(engine: str) -> Callable[[Point, Extent], Work]:
             engine_flops={engine: op.flops * elements},
             bytes={"sbuf": (op.reads + op.writes) * elements * item},
             formula=per_core(
-                f"{engine}_flops = {LANES}·elements·instructions; "
-                f"sbuf_bytes = {op.reads + op.writes}·{item:g} B each",
+                f"{engine}_flops = {op.flops}·{LANES}·elements·instructions; "
+                f"sbuf_bytes = {op.reads + op.writes}·{item:g} B for each element",
                 extent,
             ),
         )
@@ -83,7 +84,10 @@ def kernels() -> Iterator[Kernel]:
             name=f"{engine}_throughput",
             family="engine",
             title=f"{engine.capitalize()} engine throughput",
-            about=f"What the {engine} engine sustains per operation and data type, memory aside.",
+            about=(
+                f"What one {engine} instruction after the other sustains, memory aside; documented "
+                "peaks count more operations per lane and cycle than any of them does."
+            ),
             axes=(
                 Axis(
                     name="op",
