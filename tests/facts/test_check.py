@@ -1,0 +1,187 @@
+"""The checker as a whole: disputes held against findings, the built-in facts, a wrong fact found."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from trnbench import hookimpl
+from trnbench.errors import FactError
+from trnbench.facts.assembly import Assembly
+from trnbench.facts.book import FactBook
+from trnbench.facts.check import Findings, check, rules_of
+from trnbench.facts.fact import Dispute, Fact, Source
+from trnbench.facts.scope import Scope
+from trnbench.generation import Generation
+from trnbench.registry import Registry, load_registry
+
+GENERATIONS = ("trn1", "trn2", "trn3")
+KNOWN = {f"C{number:02}" for number in range(1, 38)}
+BOX = Assembly(subject="box", scope=Scope.INSTANCE, device="chip", core="core")
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load_registry()
+
+
+def assemblies(generation: Generation) -> list[Assembly]:
+    return [
+        Assembly(subject=each.name, scope=each.scope, device=each.device, core=each.core, parent=each.parent)
+        for each in generation.instances
+    ]
+
+
+def checked(registry: Registry, name: str) -> Findings:
+    return check(registry.book(name), assemblies(registry.generations[name]))
+
+
+def disputed(*disputes: Dispute) -> FactBook:
+    def bandwidth(printed: str, value: float, source: str) -> Fact:
+        return Fact(
+            subject="chip",
+            metric="hbm_bandwidth",
+            printed=printed,
+            printed_unit="TB/s",
+            value=value,
+            scope=Scope.DEVICE,
+            source=source,
+            locator="table",
+        )
+
+    return FactBook(
+        sources={name: Source(id=name, document=name) for name in "ab"},
+        facts=(bandwidth("4.9", 4.9e12, "a"), bandwidth("4.7", 4.7e12, "b")),
+        disputes=disputes,
+    )
+
+
+def dispute(**more: object) -> Dispute:
+    return Dispute(
+        **{
+            "id": "C18",
+            "topic": "bandwidth",
+            "values": ("4.9 TB/s", "4.7 TB/s"),
+            "sources": ("a", "b"),
+            **more,
+        }
+    )  # type: ignore[arg-type]
+
+
+def test_a_finding_carries_the_dispute_that_names_it() -> None:
+    findings = check(disputed(dispute(rule="value", subjects=("chip",))), [BOX])
+    assert [each.disputes for each in findings.found] == [("C18",)]
+    assert findings.unnamed == ()
+    assert findings.named == ()
+
+
+def test_what_no_dispute_names_is_news() -> None:
+    findings = check(disputed(), [BOX])
+    assert [each.rule for each in findings.unnamed] == ["value"]
+
+
+def test_a_dispute_without_a_rule_is_listed_by_name() -> None:
+    findings = check(disputed(dispute()), [BOX])
+    assert [each.id for each in findings.named] == ["C18"]
+    assert findings.unnamed
+
+
+def test_a_dispute_claims_several_rules() -> None:
+    assert rules_of(dispute(rule="value, devices-sum")) == ("value", "devices-sum")
+
+
+@pytest.mark.parametrize(
+    ("more", "cause"),
+    [
+        ({"rule": "value", "subjects": ("box",)}, "the rule finds: chip hbm_bandwidth"),
+        ({"rule": "value", "metric": "hbm_capacity"}, "the rule finds: chip hbm_bandwidth"),
+        ({"rule": "value", "values": ("1 TB/s", "2 TB/s")}, "the rule finds: chip hbm_bandwidth"),
+        ({"rule": "count"}, "the rule finds nothing at all in these facts"),
+    ],
+)
+def test_a_dispute_whose_rule_finds_nothing_is_an_error(more: dict[str, object], cause: str) -> None:
+    claimed = dispute(**more)
+    with pytest.raises(FactError) as error:
+        check(disputed(claimed), [BOX])
+    assert str(error.value) == (
+        f"dispute C18 claims rule {claimed.rule!r}, which finds nothing of it\n  cause: {cause}\n"
+        "  try:   state subjects and metric of the finding, or leave rule out for what no rule can find"
+    )
+
+
+def test_all_known_contradictions_come_out(registry: Registry) -> None:
+    out: set[str] = set()
+    for name in GENERATIONS:
+        findings = checked(registry, name)
+        out |= {each.id for each in findings.named}
+        out |= {each for finding in findings.found for each in finding.disputes}
+    assert out >= KNOWN
+
+
+@pytest.mark.parametrize("name", GENERATIONS)
+def test_every_finding_in_the_built_in_facts_is_known(registry: Registry, name: str) -> None:
+    unnamed = [(each.rule, each.subject, each.named) for each in checked(registry, name).unnamed]
+    assert not unnamed
+
+
+@pytest.mark.parametrize("name", GENERATIONS)
+def test_every_finding_names_at_least_two_places(registry: Registry, name: str) -> None:
+    book = registry.book(name)
+    for found in checked(registry, name).found:
+        places = {(each.source, each.locator) for each in found.claims}
+        assert len(places) > 1, found
+        assert all(each.source in book.sources and each.locator for each in found.claims)
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "subject", "metric"),
+    [
+        ("trn1", "value", "trn1.32xlarge", "hbm_bandwidth"),  # C04 9.8 TB/s
+        ("trn1", "unit-base", "trainium1", "hbm_bandwidth"),  # C05 820 GiB/s, 820 GB/s
+        ("trn1", "devices-sum", "trn1.32xlarge", "peak_flops"),  # C01 3,360 and 16 × 190
+        ("trn1", "count", "trn1-ultracluster", "cluster_device_count"),  # C10
+        ("trn1", "words", "trn1.32xlarge", "topology_name"),  # C07
+        ("trn2", "value", "trn2-16.48xlarge", "peak_flops"),  # C13
+        ("trn2", "hosts-sum", "u-trn2x64", "efa_bandwidth"),  # C15
+        ("trn2", "cores-sum", "trainium2", "peak_flops"),  # C16
+        ("trn2", "clock", "trainium2", "peak_flops"),  # C16
+        ("trn2", "rounded", "trainium2", "hbm_bandwidth"),  # C17
+        ("trn2", "count", "trainium2", "cc_core_count"),  # C19
+        ("trn3", "link-sum", "trn3-gen2-ultraserver", "neuronlink_bandwidth"),  # C20
+        ("trn3", "per-device", "trn3-gen2-ultraserver", "neuronlink_bandwidth"),  # C20
+        ("trn3", "product", "neuroncore-v4", "dma_bandwidth"),  # C22
+        ("trn3", "prose", "trn3-gen2-ultraserver", "hbm_capacity"),  # C37
+    ],
+)
+def test_rules_find_the_contradictions_they_are_for(
+    registry: Registry, name: str, rule: str, subject: str, metric: str
+) -> None:
+    found = {(each.rule, each.subject, each.metric) for each in checked(registry, name).found}
+    assert (rule, subject, metric) in found
+
+
+def test_a_wrong_fact_in_a_plugin_is_found(registry: Registry, tmp_path: Path) -> None:
+    """A plugin with the built-in facts of trn2 and one figure typed wrong: 1,356 GiB for 1,536 GiB."""
+    shipped = registry.generations["trn2"]
+    copies = tuple(Path(shutil.copy(path, tmp_path / path.name)) for path in shipped.facts)
+    wrong = next(path for path in copies if 'printed = "1,536"' in path.read_text())
+    wrong.write_text(wrong.read_text().replace('printed = "1,536"', 'printed = "1,356"', 1))
+    generation = msgspec.structs.replace(shipped, facts=copies)
+
+    class Plugin:
+        @staticmethod
+        @hookimpl
+        def trnbench_generations() -> list[Generation]:
+            return [generation]
+
+    before = {(each.rule, each.subject, each.metric) for each in checked(registry, "trn2").found}
+    findings = checked(Registry.of(mistyped=Plugin()), "trn2")
+    news = [each for each in findings.unnamed if (each.rule, each.subject, each.metric) not in before]
+    rules = {each.rule for each in news if each.metric == "hbm_capacity"}
+    assert rules == {"value", "devices-sum", "hosts-sum"} or rules == {"value", "devices-sum"}
+    claims = [each.text for found in news for each in found.claims]
+    assert "1,356 GiB" in claims
+    assert "16 devices × 96 GiB" in claims

@@ -1,0 +1,163 @@
+"""What the clocks allow, and where no document gives a clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from trnbench.facts.fact import Fact
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.peaks import engine_bound, engine_rate
+from trnbench.registry import Registry, load_registry
+
+REGISTRY: Registry = load_registry()
+TRN1, TRN2, TRN3 = ("trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver")
+V2 = "128 rows × 128 columns × 2 × 2.8 GHz"
+V3 = "128 rows × 128 columns × 2 × 2.4 GHz"
+
+RATES = [
+    # instance, dtype, sparse, TFLOP/s of one core, formula
+    (TRN1, "bf16", False, 91.7504, V2),
+    (TRN1, "cfp8", False, 91.7504, V2),
+    (TRN1, "fp8", False, 91.7504, V2),
+    (TRN1, "fp32", False, 22.9376, f"{V2} / 4 (fp32)"),
+    (TRN2, "bf16", False, 78.6432, V3),
+    (TRN2, "tf32", False, 78.6432, V3),
+    (TRN2, "fp8", False, 157.2864, f"{V3} × 2 (fp8)"),
+    (TRN2, "fp32", False, 19.6608, f"{V3} / 4 (fp32)"),
+    (TRN2, "bf16", True, 314.5728, f"{V3} × 4 (sparse bf16)"),
+    (TRN2, "fp8", True, 314.5728, f"{V3} × 4 (sparse fp8)"),
+    (TRN3, "bf16", False, 78.6432, V3),
+    (TRN3, "mxfp8", False, 314.5728, f"{V3} × 4 (mxfp8)"),
+    (TRN3, "mxfp4", False, 314.5728, f"{V3} × 4 (mxfp4)"),
+    (TRN3, "fp32", False, 19.6608, f"{V3} / 4 (fp32)"),
+    (TRN3, "bf16", True, 314.5728, f"{V3} × 4 (sparse bf16)"),
+]
+
+
+@pytest.mark.parametrize(("name", "dtype", "sparse", "tflops", "formula"), RATES)
+def test_one_core(name: str, dtype: str, sparse: bool, tflops: float, formula: str) -> None:
+    rate = engine_rate(REGISTRY.system(name), dtype, sparse)
+    assert rate is not None
+    assert rate.value == pytest.approx(tflops * 1e12, rel=1e-5)
+    assert rate.formula == formula
+    assert (rate.scope, rate.evidence, rate.dtype, rate.sparse) == (Scope.CORE, "derived", dtype, sparse)
+    known = {fact.id for fact in REGISTRY.system(name).book.facts}
+    assert set(rate.facts) <= known
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "sparse"),
+    [(TRN1, "int8", False), (TRN1, "bf16", True), (TRN2, "mxfp8", False), (TRN2, "int8", False)],
+)
+def test_a_type_without_a_documented_rate_has_no_bound(name: str, dtype: str, sparse: bool) -> None:
+    assert engine_rate(REGISTRY.system(name), dtype, sparse) is None
+
+
+BOUNDS: list[tuple[str, dict[str, Any], float, str]] = [
+    (TRN2, {"metric": "peak_flops", "scope": Scope.DEVICE, "dtype": "bf16"}, 629.15e12, f"{V3} × 8 cores"),
+    (
+        TRN2,
+        {"metric": "peak_flops", "scope": Scope.INSTANCE, "dtype": "bf16"},
+        10.0663e15,
+        f"{V3} × 8 cores × 16 devices",
+    ),
+    (
+        TRN2,
+        {"metric": "dma_bandwidth", "scope": Scope.DEVICE},
+        128 * 27.2e9,
+        "128 engines × 27.2 GB/s",
+    ),
+    (
+        TRN2,
+        {"metric": "efa_bandwidth", "scope": Scope.INSTANCE},
+        400e9,
+        "16 adapters × 200 Gbps",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "wants", "value", "formula"), BOUNDS)
+def test_bounds_of_larger_scopes(name: str, wants: dict[str, Any], value: float, formula: str) -> None:
+    bound = engine_bound(REGISTRY.system(name), **wants)
+    assert bound is not None
+    assert bound.value == pytest.approx(value, rel=1e-4)
+    assert bound.formula == formula
+    assert bound.scope is wants["scope"]
+
+
+@pytest.mark.parametrize("metric", ["hbm_bandwidth", "neuronlink_bandwidth", "hbm_capacity"])
+@pytest.mark.parametrize("name", [TRN1, TRN2, TRN3])
+def test_memory_and_links_have_no_clock(name: str, metric: str) -> None:
+    assert engine_bound(REGISTRY.system(name), metric=metric, scope=Scope.DEVICE) is None
+
+
+def test_a_scope_the_system_does_not_have() -> None:
+    system = REGISTRY.system(TRN1)
+    assert engine_bound(system, metric="peak_flops", scope=Scope.CLUSTER, dtype="bf16") is None
+
+
+def without(system: System, *metrics: str) -> System:
+    facts = tuple(fact for fact in system.book.facts if fact.metric not in metrics)
+    return msgspec.structs.replace(system, book=msgspec.structs.replace(system.book, facts=facts))
+
+
+@pytest.mark.parametrize("metric", ["clock", "array_rows", "array_columns"])
+def test_without_one_of_its_terms_there_is_no_bound(metric: str) -> None:
+    assert engine_rate(without(REGISTRY.system(TRN2), metric), "bf16") is None
+
+
+def test_the_cost_file_can_give_the_factor() -> None:
+    system = without(REGISTRY.system(TRN1), "rate_factor", "peak_flops")
+    assert engine_rate(system, "fp32") is None
+    costed = msgspec.structs.replace(system, costs={"rate_factor": {"fp32": 0.25, "sparse-bf16": 4}})
+    fp32, sparse = engine_rate(costed, "fp32"), engine_rate(costed, "bf16", sparse=True)
+    assert fp32 is not None
+    assert sparse is not None
+    assert (fp32.formula, sparse.formula) == (f"{V2} / 4 (fp32)", f"{V2} × 4 (sparse bf16)")
+
+
+def test_a_rate_factor_about_another_engine_is_not_taken() -> None:
+    system = without(REGISTRY.system(TRN1), "rate_factor")
+    vector = Fact(
+        subject="neuroncore-v2",
+        metric="rate_factor",
+        printed="4",
+        printed_unit="x",
+        value=4.0,
+        scope=Scope.CORE,
+        source="nki-arch-v2",
+        locator="vector engine",
+        dtypes=("fp16",),
+        qualifier="vector copy",
+    )
+    book = msgspec.structs.replace(system.book, facts=(vector, *system.book.facts))
+    rate = engine_rate(msgspec.structs.replace(system, book=book), "fp16")
+    assert rate is not None
+    assert rate.formula == V2
+
+
+def test_lanes_need_what_an_operation_counts() -> None:
+    """Elements per cycle and a clock give elements; the documents' FLOP per element is not printed."""
+    system = REGISTRY.system(TRN2)
+    wants = {"metric": "peak_flops", "scope": Scope.CORE, "dtype": "fp32", "qualifier": "vector"}
+    assert engine_bound(without(system, "operations_per_element"), **wants) is None
+    counted = Fact(
+        subject="neuroncore-v3",
+        metric="operations_per_element",
+        printed="2",
+        printed_unit="",
+        value=2.0,
+        scope=Scope.CORE,
+        source="nki-arch-v3",
+        locator="vector engine",
+        qualifier="vector",
+    )
+    book = msgspec.structs.replace(system.book, facts=(counted, *system.book.facts))
+    bound = engine_bound(msgspec.structs.replace(system, book=book), **wants)
+    assert bound is not None
+    assert bound.formula == "256 elements per cycle × 0.96 GHz × 2 operations"
+    assert bound.value == pytest.approx(256 * 0.96e9 * 2)
