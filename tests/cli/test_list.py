@@ -92,6 +92,12 @@ def test_the_table_says_in_words_what_is_skipped():
     ]
 
 
+def test_cases_are_counted_on_stderr():
+    result = CliRunner().invoke(cli, ["list", "cases", "permute", "-i", "trn1.*", "-a", "size=1K,2K"])
+    assert result.stderr.splitlines()[0] == "4 cases, 2 of them would be skipped"
+    assert "would be" not in result.stdout
+
+
 def test_tags_and_families_count_their_kernels():
     tags = {row["tag"]: row for row in rows("tags")}
     assert tags["triad"] == {"tag": "triad", "count": 1, "kernels": ["hbm_triad"]}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from trnbench.cli.context import Session, session
-from trnbench.cli.output import Column, emit, format_option
+from trnbench.cli.output import Column, emit, format_option, say
 from trnbench.cli.selecting import selection_from, selection_options
 
 if TYPE_CHECKING:
@@ -216,4 +216,8 @@ def list_(state: Session, /, what: str, format: str, **chosen: Any) -> None:
     The options narrow it down as they do for `trnbench run`, whose cases `list cases` shows.
     """
     listed = _LISTS[what]
-    emit(list(listed.rows(state.registry, selection_from(**chosen))), listed.columns, format)
+    rows = list(listed.rows(state.registry, selection_from(**chosen)))
+    emit(rows, listed.columns, format)
+    if what == "cases" and state.verbosity >= 0:
+        skipped = sum(row["planned"] == "skip" for row in rows)
+        say(f"{len(rows):,} cases, {skipped:,} of them would be skipped")

@@ -46,6 +46,10 @@ OPERATIONS: dict[str, dict[str, Operation]] = {
 }
 
 
+_COUNTED = "its documented peak counts more operations per lane and cycle than any instruction does"
+_PEAKS = {"vector": _COUNTED, "scalar": _COUNTED, "gpsimd": "no document gives its peak"}
+
+
 def _work(engine: str) -> Callable[[Point, Extent], Work]:
     def work(point: Point, extent: Extent) -> Work:
         op = OPERATIONS[engine][str(point["op"])]
@@ -84,10 +88,7 @@ def kernels() -> Iterator[Kernel]:
             name=f"{engine}_throughput",
             family="engine",
             title=f"{engine.capitalize()} engine throughput",
-            about=(
-                f"What one {engine} instruction after the other sustains, memory aside; documented "
-                "peaks count more operations per lane and cycle than any of them does."
-            ),
+            about=f"What one {engine} instruction after the other sustains, memory aside; {_PEAKS[engine]}.",
             axes=(
                 Axis(
                     name="op",
