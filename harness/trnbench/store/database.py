@@ -50,6 +50,15 @@ def connect(path: Path, *, write: bool, busy_s: float = BUSY_S) -> sqlite3.Conne
     return connection
 
 
+def no_runs(path: Path) -> StoreError:
+    """What to say of a store that is there and holds nothing."""
+    return StoreError(
+        f"there are no stored runs yet: {path} is empty",
+        cause="nothing was run with this store, or every run was deleted",
+        try_="trnbench run",
+    )
+
+
 def _open(path: Path, *, write: bool, busy_s: float) -> sqlite3.Connection:
     import sqlite3
 
@@ -70,7 +79,9 @@ def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     owner = connection.execute("PRAGMA application_id").fetchone()[0]
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-    if owner != layout.APPLICATION_ID and (tables or not write):
+    if tables == 0 and not write:
+        raise no_runs(path)
+    if owner != layout.APPLICATION_ID and tables:
         raise StoreError(
             f"{path} is an SQLite database, but not a store of trnbench",
             cause="--store or TRNBENCH_STORE names the file of another program; it was left as it is",

@@ -16,7 +16,7 @@ from trnbench.results.evidence import Grade
 from trnbench.results.json import dumps_measurement, loads, loads_value
 from trnbench.results.measurement import Status
 from trnbench.results.run import Run
-from trnbench.store.database import BUSY_S, connect, explained, transaction
+from trnbench.store.database import BUSY_S, connect, explained, no_runs, transaction
 from trnbench.store.path import store_path
 from trnbench.store.rows import ATTACHED, insert_measurements, insert_run, insert_tags, measurement_row
 from trnbench.store.summary import RunSummary
@@ -194,11 +194,7 @@ class Store:
                 newest = connection.execute("SELECT id FROM runs ORDER BY number DESC LIMIT 1").fetchone()
                 if newest:
                     return str(newest[0])
-                raise StoreError(
-                    f"there are no stored runs yet: {self.path} is empty",
-                    cause="nothing was run with this store, or every run was deleted",
-                    try_="trnbench run",
-                )
+                raise no_runs(self.path)
             begins = [
                 row[0]
                 for row in connection.execute(
