@@ -380,10 +380,10 @@ def _book(generation: str) -> FactBook:
             )
         )
     if generation == "trn3":
-        for printed, unit, value in (
-            ("2,048", "GiB/sec/device", 2048 * 2**30),
-            ("2.56", "TB/s", 2.56e12),
-            ("2", "TB/s", 2e12),
+        for printed, unit, value, source in (
+            ("2,048", "GiB/s", 2048 * 2**30, page),
+            ("2.56", "TB/s", 2.56e12, chip),
+            ("1.2", "TB/s", 1.2e12, "trn3-guide"),
         ):
             facts.append(
                 Fact(
@@ -393,7 +393,7 @@ def _book(generation: str) -> FactBook:
                     printed_unit=unit,
                     value=float(value),
                     scope=Scope.DEVICE,
-                    source=page if unit.startswith("GiB") else chip,
+                    source=source,
                     locator="NeuronLink-v4",
                     direction=Direction.UNSTATED,
                 )
@@ -434,8 +434,8 @@ def _book(generation: str) -> FactBook:
             Dispute(
                 id="C07",
                 topic="NeuronLink bandwidth of one device",
-                values=("2,048 GiB/s", "2.56 TB/s", "2 TB/s"),
-                sources=(page, chip, chip),
+                values=("2,048 GiB/s", "2.56 TB/s", "1.2 TB/s"),
+                sources=(page, chip, "trn3-guide"),
                 subjects=("trainium3",),
                 rule="value",
                 note="direction is never stated",

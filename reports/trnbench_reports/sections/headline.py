@@ -62,9 +62,8 @@ def sentence(index: int, run: Run, record: SystemRecord) -> Sentence | None:
                 )
             )
     if not clauses:
-        clauses.append(
-            (f"no case on {words.clean(record.instance, 60)} could be held against a document", *[""] * 3)
-        )
+        nothing = f"no case on {words.clean(record.instance, 60)} could be held against a document"
+        clauses.append((nothing, "", "", ""))
     grades = list(dict.fromkeys(each.evidence.grade for each in mine))
     lead = top or mine[0]
     return Sentence(

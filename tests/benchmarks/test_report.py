@@ -1,0 +1,68 @@
+"""The report of a run of the default size: seven seconds on one core, conversion included."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trnbench import Section
+from trnbench_reports import page, plugin
+from trnbench_reports.charts import svg
+
+SYNTHETIC = Path(__file__).parents[1] / "report" / "synthetic_run.py"
+BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
+BUDGET_S = 7.0
+
+
+@pytest.fixture(scope="module")
+def run() -> Any:
+    spec = importlib.util.spec_from_file_location("trnbench_bench_synthetic_run", SYNTHETIC)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module.make_run()
+
+
+def test_page_of_1771_cases(benchmark: Any, run: Any) -> None:
+    """Every chart drawn anew each round; the converter is started already after the first."""
+
+    def setup() -> None:
+        svg._convert.cache_clear()
+
+    made = benchmark.pedantic(page.render, args=([run], BUILT_IN), setup=setup, rounds=3, iterations=1)
+    assert len(made) < 3_000_000
+
+
+@pytest.mark.slow
+def test_a_fresh_process_stays_within_the_budget(tmp_path: Path) -> None:
+    """Imports and the converter's start included, held to one core where the system allows it."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import synthetic_run\n"
+        "from trnbench import Section\n"
+        "from trnbench_reports import page, plugin\n"
+        "run = synthetic_run.make_run()\n"
+        "import time; start = time.process_time()\n"
+        "page.render([run], [s for s in plugin.trnbench_reports() if isinstance(s, Section)])\n"
+        "print(time.process_time() - start)\n"
+    )
+    began = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(SYNTHETIC.parent)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONHASHSEED": "0"},
+    )
+    assert float(done.stdout) < BUDGET_S, f"{done.stdout.strip()} s of processor time"
+    assert time.perf_counter() - began < 10 * BUDGET_S

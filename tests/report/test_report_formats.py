@@ -1,0 +1,87 @@
+"""JSON, CSV and Markdown: the same results for machines and for tickets."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import msgspec
+
+import trnbench
+from trnbench import Format, Run
+from trnbench_reports import plugin
+from trnbench_reports.formats import csv as csv_format
+from trnbench_reports.formats import markdown
+
+FORMATS = {each.name: each for each in plugin.trnbench_reports() if isinstance(each, Format)}
+
+
+def test_the_four_formats_resolve() -> None:
+    assert list(FORMATS) == ["html", "json", "csv", "markdown"]
+    assert [each.suffix for each in FORMATS.values()] == [".html", ".json", ".csv", ".md"]
+    assert all(callable(trnbench.resolve(each.write)) for each in FORMATS.values())
+
+
+def test_json_is_the_run(run: Run) -> None:
+    write = trnbench.resolve(FORMATS["json"].write)
+    assert trnbench.loads(write([run])) == run
+    assert [each["id"] for each in json.loads(write([run, run]))] == [run.id, run.id]
+
+
+def rows(run: Run) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(csv_format.write([run]).decode("utf-8"), newline="")))
+
+
+def test_csv_has_a_row_for_each_metric(run: Run) -> None:
+    found = rows(run)
+    assert len(found) == sum(max(1, len(each.metrics)) for each in run.measurements)
+    assert set(found[0]) == set(csv_format.COLUMNS)
+
+
+def test_csv_numbers_keep_every_digit_and_say_what_they_are(run: Run) -> None:
+    case = next(each for each in run.measurements if each.judgement is not None)
+    metric = case.metrics[case.primary]
+    row = next(r for r in rows(run) if r["instance"] == case.case.instance and r["metric"] == metric.name)
+    assert float(row["value"]) == metric.value
+    assert case.judgement is not None
+    assert float(row["fraction_of_peak"]) == case.judgement.fraction
+    assert (row["unit"], row["evidence"], row["metric_scope"]) == (metric.unit, "emulated", str(metric.scope))
+    assert row["peak_source"] == case.judgement.peaks.chosen.source
+    assert row["primary"] == "true"
+
+
+def test_csv_failed_and_skipped_cases_say_why(run: Run) -> None:
+    by_status = {row["status"]: row for row in rows(run)}
+    assert by_status["failed"]["reason"] == "the worker ended with signal 11"
+    assert by_status["failed"]["value"] == ""
+    assert "INT8" in {row["reason"] for row in rows(run) if row["status"] == "skipped"}.__str__()
+
+
+def test_csv_words_never_become_formulas(run: Run) -> None:
+    case = run.measurements[0]
+    sly = msgspec.structs.replace(case, case=msgspec.structs.replace(case.case, kernel="=HYPERLINK(1)"))
+    found = rows(msgspec.structs.replace(run, measurements=(sly,)))
+    assert {row["kernel"] for row in found} == {"'=HYPERLINK(1)"}
+
+
+def test_markdown_leads_with_evidence(run: Run) -> None:
+    text = markdown.write([run]).decode("utf-8")
+    sentences = [line for line in text.splitlines() if line.startswith("- ")]
+    assert len(sentences) == len(run.systems)
+    assert all(line.startswith("- **Emulated:** bf16 GEMM reaches ") for line in sentences)
+    assert "**1 SUSPECT, 1 FAILED**" in sentences[0]
+
+
+def test_markdown_board_has_a_row_for_each_kernel(run: Run) -> None:
+    text = markdown.write([run]).decode("utf-8")
+    table = [line for line in text.splitlines() if line.startswith("| ")]
+    assert len(table) == 1 + len({each.case.kernel for each in run.measurements})
+    assert {line.count("|") for line in table} == {2 + len(run.systems)}
+
+
+def test_markdown_words_stay_words(hostile: Run) -> None:
+    text = markdown.write([hostile]).decode("utf-8")
+    assert "<script>" not in text
+    table = [line.replace("\\|", "") for line in text.splitlines() if line.startswith("| ")]
+    assert len({line.count("|") for line in table}) == 1

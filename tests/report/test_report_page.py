@@ -1,0 +1,249 @@
+"""The page as bytes: self-contained, held by its policy, complete whatever a section does."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import sys
+from html.parser import HTMLParser
+from types import ModuleType
+from typing import Any
+
+import pytest
+from markupsafe import Markup
+
+import trnbench
+from trnbench import Run, Section
+from trnbench_reports import page, plugin
+from trnbench_reports.charts import svg
+
+BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
+LIMIT = 3_000_000
+
+
+class Tags(HTMLParser):
+    """Every start tag with its attributes, and the text of scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[tuple[str, dict[str, str]]] = []
+        self.inline: list[tuple[str, dict[str, str], str]] = []
+        self._open = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.found.append((tag, values))
+        self._open = tag in ("script", "style")
+        if self._open:
+            self.inline.append((tag, values, ""))
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            tag, values, text = self.inline[-1]
+            self.inline[-1] = (tag, values, text + data)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = False
+
+
+def render(run: Run, *more: Section) -> str:
+    return page.render([run], [*BUILT_IN, *more]).decode("utf-8")
+
+
+@pytest.fixture(scope="module")
+def text(run: Run) -> str:
+    return render(run)
+
+
+@pytest.fixture(scope="module")
+def tags(text: str) -> Tags:
+    return Tags(text)
+
+
+def test_same_runs_same_bytes(run: Run) -> None:
+    first = page.render([run], BUILT_IN)
+    svg._convert.cache_clear()  # the converter numbers its ids through the life of the process
+    assert page.render([run], reversed(BUILT_IN)) == first
+
+
+def test_size_of_the_default_run(text: str, run: Run) -> None:
+    assert len(run.measurements) > 1600
+    assert len(run.systems) == 7
+    assert len(text.encode()) <= LIMIT
+
+
+def test_sections_stand_in_order(tags: Tags) -> None:
+    names = [values["id"] for tag, values in tags.found if tag == "section"]
+    assert names == [
+        "headline",
+        "scoreboard",
+        "rooflines",
+        "generations",
+        "fabric",
+        "cases",
+        "documents",
+        "method",
+    ]
+
+
+def test_policy_names_exactly_what_is_inside(tags: Tags) -> None:
+    (policy,) = [v["content"] for _, v in tags.found if v.get("http-equiv") == "Content-Security-Policy"]
+
+    def digest(text: str) -> str:
+        return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+    styles = [text for tag, _, text in tags.inline if tag == "style"]
+    scripts = [text for tag, values, text in tags.inline if tag == "script" and "type" not in values]
+    assert len(styles) == len(scripts) == 1
+    assert "\r" not in styles[0] + scripts[0]
+    assert policy == (
+        f"default-src 'none'; img-src data:; style-src '{digest(styles[0])}'; "
+        f"script-src '{digest(scripts[0])}'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def test_nothing_is_fetched_and_nothing_is_styled_inline(tags: Tags) -> None:
+    for tag, values in tags.found:
+        assert "style" not in values, (tag, values)
+        assert not [name for name in values if name.startswith("on")], (tag, values)
+        assert tag not in ("img", "iframe", "object", "embed", "base", "video", "audio", "image")
+        for name in ("src", "href", "xlink:href", "action", "srcset", "data"):
+            if name in values:
+                assert values[name].startswith("#") or values[name] == "data:,", (tag, values)
+
+
+def test_ids_are_unique_and_links_lead_somewhere(tags: Tags) -> None:
+    ids = [values["id"] for _, values in tags.found if "id" in values]
+    assert len(ids) == len(set(ids))
+    known = set(ids)
+    links = {v["href"][1:] for tag, v in tags.found if tag == "a"}
+    links |= {v["data-id"] for _, v in tags.found if "data-id" in v}
+    links |= {v["data-ref"] for _, v in tags.found if "data-ref" in v}
+    assert links - known == set()
+    for _, values in tags.found:
+        for value in values.values():
+            for reference in re.findall(r"url\(#([^)]+)\)", value):
+                assert reference in known
+
+
+def test_every_case_has_its_row(tags: Tags, run: Run) -> None:
+    rows = [v for tag, v in tags.found if tag == "tr" and "data-e" in v]
+    assert len(rows) == len(run.measurements)
+
+
+def test_the_data_comes_back_whole(tags: Tags, run: Run) -> None:
+    import gzip
+
+    (packed,) = [text for _, values, text in tags.inline if values.get("id") == "data-json"]
+    assert trnbench.loads(gzip.decompress(base64.b64decode(packed))) == run
+
+
+def test_third_party_sections_are_placed_by_order(run: Run) -> None:
+    def power(runs: Any) -> Markup:
+        return Markup("<p>{} W</p>").format(42)
+
+    text = render(run, Section(name="power", title="Power", order=45, render=power))  # type: ignore[arg-type]
+    assert "<p>42 W</p>" in text
+    order = re.findall(r'<section id="(\w+)"', text)
+    assert order.index("generations") + 1 == order.index("power") == order.index("fabric") - 1
+    assert '<a href="#power">Power</a>' in text
+
+
+def test_a_section_that_returns_text_is_escaped(run: Run) -> None:
+    def sly(runs: Any) -> str:
+        return "<script>alert(1)</script>"
+
+    text = render(run, Section(name="sly", title="Sly", order=46, render=sly))  # type: ignore[arg-type]
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    assert "<script>alert" not in text
+
+
+def test_an_empty_section_takes_no_room(run: Run) -> None:
+    text = render(run, Section(name="void", title="Void", order=47, render=lambda runs: ""))  # type: ignore[arg-type]
+    assert 'id="void"' not in text
+    assert 'href="#void"' not in text
+
+
+def test_a_section_that_raises_is_boxed(run: Run) -> None:
+    def broken(runs: Any) -> str:
+        raise ValueError("no <power> column")
+
+    text = render(run, Section(name="power", title="Power & heat", order=45, render=broken))  # type: ignore[arg-type]
+    assert (
+        "<strong>The section “Power &amp; heat” could not be written: ValueError: "
+        "no &lt;power&gt; column</strong>"
+    ) in text
+    assert "Likely cause: the plugin that brings the section <code>power</code>" in text
+    assert "Try <code>trnbench plugin list</code>" in text
+    assert 'id="method"' in text
+
+
+def test_a_section_whose_code_is_gone_is_boxed(run: Run) -> None:
+    text = render(run, Section(name="gone", title="Gone", order=45, render="no_such_package.power:render"))
+    assert "The section “Gone” could not be written: PluginError" in text
+
+
+def test_without_vl_convert_tables_and_a_hint(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    svg._convert.cache_clear()
+    try:
+        text = render(run)
+    finally:
+        svg._convert.cache_clear()
+    assert 'class="chart"' not in text
+    assert "The drawing is missing because vl-convert-python is not installed" in text
+    assert "Try <code>pip install vl-convert-python</code>" in text
+    assert text.count('<details class="numbers" open>') > 10
+
+
+def test_several_runs_are_told_apart(synthetic: ModuleType) -> None:
+    one = synthetic.make_run(sizes=3, extra_kernels=0, id="run-one")
+    two = synthetic.make_run(sizes=3, extra_kernels=0, id="run-two")
+    text = page.render([one, two], BUILT_IN).decode()
+    tags = Tags(text)
+    ids = [values["id"] for _, values in tags.found if "id" in values]
+    assert len(ids) == len(set(ids))
+    assert "<h3>Run run-one</h3>" in text
+    assert "<h3>Run run-two</h3>" in text
+
+
+def test_a_run_with_nothing_in_it() -> None:
+    empty = Run(id="empty", created="2026-11-20T00:00:00Z", tool_version="0.1.0")
+    text = render(empty)
+    assert "could not be written" not in text
+    assert page.render([], BUILT_IN).startswith(b"<!DOCTYPE html>")
+
+
+def test_the_installed_sections_are_used(run: Run) -> None:
+    written = page.write([run]).decode()
+    order = re.findall(r'<section id="([\w-]+)"', written)
+    assert [name for name in order if name in {s.name for s in BUILT_IN}] == [s.name for s in BUILT_IN]
+
+
+@pytest.fixture(scope="module")
+def bad(hostile: Run) -> str:
+    return render(hostile)
+
+
+class TestHostile:
+    def test_no_tag_and_no_attribute_comes_from_data(self, bad: str) -> None:
+        tags = Tags(bad)
+        scripts = [values for tag, values, _ in tags.inline if tag == "script"]
+        assert [v.get("type") for v in scripts] == ["text/plain", "text/plain", None]
+        for tag, values in tags.found:
+            assert not [name for name in values if name.startswith("on") or name == "style"], (tag, values)
+            assert not values.get("href", "#").startswith("javascript")
+        assert "could not be written" not in bad
+
+    def test_templates_in_data_are_not_run(self, bad: str) -> None:
+        assert "{{ 7*7 }}" in bad
+
+    def test_no_control_or_bidirectional_character_reaches_the_page(self, bad: str) -> None:
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200e\u200f]", bad)
+
+    def test_endless_names_are_cut(self, bad: str) -> None:
+        visible = re.sub(r"<script.*?</script>", "", bad, flags=re.DOTALL)
+        assert "name-" * 450 not in visible
+        assert len(bad.encode()) < LIMIT

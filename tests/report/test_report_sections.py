@@ -1,0 +1,328 @@
+"""What each section says, on runs whose numbers are known."""
+
+from __future__ import annotations
+
+import re
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Status
+from trnbench_reports import numbers, view
+from trnbench_reports.charts import roofline
+from trnbench_reports.sections import (
+    cases,
+    documents,
+    fabric,
+    generations,
+    headline,
+    method,
+    rooflines,
+    scoreboard,
+)
+from trnbench_reports.sections.disagreements import assemblies, disagreements
+
+replace = msgspec.structs.replace
+
+
+def plain(markup: str) -> str:
+    """Text without tags, blanks collapsed."""
+    text = re.sub(r"<[^>]+>", " ", markup)
+    text = text.replace("&amp;", "&").replace(numbers.NBSP, " ")
+    return re.sub(r"\s+", " ", text)
+
+
+def only(run: Run, *instances: str) -> Run:
+    kept = tuple(each for each in run.measurements if each.case.instance in instances)
+    return replace(run, measurements=kept, systems={k: v for k, v in run.systems.items() if k in instances})
+
+
+@pytest.fixture(scope="module")
+def small(synthetic: ModuleType) -> Run:
+    made: Run = synthetic.make_run(sizes=5, extra_kernels=0)
+    return made
+
+
+class TestHeadline:
+    def test_one_sentence_for_each_system(self, small: Run) -> None:
+        found = [headline.sentence(0, small, record) for record in view.systems(small)]
+        assert [each.grade for each in found if each] == ["Emulated"] * 7
+        two = next(each for each in found if each and "trn2-16" in each.text)
+        best = max(
+            each.judgement.fraction
+            for each in small.measurements
+            if each.judgement
+            and each.case.instance == "trn2-16.48xlarge"
+            and each.case.kernel == "gemm"
+            and each.case.dtype == "bf16"
+            and each.case.scope is Scope.INSTANCE
+        )
+        assert plain(two.text).startswith(
+            f"bf16 GEMM reaches {numbers.percent(best)} of the 10 PFLOPS that Trn2 architecture promises "
+            "for trn2-16.48xlarge; HBM traffic (hbm_read) ".replace(numbers.NBSP, " ").replace("\u00a0", " ")
+        )
+
+    def test_a_smaller_scope_is_named(self, small: Run) -> None:
+        core = tuple(each for each in small.measurements if each.case.scope is Scope.CORE)
+        run = only(replace(small, measurements=core), "u-trn2x64")
+        made = headline.sentence(0, run, run.systems["u-trn2x64"])
+        assert made is not None
+        assert "that Trn2 architecture implies for one core of u-trn2x64" in made.text
+
+    def test_unvalidated_kernels_are_named(self, small: Run) -> None:
+        made = headline.sentence(0, small, small.systems["trn3-gen1-ultraserver"])
+        assert made is not None
+        assert made.trust == (
+            "Unvalidated, no published point to hold the model against: "
+            "all_reduce, all_gather, reduce_scatter and all_to_all."
+        )
+        other = headline.sentence(0, small, small.systems["trn1.32xlarge"])
+        assert other is not None
+        assert other.trust == ""
+
+    def test_the_model_is_not_called_right(self, small: Run) -> None:
+        text = plain(headline.render([small]))
+        assert "not run on the device" in text
+        assert "its error is not stated" in text
+
+    def test_measured_runs_do_not_speak_of_a_model(self, small: Run) -> None:
+        measured = tuple(
+            replace(each, evidence=replace(each.evidence, grade=Grade.MEASURED))
+            for each in small.measurements
+        )
+        run = replace(small, measurements=measured)
+        assert headline.trust(run) == ""
+        made = headline.sentence(0, run, run.systems["trn1.32xlarge"])
+        assert made is not None
+        assert made.grade == "Measured"
+
+    def test_only_bad_cases_count_for_nothing(self, small: Run) -> None:
+        failed = tuple(
+            replace(each, status=Status.FAILED) for each in small.measurements if each.case.kernel == "gemm"
+        )
+        run = only(replace(small, measurements=failed), "trn1.2xlarge")
+        made = headline.sentence(0, run, run.systems["trn1.2xlarge"])
+        assert made is not None
+        assert made.text == "no case on trn1.2xlarge could be held against a document"
+        assert made.shout == f"{len(run.measurements)} failed"
+
+    def test_what_was_run(self, run: Run) -> None:
+        text = plain(headline.render([run]))
+        assert f"Run {run.id}" in text
+        assert "Cases 1,771" in text
+        for status, count in run.counts().items():
+            assert f"{status} {count:,}" in text
+
+
+class TestScoreboard:
+    def test_the_best_of_the_sweep_at_the_widest_scope(self, small: Run) -> None:
+        text = scoreboard.render([only(small, "trn2-16.48xlarge")])
+        best = max(
+            each.judgement.fraction
+            for each in small.measurements
+            if each.judgement
+            and each.case.instance == "trn2-16.48xlarge"
+            and each.case.kernel == "gemm"
+            and each.case.dtype == "bf16"
+            and each.case.scope is Scope.INSTANCE
+        )
+        row = text[text.index('class="main"') : text.index("</tr>", text.index('class="main"'))]
+        assert f'<span class="num">{numbers.percent(best)}</span> <abbr title="emulated">E</abbr>' in row
+        assert f'class="fill g-emulated" width="{best * 100:.1f}%"' in row
+
+    def test_a_failure_shows_beside_the_best(self, run: Run) -> None:
+        text = scoreboard.render([run])
+        assert '<strong class="shout">1 SUSPECT</strong>' in text
+        assert '<strong class="shout">1 FAILED</strong>' in text
+        assert "crash: the worker ended with signal 11" in plain(text)
+        assert "1.2 times the engine bound; likely no barrier" in plain(text)
+
+    def test_all_failed_shouts(self, small: Run) -> None:
+        failed = tuple(
+            replace(each, status=Status.FAILED, reason_text="timed out", judgement=None, metrics={})
+            for each in only(small, "trn1.2xlarge").measurements
+            if each.case.kernel == "softmax"
+        )
+        text = scoreboard.render([only(replace(small, measurements=failed), "trn1.2xlarge")])
+        assert 'class="s-failed"' in text
+        assert 'title="timed out"' in text
+
+    def test_skips_say_why(self, small: Run) -> None:
+        text = plain(scoreboard.render([small]))
+        assert "no public instruction for INT8 gemm" in text
+        assert "needs 2 devices, trn1.2xlarge has 1" in text
+
+    def test_document_low_is_said(self, small: Run) -> None:
+        first = next(each for each in small.measurements if each.judgement)
+        assert first.judgement is not None
+        low = replace(first, status=Status.DOCUMENT_LOW, judgement=replace(first.judgement, fraction=1.04))
+        text = scoreboard.render([only(replace(small, measurements=(low,)), first.case.instance)])
+        assert "document low" in text
+        assert 'width="100.0%"' in text
+        assert f"104.0{numbers.NBSP}%" in text
+
+
+class TestRooflines:
+    def test_roofs_of_skipped_types_are_drawn(self, small: Run) -> None:
+        found = [
+            each
+            for each in small.measurements
+            if each.case.instance == "trn1.32xlarge" and each.case.scope is Scope.INSTANCE
+        ]
+        names = {name: roof for roof in roofline.roofs(found) for name in roof.names}
+        assert set(names) == {"bf16", "fp8", "fp32", "int8"}
+        assert names["bf16"] is names["fp8"]
+        assert names["bf16"].main
+        assert names["int8"].documented == 2 * names["bf16"].documented
+
+    def test_points_are_work_over_bytes_and_time(self, small: Run) -> None:
+        (case,) = [
+            each
+            for each in small.measurements
+            if each.id == "trn1.2xlarge::gemm[dtype=bf16,m=4096,n=4096,k=4096]@core"
+        ]
+        (spot,) = roofline.spots(0, [case])
+        assert spot.intensity == pytest.approx(2 * 4096**3 / (3 * 4096**2 * 2))
+        assert case.time_s is not None
+        assert spot.rate == pytest.approx(2 * 4096**3 / case.time_s)
+
+    def test_one_chart_for_each_system_and_each_distinct_core(self, small: Run) -> None:
+        text = rooflines.render([small])
+        assert text.count('<figure class="figure" id="roof-0-') == 7
+        # Equal numbers share a chart; a core whose numbers differ gets its own.
+        assert 3 <= text.count('<figure class="figure" id="core-0-') <= 7
+
+    def test_nothing_without_arithmetic(self, small: Run) -> None:
+        rest = tuple(each for each in small.measurements if each.case.family == "collective")
+        assert rooflines.render([replace(small, measurements=rest)]) == ""
+
+
+class TestGenerations:
+    def test_gain_got_over_gain_promised(self, small: Run) -> None:
+        text = plain(generations.render([small]))
+        assert "trn1 trn1.32xlarge trn2 trn2-16.48xlarge trn3 trn3-gen1-ultraserver" in text
+        assert re.search(r"3\.0× of the 3\.0× promised over trn1", text)
+
+    def test_the_same_point_is_compared(self, small: Run) -> None:
+        best = {}
+        for each in small.measurements:
+            if each.case.fullname.startswith("gemm[dtype=bf16,m=8192,n=8192,k=8192]@core"):
+                best[each.case.instance] = each
+        one, two = best["trn1.32xlarge"], best["trn2-16.48xlarge"]
+        ratio = two.metrics["flops_per_s"].value / one.metrics["flops_per_s"].value
+        assert f"{numbers.times(ratio)} of the " in plain(generations.render([small]))
+
+    def test_a_missing_cell_says_what_is_missing(self, small: Run) -> None:
+        kept = tuple(
+            each
+            for each in small.measurements
+            if not (each.case.kernel == "softmax" and each.case.generation == "trn2")
+        )
+        skipped: list[Measurement] = [
+            replace(each, status=Status.SKIPPED, reason_text="no exponent unit", metrics={}, judgement=None)
+            if each.case.kernel == "attention" and each.case.generation == "trn3"
+            else each
+            for each in kept
+        ]
+        text = plain(generations.render([replace(small, measurements=tuple(skipped))]))
+        assert "not in this run for trn2-16.48xlarge" in text
+        assert "skipped: no exponent unit" in text
+
+    def test_grades_are_not_mixed(self, small: Run) -> None:
+        mixed = tuple(
+            replace(each, evidence=replace(each.evidence, grade=Grade.MEASURED))
+            if each.case.generation == "trn2"
+            else each
+            for each in small.measurements
+        )
+        text = plain(generations.render([replace(small, measurements=mixed)]))
+        assert "not compared: emulated against measured" in text
+
+    def test_nothing_for_one_generation(self, small: Run) -> None:
+        assert generations.render([only(small, "trn1.32xlarge")]) == ""
+
+
+class TestFabric:
+    def test_a_chart_for_each_collective(self, small: Run) -> None:
+        text = fabric.render([small])
+        assert text.count("<figure") == 4
+        assert "all_reduce: at best" in plain(text)
+
+    def test_nothing_without_collectives(self, small: Run) -> None:
+        rest = tuple(each for each in small.measurements if each.case.family != "collective")
+        assert fabric.render([replace(small, measurements=rest)]) == ""
+
+
+class TestDocuments:
+    def test_peaks_with_source_policy_and_alternatives(self, small: Run) -> None:
+        text = plain(documents.render([small]))
+        assert "Trn2 architecture, 2.26, 2025-10-29" in text
+        assert "printed 10,000 TFLOPS; instance table, column FLOPS" in text
+        assert "superseded by Trn2 architecture, 2.26, 2025-10-29" in text
+        assert f"policy {PeakPolicy.DEVICE}" in text
+
+    def test_three_link_figures_side_by_side(self, small: Run) -> None:
+        ((generation, found),) = [each for each in disagreements(small) if each[0] == "trn3"]
+        assert generation == "trn3"
+        dispute = next(each for each in found if each.id == "C07")
+        assert [side.value for side in dispute.sides] == ["2,048 GiB/s", "2.56 TB/s", "1.2 TB/s"]
+        assert dispute.sides[0].source == "Trn3 architecture, 2.26"
+        assert dispute.found == "rule value"
+
+    def test_news_found_by_a_rule_is_listed(self, small: Run) -> None:
+        book = small.books["trn3"]
+        run = replace(small, books={**small.books, "trn3": replace(book, disputes=())})
+        found = dict(disagreements(run))["trn3"]
+        assert any("trainium3 neuronlink bandwidth" in each.topic and len(each.sides) == 3 for each in found)
+        assert all(each.found.startswith("rule ") for each in found)
+
+    def test_what_systems_are_made_of(self, small: Run) -> None:
+        made = {each.subject: each.parent for each in assemblies(small, "trn1")}
+        assert made == {"trn1.2xlarge": "", "trn1.32xlarge": "", "trn1-ultracluster": "trn1.32xlarge"}
+        assert {each.subject: each.parent for each in assemblies(small, "trn2")}[
+            "u-trn2x64"
+        ] == "trn2-16.48xlarge"
+
+    def test_assumptions_with_their_range(self, small: Run) -> None:
+        text = plain(documents.render([small]))
+        assert "trn1-link-latency trn1 latency 1 µs 500 ns to 3 µs no document prints a hop latency" in text
+
+
+class TestMethod:
+    def test_what_a_rerun_needs(self, run: Run) -> None:
+        text = plain(method.render([run]))
+        for words in (
+            "trnbench run",
+            "seed 20261120",
+            "python 3.11.2",
+            "deterministic model",
+            "2·M·N·K / time",
+            "ImportError: no module x",
+            "axes.size 1, 2, 3",
+        ):
+            assert words in text, words
+
+    def test_every_status_and_grade_is_explained(self, run: Run) -> None:
+        text = plain(method.render([run]))
+        for word in ("ok", "document-low", "suspect", "failed, skipped", "Unvalidated", "Engine bound"):
+            assert f" {word} " in text
+
+
+class TestCases:
+    def test_one_table_for_each_kernel_with_its_axes_and_unit(self, small: Run) -> None:
+        text = cases.render([small])
+        assert text.count('<details class="cases"') == len({each.case.kernel for each in small.measurements})
+        head = text[text.index("<thead>") : text.index("</thead>")]
+        assert [name for name in ("dtype", "m", "n", "k") if f">{name}</th>" in head] == [
+            "dtype",
+            "m",
+            "n",
+            "k",
+        ]
+        assert "PFLOPS" in head or "TFLOPS" in head
+
+    def test_exact_value_in_the_title(self, small: Run) -> None:
+        case = next(each for each in small.measurements if each.judgement)
+        metric = case.metrics[case.primary]
+        assert f'title="{numbers.exact(metric.value)} {metric.unit}"' in cases.render([small])
