@@ -70,7 +70,12 @@ def subjects(what: str = "", block: Iterable[str] = ()) -> Iterator[tuple[Subjec
     `MissingFile` and `BadInput`.
     """
     path = Path(what)
-    by_path = bool(what) and (path.exists() or "/" in what or what.endswith(".py"))
+    installed = {
+        normalised(name) for each in entry_points((GROUP,)) for name in (each.name, each.distribution)
+    }
+    # A folder may be called like the plugin installed from it: a bare name is the plugin.
+    by_path = bool(what) and normalised(what) not in installed
+    by_path = by_path and (path.exists() or "/" in what or what.endswith(".py"))
     project = _project(path) if by_path else _Project((), (), ())
     added = [str(folder) for folder in project.folders]
     sys.path[:0] = added

@@ -15,7 +15,7 @@ from trnbench.testing.subject import Subject
 
 
 def facts(subject: Subject) -> Iterator[Finding | str]:
-    """Units, sources, locators, ranges; the rules of `trnbench spec check` over its own facts."""
+    """Sources, counts, and the rules of `trnbench spec check`; units and ranges are held by loading."""
     for generation in subject.generations:
         try:
             book = subject.registry.book(generation.name)
@@ -25,10 +25,7 @@ def facts(subject: Subject) -> Iterator[Finding | str]:
             continue
         for fact in book.facts:
             yield fact.id
-            if not fact.locator:
-                yield Finding(fact.id, "has no locator", "say where in the document: table, row, column")
         yield from _sources(book)
-        yield from _assumptions(book)
         yield from _disagreements(book, generation)
         yield from _counts(subject, generation, book)
 
@@ -41,17 +38,6 @@ def _sources(book: FactBook) -> Iterator[Finding]:
                 f"source {source.id}",
                 "has neither version nor date",
                 'version = "undated" where the document has none',
-            )
-
-
-def _assumptions(book: FactBook) -> Iterator[Finding | str]:
-    for each in book.assumptions.values():
-        yield f"assumption {each.id}"
-        if not each.low <= each.value <= each.high:
-            yield Finding(
-                f"assumption {each.id}",
-                f"{each.value:g} lies outside its own range, {each.low:g} to {each.high:g}",
-                "low and high bound what is plausible: they hold the value between them",
             )
 
 

@@ -60,7 +60,8 @@ def _origins(system: System, topology: Topology) -> Iterator[Finding]:
                         f"{what} stands on {origin!r}, which is no {kind} of the book ({len(known)} known)",
                         "take Figure.origin from Fact.id or Assumption.id",
                     )
-            if figure.assumed and (figure.low is None or figure.high is None):
+            # A sum of several origins has the ranges of its parts.
+            if figure.origin in system.book.assumptions and (figure.low is None or figure.high is None):
                 yield Finding(
                     f"{system.name}, links {each.name}",
                     f"{what} is assumed without a range",

@@ -1,0 +1,127 @@
+"""`plugin new`: the project installs, passes its own tests, and shows up everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from trnbench.errors import UsageError
+from trnbench.testing.project import SKELETON, write_project
+
+Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def pip_install(project: Path, target: Path) -> None:
+    """Offline: no index, no dependencies, the build backend that is installed here."""
+    pytest.importorskip("hatchling", reason="building a project needs hatchling")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    command += ["--no-build-isolation", "--disable-pip-version-check"]
+    subprocess.run(
+        [*command, "--target", str(target), str(project)], check=True, capture_output=True, timeout=120
+    )
+
+
+@pytest.mark.slow
+def test_new_project_installs_and_passes_its_own_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trnbench: Trnbench
+) -> None:
+    told = trnbench("plugin", "new", "acme-trn9")
+    assert (told.returncode, told.stdout) == (0, "acme-trn9\n")
+    project = tmp_path / "acme-trn9"
+    assert {path.name for path in project.iterdir()} == {"README.md", "acme_trn9", "pyproject.toml", "tests"}
+    written = [path for path in project.rglob("*") if path.is_file()]
+    assert len(written) == 12
+    assert not [path for path in written if re.search("@[A-Z]+@", path.read_text())]
+
+    target = tmp_path / "installed"
+    pip_install(project, target)
+    existing = os.environ.get("PYTHONPATH")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(target), *([existing] if existing else [])]))
+
+    tested = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", str(project)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=project,
+        timeout=300,
+    )
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+    assert "9 passed" in tested.stdout
+
+    checked = trnbench("plugin", "check", "acme-trn9")
+    assert (checked.returncode, checked.stdout) == (0, "")
+    assert checked.stderr.startswith("acme-trn9 (acme-trn9 0.1.0): all well (looked at: loading 2, facts ")
+    own = trnbench("acme-trn9")
+    assert own.stdout == "acme-trn9.4xlarge: 4 devices, 128 GiB of device memory\n"
+    assert "  acme-trn9  (from acme-trn9)" in trnbench("--help").stdout
+    rows = json.loads(trnbench("plugin", "list", "--format", "json").stdout)
+    row = next(row for row in rows if row["plugin"] == "acme-trn9")
+    assert row["brings"] == "1 generation, 1 kernel, 1 section, 1 instance, command acme-trn9"
+    assert (row["state"], row["version"]) == ("ok", "0.1.0")
+
+
+def test_project_is_checked_without_being_installed(tmp_path: Path, trnbench: Trnbench) -> None:
+    write_project("acme-trn8", tmp_path / "acme-trn8")
+    checked = trnbench("plugin", "check", "./acme-trn8", "--only", "facts", "--only", "topologies")
+    assert (checked.returncode, checked.stdout) == (0, "")
+    facts = tmp_path / "acme-trn8" / "acme_trn8" / "facts.toml"
+    facts.write_text(facts.read_text().replace('printed = "524"', 'printed = "1,048"'))
+    checked = trnbench("plugin", "check", "./acme-trn8", "--only", "facts")
+    assert checked.returncode == 1
+    assert "documents disagree by rule 'devices-sum': 1,048 TFLOPS (acme-trn8-guide)" in checked.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "Acme_Trn9",
+            "'Acme_Trn9' is no name for a plugin\n"
+            "  cause: a name is lower-case words of letters and digits, joined by '-', "
+            "starting with a letter\n"
+            "  try:   trnbench plugin new acme-trn",
+        ),
+        ("9lives", "'9lives' is no name for a plugin\n"),
+        ("../evil", "'../evil' is no name for a plugin\n"),
+        (
+            "import",
+            "'import' is no name for a plugin\n  cause: 'import' is a word of Python's own\n"
+            "  try:   trnbench plugin new trnbench-import",
+        ),
+        ("json", "'json' is no name for a plugin\n  cause: 'json' is a word of Python's own\n"),
+        (
+            "trnbench",
+            "'trnbench' is taken\n  cause: a package 'trnbench' is installed here\n"
+            "  try:   trnbench plugin new my-trnbench",
+        ),
+    ],
+)
+def test_bad_names_are_refused(name: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as error:
+        write_project(name, tmp_path / "new")
+    assert str(error.value).startswith(message)
+    assert not (tmp_path / "new").exists()
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as error:
+        write_project("acme-trn7", tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path} exists already\n"
+        "  cause: a new project is written into a folder of its own, nothing is overwritten\n"
+        f"  try:   trnbench plugin new acme-trn7 --dir {tmp_path}-2"
+    )
+
+
+def test_skeleton_has_every_hook_that_a_plugin_of_hardware_needs() -> None:
+    text = (SKELETON / "package" / "plugin.py.txt").read_text()
+    for hook in ("trnbench_generations", "trnbench_kernels", "trnbench_reports"):
+        assert f"def {hook}()" in text
