@@ -158,6 +158,8 @@ def _remarks(chosen: Peak, found: list[Candidate], wanted: Wanted, policy: PeakP
         notes.append(f"derived from the figure of the {own.fact.scope}")
         if own.peak.scope.rank < own.fact.scope.rank and wanted.metric in _SHARED:
             notes.append("an even share; a part that runs alone may draw more")
+        if own.peak.scope.rank > own.fact.scope.rank and wanted.metric == "neuronlink_bandwidth":
+            notes.append("the sum over devices counts a link at both of its ends")
     if own is not None and not own.sum and own.fact.qualifier not in ("tensor", wanted.qualifier):
         level = own.fact.qualifier or "all"
         notes.append(f"the document's figure is for {level} links")

@@ -13,7 +13,8 @@ from trnbench.cli.spec.options import facts_of, facts_option, peak_option, polic
 
 if TYPE_CHECKING:
     from trnbench.cli.spec.figures import Row
-    from trnbench.facts.peak import PeakPolicy
+    from trnbench.facts.peak import Peak, PeakPolicy
+    from trnbench.facts.scope import Scope
     from trnbench.generation import System
 
 _COLUMNS: tuple[Column | str, ...] = (
@@ -50,6 +51,15 @@ def _row(system: System, policy: PeakPolicy) -> Row:
     from trnbench.facts.scope import Scope
 
     scope = system.instance.scope
+    figures = {
+        "bf16": _figure(system, policy, "peak_flops", scope, "bf16"),
+        "fp8": _figure(system, policy, "peak_flops", scope, "mxfp8")
+        or _figure(system, policy, "peak_flops", scope, "fp8"),
+        "hbm_capacity": _figure(system, policy, "hbm_capacity", scope),
+        "hbm_bandwidth": _figure(system, policy, "hbm_bandwidth", scope),
+        "neuronlink": _figure(system, policy, "neuronlink_bandwidth", Scope.DEVICE),
+        "efa": _figure(system, policy, "efa_bandwidth", scope),
+    }
     return {
         "instance": system.name,
         "generation": system.generation.name,
@@ -58,27 +68,25 @@ def _row(system: System, policy: PeakPolicy) -> Row:
         "cores": system.devices * system.cores_per_device,
         "hosts": system.hosts,
         "by_default": system.instance.default,
-        "bf16": _cell(system, policy, "peak_flops", scope, "bf16"),
-        "fp8": _cell(system, policy, "peak_flops", scope, "mxfp8")
-        or _cell(system, policy, "peak_flops", scope, "fp8"),
-        "hbm_capacity": _cell(system, policy, "hbm_capacity", scope),
-        "hbm_bandwidth": _cell(system, policy, "hbm_bandwidth", scope),
-        "neuronlink": _cell(system, policy, "neuronlink_bandwidth", Scope.DEVICE),
-        "efa": _cell(system, policy, "efa_bandwidth", scope),
+        **{name: _cell(peak) for name, peak in figures.items()},
         "aliases": list(system.instance.aliases),
         "title": system.instance.title,
         "policy": str(policy),
+        "figures": figures,
     }
 
 
-def _cell(system: System, policy: PeakPolicy, metric: str, scope: object, dtype: str = "") -> str | None:
-    """ "3.36 PFLOPS [D seed-trn1]": the figure, how it came to be, and where it is printed."""
-    from trnbench.cli.spec.figures import peak_value
-    from trnbench.facts.scope import Scope
+def _figure(system: System, policy: PeakPolicy, metric: str, scope: Scope, dtype: str = "") -> Peak | None:
     from trnbench.peaks import choose_peak
 
-    choice = choose_peak(system, metric=metric, scope=Scope(scope), dtype=dtype, policy=policy)
-    if choice is None:
+    choice = choose_peak(system, metric=metric, scope=scope, dtype=dtype, policy=policy)
+    return choice.chosen if choice is not None else None
+
+
+def _cell(peak: Peak | None) -> str | None:
+    """ "3.36 PFLOPS [D seed-trn1]": the figure, how it came to be, and where it is printed."""
+    from trnbench.cli.spec.figures import peak_value
+
+    if peak is None:
         return None
-    letter = "D" if choice.chosen.evidence == "documented" else "F"
-    return f"{peak_value(choice.chosen)} [{letter} {choice.chosen.source}]"
+    return f"{peak_value(peak)} [{'D' if peak.evidence == 'documented' else 'F'} {peak.source}]"

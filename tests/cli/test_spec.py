@@ -1,0 +1,291 @@
+"""`trnbench spec`: figures with their evidence and source, disagreements, comparisons."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from trnbench.cli.main import cli
+
+INSTANCES = (
+    "trn1.2xlarge",
+    "trn1.32xlarge",
+    "trn1-ultracluster",
+    "trn2-16.48xlarge",
+    "u-trn2x64",
+    "trn3-gen1-ultraserver",
+    "trn3-gen2-ultraserver",
+)
+KNOWN = {f"C{number:02}" for number in range(1, 38)}
+OWN = """schema = 1
+[sources.mine]
+document = "My own tables"
+date = "2030-01-01"
+"""
+
+
+def spec(*args: str) -> Result:
+    return CliRunner().invoke(cli, ["-q", "spec", *args])
+
+
+def rows(*args: str) -> Any:
+    result = spec(*args, "--format", "json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def own_facts(folder: Path, body: str, head: str = OWN) -> str:
+    path = folder / "my.toml"
+    path.write_text(head + body)
+    return str(path)
+
+
+def bandwidth(printed: str, unit: str = "TB/s", source: str = "mine") -> str:
+    return f"""
+[[group]]
+subject = "trn2-16.48xlarge"
+scope = "instance"
+source = "{source}"
+locator = "row 3"
+facts = [ {{ metric = "hbm_bandwidth", printed = "{printed}", unit = "{unit}" }} ]
+"""
+
+
+def test_show_gives_every_figure_as_printed_and_normalised_with_its_place() -> None:
+    facts = rows("show", "trn2-16.48xlarge")["facts"]
+    one = next(row for row in facts if row["metric"] == "hbm_bandwidth")
+    assert {
+        key: one[key] for key in ("printed", "normalised", "value", "unit", "scope", "evidence", "source")
+    } == {
+        "printed": "46.4 TB/sec",
+        "normalised": "46.4 TB/s",
+        "value": 46.4e12,
+        "unit": "B/s",
+        "scope": "instance",
+        "evidence": "documented",
+        "source": "seed-trn2",
+    }
+    assert one["locator"] == "specification table, column trn2-16.48xlarge, row Device Memory Bandwidth"
+    low = next(row for row in facts if row["metric"] == "peak_flops[fp16, bf16, tf32]")
+    assert (low["printed"], low["superseded_by"]) == ("10 PFLOPS", "trn2-arch")
+
+
+@pytest.mark.parametrize("name", [*INSTANCES, "trainium1", "trainium3", "neuroncore-v2", "neuroncore-v4"])
+def test_no_number_is_shown_without_evidence_and_source(name: str) -> None:
+    shown = rows("show", name)
+    assert shown["facts"]
+    sources = {row["source"] for row in shown["sources"]}
+    for row in [*shown["facts"], *shown["peaks"]]:
+        assert row["evidence"], row
+        assert row["source"] in sources, row
+    assert all(row["locator"] for row in shown["facts"])
+    assert all(row["reason"] for row in shown["assumptions"])
+
+
+def test_show_chooses_peaks_by_policy_and_keeps_the_alternatives() -> None:
+    def peak(*args: str) -> dict[str, Any]:
+        listed = rows("show", "trn2-16.48xlarge", *args)["peaks"]
+        found: dict[str, Any] = next(row for row in listed if row["metric"] == "peak_flops[bf16]")
+        return found
+
+    assert [peak("--peak", policy)["peak"] for policy in ("seed", "device", "engine", "latest")] == [
+        "10 PFLOPS",
+        "10.67 PFLOPS",
+        "10.07 PFLOPS",
+        "10.7 PFLOPS",
+    ]
+    default = peak()
+    assert (default["peak"], default["engine_bound"]) == ("10 PFLOPS", "10.07 PFLOPS")
+    assert "10.7 PFLOPS (documented, trn2-arch)" in default["alternatives"]
+    assert peak("--scope", "core")["formula"] == "10 PFLOPS / 16 devices / 8 cores"
+
+
+def test_show_is_a_table_for_people() -> None:
+    result = spec("show", "trn1.2xlarge")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0] == "trn1.2xlarge (Trn1 2xlarge (1 device)): documented"
+    for title in ("Assumed, where no document has a figure", "Peaks per instance by policy seed", "Sources"):
+        assert title in lines
+    assert any("AWS Trn1 Architecture" in line and "seed-trn1" in line for line in lines)
+
+
+def test_show_as_csv_and_markdown() -> None:
+    table = list(csv.DictReader(io.StringIO(spec("show", "trn1.2xlarge", "--format", "csv").stdout)))
+    assert {row["table"] for row in table} == {"fact", "assumption", "peak"}
+    assert all(row["evidence"] for row in table)
+    fact = next(row for row in table if row["metric"] == "hbm_bandwidth")
+    assert (fact["printed"], float(fact["value"]), fact["unit"]) == ("820 GiB/sec", 820 * 2.0**30, "B/s")
+    assert (
+        "| peak\\_flops" in (text := spec("show", "trn1.2xlarge", "--format", "md").stdout)
+        or "| peak_flops" in text
+    )
+
+
+def test_show_knows_aliases_and_sizes() -> None:
+    assert rows("show", "trn2.48xlarge")["name"] == "trn2-16.48xlarge"
+    peaks = rows("show", "trn1-ultracluster:4")["peaks"]
+    assert next(row for row in peaks if row["metric"] == "peak_flops[bf16]")["value"] == 4 * 3.36e15
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (
+            ("show", "trainum2"),
+            2,
+            "error: unknown instance, device or core 'trainum2'\n"
+            "  cause: did you mean trainium2, trainium3, trainium1?\n  try:   trnbench spec list\n",
+        ),
+        (
+            ("show", "trn1.2xlarge", "--peak", "lates"),
+            2,
+            "error: unknown peak policy 'lates'\n  cause: did you mean latest?\n  try:   --peak seed\n",
+        ),
+        (
+            ("show", "trn1.2xlarge", "--scope", "chip"),
+            2,
+            "error: unknown scope 'chip'\n  cause: known: cluster, core, device, engine, instance, "
+            "logical-core, ultraserver\n  try:   --scope device\n",
+        ),
+        (
+            ("check", "trn4"),
+            2,
+            "error: unknown generation 'trn4'\n  cause: did you mean trn3, trn2, trn1?\n"
+            "  try:   trnbench spec list\n",
+        ),
+        (
+            ("check", "--rule", "values"),
+            2,
+            "error: unknown rule 'values'\n  cause: did you mean value?\n"
+            "  try:   trnbench spec check --help\n",
+        ),
+        (
+            ("diff", "trn1.2xlarge", "trn1.32xlarge", "--scope", "cluster"),
+            5,
+            "error: trn1.2xlarge and trn1.32xlarge have no figure of scope cluster\n"
+            "  cause: neither is made of parts of that scope\n  try:   another --scope, or none\n",
+        ),
+    ],
+)
+def test_errors(args: tuple[str, ...], code: int, message: str) -> None:
+    result = spec(*args)
+    assert (result.exit_code, result.stderr) == (code, message)
+    assert result.stdout == ""
+
+
+def test_list_has_every_system_with_sourced_figures() -> None:
+    listed = {row["instance"]: row for row in rows("list")}
+    assert set(INSTANCES) <= set(listed)
+    one = listed["u-trn2x64"]
+    assert (one["generation"], one["scope"], one["devices"], one["cores"]) == ("trn2", "ultraserver", 64, 512)
+    assert one["bf16"] == "40 PFLOPS [D seed-trn2]"
+    assert one["figures"]["bf16"]["evidence"] == "documented"
+    assert "trn2-ultraserver" in one["aliases"]
+    assert listed["trn1-ultracluster"]["bf16"] == "6.3 EFLOPS [F seed-trn1]"
+    assert listed["trn1.2xlarge"]["neuronlink"] is None
+    assert {row["instance"]: row for row in rows("list", "--peak", "latest")}["u-trn2x64"]["bf16"] == (
+        "42.8 PFLOPS [D trn2-arch]"
+    )
+
+
+def test_check_lists_every_known_contradiction_and_ends_well() -> None:
+    result = spec("check", "--format", "json")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    named = {each for row in found for each in row["disputes"].split()}
+    assert named >= KNOWN
+    assert {row["generation"] for row in found} == {"trn1", "trn2", "trn3"}
+    assert any(row["rule"] == "no rule can find this" for row in found)
+    assert "disagreements found by rule, 0 of them in no list of disputes" in result.stderr
+
+
+def test_check_shows_both_sources() -> None:
+    [row] = [row for row in rows("check", "trn2", "--rule", "hosts-sum") if row["metric"] == "efa_bandwidth"]
+    assert "3,200 Gbps (seed-trn2: " in row["claims"]
+    assert "4 instances × 3,200 Gbps (trn2-arch: " in row["claims"]
+    assert (row["ratio"], row["disputes"]) == (4.0, "C15")
+    assert {claim["source"] for claim in row["details"]} == {"seed-trn2", "trn2-arch"}
+
+
+def test_strict_passes_on_what_is_known() -> None:
+    assert spec("check", "--strict").exit_code == 0
+
+
+def test_a_wrong_fact_of_ones_own_is_found_and_strict_fails(tmp_path: Path) -> None:
+    mine = own_facts(tmp_path, bandwidth("58.4"))
+    result = spec("check", "trn2", "--facts", mine, "--format", "json")
+    assert result.exit_code == 0
+    news = [row for row in json.loads(result.stdout) if not row["disputes"]]
+    assert {row["rule"] for row in news} == {"value", "devices-sum"}
+    assert all("58.4 TB/s (mine: row 3)" in row["claims"] for row in news)
+    result = spec("check", "--strict", "--facts", mine)
+    assert result.exit_code == 1
+    assert result.stderr.endswith(
+        "error: --strict: name them in [[disputes]] of the fact files, or correct the facts\n"
+    )
+
+
+def test_ones_own_facts_stand_beside_the_documents(tmp_path: Path) -> None:
+    mine = own_facts(tmp_path, bandwidth("48.4"))
+
+    def peak(*args: str) -> dict[str, Any]:
+        listed = rows("show", "trn2-16.48xlarge", "--facts", mine, *args)["peaks"]
+        found: dict[str, Any] = next(row for row in listed if row["metric"] == "hbm_bandwidth")
+        return found
+
+    assert (peak()["peak"], peak()["source"]) == ("46.4 TB/s", "seed-trn2")
+    assert "48.4 TB/s (documented, mine)" in peak()["alternatives"]
+    assert (peak("--peak", "latest")["peak"], peak("--peak", "latest")["source"]) == ("48.4 TB/s", "mine")
+
+
+def test_ones_own_facts_can_override(tmp_path: Path) -> None:
+    head = OWN.replace("schema = 1", "schema = 1\noverride = true") + "seed = true\n"
+    mine = own_facts(tmp_path, bandwidth("48.4"), head)
+    peaks = rows("show", "trn2-16.48xlarge", "--facts", mine)["peaks"]
+    assert next(row for row in peaks if row["metric"] == "hbm_bandwidth")["peak"] == "48.4 TB/s"
+
+
+def test_a_broken_fact_file_is_named(tmp_path: Path) -> None:
+    mine = own_facts(tmp_path, bandwidth("48.4", "TB"))
+    result = spec("list", "--facts", mine)
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"error: {mine}: [[group]] 1, fact 1: hbm_bandwidth cannot be in TB\n"
+        "  cause: hbm_bandwidth (device memory bandwidth) is a data rate, not an amount of data\n"
+        "  try:   a unit that leads to B/s, or another metric\n",
+    )
+
+
+def test_diff_compares_like_with_like() -> None:
+    compared = {row["metric"]: row for row in rows("diff", "trn1.32xlarge", "trn2-16.48xlarge")}
+    assert compared["peak_flops[bf16]"]["ratio"] == pytest.approx(10 / 3.36)
+    assert compared["peak_flops[bf16]"]["a_from"] == "documented, seed-trn1"
+    assert compared["hbm_capacity"]["ratio"] == 3.0
+    assert compared["peak_flops[int8]"]["b"] is None
+    assert compared["peak_flops[int8]"]["ratio"] is None
+    device = {row["metric"]: row for row in rows("diff", "trn1.32xlarge", "u-trn2x64", "--scope", "device")}
+    assert device["hbm_bandwidth"]["ratio"] == pytest.approx(2.9e12 / (820 * 2**30))
+
+
+def test_diff_gives_no_ratio_of_unlike_scopes() -> None:
+    result = spec("diff", "trn2-16.48xlarge", "u-trn2x64", "--format", "json")
+    compared = {row["metric"]: row for row in json.loads(result.stdout)}
+    assert compared["peak_flops[bf16]"]["ratio"] is None
+    assert result.stderr == (
+        "note: no ratio of unlike scopes: trn2-16.48xlarge is one instance, u-trn2x64 one ultraserver; "
+        "--scope device compares like with like\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["show", "list", "check", "diff"])
+def test_help_says_what_it_does(command: str) -> None:
+    result = spec(command, "--help")
+    assert result.exit_code == 0
+    assert "--facts FILE" in result.stdout
