@@ -20,6 +20,10 @@ BUSY_S = 5.0
 """How long to wait for another process that is writing."""
 
 
+class NoRuns(StoreError):
+    """The store is as good as new: nothing is wrong with it, nothing is in it."""
+
+
 def connect(path: Path, *, write: bool, busy_s: float = BUSY_S) -> sqlite3.Connection:
     """An open database of the present version; created, or brought up to date, only for writing.
 
@@ -35,7 +39,7 @@ def connect(path: Path, *, write: bool, busy_s: float = BUSY_S) -> sqlite3.Conne
     if write:
         make_folder(path)
     elif not path.exists():
-        raise StoreError(
+        raise NoRuns(
             f"there are no stored runs yet: {path} does not exist",
             cause="nothing was run with this store, or --store or TRNBENCH_STORE points elsewhere",
             try_="trnbench run",
@@ -50,9 +54,9 @@ def connect(path: Path, *, write: bool, busy_s: float = BUSY_S) -> sqlite3.Conne
     return connection
 
 
-def no_runs(path: Path) -> StoreError:
+def no_runs(path: Path) -> NoRuns:
     """What to say of a store that is there and holds nothing."""
-    return StoreError(
+    return NoRuns(
         f"there are no stored runs yet: {path} is empty",
         cause="nothing was run with this store, or every run was deleted",
         try_="trnbench run",

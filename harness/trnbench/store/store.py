@@ -16,7 +16,7 @@ from trnbench.results.evidence import Grade
 from trnbench.results.json import dumps_measurement, loads, loads_value
 from trnbench.results.measurement import Status
 from trnbench.results.run import Run
-from trnbench.store.database import BUSY_S, connect, explained, no_runs, transaction
+from trnbench.store.database import BUSY_S, NoRuns, connect, explained, no_runs, transaction
 from trnbench.store.path import store_path
 from trnbench.store.rows import ATTACHED, insert_measurements, insert_run, insert_tags, measurement_row
 from trnbench.store.summary import RunSummary
@@ -86,7 +86,8 @@ class Store:
                     raise self._unknown(connection, run_id)
             connection.execute("DELETE FROM documents WHERE sha256 NOT IN (SELECT sha256 FROM attachments)")
         with self.reading() as connection:
-            connection.execute("PRAGMA incremental_vacuum").fetchall()
+            # `execute` would step once, which frees one page.
+            connection.executescript("PRAGMA incremental_vacuum")
 
     def tag(self, run_id: str, add: Iterable[str] = (), remove: Iterable[str] = ()) -> tuple[str, ...]:
         """Change the tags of a run (full id) and return them sorted."""
@@ -128,8 +129,12 @@ class Store:
 
     def list(self) -> tuple[RunSummary, ...]:
         """Every run, oldest first; an empty tuple where there is no store yet."""
-        if not self.path.exists():
+        try:
+            return self._summaries()
+        except NoRuns:
             return ()
+
+    def _summaries(self) -> tuple[RunSummary, ...]:
         with self.reading() as connection:
             counts: dict[int, dict[Status, int]] = {}
             for number, status, cases in connection.execute(
@@ -262,7 +267,7 @@ def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
             raise UsageError(
                 f"{tag!r} cannot be a tag",
                 cause=f"a tag is 1 to 100 printable characters, without blanks around it, and not {LATEST!r}",
-                try_="--tag nightly",
+                try_="nightly",
             )
     return checked
 

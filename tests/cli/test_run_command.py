@@ -1,0 +1,357 @@
+"""`trnbench run` as a person meets it: what is printed where, what is written, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_machine as tiny
+from click.testing import CliRunner, Result
+
+from trnbench.cli.context import Session
+from trnbench.cli.main import cli
+from trnbench.store.store import Store
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
+
+
+def invoke(*arguments: str, modes: tuple[str, ...] = ("half", "low"), **changes: Any) -> Result:
+    shared = Session()
+    shared.registry = tiny.registry(*modes, **changes)
+    return CliRunner().invoke(cli, list(arguments), obj=shared, prog_name="trnbench")
+
+
+def test_a_run_is_kept_reported_and_summed_up(tmp_path: Path) -> None:
+    done = invoke("run", modes=("half", "low", "unsupported"))
+    assert done.exit_code == 0
+    (stored,) = Store(tmp_path / "results.db").list()
+    assert done.stdout.splitlines() == [
+        "instance  cases  ok  document-low  suspect  failed  skipped",
+        "--------  -----  --  ------------  -------  ------  -------",
+        "tiny.2        3   1             1        0       0        1",
+        "all           3   1             1        0       0        1",
+        "what    where",
+        "------  " + "-" * max(20, len(str(tmp_path / "results.db"))),
+        f"run     {stored.id}",
+        f"store   {tmp_path / 'results.db'}",
+        "report  trnbench-report.html",
+    ]
+    assert done.stderr.splitlines()[0] == "emulated: 3 cases on 1 system"
+    assert (tmp_path / "trnbench-report.html").read_bytes() == (
+        f"<!doctype html><title>trnbench</title><p>{stored.id}: 3".encode()
+    )
+
+
+def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
+    done = invoke("run", "--format", "json", "--no-report", modes=("half", "above"))
+    assert done.exit_code == 1
+    found = json.loads(done.stdout)
+    (stored,) = Store(tmp_path / "results.db").list()
+    assert found == {
+        "run": stored.id,
+        "store": str(tmp_path / "results.db"),
+        "report": None,
+        "evidence": "emulated",
+        "backend": "emulated",
+        "cases": 2,
+        "counts": {"ok": 1, "document-low": 0, "suspect": 1, "failed": 0, "skipped": 0},
+        "systems": [
+            {
+                "instance": "tiny.2",
+                "cases": 2,
+                "ok": 1,
+                "document-low": 0,
+                "suspect": 1,
+                "failed": 0,
+                "skipped": 0,
+            }
+        ],
+        "interrupted": False,
+        "exit_code": 1,
+    }
+
+
+def test_csv_is_one_row_for_each_system() -> None:
+    done = invoke("run", "--format", "csv")
+    head, row = done.stdout.splitlines()
+    assert head == "instance,cases,ok,document-low,suspect,failed,skipped,run,store,report"
+    assert row.startswith("tiny.2,2,1,1,0,0,0,")
+
+
+@pytest.mark.parametrize(
+    ("modes", "code"),
+    [
+        (("half", "low", "unsupported"), 0),
+        (("half", "above"), 1),
+        (("half", "wrong"), 1),
+        (("above", "crash"), 3),
+        (("above", "memory", "half"), 3),
+    ],
+)
+def test_exit_codes(modes: tuple[str, ...], code: int) -> None:
+    assert invoke("run", "--no-report", modes=modes).exit_code == code
+
+
+def test_a_time_limit_has_its_code() -> None:
+    assert invoke("run", "--no-report", "--timeout", "0.2", modes=("hang", "above")).exit_code == 124
+
+
+def test_failures_are_named_on_stderr_and_silenced_by_q() -> None:
+    done = invoke("run", "--no-report", modes=("crash",))
+    assert "failed: tiny.2::act[dtype=bf16,mode=crash]@core: ZeroDivisionError" in done.stderr
+    quiet = invoke("-q", "run", "--no-report", modes=("crash",))
+    assert quiet.stderr == ""
+    assert quiet.exit_code == 3
+
+
+def test_nothing_is_written_but_store_and_report(tmp_path: Path) -> None:
+    invoke("run")
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == [
+        "results.db",
+        "trnbench-report.html",
+    ]
+
+
+def test_dry_run_lists_and_runs_nothing(tmp_path: Path) -> None:
+    done = invoke("run", "--dry-run", "--format", "json", modes=("half", "huge", "crash"))
+    assert done.exit_code == 0
+    assert [(row["case"], row["planned"], row["reason"]) for row in json.loads(done.stdout)] == [
+        ("act[dtype=bf16,mode=half]@core", "run", ""),
+        ("act[dtype=bf16,mode=huge]@core", "skip", "needs 9 devices, tiny.2 has 2"),
+        ("act[dtype=bf16,mode=crash]@core", "run", ""),
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_selected_is_an_error() -> None:
+    done = invoke("run", "-k", "nonsense")
+    assert done.exit_code == 5
+    assert done.stderr.startswith("error: nothing selected by -k 'nonsense'\n  cause: ")
+    assert done.stdout == ""
+
+
+def test_options_reach_the_run(tmp_path: Path) -> None:
+    done = invoke(
+        "run", "act", "-a", "mode=half,low", "--peak", "engine", "--seed", "5", "--label", "nightly",
+        "--label", "v1", "--maxfail", "3", "-o", "other.html",
+    )  # fmt: skip
+    assert done.exit_code == 0
+    with Store(tmp_path / "results.db") as store:
+        (stored,) = store.list()
+        run = store.load("nightly")
+    assert stored.tags == ("nightly", "v1")
+    assert str(run.policy) == "engine"
+    assert {str(each.judgement.peaks.policy) for each in run.measurements if each.judgement} == {"engine"}
+    assert run.settings["seed"] == 5
+    assert run.settings["maxfail"] == 3
+    assert run.settings["selection"]["kernels"] == ["act"]
+    assert run.settings["selection"]["axes"] == ["mode=half,low"]
+    assert (tmp_path / "other.html").exists()
+
+
+def test_facts_of_ones_own_go_beside_the_plugins(tmp_path: Path) -> None:
+    own = tmp_path / "my.toml"
+    own.write_text(
+        'schema = 1\n[sources.mine]\ndocument = "My bench"\nversion = "1"\ndate = "2027-01-01"\n'
+        '[[group]]\nsubject = "tiny-core"\nscope = "core"\nsource = "mine"\nlocator = "line 1"\n'
+        'facts = [{ metric = "peak_flops", dtypes = ["bf16"], printed = "150", unit = "GFLOPS" }]\n'
+    )
+    done = invoke("run", "--facts", str(own), "--peak", "latest", "--no-report", modes=("half",))
+    assert done.exit_code == 0, done.stderr
+    with Store(tmp_path / "results.db") as store:
+        run = store.load()
+    judged = run.measurements[0].judgement
+    assert judged is not None
+    assert judged.peaks.chosen.value == 150e9
+    assert "mine" in run.books["tiny"].sources
+    missing = invoke("run", "--facts", "nowhere.toml", "--no-report")
+    assert missing.exit_code == 2
+    assert missing.stderr.startswith("error: ")
+    assert "nowhere.toml" in missing.stderr
+
+
+def test_the_configuration_stands_behind_the_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "trnbench.toml").write_text(
+        'policy = "engine"\naxes = ["mode=half"]\n[preset.wide]\naxes = ["mode=low"]\n'
+    )
+    invoke("run", "--no-report")
+    invoke("run", "--no-report", "-a", "mode=half,low")
+    invoke("run", "--no-report", "--preset", "wide")
+    with Store(tmp_path / "results.db") as store:
+        runs = [store.load(each.id) for each in store.list()]
+    assert [[each.case.point["mode"] for each in run.measurements] for run in runs] == [
+        ["half"],
+        ["half", "low"],
+        ["low"],
+    ]
+    assert {str(run.policy) for run in runs} == {"engine"}
+
+
+# ---- errors before the work
+
+
+class Untouched(tiny.Actor):
+    def observe(self, case: Any, system: Any) -> Any:
+        raise AssertionError("nothing may run before everything is known to be writable")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            ("-o", "no/where/r.html"),
+            "error: cannot write no/where/r.html: the folder no/where does not exist\n"
+            "  cause: -o names a folder that is missing or misspelt\n"
+            "  try:   mkdir -p no/where\n",
+        ),
+        (
+            ("-o", "notes.txt"),
+            "error: notes.txt exists and is no report of trnbench\n"
+            "  cause: it is not overwritten, in case it is needed\n"
+            "  try:   --force  overwrites it; or name another file with -o\n",
+        ),
+        (
+            ("-o", "."),
+            "error: cannot write .: it is a folder\n"
+            "  cause: -o takes the name of a file\n"
+            "  try:   -o trnbench-report.html\n",
+        ),
+        (
+            ("-o", "r.json"),
+            "error: r.json does not look like an HTML report\n"
+            "  cause: the report is one HTML file, whatever its name, and this one ends in .json\n"
+            "  try:   trnbench export RUN --as json -o r.json\n",
+        ),
+        (
+            ("-o", "-"),
+            "error: the report cannot go to stdout here\n"
+            "  cause: stdout carries the summary of the run\n"
+            "  try:   trnbench run --no-report, then: trnbench report -o -\n",
+        ),
+        (
+            ("--backend", "emulatd"),
+            "error: unknown backend 'emulatd'\n"
+            "  cause: did you mean emulated?\n"
+            "  try:   trnbench list backends\n",
+        ),
+        (
+            ("--label", "latest"),
+            "error: 'latest' cannot be a tag\n"
+            "  cause: a tag is 1 to 100 printable characters, without blanks around it, and not 'latest'\n"
+            "  try:   nightly\n",
+        ),
+        (
+            ("--jobs", "-3"),
+            "error: --jobs -3 is no number of processes\n"
+            "  cause: it counts processes, 0 for as many as pay off\n"
+            "  try:   --jobs 1\n",
+        ),
+    ],
+)
+def test_mistakes_are_met_before_the_work(arguments: tuple[str, ...], text: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("precious")
+    done = invoke("run", *arguments, backend=Untouched())
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", text)
+    assert (tmp_path / "notes.txt").read_text() == "precious"
+    assert not (tmp_path / "results.db").exists()
+
+
+def test_a_store_that_is_something_else_is_met_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "results.db").write_text("precious " * 100)
+    done = invoke("run", backend=Untouched())
+    assert done.exit_code == 2
+    assert (
+        f"error: {tmp_path / 'results.db'} is not a store of trnbench: it is no SQLite database"
+        in done.stderr
+    )
+    assert not (tmp_path / "trnbench-report.html").exists()
+
+
+def test_a_backend_that_cannot_run_here_says_what_is_missing() -> None:
+    from trnbench import Detection
+
+    class Absent(tiny.Actor):
+        def detect(self) -> Detection:
+            return Detection(available=False, why="no /dev/neuron0", try_="run on a Trn1 instance")
+
+    done = invoke("run", backend=Absent())
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "error: backend 'emulated' cannot run here\n"
+        "  cause: no /dev/neuron0\n"
+        "  try:   run on a Trn1 instance\n",
+    )
+
+
+def test_an_earlier_report_is_replaced_and_other_files_with_force(tmp_path: Path) -> None:
+    assert invoke("run").exit_code == 0
+    assert invoke("run").exit_code == 0
+    (tmp_path / "mine.html").write_text("<!doctype html><p>my own page")
+    assert invoke("run", "-o", "mine.html").exit_code == 2
+    assert invoke("run", "-o", "mine.html", "--force").exit_code == 0
+    assert b"trnbench" in (tmp_path / "mine.html").read_bytes()
+
+
+def test_a_report_that_fails_does_not_cost_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiny, "page", tiny.broken_page)
+    done = invoke("run")
+    (stored,) = Store(tmp_path / "results.db").list()
+    assert done.exit_code == 3
+    assert f"run    {stored.id}" in done.stdout
+    assert "trnbench-report.html" not in done.stdout
+    assert done.stderr.endswith(
+        f"error: format 'html' cannot write {stored.id}: ZeroDivisionError: no page today\n"
+        "  cause: a bug in tiny_machine:page; the runs are safe in the store\n"
+        "  try:   trnbench export RUN --as json\n"
+    )
+    assert not (tmp_path / "trnbench-report.html").exists()
+
+
+# ---- Ctrl-C, for real
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_see_it(tmp_path: Path, jobs: str) -> None:
+    program = Path(tiny.__file__)
+    environment = {**os.environ, "TINY_MODES": ",".join(["nap"] * 200)}
+    started = subprocess.Popen(
+        [sys.executable, str(program), "run", "--jobs", jobs],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+    )
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with Store(tmp_path / "results.db") as store:
+            listed = store.list()
+        if listed and listed[0].cases >= 3:
+            break
+        time.sleep(0.02)
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=60)
+    assert started.returncode == 130, err
+    with Store(tmp_path / "results.db") as store:
+        (stored,) = store.list()
+        run = store.load()
+    kept = len(run.measurements)
+    assert 3 <= kept < 200
+    assert run.interrupted
+    assert stored.state == "interrupted"
+    assert f"interrupted: {kept} of 200 cases are kept as run {run.id}" in err
+    assert f"  try:   trnbench runs show {run.id}, or: trnbench report {run.id}" in err
+    assert "Traceback" not in err
+    assert f"run    {run.id}" in out
+    assert not (tmp_path / "trnbench-report.html").exists()
