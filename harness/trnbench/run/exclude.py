@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from typing import Any
 
 import msgspec
 
@@ -14,7 +15,7 @@ from trnbench.kernels.kernel import Kernel, Point
 from trnbench.run.number import read_number
 
 _TERM = re.compile(r"\s*(?P<axis>[A-Za-z_]\w*)\s*(?P<relation><=|>=|!=|==|=|<|>)\s*(?P<value>.+?)\s*")
-_RELATIONS: dict[str, Callable[[object, object], bool]] = {
+_RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "==": operator.eq,
     "!=": operator.ne,

@@ -25,7 +25,7 @@ def read_number(text: str, what: str) -> Fraction:
         raise UsageError(
             f"{text!r} is not a number", cause=f"{what} takes numbers", try_=f"4096 or 4K; {SUFFIXES}"
         )
-    return Fraction(match["digits"]) * 2 ** _POWERS[match["prefix"].lower()]
+    return Fraction(match["digits"]) * (1 << _POWERS[match["prefix"].lower()])
 
 
 def read_whole(text: str, what: str) -> int:

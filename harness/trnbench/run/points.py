@@ -66,7 +66,8 @@ class Points(msgspec.Struct, frozen=True, kw_only=True):
                 try_="fewer values, a larger step, or axes that move together with --zip",
             )
         tests = [test for each in self.exclusions if (test := each.leaves_out(kernel))]
-        points, invalid = [], {}
+        points: list[dict[str, Value]] = []
+        invalid: dict[str, None] = {}
         for combination in product(*steps):
             found = {name: value for step in combination for name, value in step}
             point = {axis.name: found[axis.name] for axis in kernel.axes}
