@@ -1,0 +1,71 @@
+"""A machine to check kernels against, and a way to run a snippet as a kernel file."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from trnbench.nki import Machine, Trace, load_kernel, record
+
+V3 = Machine(
+    generation="trn2",
+    core="neuroncore-v3",
+    nc_version=3,
+    partitions=128,
+    stationary_free=128,
+    moving_free=512,
+    sbuf_partition_bytes=224 << 10,
+    psum_partition_bytes=16 << 10,
+    psum_banks=8,
+    hbm_bytes=96 << 30,
+)
+V2 = msgspec.structs.replace(V3, generation="trn1", core="neuroncore-v2", nc_version=2)
+
+
+class Snippets:
+    """Writes a kernel file and records its only function."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def write(self, body: str, *, head: str = "") -> str:
+        lines = [
+            "import nki",
+            "import nki.isa as nisa",
+            "import nki.language as nl",
+            *filter(None, [head]),
+            "@nki.jit",
+            "def kernel(*args):",
+            textwrap.indent(textwrap.dedent(body).strip(), "    "),
+        ]
+        path = self.folder / "snippet.py"
+        path.write_text("\n".join(lines) + "\n")
+        return f"{path}::kernel"
+
+    def run(self, body: str, *args: Any, machine: Machine = V3, **options: Any) -> Trace:
+        kernel, _, _ = load_kernel(self.write(body), nki="trnbench")
+        return record(kernel, args, machine=machine, **options)
+
+
+@pytest.fixture
+def snippets(tmp_path: Path) -> Snippets:
+    return Snippets(tmp_path)
+
+
+@pytest.fixture
+def v3() -> Machine:
+    return V3
+
+
+@pytest.fixture
+def v2() -> Machine:
+    return V2
+
+
+@pytest.fixture
+def user_kernels() -> Path:
+    return Path(__file__).parent / "user_kernels"

@@ -1,0 +1,190 @@
+"""`import nki` resolves inside a run and nowhere else; a real package goes first."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trnbench.errors import KernelError, MissingFile, UnknownName, UsageError
+from trnbench.nki import Machine, load_kernel, provide, record
+
+
+def _nki_modules() -> set[str]:
+    return {name for name in sys.modules if name == "nki" or name.startswith("nki.")}
+
+
+@pytest.fixture
+def real_nki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A stand-in for the real package, importable."""
+    package = tmp_path / "site" / "nki"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("REAL = True\ndef jit(f):\n    return f\n")
+    (package / "isa.py").write_text("REAL = True\n")
+    (package / "language.py").write_text("REAL = True\n")
+    monkeypatch.syspath_prepend(str(package.parent))
+    yield package
+    for name in _nki_modules():
+        del sys.modules[name]
+
+
+def test_modules_are_there_while_open_and_gone_afterwards() -> None:
+    before = dict(sys.modules)
+    with provide("trnbench") as provided:
+        import nki.isa as nisa
+        import nki.language as nl
+        from nki.typing import tensor
+
+        import nki
+
+        assert (nki.isa, nki.language) == (nisa, nl)
+        assert tensor is not None
+        assert provided.by == "trnbench"
+    assert _nki_modules() == set()
+    assert {name: module for name, module in sys.modules.items() if name in before} == before
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("nki")
+
+
+def test_also_after_an_error() -> None:
+    with pytest.raises(ZeroDivisionError), provide("trnbench"):
+        raise ZeroDivisionError
+    assert _nki_modules() == set()
+
+
+def test_helpers_that_hold_our_modules_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_tiles.py").write_text("import nki.language as nl\n")
+    (tmp_path / "my_numbers.py").write_text("ONE = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with provide("trnbench"):
+        importlib.import_module("my_tiles")
+        importlib.import_module("my_numbers")
+    assert "my_tiles" not in sys.modules
+    assert sys.modules.pop("my_numbers").ONE == 1
+
+
+def test_the_real_package_goes_first(real_nki: Path) -> None:
+    with provide("auto") as provided:
+        assert importlib.import_module("nki").REAL
+    assert provided.by == "nki"
+
+
+def test_ours_on_request_and_the_real_one_untouched(real_nki: Path) -> None:
+    real = importlib.import_module("nki.isa")
+    with provide("trnbench") as provided:
+        assert not hasattr(importlib.import_module("nki.isa"), "REAL")
+    assert provided.by == "trnbench"
+    assert sys.modules["nki.isa"] is real
+    assert importlib.import_module("nki").REAL
+
+
+def test_our_kernels_can_be_bound_to_ours_although_the_real_one_is_there(real_nki: Path, v3: Machine) -> None:
+    kernel, _, provided = load_kernel("trnbench.kernels.nki.gemm:gemm_naive", nki="trnbench")
+    assert provided.by == "trnbench"
+    from trnbench.nki import TensorSpec
+
+    assert record(kernel, (TensorSpec((128, 128), "bf16"),) * 2, machine=v3).count == 5
+
+
+def test_nested_runs(tmp_path: Path) -> None:
+    with provide("trnbench"):
+        outer = sys.modules["nki"]
+        with provide("trnbench"):
+            assert sys.modules["nki"] is outer
+        assert sys.modules["nki"] is outer
+    assert "nki" not in sys.modules
+
+
+def test_asking_for_what_is_not_there() -> None:
+    with pytest.raises(UsageError) as caught, provide("real"):
+        pass
+    assert str(caught.value) == (
+        "the real nki package is not installed\n"
+        "  cause: it comes with the AWS Neuron SDK\n"
+        "  try:   install it from the Neuron package index, or leave nki=auto"
+    )
+    with pytest.raises(UsageError, match="nki='both' is unknown"), provide("both"):
+        pass
+
+
+def _load(snippets: Any, body: str, *, head: str = "", name: str = "kernel") -> Any:
+    ref = snippets.write(body, head=head).replace("::kernel", f"::{name}")
+    return load_kernel(ref, nki="trnbench")
+
+
+def test_what_is_no_kernel(snippets: Any, tmp_path: Path) -> None:
+    with pytest.raises(MissingFile, match=r"nowhere.py does not exist"):
+        load_kernel(f"{tmp_path}/nowhere.py::kernel")
+    with pytest.raises(UnknownName) as unknown:
+        _load(snippets, "pass", name="kernal")
+    assert unknown.value.what == "unknown kernel 'kernal'"
+    assert unknown.value.cause == "did you mean kernel?"
+    with pytest.raises(KernelError) as caught:
+        _load(snippets, "pass", head="SIZE = 4", name="SIZE")
+    assert caught.value.what.endswith("snippet.py::SIZE is no kernel: it is int")
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        (
+            "import torch_neuronx_x",
+            "snippet.py imports 'torch_neuronx_x', which is not installed (snippet.py:4)",
+        ),
+        ("import neuronxcc.nki as n", "snippet.py imports 'neuronxcc' (snippet.py:4)"),
+        ("def (", "snippet.py is no Python: invalid syntax (snippet.py:4)"),
+        ("1 / 0", "snippet.py cannot be imported: ZeroDivisionError: division by zero (snippet.py:4)"),
+    ],
+)
+def test_files_that_cannot_be_imported(snippets: Any, head: str, message: str) -> None:
+    with pytest.raises(KernelError) as caught:
+        _load(snippets, "pass", head=head)
+    assert caught.value.what == message
+    assert _nki_modules() == set()
+
+
+def test_a_kernel_without_end(snippets: Any) -> None:
+    body = "t = nl.ndarray((4, 4), dtype=nl.int8)\nwhile True:\n    nisa.memset(t, 0)"
+    with pytest.raises(KernelError) as caught:
+        snippets.run(body, limit=1000)
+    assert caught.value.what == "kernel 'kernel' issued more than 1,000 instructions (snippet.py:8)"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("import not_there", "kernel 'kernel' imports 'not_there', which is not installed (snippet.py:6)"),
+        ("x = [][3]", "kernel 'kernel' failed: IndexError: list index out of range (snippet.py:6)"),
+        (
+            "t = nl.ndarray((4, 4), dtype=nl.int8)\nnisa.dma_copy(t, 3)",
+            "kernel 'kernel' failed: AttributeError: 'int' object has no attribute 'form' (snippet.py:7)",
+        ),
+        ("def f():\n    return f()\nf()", "kernel 'kernel' calls itself without end (snippet.py:7)"),
+        (
+            "t = nl.ndarray((4, 4), dtype=nl.int8)\nt[0:1] = 3",
+            "assignment to a tensor's elements is not emulated (snippet.py:7)",
+        ),
+    ],
+)
+def test_kernels_that_fail(snippets: Any, body: str, message: str) -> None:
+    with pytest.raises(KernelError) as caught:
+        snippets.run(body)
+    assert caught.value.what == message
+
+
+def test_wrong_arguments(user_kernels: Path, v3: Machine) -> None:
+    kernel, _, _ = load_kernel(f"{user_kernels / 'tiled_matmul.py'}::tiled_matmul", nki="trnbench")
+    with pytest.raises(KernelError) as caught:
+        record(kernel, (1, 2, 3), machine=v3)
+    assert caught.value.what == (
+        "kernel 'tiled_matmul' cannot be called with these arguments: too many positional arguments"
+    )
+    with pytest.raises(KernelError, match="was called outside a run"):
+        kernel(1, 2)
+    with pytest.raises(KernelError, match="an NKI call was made outside a kernel"):
+        from trnbench.nki import language as nl
+
+        nl.ndarray((1, 1), dtype=nl.int8)
