@@ -140,7 +140,8 @@ ILLEGAL = [
     ),
     (
         "nisa.tensor_reduce(f[:, 0:2], nl.add, e[:, :, 0:8], axis=1)",
-        "tensor_reduce on trn2: axis 1 of float8_e4m3[128, 2, 8]@sbuf is not made of the last free dimensions",
+        "tensor_reduce on trn2: axis 1 of float8_e4m3[128, 2, 8]@sbuf is not made of the last free "
+        "dimensions",
         "",
     ),
     (

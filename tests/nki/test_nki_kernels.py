@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import ml_dtypes
+import msgspec
 import numpy as np
 import pytest
 
@@ -104,9 +105,7 @@ def test_counted_work_is_the_formula(v3: Machine) -> None:
 
 @pytest.mark.parametrize("dtype", ["bf16", "fp32", "fp8"])
 def test_blocked_gemm_fits_the_smallest_core(dtype: str, v2: Machine) -> None:
-    small = Machine(
-        **{**{f: getattr(v2, f) for f in v2.__struct_fields__}, "sbuf_partition_bytes": 192 << 10}
-    )
+    small = msgspec.structs.replace(v2, sbuf_partition_bytes=192 << 10)
     kernel, _, _ = load_kernel(f"{GEMM}:gemm_blocked", nki="trnbench")
     trace = record(kernel, (TensorSpec((4096, 2048), dtype), TensorSpec((4096, 2048), dtype)), machine=small)
     assert trace.count > 0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from trnbench.errors import KernelError, MissingFile, UnknownName, UsageError
-from trnbench.nki import Machine, load_kernel, provide, record
+from trnbench.nki import Machine, TensorSpec, language, load_kernel, provide, record
 
 
 def _nki_modules() -> set[str]:
@@ -84,8 +84,6 @@ def test_ours_on_request_and_the_real_one_untouched(real_nki: Path) -> None:
 def test_our_kernels_can_be_bound_to_ours_although_the_real_one_is_there(real_nki: Path, v3: Machine) -> None:
     kernel, _, provided = load_kernel("trnbench.kernels.nki.gemm:gemm_naive", nki="trnbench")
     assert provided.by == "trnbench"
-    from trnbench.nki import TensorSpec
-
     assert record(kernel, (TensorSpec((128, 128), "bf16"),) * 2, machine=v3).count == 5
 
 
@@ -185,6 +183,4 @@ def test_wrong_arguments(user_kernels: Path, v3: Machine) -> None:
     with pytest.raises(KernelError, match="was called outside a run"):
         kernel(1, 2)
     with pytest.raises(KernelError, match="an NKI call was made outside a kernel"):
-        from trnbench.nki import language as nl
-
-        nl.ndarray((1, 1), dtype=nl.int8)
+        language.ndarray((1, 1), dtype="int8")

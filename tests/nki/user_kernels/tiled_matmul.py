@@ -13,7 +13,7 @@ def tiled_matmul(lhsT, rhs):  # noqa: N803
     TILE_M = nl.tile_size.gemm_stationary_fmax  # noqa: N806
     TILE_K = nl.tile_size.pmax  # noqa: N806
     TILE_N = nl.tile_size.gemm_moving_fmax  # noqa: N806
-    assert K % TILE_K == 0 and M % TILE_M == 0 and N % TILE_N == 0
+    assert (K % TILE_K, M % TILE_M, N % TILE_N) == (0, 0, 0)
 
     result = nl.ndarray((M, N), dtype=lhsT.dtype, buffer=nl.shared_hbm)
     for m in nl.affine_range(M // TILE_M):

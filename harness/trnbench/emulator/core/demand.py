@@ -18,14 +18,17 @@ from trnbench.peaks.engine import engine_rate
 class Demand(msgspec.Struct, frozen=True, kw_only=True):
     """Of one core. `engines`: seconds each is busy. `dma_s`: seconds its DMA engines are busy.
 
-    `hbm_bytes` is what it moves. `fill_s`: the first transfer in and the
-    last one out, which nothing overlaps. `how` names the way it was found.
+    `hbm_bytes` is what it moves. `fill_s`: how long the first transfer
+    takes to begin, and the last; nothing overlaps them. `lead_s`: how long those two take, which
+    only an engine waits for: to the DMA engines they are part of their own work. `how`: the way it
+    was found.
     """
 
     engines: Mapping[str, float]
     dma_s: float = 0.0
     hbm_bytes: float = 0.0
     fill_s: float = 0.0
+    lead_s: float = 0.0
     how: str = ""
     notes: tuple[str, ...] = ()
     counters: Mapping[str, float] = {}
@@ -34,7 +37,7 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
 def of_recording(found: Recording, table: CostTable) -> Demand:
     """Engine sums over the recorded instructions."""
     engines = dict.fromkeys(ENGINES, 0.0)
-    dma = hbm = fill = 0.0
+    dma = hbm = largest = 0.0
     flops = 0
     instructions: dict[str, float] = {}
     for op, count in found.tally.items():
@@ -43,7 +46,7 @@ def of_recording(found: Recording, table: CostTable) -> Demand:
         flops += op.flops * count
         if op.engine == DMA:
             dma += seconds
-            fill = max(fill, table.seconds(op))
+            largest = max(largest, table.seconds(op))
             hbm += count * (op.traffic.get("hbm_read", 0) + op.traffic.get("hbm_write", 0))
         else:
             engines[op.engine] += seconds
@@ -51,7 +54,8 @@ def of_recording(found: Recording, table: CostTable) -> Demand:
         engines={name: seconds for name, seconds in engines.items() if seconds},
         dma_s=dma,
         hbm_bytes=hbm,
-        fill_s=2 * (table.dma_start_s + fill) if dma else 0.0,
+        fill_s=2 * table.dma_start_s if dma else 0.0,
+        lead_s=2 * largest,
         how=found.how,
         counters={
             **instructions,
@@ -76,8 +80,9 @@ def of_work(case: Case, table: CostTable) -> Demand:
         engines=engines,
         dma_s=table.stream(hbm, run),
         hbm_bytes=hbm,
+        fill_s=2 * table.dma_start_s if hbm else 0.0,
         # The first and the last tile: a run on every partition.
-        fill_s=2 * (table.dma_start_s + table.stream(min(hbm, run * table.lanes), run)) if hbm else 0.0,
+        lead_s=2 * table.stream(min(hbm / 2, run * table.lanes), run),
         how="from the work formula",
         counters={"hbm_bytes": hbm},
     )

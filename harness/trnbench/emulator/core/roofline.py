@@ -42,7 +42,7 @@ class CoreModel:
         return found[1]
 
     def estimate(self, case: Case, system: System) -> Estimate:
-        """time = max(engines, DMA, HBM share) + fill + launch."""
+        """time = max(engines + lead, DMA, HBM share) + fill + launch."""
         table = self.table(system)
         demand, implementation, notes = self._demand(case, system, table)
         extent = case.extent
@@ -54,14 +54,19 @@ class CoreModel:
             # All cores of the device at once: each has its share of the memory's rate.
             overlapping["hbm"] = demand.hbm_bytes * sharing / table.hbm_rate
         assumed = Assumed(system)
-        serial = {"fill": demand.fill_s, "launch": assumed.value(LAUNCH)}
-        bound = max(overlapping, key=lambda name: (overlapping[name], name), default="launch")
-        longest = overlapping.get(bound, 0.0)
-        if serial["launch"] > longest:
-            bound = "launch"
+        ends = {
+            name: seconds + (demand.lead_s if name in demand.engines else 0.0)
+            for name, seconds in overlapping.items()
+        }
+        bound = max(ends, key=lambda name: (ends[name], name), default="launch")
+        longest = ends.get(bound, 0.0)
+        lead = demand.lead_s if bound in demand.engines else 0.0
+        serial = {"fill": demand.fill_s + lead, "launch": assumed.value(LAUNCH)}
+        if max(serial.values()) > longest:
+            bound = max(serial, key=lambda name: (serial[name], name))
         parts = {**overlapping, **{name: seconds for name, seconds in serial.items() if seconds}}
         return Estimate(
-            time_s=longest + sum(serial.values()),
+            time_s=longest + demand.fill_s + serial["launch"],
             parts=tuple(Part(name=name, seconds=seconds) for name, seconds in parts.items()),
             bound=bound,
             implementation=implementation,

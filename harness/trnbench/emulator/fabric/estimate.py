@@ -105,12 +105,12 @@ class FabricModel:
         cost = Cost(
             latency_s=cls.latency.value,
             transfer_s=amount / cls.bandwidth.value,
-            algorithm="host link",
+            algorithm="copy",
             link=links[0].cls,
             memory_bytes=amount,
         )
         names = tuple(figure.origin for figure in (cls.bandwidth, cls.latency) if figure.assumed)
-        return self._finish(system, cost, (), names)
+        return self._finish(system, cost, (), names, kind="model")
 
     def _pair_topology(self, system: System) -> tuple[Topology, Router]:
         found = self._wide.get(id(system))
@@ -128,6 +128,7 @@ class FabricModel:
         notes: Sequence[str],
         origins: Sequence[str],
         assumed: Assumed | None = None,
+        kind: str = "collective",
     ) -> FabricEstimate:
         assumed = assumed or Assumed(system)
         for name in origins:
@@ -142,7 +143,7 @@ class FabricModel:
             time_s=cost.latency_s + transfer,
             parts=tuple(Part(name=name, seconds=seconds) for name, seconds in parts.items() if seconds),
             bound=bound,
-            implementation=f"collective: {cost.algorithm}, limited by {cost.link}",
+            implementation=f"{kind}: {cost.algorithm}, limited by {cost.link}",
             notes=(*notes, *assumed.notes()),
             counters={"hbm_bytes": cost.memory_bytes},
             unvalidated=system.instance.scope.rank > Scope.INSTANCE.rank,

@@ -1,0 +1,96 @@
+"""Every default case, observed once, for all tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from trnbench.backend import Observation
+from trnbench.emulator.backend import EmulatedBackend
+from trnbench.generation import System
+from trnbench.kernels.case import Case
+from trnbench.kernels.extent import Extent
+from trnbench.registry import Registry, load_registry
+from trnbench.results.measurement import CaseKey, Value
+from trnbench.run.plan import Plan, plan
+
+
+@pytest.fixture(scope="session")
+def registry() -> Registry:
+    return load_registry()
+
+
+@pytest.fixture(scope="session")
+def whole_plan(registry: Registry) -> Plan:
+    return plan(registry)
+
+
+@pytest.fixture(scope="session")
+def backend() -> EmulatedBackend:
+    return EmulatedBackend()
+
+
+@pytest.fixture(scope="session")
+def observed(whole_plan: Plan, backend: EmulatedBackend) -> list[tuple[Case, System, Observation]]:
+    found = []
+    for case in whole_plan.runnable:
+        system = whole_plan.systems[case.key.instance]
+        assert backend.unsupported(case, system) == ""
+        found.append((case, system, backend.observe(case, system)))
+    return found
+
+
+MakeCase = Callable[..., tuple[Case, System]]
+
+
+@pytest.fixture(scope="session")
+def make_case(registry: Registry) -> MakeCase:
+    """A case by kernel, instance, scope and point, without a plan."""
+
+    def make(kernel: str, instance: str, scope: str = "core", **point: Value) -> tuple[Case, System]:
+        system = registry.system(instance)
+        found = registry.kernels[kernel]
+        own = system.instance.scope if scope == "system" else None
+        level = own or next(each for each in type(system.instance.scope) if each.value == scope)
+        cores = {"core": 1, "device": system.cores_per_device}.get(
+            level.value, system.cores_per_device * system.devices
+        )
+        devices = 1 if level.value in ("core", "device") else system.devices
+        extent = Extent(scope=level, cores=cores, devices=devices, hosts=system.hosts, ranks=devices)
+        full = {axis.name: point.get(axis.name, axis.values[0]) for axis in found.axes}
+        key = CaseKey(
+            kernel=kernel,
+            family=found.family,
+            instance=system.name,
+            generation=system.generation.name,
+            scope=level,
+            point=full,
+        )
+        return Case(key=key, kernel=found, extent=extent), system
+
+    return make
+
+
+def scaled(system: System, factor: float, *metrics: str, dma: float = 1.0) -> System:
+    """`system` with these documented figures (and the DMA engines' rate) multiplied."""
+    facts = tuple(
+        msgspec.structs.replace(fact, value=fact.value * factor)
+        if fact.metric in metrics and fact.value is not None
+        else fact
+        for fact in system.book.facts
+    )
+    costs = dict(system.costs)
+    if dma != 1.0:
+        costs["dma"] = {
+            **costs["dma"],
+            "bytes_per_ns_per_engine": costs["dma"]["bytes_per_ns_per_engine"] * dma,
+        }
+    book = msgspec.structs.replace(system.book, facts=facts)
+    return msgspec.structs.replace(system, book=book, costs=costs)
+
+
+@pytest.fixture(scope="session")
+def scale() -> Callable[..., System]:
+    return scaled

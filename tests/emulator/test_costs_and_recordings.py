@@ -1,0 +1,139 @@
+"""Cost formulas, the cost table, and kernels recorded for the roofline."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trnbench.emulator.core.costs import CostTable
+from trnbench.emulator.core.demand import of_recording
+from trnbench.emulator.core.formula import evaluate
+from trnbench.emulator.core.recorded import Recorder
+from trnbench.emulator.core.roofline import CoreModel
+from trnbench.errors import FactError, KernelError
+from trnbench.nki.instruction import Op
+
+
+@given(st.integers(1, 4096), st.integers(1, 512))
+def test_formulas_are_arithmetic(n: int, m: int) -> None:
+    names = {"N": n, "M": m, "MIN_II": 64}
+    assert evaluate("max(MIN_II, N / 4) + 2 * M - 1", names) == max(64, n / 4) + 2 * m - 1
+    assert evaluate("ceil(N / M)", names) == -(-n // m)
+
+
+@pytest.mark.parametrize(
+    ("formula", "cause"),
+    [
+        ("N +", "it is no arithmetic"),
+        ("open('x')", "only min, max, ceil can be called"),
+        ("N.real", "Attribute is not allowed"),
+        ("[N]", "List is not allowed"),
+        ("'N'", "'N' is no number"),
+        ("N / 0", "division by zero"),
+        ("Q", "name 'Q' is not defined; known here: N"),
+    ],
+)
+def test_anything_else_is_refused(formula: str, cause: str) -> None:
+    with pytest.raises(FactError) as caught:
+        evaluate(formula, {"N": 1})
+    assert caught.value.what == f"cost formula {formula!r} cannot be evaluated"
+    assert caught.value.cause == cause
+
+
+COPY = {"N": 512, "all_16bit": True, "all_sbuf": True, "contiguous": True, "psum_operands": 0}
+
+
+@pytest.mark.parametrize(
+    ("instance", "opcode", "engine", "variables", "cycles"),
+    [
+        ("trn1.32xlarge", "nc_matmul", "tensor", {"N_stationary": 128, "N_moving": 512, "fp32": False}, 512),
+        ("trn1.32xlarge", "nc_matmul", "tensor", {"N_stationary": 128, "N_moving": 512, "fp32": True}, 2048),
+        ("trn1.32xlarge", "nc_matmul", "tensor", {"N_stationary": 128, "N_moving": 1, "fp32": False}, 64),
+        ("trn1.32xlarge", "tensor_copy", "vector", COPY, 512),
+        ("trn2-16.48xlarge", "tensor_copy", "vector", COPY, 128),
+        ("trn2-16.48xlarge", "tensor_copy", "vector", {**COPY, "contiguous": False}, 256),
+        ("trn2-16.48xlarge", "tensor_copy", "scalar", COPY, 512),
+        ("trn3-gen2-ultraserver", "tensor_copy", "scalar", COPY, 256),
+        ("trn3-gen2-ultraserver", "activation", "scalar", {"N": 10}, 64),
+    ],
+)
+def test_documented_costs(
+    registry: Any, instance: str, opcode: str, engine: str, variables: dict[str, Any], cycles: float
+) -> None:
+    assert CostTable(registry.system(instance)).cycles(opcode, engine, variables) == cycles
+
+
+def test_what_no_document_prices_says_where_to_add_it(registry: Any) -> None:
+    system = registry.system("trn2-16.48xlarge")
+    with pytest.raises(FactError) as caught:
+        CostTable(system).cycles("sendrecv", "gpsimd", {})
+    assert caught.value.what == "no document gives the cost of sendrecv on engine gpsimd of neuroncore-v3"
+    assert caught.value.try_ == f"add [[instructions.sendrecv]] to {system.generation.costs}"
+    bare = CostTable(msgspec.structs.replace(system, costs={}))
+    with pytest.raises(FactError, match="no document gives the dma engines_per_core of neuroncore-v3"):
+        _ = bare.dma_rate
+
+
+def test_one_time_for_equal_instructions(registry: Any) -> None:
+    table = CostTable(registry.system("trn2-16.48xlarge"))
+    ops = [Op("scalar", "activation", "fp32", {"N": 1200, "op": "exp"}, {}) for _ in range(2)]
+    assert table.seconds(ops[0]) == table.seconds(ops[1]) == pytest.approx(1e-6)
+
+
+def test_transfers_cost_bytes_and_descriptors(registry: Any) -> None:
+    table = CostTable(registry.system("trn2-16.48xlarge"))
+    assert table.stream(1e6, 4096) < table.stream(1e6, 512) < table.stream(1e6, 64)
+    assert table.stream(1e6, 1e6) == pytest.approx(1e6 / table.dma_rate, rel=1e-3)
+
+
+def test_a_recording_stands_for_the_whole_problem(make_case: Any) -> None:
+    case, system = make_case("gemm", "trn2-16.48xlarge", dtype="bf16", size=4096)
+    found = Recorder().of(case, system)
+    assert found is not None
+    assert found.how == "recorded call by call in 1 pieces that stand for 8"
+    demand = of_recording(found, CostTable(system))
+    assert demand.counters["tensor_flops"] == 2 * 4096**3
+    assert demand.engines["tensor"] == pytest.approx(4096**3 * 2 / (128 * 128 * 2 * 2.4e9))
+
+
+def test_kept_by_core_not_by_instance(make_case: Any) -> None:
+    recorder = Recorder()
+    one = recorder.of(*make_case("gemm", "trn2-16.48xlarge", dtype="bf16", size=512))
+    other = recorder.of(*make_case("gemm", "u-trn2x64", dtype="bf16", size=512))
+    assert one is other
+    assert recorder.of(*make_case("gemm", "trn1.32xlarge", dtype="bf16", size=512)) is not one
+
+
+def test_too_many_calls_fall_back_and_say_so(make_case: Any) -> None:
+    case, system = make_case("gemm", "trn2-16.48xlarge", dtype="bf16", size=1024)
+    seen = CoreModel(Recorder(limit=50)).estimate(case, system)
+    assert seen.implementation == "model: roofline from the work formula"
+    assert seen.notes[0].startswith(
+        "not recorded (kernel 'gemm_blocked' issued more than 50 instructions (gemm.py:"
+    )
+    assert seen.notes[0].endswith("): estimated from the work formula")
+
+
+def test_types_no_instruction_takes_use_the_work_formula(make_case: Any) -> None:
+    case, system = make_case("gemm", "trn3-gen2-ultraserver", dtype="mxfp8", size=1024)
+    assert Recorder().of(case, system) is None
+    assert CoreModel().estimate(case, system).implementation == "model: roofline from the work formula"
+
+
+def test_a_kernel_without_inputs_cannot_be_recorded(
+    make_case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_kernels.py").write_text("import nki\n@nki.jit\ndef mine(x):\n    return x\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    case, system = make_case("gemm", "trn2-16.48xlarge", dtype="bf16", size=128)
+    kernel = msgspec.structs.replace(case.kernel, implementations={"nki": "own_kernels:mine"})
+    with pytest.raises(KernelError) as caught:
+        Recorder().of(msgspec.structs.replace(case, kernel=kernel), system)
+    assert caught.value.what == "own_kernels:mine cannot be given arguments: its module has no mine_inputs"
+    assert "nki" not in sys.modules

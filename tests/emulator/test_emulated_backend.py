@@ -1,0 +1,211 @@
+"""The backend over every default case: complete, deterministic, below what the clocks allow, quick."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from trnbench.backend import Backend
+from trnbench.emulator.backend import TICKS_PER_SECOND, EmulatedBackend
+from trnbench.facts.scope import Scope
+from trnbench.kernels.work import Work
+from trnbench.peaks.engine import engine_bound
+from trnbench.results.evidence import Grade
+from trnbench.results.measurement import Reason
+
+QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25)
+
+
+def test_it_is_a_backend_that_is_always_there(backend: EmulatedBackend) -> None:
+    assert isinstance(backend, Backend)
+    assert backend.detect().available
+    environment = backend.environment()
+    assert environment["emulator_model"] == "trnbench roofline + alpha-beta"
+    assert all(isinstance(value, (str, int, float)) for value in environment.values())
+
+
+def test_every_default_case_has_a_time_and_its_evidence(observed: Any) -> None:
+    assert len(observed) > 1000
+    for case, _, seen in observed:
+        assert seen.reason is Reason.NONE, case.id
+        assert seen.evidence.grade is Grade.EMULATED
+        assert seen.time_s > 0, case.id
+        assert seen.samples == (seen.time_s,)
+        assert seen.stop_reason == "deterministic model"
+        ticks = seen.time_s * TICKS_PER_SECOND
+        assert math.isclose(ticks, round(ticks), rel_tol=1e-12, abs_tol=1e-3), case.id
+        assert seen.bound in {part.name for part in seen.parts}, case.id
+        assert seen.implementation.partition(":")[0] in ("nki", "model", "collective")
+
+
+def test_the_longest_part_bounds_and_no_part_exceeds_the_time(observed: Any) -> None:
+    for case, _, seen in observed:
+        parts = {part.name: part.seconds for part in seen.parts}
+        assert max(parts.values()) <= seen.time_s * (1 + 1e-12), case.id
+        busy = {name: s for name, s in parts.items() if name not in ("fill", "launch")}
+        if seen.bound in busy:
+            # An engine has to wait for its first tile; memory has not.
+            assert busy[seen.bound] + parts.get("fill", 0.0) >= max(busy.values()), case.id
+
+
+def test_never_above_what_the_clocks_allow(observed: Any) -> None:
+    held = 0
+    for case, system, seen in observed:
+        work = case.kernel.work(case.key.point, case.extent).as_counts()
+        checks = [("flops", "peak_flops", "")]
+        checks += [(f"{engine}_flops", "peak_flops", engine) for engine in ("vector", "scalar", "gpsimd")]
+        if case.kernel.primary.peak == "dma_bandwidth":
+            checks.append(("hbm_bytes", "dma_bandwidth", ""))
+        for count, metric, qualifier in checks:
+            bound = engine_bound(
+                system,
+                metric=metric,
+                scope=case.key.scope,
+                dtype=case.key.dtype or "fp32",
+                sparse=case.kernel.primary.sparse,
+                qualifier=qualifier,
+                extent=case.extent,
+            )
+            if work.get(count) and bound is not None:
+                held += 1
+                assert work[count] / seen.time_s <= bound.value, case.id
+    assert held > 500
+
+
+def test_links_nobody_has_measured_say_so(observed: Any) -> None:
+    marked = {
+        system.name
+        for case, system, seen in observed
+        if seen.evidence.unvalidated and case.kernel.family == "collective"
+    }
+    assert marked == {"u-trn2x64", "trn3-gen1-ultraserver", "trn3-gen2-ultraserver", "trn1-ultracluster"}
+    assert not any(seen.evidence.unvalidated for case, _, seen in observed if case.kernel.family == "gemm")
+
+
+def test_what_no_document_gives_is_named(observed: Any) -> None:
+    for case, system, seen in observed:
+        assumed = [
+            note.partition(":")[0].removeprefix("assumed ") for note in seen.notes if "assumed" in note
+        ]
+        assert all(name in system.book.assumptions for name in assumed), case.id
+        assert not any("taken as 0" in note for note in seen.notes), case.id
+
+
+def test_deterministic(observed: Any) -> None:
+    fresh = EmulatedBackend()
+    for case, system, seen in observed[::7]:
+        again = fresh.observe(case, system)
+        assert msgspec.json.encode(again) == msgspec.json.encode(seen), case.id
+
+
+def test_an_instance_shares_memory_between_its_cores(make_case: Any, backend: EmulatedBackend) -> None:
+    alone = backend.observe(*make_case("hbm_read", "trn2-16.48xlarge", "core", size=1 << 30))
+    together = backend.observe(*make_case("hbm_read", "trn2-16.48xlarge", "device", size=1 << 30))
+    parts = [{part.name: part.seconds for part in seen.parts} for seen in (alone, together)]
+    assert parts[1]["hbm"] == pytest.approx(8 * parts[0]["hbm"])
+    assert parts[1]["dma"] == parts[0]["dma"]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "point"),
+    [
+        ("gemm", {"dtype": "bf16", "size": 1024}),
+        ("gemm_skinny", {"m": 16}),
+        ("hbm_copy", {"size": 1 << 24}),
+        ("softmax", {"columns": 2048}),
+        ("dma_sweep", {"bytes_per_partition": 512}),
+        ("attention", {"seq": 4096}),
+    ],
+)
+@given(faster=st.floats(1.0, 8.0), scope=st.sampled_from(["core", "device"]))
+@QUIET
+def test_more_bandwidth_is_never_slower(
+    kernel: str,
+    point: dict[str, Any],
+    faster: float,
+    scope: str,
+    make_case: Any,
+    backend: EmulatedBackend,
+    scale: Any,
+) -> None:
+    case, system = make_case(kernel, "trn2-16.48xlarge", scope, **point)
+    before = backend.observe(case, system).time_s
+    for changed in (
+        scale(system, faster, "hbm_bandwidth"),
+        scale(system, 1.0, dma=faster),
+        scale(system, faster, "clock"),
+        scale(system, faster, "hbm_bandwidth", "clock", dma=faster),
+    ):
+        assert backend.observe(case, changed).time_s <= before
+
+
+@given(
+    faster=st.floats(1.0, 8.0),
+    size=st.sampled_from([1 << 10, 1 << 18, 1 << 28]),
+    kernel=st.sampled_from(
+        ["all_reduce", "all_gather", "all_to_all", "broadcast", "permute", "point_to_point"]
+    ),
+    instance=st.sampled_from(["trn1.32xlarge", "trn2-16.48xlarge", "u-trn2x64", "trn3-gen2-ultraserver"]),
+)
+@QUIET
+def test_faster_links_are_never_slower(
+    faster: float, size: int, kernel: str, instance: str, make_case: Any, backend: EmulatedBackend, scale: Any
+) -> None:
+    case, system = make_case(kernel, instance, "system", size=size)
+    before = backend.observe(case, system).time_s
+    assert backend.observe(case, scale(system, faster, "neuronlink_bandwidth")).time_s <= before
+    assert (
+        backend.observe(case, scale(system, faster, "neuronlink_bandwidth", "hbm_bandwidth")).time_s <= before
+    )
+
+
+def test_the_whole_ultracluster_needs_no_graph_of_it(make_case: Any) -> None:
+    case, system = make_case("all_reduce", "trn1-ultracluster", "system", size=1 << 30)
+    assert case.extent.ranks == 30_000
+    fresh = EmulatedBackend()
+    assert fresh.observe(case, system).time_s > 0
+    # No graph of 30,000 devices is built, whatever is asked.
+    fresh.observe(*make_case("point_to_point", "trn1-ultracluster", "system", reach="other-host"))
+    assert len(fresh._fabric.fabric(system).topology.devices) == 16
+    assert len(fresh._fabric._pair_topology(system)[0].devices) == 32
+
+
+def test_what_has_no_model_is_refused_in_a_sentence(make_case: Any, backend: EmulatedBackend) -> None:
+    case, system = make_case("hbm_read", "trn2-16.48xlarge")
+    none = msgspec.structs.replace(case.kernel, work=lambda *_: Work(), implementations={})
+    assert backend.unsupported(msgspec.structs.replace(case, kernel=none), system) == (
+        "kernel hbm_read counts no operations and no bytes, so no time follows"
+    )
+    odd = msgspec.structs.replace(case.kernel, implementations={"collective": "gossip"})
+    assert backend.unsupported(msgspec.structs.replace(case, kernel=odd), system) == (
+        "the emulator has no closed form for the collective 'gossip'"
+    )
+    bare = msgspec.structs.replace(system, costs={})
+    assert backend.unsupported(case, bare) == "trn2 has no cost table, so no time follows for a core"
+
+
+def test_a_third_partys_kernel_is_emulated_from_its_work(make_case: Any, backend: EmulatedBackend) -> None:
+    case, system = make_case("hbm_read", "trn2-16.48xlarge")
+    stencil = msgspec.structs.replace(
+        case.kernel,
+        name="my_stencil",
+        family="stencil",
+        implementations={},
+        work=lambda *_: Work(flops=1e9, engine_flops={"vector": 1e6}, bytes={"hbm": 1e6}),
+    )
+    seen = backend.observe(msgspec.structs.replace(case, kernel=stencil), system)
+    assert {part.name for part in seen.parts} == {"tensor", "vector", "dma", "hbm", "fill", "launch"}
+    assert seen.implementation == "model: roofline from the work formula"
+
+
+def test_scopes_of_single_devices(make_case: Any, backend: EmulatedBackend) -> None:
+    case, system = make_case("host_to_device", "trn1.2xlarge", "device", size=1 << 30)
+    seen = backend.observe(case, system)
+    assert case.key.scope is Scope.DEVICE
+    assert seen.bound == "link"
+    assert seen.time_s == pytest.approx(2e-6 + (1 << 30) / 16e9)
