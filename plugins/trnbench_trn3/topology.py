@@ -225,7 +225,7 @@ def _finish(
                 name="NeuronLink-v4 per device",
                 owner="device",
                 classes=classes,
-                figure=total((links.near, links.rack, links.direct)),
+                figure=links.readings[choice],
                 readings=links.readings,
             ),
             efa_budget(figures, servers * each),

@@ -114,7 +114,7 @@ def _bullets(table: Table, format: str) -> None:
 @session
 def check_(
     state: Session, /, *, instance: tuple[str, ...], failures: bool, format: str, **options: Any
-) -> None:
+) -> int:
     """Check graphs against their documents: every system unless named.
 
     Symmetry, connectivity, counts, sums of links, printed neighbour tables, names such as 4D
@@ -147,8 +147,7 @@ def check_(
             if not failures or each.verdict is not Verdict.OK
         ]
     emit(rows, ("instance", "check", "verdict", "detail"), format)
-    if bad:
-        click.get_current_context().exit(ExitCode.GATE)
+    return ExitCode.GATE if bad else ExitCode.OK
 
 
 @topology.command("export")

@@ -10,7 +10,7 @@ best way out of one, across the network, and the best way into the other.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -97,7 +97,7 @@ class Router:
         here = self.cost(src, dst)
         return tuple(
             link
-            for link in self.topology.out[src]
+            for link in self._onwards(src, dst)
             if self._passable(link.dst, dst)
             and (rest := self._cost(link.dst, dst)) is not None
             and _plus(rest, self._unit(link)) == here
@@ -149,6 +149,14 @@ class Router:
                 try_=f"trnbench topology check {self.topology.name}",
             )
         return sum(min(ways))
+
+    def _onwards(self, src: int, dst: int) -> Sequence[Link]:
+        """The links out of `src` that a route to `dst` can take; out of a network only those near `dst`."""
+        island = self.island_of[dst]
+        if self.topology.nodes[src].kind != NodeKind.NETWORK or island < 0:
+            return self.topology.out[src]
+        near = {link.dst for node in self.islands[island] for link in self.topology.out[node]} & self.outer
+        return [link for gate in sorted(near) for link in self.into[gate] if link.src == src]
 
     # --- how they are answered ----------------------------------------------------------------------
 

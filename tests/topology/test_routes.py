@@ -1,0 +1,156 @@
+"""Routes: minimal, deterministic, every equal one found, hosts never passed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from math import prod
+
+import msgspec
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trnbench.errors import TopologyError
+from trnbench.topology.builders.assembly import Assembly
+from trnbench.topology.builders.switch import connect_switch
+from trnbench.topology.graph import LinkClass, LinkKind, NodeKind, Topology
+from trnbench.topology.routing import Router
+
+Build = Callable[..., Topology]
+
+cases = st.lists(st.integers(1, 5), min_size=1, max_size=3).flatmap(
+    lambda sides: st.tuples(
+        st.just(sides), st.integers(0, prod(sides) - 1), st.integers(0, prod(sides) - 1), st.booleans()
+    )
+)
+
+
+def names(topology: Topology, src: int, dst: int) -> list[list[str]]:
+    router = Router(topology)
+    return [[topology.nodes[link.dst].name for link in route] for route in router.routes(src, dst)]
+
+
+@given(cases)
+@settings(deadline=None)
+def test_routes_in_tori_are_all_the_shortest_ones(
+    torus: Build, case: tuple[list[int], int, int, bool]
+) -> None:
+    sides, src, dst, searched = case
+    topology = torus(sides)
+    if searched:  # without its shape the graph is searched, not calculated
+        topology = msgspec.structs.replace(topology, shape=("graph",))
+    graph = nx.Graph()
+    graph.add_nodes_from(range(prod(sides)))
+    graph.add_edges_from((link.src, link.dst) for link in topology.links)
+    router = Router(topology)
+    assert router.distance(src, dst) == nx.shortest_path_length(graph, src, dst)
+    found = [[src, *(link.dst for link in route)] for route in router.routes(src, dst)]
+    assert sorted(found) == sorted(nx.all_shortest_paths(graph, src, dst))
+    assert {tuple(route) for route in router.routes(src, dst)} >= {router.route(src, dst)}
+
+
+@given(cases)
+@settings(deadline=None)
+def test_shares_conserve_the_flow(torus: Build, case: tuple[list[int], int, int, bool]) -> None:
+    sides, src, dst, _ = case
+    topology = torus(sides)
+    router = Router(topology)
+    shares = router.shares(src, dst)
+    assert sum(shares.values()) == pytest.approx(router.distance(src, dst))
+    for node in range(len(topology.nodes)):
+        leaves = sum(share for link, share in shares.items() if link.src == node)
+        enters = sum(share for link, share in shares.items() if link.dst == node)
+        assert leaves - enters == pytest.approx((node == src) - (node == dst))
+
+
+def test_a_broken_cable_is_routed_around(torus: Build) -> None:
+    whole = torus((4, 4))
+    links = tuple(link for link in whole.links if {link.src, link.dst} != {0, 1})
+    broken = msgspec.structs.replace(whole, links=links)
+    router = Router(broken)
+    assert router.distance(0, 1) == 3
+    assert names(broken, 0, 1) == [["d12", "d13", "d1"], ["d3", "d2", "d1"], ["d4", "d5", "d1"]]
+
+
+def test_devices_of_one_server_meet_at_its_own_switch(built: Build) -> None:
+    topology = built("trn3-gen2-ultraserver")
+    assert names(topology, 0, 1) == [["s0.sw", "s0.d1"]]
+    assert names(topology, 0, 4) == [["sw-a", "s1.d0"]]
+    assert names(topology, 0, 72) == [["s18.d0"]]
+    assert names(topology, 0, 73) == [["s0.sw", "s0.d1", "s18.d1"], ["s18.d0", "s18.sw", "s18.d1"]]
+    assert names(topology, 0, 77) == [["sw-a", "s1.d1", "s19.d1"], ["s18.d0", "sw-b", "s19.d1"]]
+
+
+def test_neuronlink_goes_before_the_network(built: Build) -> None:
+    # Over two adapters it would be four links as well, over the host only two.
+    topology = built("trn1.32xlarge")
+    router = Router(topology)
+    assert router.distance(0, 10) == 4
+    kinds = {topology.classes[link.cls].kind for route in router.routes(0, 10) for link in route}
+    assert kinds == {LinkKind.NEURONLINK}
+    assert len(list(router.routes(0, 10))) == 24
+
+
+def test_between_instances_over_the_adapters(built: Build) -> None:
+    topology = built("trn1-ultracluster:3")
+    assert names(topology, 1, 16 + 6) == [["s0.efa0", "network", "s1.efa3", "s1.d6"]]
+
+
+def test_routes_across_the_full_cluster_are_cheap(built: Build) -> None:
+    topology = built("trn1-ultracluster")
+    router = Router(topology)
+    assert router.distance(0, 1) == 1
+    start = time.perf_counter()
+    for dst in range(16, 30_000, 300):
+        assert len(router.route(0, dst)) == 4
+    assert time.perf_counter() - start < 2  # a tenth of it on an idle core
+
+
+def test_a_core_reaches_another_through_its_device(built: Build) -> None:
+    topology = built("trn1.32xlarge", cores=True)
+    one, other = topology.by_name["d0.c0"].id, topology.by_name["d1.c1"].id
+    assert names(topology, one, other) == [["d0", "d1", "d1.c1"]]
+
+
+def test_a_host_reaches_its_devices_and_others_by_way_of_them(built: Build) -> None:
+    topology = built("trn1.32xlarge")
+    host = topology.by_name["numa0"].id
+    assert names(topology, host, 4) == [["d4"]]
+    assert names(topology, 4, host) == [["numa0"]]
+
+
+def test_thirty_thousand_devices_on_one_switch(link_class: Callable[..., LinkClass]) -> None:
+    assembly = Assembly("star")
+    devices = [assembly.add(f"d{i}", NodeKind.DEVICE, (i,)) for i in range(30_000)]
+    assembly.declare(link_class("port", LinkKind.SWITCH))
+    connect_switch(assembly, "sw", devices, "port")
+    topology = assembly.finish(("switched", 1, 30_000))
+    router = Router(topology)
+    assert [link.dst for link in router.route(0, 29_999)] == [30_000, 29_999]
+
+
+def test_no_route_through_a_host(link_class: Callable[..., LinkClass]) -> None:
+    assembly = Assembly("split")
+    for i in range(2):
+        assembly.add(f"d{i}", NodeKind.DEVICE, (i,))
+    host = assembly.add("host", NodeKind.HOST)
+    assembly.declare(link_class("pcie", LinkKind.PCIE, level=2))
+    for i in range(2):
+        assembly.join(i, host, "pcie")
+    router = Router(assembly.finish(("graph",)))
+    with pytest.raises(TopologyError) as error:
+        router.route(0, 1)
+    assert str(error.value) == (
+        "split: no route from d0 to d1\n"
+        "  cause: the graph is not connected, or only a host joins the two\n"
+        "  try:   trnbench topology check split"
+    )
+    with pytest.raises(TopologyError) as error:
+        router.way_out(0)
+    assert str(error.value) == (
+        "split: d0 has no way to the network\n"
+        "  cause: the device is joined to no network adapter, or the graph is not connected\n"
+        "  try:   trnbench topology check split"
+    )

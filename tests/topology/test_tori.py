@@ -1,0 +1,160 @@
+"""Tori of any shape: what the closed forms say, and what networkx says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from math import prod
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trnbench.errors import TopologyError
+from trnbench.topology.bisection import bisection, torus_width
+from trnbench.topology.cycles import disjoint, hamiltonian_cycles
+from trnbench.topology.distances import distances
+from trnbench.topology.graph import Topology
+from trnbench.topology.isomorphism import device_adjacency
+from trnbench.topology.properties import properties, shape_words
+from trnbench.topology.soundness import is_transitive, one_way_links
+
+Build = Callable[..., Topology]
+
+shapes = st.lists(st.integers(1, 6), min_size=1, max_size=3).filter(lambda sides: 2 <= prod(sides) <= 120)
+small = st.lists(st.integers(1, 8), min_size=1, max_size=3).filter(lambda sides: 2 <= prod(sides) <= 14)
+
+
+def as_networkx(topology: Topology) -> nx.Graph:
+    graph = nx.Graph()
+    graph.add_nodes_from(range(len(topology.devices)))
+    graph.add_edges_from((link.src, link.dst) for link in topology.links)
+    return graph
+
+
+def reference(sides: Sequence[int]) -> nx.Graph:
+    """The same torus by networkx, its corners numbered row by row."""
+    return nx.convert_node_labels_to_integers(
+        nx.grid_graph(list(reversed(sides)), periodic=True), ordering="sorted"
+    )
+
+
+@given(shapes)
+@settings(deadline=None)
+def test_it_is_the_torus_of_networkx(torus: Build, sides: list[int]) -> None:
+    graph = as_networkx(torus(sides))
+    other = nx.Graph([(a, b) for a, b in reference(sides).edges if a != b])
+    other.add_nodes_from(range(prod(sides)))
+    assert set(map(frozenset, graph.edges)) == set(map(frozenset, other.edges))
+
+
+@given(shapes)
+@settings(deadline=None)
+def test_degree_counts_the_neighbours_of_each_axis(torus: Build, sides: list[int]) -> None:
+    topology = torus(sides)
+    degree = sum(2 if side > 2 else side - 1 for side in sides)
+    assert properties(topology).degree == (degree, degree)
+    assert len(topology.links) == degree * prod(sides)
+    assert not one_way_links(topology)
+
+
+@given(shapes)
+@settings(deadline=None)
+def test_distances_agree_with_networkx(torus: Build, sides: list[int]) -> None:
+    topology = torus(sides)
+    graph = as_networkx(topology)
+    found = distances(topology)
+    assert found.exact
+    assert found.diameter == nx.diameter(graph)
+    assert found.average == pytest.approx(nx.average_shortest_path_length(graph))
+
+
+@given(shapes)
+@settings(deadline=None)
+def test_every_device_sees_the_same_graph(torus: Build, sides: list[int]) -> None:
+    assert is_transitive(torus(sides))
+
+
+def narrowest(topology: Topology) -> int:
+    """Every halving tried, without the code under test."""
+    neighbours = device_adjacency(topology)
+    count = len(neighbours)
+    return min(
+        sum(len(neighbours[node] - set(half)) for node in half)
+        for half in combinations(range(count), count // 2)
+    )
+
+
+@given(small)
+@settings(deadline=None, max_examples=30)
+def test_the_closed_form_of_the_bisection_is_the_narrowest_cut(torus: Build, sides: list[int]) -> None:
+    topology = torus(sides)
+    cut = narrowest(topology)
+    found = bisection(topology)
+    assert found is not None
+    assert found.exact
+    assert (found.cables, found.one_way) == (cut, cut * 1e9)
+    assert found.both_ways == 2 * found.one_way
+    width = torus_width(sides)
+    if width is not None:
+        assert width == cut
+
+
+@pytest.mark.parametrize(
+    ("sides", "cables"),
+    [((4, 4), 8), ((4, 4, 4), 32), ((8, 4), 8), ((8, 8, 8), 128), ((5, 5), 12), ((6, 5), 10), ((5, 4), 10)],
+)
+def test_bisection_of_known_tori(torus: Build, sides: tuple[int, ...], cables: int) -> None:
+    found = bisection(torus(sides))
+    assert found is not None
+    assert (found.cables, found.exact) == (cables, True)
+
+
+def test_the_bisection_goes_through_the_slow_axis(torus: Build) -> None:
+    found = bisection(torus((4, 4, 4), rates=(128e9, 256e9, 256e9)))
+    assert found is not None
+    assert (found.cables, found.one_way, found.exact) == (32, 32 * 128e9, True)
+
+
+def test_a_cut_that_may_not_be_the_narrowest_says_so(torus: Build) -> None:
+    # Across the long axis 2 × 4 fast cables, across the short one 2 × 8 slow ones: neither bound is met.
+    found = bisection(torus((8, 4), rates=(4e9, 1e9)))
+    assert found is not None
+    assert found.one_way == 16e9
+    assert not found.exact
+
+
+@given(st.lists(st.integers(3, 6), min_size=2, max_size=3).filter(lambda sides: prod(sides) <= 120))
+@settings(deadline=None, max_examples=40)
+def test_as_many_hamiltonian_cycles_as_axes(torus: Build, sides: list[int]) -> None:
+    topology = torus(sides)
+    neighbours = device_adjacency(topology)
+    cycles = hamiltonian_cycles(topology)
+    assert len(cycles) == len(sides)
+    for cycle in cycles:
+        assert sorted(cycle) == list(range(prod(sides)))
+        assert all(cycle[i] in neighbours[cycle[i - 1]] for i in range(len(cycle)))
+    assert disjoint(cycles)
+    # Together they use every cable once.
+    assert sum(map(len, cycles)) * 2 == len(topology.links)
+
+
+def test_cycles_that_share_a_cable_are_told() -> None:
+    assert disjoint([(0, 1, 2, 3), (0, 2, 1, 3)]) is False
+
+
+@pytest.mark.parametrize("sides", [(0, 4), (), (-1,)])
+def test_sides_that_make_no_torus(torus: Build, sides: tuple[int, ...]) -> None:
+    with pytest.raises(TopologyError) as error:
+        torus(sides)
+    shown = "×".join(map(str, sides)) or "none"
+    assert str(error.value) == (
+        f"sides {shown} make no torus\n"
+        "  cause: every side must be 1 or more\n"
+        '  try:   for example sides (4, 4), or a size like "trn1-ultracluster:64"'
+    )
+
+
+def test_shapes_in_words(torus: Build) -> None:
+    assert shape_words(torus((4, 4, 2))) == "torus 4 × 4 × 2"
