@@ -230,6 +230,14 @@ def test_a_wrong_fact_of_ones_own_is_found_and_strict_fails(tmp_path: Path) -> N
     )
 
 
+def test_strict_sees_a_new_figure_in_a_known_disagreement(tmp_path: Path) -> None:
+    body = bandwidth("11.7", "PFLOPS").replace("hbm_bandwidth", 'peak_flops", dtypes = ["bf16"], note = "')
+    result = spec("check", "trn2", "--strict", "--facts", own_facts(tmp_path, body), "--format", "json")
+    assert result.exit_code == 1
+    row = next(row for row in json.loads(result.stdout) if "11.7 PFLOPS" in row["claims"])
+    assert (row["disputes"], row["note"]) == ("C13", "not in the dispute: 11.7 PFLOPS (mine)")
+
+
 def test_ones_own_facts_stand_beside_the_documents(tmp_path: Path) -> None:
     mine = own_facts(tmp_path, bandwidth("48.4"))
 

@@ -78,6 +78,13 @@ def test_a_finding_carries_the_dispute_that_names_it() -> None:
     assert findings.named == ()
 
 
+def test_a_new_figure_does_not_hide_in_a_known_disagreement() -> None:
+    book = disputed(dispute(rule="value", metric="hbm_bandwidth", values=("4.9 TB/s", "two others")))
+    findings = check(book, [BOX])
+    assert [each.disputes for each in findings.found] == [("C18",)]
+    assert [each.strangers for each in findings.unnamed] == [("4.7 TB/s (b)",)]
+
+
 def test_what_no_dispute_names_is_news() -> None:
     findings = check(disputed(), [BOX])
     assert [each.rule for each in findings.unnamed] == ["value"]

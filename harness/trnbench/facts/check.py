@@ -45,8 +45,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unnamed(self) -> tuple[Disagreement, ...]:
-        """Found by a rule, and named by no dispute: news."""
-        return tuple(each for each in self.found if not each.disputes)
+        """News: found by a rule and named by no dispute, or with a claim that its disputes do not mention."""
+        return tuple(each for each in self.found if not each.disputes or each.strangers)
 
 
 def check(book: FactBook, assemblies: Sequence[Assembly]) -> Findings:
@@ -82,7 +82,28 @@ def _check(book: FactBook, assemblies: Sequence[Assembly], *, strict: bool) -> F
         for index in hits:
             each = found[index]
             found[index] = msgspec.structs.replace(each, disputes=(*each.disputes, dispute.id))
-    return Findings(found=tuple(found), named=tuple(named))
+    by_id = {dispute.id: dispute for dispute in book.disputes}
+    known = (
+        msgspec.structs.replace(each, strangers=strangers(each, [by_id[name] for name in each.disputes]))
+        for each in found
+    )
+    return Findings(found=tuple(known), named=tuple(named))
+
+
+def strangers(found: Disagreement, disputes: Sequence[Dispute]) -> tuple[str, ...]:
+    """Printed claims of a disputed finding whose figure stands in none of its disputes.
+
+    A figure typed wrong joins the finding it belongs to; this is what keeps it from hiding there.
+    """
+    if not disputes:
+        return ()
+    text = " ".join(word for each in disputes for word in (each.topic, *each.values, each.note))
+    told = _numbers(text)
+    return tuple(
+        f"{claim.text} ({claim.source})"
+        for claim in found.claims
+        if not claim.computed and claim.value is not None and not _numbers(claim.text) & told
+    )
 
 
 def rules_of(dispute: Dispute) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     limit: str = ""
     direction: Direction = Direction.NONE
     superseded_by: str = ""
+    computed: bool = False  # follows from what the document prints, by a count or a sum
 
     def agrees(self, other: Claim) -> bool:
         """Whether both can be right: their intervals overlap, or a bound allows the other's value."""
@@ -58,11 +59,15 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
             value=(self.value or 0.0) * count,
             low=(self.low or 0.0) * count,
             high=(self.high or 0.0) * count,
+            computed=self.computed or count != 1.0,
         )
 
 
 class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
-    """`ratio` is the largest value over the smallest, None for words. `disputes` that name it."""
+    """`ratio` is the largest value over the smallest, None for words.
+
+    `disputes` name it; `strangers` are claims that none of those disputes mentions.
+    """
 
     rule: str
     subject: str
@@ -74,6 +79,7 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
     qualifier: str = ""
     note: str = ""
     disputes: tuple[str, ...] = ()
+    strangers: tuple[str, ...] = ()
 
     @property
     def named(self) -> str:

@@ -35,7 +35,9 @@ _COLUMNS: tuple[Column | str, ...] = (
 @click.command("check")
 @click.argument("generations", nargs=-1, metavar="[GENERATION]...")
 @click.option("--rule", "rules", multiple=True, metavar="RULE", help="Only this rule. Repeatable.")
-@click.option("--strict", is_flag=True, help="Exit with 1 when a disagreement is not in a list of disputes.")
+@click.option(
+    "--strict", is_flag=True, help="Exit with 1 when a disagreement, or a figure in it, is in no dispute."
+)
 @facts_option
 @format_option
 @session
@@ -72,7 +74,7 @@ def check(
                 known.add(key)
                 rows.append(_found(generation.name, each))
                 by_rule += 1
-                unnamed += not each.disputes
+                unnamed += each in findings.unnamed
         if not rules:
             rows += [_named(generation.name, each, findings) for each in findings.named]
             by_name += len(findings.named)
@@ -115,7 +117,11 @@ def _found(generation: str, each: Disagreement) -> Row:
         "ratio": each.ratio,
         "claims": " | ".join(map(_said, each.claims)),
         "disputes": " ".join(each.disputes),
-        "note": each.note,
+        "note": "; ".join(
+            word
+            for word in (each.note, f"not in the dispute: {', '.join(each.strangers)}" * bool(each.strangers))
+            if word
+        ),
         "details": each.claims,
     }
 

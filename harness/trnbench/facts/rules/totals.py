@@ -101,6 +101,7 @@ def _levels(facts: Sequence[Fact]) -> Iterator[Claim]:
                 value=sum(each.value or 0.0 for each in claims),
                 low=sum(each.low or 0.0 for each in claims),
                 high=sum(each.high or 0.0 for each in claims),
+                computed=True,
             )
 
 
