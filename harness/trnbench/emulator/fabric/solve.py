@@ -1,12 +1,13 @@
 """The time a schedule takes on a network: by symmetry where there is one, flow by flow where not.
 
-Both ways give the same answer to the tick. Three shortcuts, each exact under a condition that is
+Both ways give the same answer to the tick. Four shortcuts, each exact under a condition that is
 checked, never assumed:
 
 - by orbits: every move is a translation of a symmetric network, so one flow stands for all;
 - in step: all moves of a step arrive at one tick, so every rank begins the next step together and a
   repeated step costs the same again;
-- merged: chains of equal shape whose moves arrive together are one chain.
+- merged: chains of equal shape whose moves arrive together are one chain;
+- apart: flows that never compete for a link are not simulated, only awaited (`apart`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from itertools import zip_longest
 import msgspec
 import numpy as np
 
+from trnbench.emulator.fabric.apart import Round, Sending, apart
 from trnbench.emulator.fabric.fluid import TICKS_PER_SECOND, Flow, Outcome, simulate, ticks
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 from trnbench.emulator.fabric.network import Network, Route
@@ -26,7 +28,7 @@ from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 class Solution(msgspec.Struct, frozen=True, kw_only=True):
     """`time_s`; `carried` bytes per link of the network (index of `Network.links`);
     `latency_s`: the part that is latency and overhead, were every link infinitely wide.
-    `way`: "orbits" or "flows", and whether steps were computed once.
+    `way`: "orbits" or "flows", and the shortcut taken.
     """
 
     time_s: float
@@ -47,20 +49,20 @@ def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True) ->
     )
     carrier: _Orbits | _Pairs = _Orbits(network) if by_orbit else _Pairs(network)
     before = ticks(schedule.per_message_s)
-    total, carried, latency, once = _run(carrier, schedule.chains, before)
+    total, carried, latency, shortcut = _run(carrier, schedule.chains, before)
     start = ticks(schedule.startup_s)
     return Solution(
         time_s=(total + start) / TICKS_PER_SECOND,
         total_ticks=total + start,
         carried=carrier.per_link(carried),
         latency_s=(latency + start) / TICKS_PER_SECOND,
-        way=("orbits" if by_orbit else "flows") + (", each step once" if once else ""),
+        way=("orbits" if by_orbit else "flows") + shortcut,
     )
 
 
 def _run(
     carrier: _Orbits | _Pairs, chains: Sequence[tuple[Step, ...]], before: int
-) -> tuple[int, Floats, int, bool]:
+) -> tuple[int, Floats, int, str]:
     chain = _merged(chains)
     if chain is not None:
         total, latency = 0, 0
@@ -74,13 +76,14 @@ def _run(
             carried += outcome.carried * step.times
             latency += max((f.latency for f in flows), default=0) * step.times + before * step.times
         else:
-            return total, carried, latency, True
-    flows = carrier.expanded(chains, before)
-    outcome = simulate(flows, carrier.capacity)
+            return total, carried, latency, ", each step once"
+    known, shortcut = carrier.alone(chains, before), ", never competing"
+    if known is None:
+        known, shortcut = simulate(carrier.expanded(chains, before), carrier.capacity), ""
     latency = max(
         (sum((_latest(carrier, step) + before) * step.times for step in chain) for chain in chains), default=0
     )
-    return outcome.total, outcome.carried, latency, False
+    return known.total, known.carried, latency, shortcut
 
 
 def _latest(carrier: _Orbits | _Pairs, step: Step) -> int:
@@ -133,6 +136,10 @@ class _Orbits:
     def in_step(self, outcome: Outcome, parallel: bool) -> bool:
         """One chain of translations is in step by symmetry; several only if they end together."""
         return not parallel or len(set(outcome.arrival)) <= 1
+
+    def alone(self, chains: Sequence[tuple[Step, ...]], before: int) -> Outcome | None:
+        """Orbits are few: simulating them costs nothing."""
+        return None
 
     def expanded(self, chains: Sequence[tuple[Step, ...]], before: int) -> list[Flow]:
         flows: list[Flow] = []
@@ -192,6 +199,23 @@ class _Pairs:
 
     def in_step(self, outcome: Outcome, parallel: bool) -> bool:
         return len(set(outcome.arrival)) <= 1
+
+    def alone(self, chains: Sequence[tuple[Step, ...]], before: int) -> Outcome | None:
+        rounds = [
+            [
+                Round(
+                    tuple(
+                        Sending(src, dst, move.size, *self._share(src, dst, move))
+                        for move in step.moves
+                        for src, dst in self.pairs(move)
+                    ),
+                    step.times,
+                )
+                for step in chain
+            ]
+            for chain in chains
+        ]
+        return apart(rounds, self.capacity, self.network.size, before)
 
     def expanded(self, chains: Sequence[tuple[Step, ...]], before: int) -> list[Flow]:
         flows: list[Flow] = []
