@@ -13,7 +13,7 @@ import sys
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-_ENTRY = re.compile(r"([^=]+?)\s*=\s*([\w.]+(?::[\w.]+)?)\s*(?:\[.*\])?")
+_ENTRY = re.compile(r"([^=]+?)\s*=\s*([\w.]+)\s*(:\s*[\w.]+)?\s*(?:\[.*\])?")
 
 
 class EntryPoint(NamedTuple):
@@ -79,7 +79,8 @@ def _read(folder: str, groups: Collection[str]) -> Iterator[EntryPoint]:
         if line.startswith("["):
             group = line.strip("[]").strip()
         elif group in groups and (match := _ENTRY.fullmatch(line)) and line[0] not in "#;":
-            yield EntryPoint(group, match[1], match[2], distribution, version)
+            value = match[2] + (match[3] or "").replace(" ", "")
+            yield EntryPoint(group, match[1], value, distribution, version)
 
 
 def _identity(folder: str) -> tuple[str, str]:
@@ -108,4 +109,5 @@ def _by_metadata(groups: Collection[str]) -> Iterator[EntryPoint]:
         for entry in metadata.entry_points(group=group):
             name = entry.dist.name if entry.dist else "(unknown distribution)"
             version = (entry.dist.version if entry.dist else "") or ""
-            yield EntryPoint(group, entry.name, entry.value.partition("[")[0].strip(), name, version)
+            value = entry.value.partition("[")[0].replace(" ", "")
+            yield EntryPoint(group, entry.name, value, name, version)
