@@ -89,9 +89,7 @@ def topology(system: System) -> Topology:
         name=system.name,
         nodes=(Node(0, "d0", NodeKind.DEVICE), Node(1, "d1", NodeKind.DEVICE)),
         links=(Link(0, 1, "wire"), Link(1, 0, "wire")),
-        classes={
-            "wire": LinkClass(name="wire", kind=LinkKind.NEURONLINK, bandwidth=figure, latency=figure)
-        },
+        classes={"wire": LinkClass(name="wire", kind=LinkKind.NEURONLINK, bandwidth=figure, latency=figure)},
         shape=("ring", 2),
     )
 

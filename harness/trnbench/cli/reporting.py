@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from trnbench.cli.output import abandon
 from trnbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -62,8 +64,16 @@ def put(runs: Sequence[Run], format: Format, output: Path) -> None:
 
     data = render_bytes(runs, format)
     if output == STDOUT:
-        click.get_binary_stream("stdout").write(data)
-        click.get_binary_stream("stdout").flush()
+        _to_stdout(data)
         return
     write_whole(output, data)
     click.echo(str(output))
+
+
+def _to_stdout(data: bytes) -> None:
+    """Bytes as they are; a reader that went away is not an error."""
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        abandon(sys.stdout)

@@ -66,23 +66,29 @@ def no_runs(path: Path) -> NoRuns:
 def _open(path: Path, *, write: bool, busy_s: float) -> sqlite3.Connection:
     import sqlite3
 
-    mode = "rwc" if write else "ro"
-    # A reader of a WAL database needs its side files; in a folder it cannot write to, only a
-    # database at rest (no -wal) may be read, as an immutable one.
-    wal = path.with_name(path.name + "-wal")
-    at_rest = not wal.exists() or wal.stat().st_size == 0
-    if not write and at_rest and not os.access(path.parent, os.W_OK):
-        mode = "ro&immutable=1"
+    if write:
+        mode = "rwc"
+    elif os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+        mode = "rw"  # a read-only connection would leave its -wal and -shm files behind
+    else:
+        # A reader of a WAL database needs those files; in a folder it cannot write to, only a
+        # database at rest (no -wal) may be read, as an immutable one.
+        wal = path.with_name(path.name + "-wal")
+        at_rest = not wal.exists() or wal.stat().st_size == 0
+        mode = "ro&immutable=1" if at_rest and not os.access(path.parent, os.W_OK) else "ro"
     uri = f"file:{quote(str(path.absolute()))}?mode={mode}"
     connection = sqlite3.connect(uri, uri=True, timeout=busy_s, isolation_level=None)
     connection.execute("PRAGMA foreign_keys = ON")
+    if not write:
+        connection.execute("PRAGMA query_only = ON")
     return connection
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    owner = connection.execute("PRAGMA application_id").fetchone()[0]
+    # Tables first: another process may be creating the store, and does all three at once.
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    owner = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
     if tables == 0 and not write:
         raise no_runs(path)
     if owner != layout.APPLICATION_ID and tables:

@@ -1,0 +1,200 @@
+"""`trnbench report` and `trnbench export`: from the store alone, whole files or none."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+import tiny_machine as tiny
+from click.testing import CliRunner, Result
+
+from trnbench import Run, loads
+from trnbench.cli.context import Session
+from trnbench.cli.main import cli
+from trnbench.errors import UsageError
+from trnbench.run.execute import execute
+from trnbench.run.plan import plan
+from trnbench.run.writing import check_writable, write_whole
+from trnbench.store.store import Store
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    registry = tiny.registry("half", "crash")
+    with Store(tmp_path / "results.db") as store:
+        made = execute(plan(registry), registry.backends["emulated"], registry, store=store)
+        store.save(msgspec.structs.replace(made, id="another"))
+    return made
+
+
+def invoke(*arguments: str) -> Result:
+    shared = Session()
+    shared.registry = tiny.registry()
+    return CliRunner().invoke(cli, list(arguments), obj=shared, prog_name="trnbench")
+
+
+def test_a_report_of_several_runs_prints_its_path(run: Run, tmp_path: Path) -> None:
+    done = invoke("report", run.id, "another", run.id, "-o", "r.html")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "r.html\n", "")
+    assert (tmp_path / "r.html").read_text() == (
+        f"<!doctype html><title>trnbench</title><p>{run.id}: 2<p>another: 2"
+    )
+
+
+def test_the_latest_run_is_the_default(run: Run, tmp_path: Path) -> None:
+    assert invoke("report").stdout == "trnbench-report.html\n"
+    assert "another: 2" in (tmp_path / "trnbench-report.html").read_text()
+    assert invoke("report", "-o", "-").stdout.startswith("<!doctype html>")
+
+
+def test_json_comes_back_as_it_went(run: Run) -> None:
+    done = invoke("export", run.id)
+    assert loads(done.stdout_bytes) == run
+    several = invoke("export", run.id, "another", "--as", "json")
+    assert [each["id"] for each in json.loads(several.stdout)] == [run.id, "another"]
+
+
+def test_a_name_says_the_format(run: Run, tmp_path: Path) -> None:
+    assert invoke("export", run.id, "-o", "r.JSON").stdout == "r.JSON\n"
+    assert loads((tmp_path / "r.JSON").read_bytes()) == run
+    assert invoke("export", "-o", "r.html").exit_code == 0
+    assert (tmp_path / "r.html").read_bytes().startswith(b"<!doctype html>")
+    done = invoke("export", "-o", "r.xyz")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "error: the name 'r.xyz' does not say which format it is to have\n"
+        "  cause: known endings: .broken, .html, .json\n"
+        "  try:   trnbench export --as json -o r.xyz\n",
+    )
+
+
+def test_an_unknown_format_is_named_with_the_near_ones(run: Run) -> None:
+    done = invoke("export", "--as", "jsn")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "error: unknown format 'jsn'\n  cause: did you mean json?\n  try:   trnbench list formats\n",
+    )
+
+
+def test_a_format_that_raises_is_the_plugins_fault_and_leaves_no_file(run: Run, tmp_path: Path) -> None:
+    done = invoke("export", run.id, "--as", "broken", "-o", "r.broken")
+    assert (done.exit_code, done.stderr) == (
+        3,
+        f"error: format 'broken' cannot write {run.id}: ZeroDivisionError: no page today\n"
+        "  cause: a bug in tiny_machine:broken_page; the runs are safe in the store\n"
+        "  try:   trnbench export RUN --as json\n",
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["results.db"]
+
+
+def test_the_schema_needs_no_run(tmp_path: Path) -> None:
+    done = invoke("export", "--schema")
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["title"] == "trnbench run"
+    assert invoke("export", "--schema", "-o", "schema.json").stdout == "schema.json\n"
+    assert json.loads((tmp_path / "schema.json").read_text()) == json.loads(done.stdout)
+
+
+def test_an_export_does_not_replace_without_force(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "data.json").write_text("precious")
+    done = invoke("export", "-o", "data.json")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "error: data.json exists and is no report of trnbench\n"
+        "  cause: it is not overwritten, in case it is needed\n"
+        "  try:   --force  overwrites it; or name another file with -o\n",
+    )
+    assert (tmp_path / "data.json").read_text() == "precious"
+    assert invoke("export", "-o", "data.json", "--force").exit_code == 0
+
+
+def test_without_any_plugin_a_run_can_still_be_taken_out(run: Run) -> None:
+    from trnbench.registry import Registry
+
+    shared = Session()
+    shared.registry = Registry.of()
+    done = CliRunner().invoke(cli, ["export", run.id], obj=shared, prog_name="trnbench")
+    assert loads(done.stdout_bytes) == run
+
+
+def test_a_closed_pipe_is_no_error(run: Run) -> None:
+    command = f"{sys.executable} -m trnbench --store results.db export {run.id} | head -c 1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"{", b"")
+
+
+# ---- writing files
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "r.html"
+    write_whole(path, b"old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UsageError) as caught:
+        write_whole(path, b"new")
+    assert str(caught.value) == (
+        f"cannot write {path}: No space left on device\n"
+        "  cause: the disk is full, or the folder went away or became read-only\n"
+        "  try:   name a file elsewhere with -o"
+    )
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_permissions_are_those_of_any_new_file(tmp_path: Path) -> None:
+    path, plain = tmp_path / "r.html", tmp_path / "plain"
+    plain.touch()
+    write_whole(path, b"x")
+    assert path.stat().st_mode == plain.stat().st_mode
+    path.chmod(0o600)
+    write_whole(path, b"y")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_links_stay_links_and_devices_devices(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.html", tmp_path / "link.html"
+    target.write_bytes(b"")
+    link.symlink_to(target)
+    write_whole(link, b"x")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"x"
+    check_writable(Path("/dev/null"))
+    write_whole(Path("/dev/null"), b"x")
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize(
+    ("content", "replaceable"),
+    [
+        (b"", True),
+        (b"<!DOCTYPE html><meta name=generator content=trnbench>", True),
+        (b"\n<!doctype html><p>somebody else's page", False),
+        (b"trnbench is mentioned in my notes", False),
+        (b"<!doctype html>" + b" " * 5000 + b"trnbench", False),
+    ],
+)
+def test_only_our_own_reports_are_replaced(content: bytes, replaceable: bool, tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    path.write_bytes(content)
+    if replaceable:
+        check_writable(path)
+    else:
+        with pytest.raises(UsageError, match=r"exists and is no report of trnbench"):
+            check_writable(path)
+        check_writable(path, force=True)

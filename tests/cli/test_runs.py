@@ -1,0 +1,184 @@
+"""`trnbench runs`: list, show, delete, tag, prune."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+import tiny_machine as tiny
+from click.testing import CliRunner, Result
+
+from trnbench import Run
+from trnbench.cli.context import Session
+from trnbench.cli.main import cli
+from trnbench.cli.runs import _doomed
+from trnbench.run.execute import execute
+from trnbench.run.plan import plan
+from trnbench.store.store import Store
+from trnbench.store.summary import RunSummary
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    registry = tiny.registry("half", "low", "above", "crash", "unsupported")
+    return execute(plan(registry), registry.backends["emulated"], registry)
+
+
+@pytest.fixture
+def store(tmp_path: Path, run: Run) -> Store:
+    """Three runs of three days, the middle one tagged."""
+    store = Store(tmp_path / "results.db")
+    with store:
+        for day, name in enumerate(("first", "second", "third"), 1):
+            created = f"2026-01-0{day}T00:00:00+00:00"
+            store.save(
+                msgspec.structs.replace(run, id=name, created=created),
+                tags=["kept"] if name == "second" else [],
+            )
+    return store
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, list(arguments), obj=Session(), prog_name="trnbench")
+
+
+def ids(store: Store) -> list[str]:
+    with store:
+        return [each.id for each in store.list()]
+
+
+def test_list_shows_every_run(store: Store) -> None:
+    done = invoke("runs", "list")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines() == [
+        "run     evidence  backend   cases  ok  document-low  suspect  failed  skipped  state  tags",
+        "------  --------  --------  -----  --  ------------  -------  ------  -------  -----  ----",
+        "first   emulated  emulated      5   1             1        1       1        1  done",
+        "second  emulated  emulated      5   1             1        1       1        1  done   kept",
+        "third   emulated  emulated      5   1             1        1       1        1  done",
+    ]
+    rows = json.loads(invoke("runs", "list", "--format", "json", "--tag", "kept").stdout)
+    assert [(row["run"], row["tags"], row["instances"]) for row in rows] == [("second", ["kept"], ["tiny.2"])]
+
+
+def test_an_empty_list_says_what_to_do(tmp_path: Path) -> None:
+    done = invoke("runs", "list", "--format", "json")
+    assert (done.exit_code, json.loads(done.stdout)) == (0, [])
+    assert done.stderr == f"no run is stored in {tmp_path / 'results.db'}; make one with: trnbench run\n"
+    assert not (tmp_path / "results.db").exists()
+
+
+def test_show_has_filters(store: Store) -> None:
+    def cases(*options: str) -> list[str]:
+        found = json.loads(invoke("runs", "show", "third", "--format", "json", *options).stdout)
+        return [each["case"] for each in found["cases"]]
+
+    assert len(cases()) == 5
+    assert cases("--status", "suspect", "--status", "failed") == [
+        "act[dtype=bf16,mode=above]@core",
+        "act[dtype=bf16,mode=crash]@core",
+    ]
+    assert cases("--kernel", "a*", "-i", "tiny.*", "--status", "ok") == ["act[dtype=bf16,mode=half]@core"]
+    assert cases("--kernel", "other") == []
+
+
+def test_show_is_for_people_by_default(store: Store) -> None:
+    done = invoke("runs", "show", "--status", "ok", "--status", "skipped")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines() == [
+        "instance  case                                   status      result  of peak  evidence    reason",
+        "--------  -------------------------------------  -------  ---------  -------  ----------  "
+        "-----------------",
+        "tiny.2    act[dtype=bf16,mode=half]@core         ok       95 GFLOPS   50.0 %  emulated    –",
+        "tiny.2    act[dtype=bf16,mode=unsupported]@core  skipped          –        –  documented  "
+        "the actor refuses",
+    ]
+    assert done.stderr.splitlines()[0].startswith(
+        "run third: emulated by emulated, 2026-01-03T00:00:00+00:00"
+    )
+    assert done.stderr.splitlines()[1] == "2 of 5 cases; percentages of the seed peaks"
+
+
+def test_a_missing_run_has_near_misses(store: Store) -> None:
+    for command in (("runs", "show", "secnd"), ("runs", "delete", "secnd"), ("report", "secnd"),
+                    ("export", "secnd"), ("runs", "tag", "secnd", "x")):  # fmt: skip
+        done = invoke(*command)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert done.stderr == (
+            "error: unknown run 'secnd'\n  cause: did you mean second?\n  try:   trnbench runs list\n"
+        )
+
+
+def test_delete_asks_a_person_and_wants_yes_from_a_script(store: Store) -> None:
+    asked = invoke("runs", "delete", "first")
+    assert asked.exit_code == 2
+    assert asked.stderr == (
+        "error: nobody is there to confirm it\n"
+        f"  cause: stdin is no terminal: delete first from {store.path}?\n"
+        "  try:   --yes\n"
+    )
+    assert ids(store) == ["first", "second", "third"]
+    done = invoke("runs", "delete", "fir", "third", "-y")
+    assert (done.exit_code, done.stderr) == (0, "deleted first, third\n")
+    assert ids(store) == ["second"]
+
+
+def test_tags_are_printed_after_the_change(store: Store) -> None:
+    assert invoke("runs", "tag", "first", "b", "a").stdout == "a b\n"
+    assert invoke("runs", "tag", "first", "--remove", "b").stdout == "a\n"
+    assert invoke("runs", "show", "a", "--format", "json").exit_code == 0
+    bad = invoke("runs", "tag", "first", "latest")
+    assert bad.exit_code == 2
+
+
+def test_prune_keeps_the_newest_and_the_tagged(store: Store) -> None:
+    dry = invoke("runs", "prune", "--keep", "1", "--dry-run")
+    assert (dry.exit_code, dry.stdout) == (0, "first\n")
+    assert ids(store) == ["first", "second", "third"]
+    assert invoke("runs", "prune", "--keep", "1", "-y").stdout == "first\n"
+    assert ids(store) == ["second", "third"]
+    assert invoke("runs", "prune", "--keep", "5", "-y").stderr == "nothing to delete\n"
+    assert invoke("runs", "prune", "--keep", "0", "--tagged", "-y").stdout == "second\nthird\n"
+    assert ids(store) == []
+
+
+def test_prune_needs_a_rule(store: Store) -> None:
+    done = invoke("runs", "prune")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "error: nothing says which runs are old\n"
+        "  cause: --keep or --older-than is needed\n"
+        "  try:   --keep 10\n",
+    )
+
+
+def test_prune_by_age(store: Store) -> None:
+    with store:
+        listed: list[RunSummary] = list(store.list())
+    now = datetime(2026, 1, 3, 12, tzinfo=UTC)
+    assert [each.id for each in _doomed(listed, None, 1.0, now)] == ["first", "second"]
+    assert [each.id for each in _doomed(listed, 2, 1.0, now)] == ["first"]
+    assert [each.id for each in _doomed(listed, 0, 10.0, now)] == []
+
+
+def test_a_damaged_store_is_a_usage_error_not_a_crash(store: Store) -> None:
+    store.path.write_text("not a database any more " * 50)
+    for command in (
+        ("runs", "list"),
+        ("runs", "show"),
+        ("report",),
+        ("export",),
+        ("runs", "prune", "--keep", "1"),
+    ):
+        done = invoke(*command)
+        assert done.exit_code == 2
+        assert done.stderr.startswith(f"error: {store.path} is not a store of trnbench")
