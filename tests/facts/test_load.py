@@ -6,8 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from trnbench.errors import BadInput, FactError, MissingFile, TrnbenchError, UnitError
+from trnbench.facts.entry import FACT_KEYS
 from trnbench.facts.fact import Provenance
 from trnbench.facts.load import load_book, load_costs
 from trnbench.facts.metric import METRICS
@@ -106,6 +109,20 @@ def test_a_file_of_ones_own_comes_first_and_replaces(write: Write) -> None:
 
 
 WRONG: list[tuple[str, str, type[TrnbenchError]]] = [
+    (
+        group('metric = "device_count", printed = "16", unit = "GB"'),
+        "[[group]] 1, fact 1: device_count cannot be in GB\n"
+        "  cause: device_count (accelerator devices (chips)) is a count, not an amount of data\n"
+        '  try:   unit = ""',
+        UnitError,
+    ),
+    (
+        group('metric = "topology_name", printed = "ring", unit = "GB"'),
+        "[[group]] 1, fact 1: topology_name has no unit, unit is 'GB'\n"
+        "  cause: topology_name (name of the graph) holds words\n"
+        "  try:   leave unit out, or take a metric with a number",
+        UnitError,
+    ),
     (
         group('metric = "peak_flops", dtypes = ["bf16"], prnted = "1", unit = "TFLOPS"'),
         "[[group]] 1, fact 1: unknown key 'prnted'\n  cause: did you mean 'printed' or 'part'?",
@@ -361,3 +378,47 @@ def test_every_metric_knows_its_unit_and_says_what_it_is() -> None:
         assert kind.about
         assert kind.better in ("higher", "lower")
         assert bool(kind.unit) == (kind.dimension != "text")
+
+
+TOML = st.recursive(
+    st.one_of(st.booleans(), st.integers(-5, 5), st.floats(), st.text("ab,1.", max_size=4)),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    *FACT_KEYS,
+                    "facts",
+                    "group",
+                    "sources",
+                    "disputes",
+                    "assumptions",
+                    "schema",
+                    "values",
+                    "low",
+                    "id",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["group", "sources", "disputes", "assumptions", "override"]), TOML))
+def test_whatever_a_file_holds_the_error_names_it(
+    tmp_path_factory: pytest.TempPathFactory, body: object
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.toml"
+    path.touch()
+    document = {"schema": 1, **body}  # type: ignore[dict-item]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("trnbench.facts.load.read_toml", lambda _: document)
+        said = str(path)
+        try:
+            load_book([path])
+        except FactError as error:
+            said = str(error)
+    assert said.startswith(str(path))

@@ -146,7 +146,9 @@ def test_what_is_no_number_says_why(printed: str, message: str) -> None:
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize("printed", ["", " ", "inf", "−3", "1/0", "0x10", "1.2.3", "--", "3,36", "e5"])
+@pytest.mark.parametrize(
+    "printed", ["", " ", "inf", "−3", "1/0", "0x10", "1.2.3", "--", "3,36", "e5", "1e999", "9" * 400, "٣"]
+)
 def test_other_non_numbers_are_refused(printed: str) -> None:
     with pytest.raises(UnitError):
         read_number(printed)

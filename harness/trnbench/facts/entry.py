@@ -67,6 +67,12 @@ def read_fact(place: Place, row: Mapping[str, Any]) -> Fact:
         if "unit" not in row and kind.dimension not in ("count", "ratio"):
             place.check(row, FACT_KEYS, ("unit",))
         value, limit = _value(place, row, kind, scope)
+    elif row.get("unit"):
+        raise UnitError(
+            f"{place}: {kind.name} has no unit, unit is {row['unit']!r}",
+            cause=f"{kind.name} ({kind.about}) holds words",
+            try_="leave unit out, or take a metric with a number",
+        )
     return Fact(
         subject=row["subject"],
         metric=kind.name,
@@ -139,7 +145,7 @@ def _unit(place: Place, row: Mapping[str, Any], kind: MetricKind) -> Unit:
             f"{place}: {kind.name} cannot be in {unit.spelling or 'a bare number'}",
             cause=f"{kind.name} ({kind.about}) is {DIMENSIONS[kind.dimension]}, "
             f"not {DIMENSIONS[unit.dimension]}",
-            try_=f"a unit that leads to {kind.unit}, or another metric",
+            try_='unit = ""' if kind.unit == "1" else f"a unit that leads to {kind.unit}, or another metric",
         )
     return unit
 

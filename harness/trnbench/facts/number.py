@@ -10,8 +10,9 @@ import msgspec
 
 from trnbench.errors import UnitError
 
-_DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+"
-_PLAIN = re.compile(rf"({_DIGITS})(?:[eE]([+-]?\d+))?")
+_DIGITS = r"(?:\d{1,3}(?:,\d{3}){1,6}|\d{1,21})(?:\.\d{1,21})?|\.\d{1,21}"
+# No document prints more digits or larger powers, and a typing error must not take all memory.
+_PLAIN = re.compile(rf"({_DIGITS})(?:[eE]([+-]?\d{{1,2}}))?", re.ASCII)
 _LIMITS = ((r"up[ -]to", "up-to"), (r"over|more than|above", "over"))
 
 
@@ -58,7 +59,7 @@ def _read(text: str, printed: str) -> tuple[Fraction, Fraction]:
     if len(factors) == 2 and all(_PLAIN.fullmatch(each) for each in factors) and factors[0] != "0":
         (count, _), (each, slack) = _read(factors[0], printed), _read(factors[1], printed)
         return count * each, count * slack
-    fraction = re.fullmatch(r"(\d+)\s*/\s*(\d+)", text)
+    fraction = re.fullmatch(r"(\d{1,9})\s*/\s*(\d{1,9})", text, re.ASCII)
     if fraction and int(fraction[2]):
         return Fraction(int(fraction[1]), int(fraction[2])), Fraction(0)
     raise _unreadable(text, printed)
