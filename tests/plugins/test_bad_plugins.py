@@ -192,3 +192,42 @@ def test_unknown_plugin_to_leave_out_is_a_usage_error(trnbench: Trnbench) -> Non
     told = trnbench("--no-plugin", "reprots", "list", "kernels")
     assert told.returncode == 2
     assert told.stderr.startswith("error: unknown plugin 'reprots'\n  cause: did you mean reports?")
+
+
+def test_command_that_breaks_costs_only_itself(install: Install, trnbench: Trnbench) -> None:
+    install("bad", "import a_module_nobody_has", commands={"frob": "bad:frob", "prog": "json:dumps"})
+    install(
+        "good",
+        "import click\n\n@click.command()\ndef hi():\n    click.echo('hi')",
+        commands={"hi": "good:hi"},
+    )
+    for arguments in (("frob",), ("frob", "--help")):
+        told = trnbench(*arguments)
+        assert (told.returncode, told.stdout) == (3, "")
+        assert told.stderr.startswith(
+            "error: command 'frob' of bad 1.0 cannot be imported\n"
+            "  cause: ModuleNotFoundError: No module named 'a_module_nobody_has' ("
+        )
+        assert told.stderr.endswith(
+            "  try:   reinstall or remove bad; the other commands work: trnbench --help\n"
+        )
+    assert trnbench("prog").stderr.startswith("error: command 'prog' of bad 1.0 is no click command\n")
+    assert trnbench("hi").stdout == "hi\n"
+    shown = trnbench("--help").stdout
+    assert "  frob  (from bad)" in shown
+    assert "  hi    (from good)" in shown
+
+
+def test_two_distributions_with_one_command(install: Install, trnbench: Trnbench) -> None:
+    for name in ("zeta", "beta"):
+        source = f"import click\n\n@click.command()\ndef hi():\n    click.echo('{name}')"
+        install(name, source, commands={"hi": f"{name}:hi", "run": f"{name}:hi"})
+    assert trnbench("hi").stdout == "beta\n"
+    assert "  hi  (from beta; zeta has one too)" in trnbench("--help").stdout
+    assert "Usage: trnbench run" in trnbench("run", "--help").stdout
+    told = trnbench("plugin", "list")
+    assert (
+        "warning: command 'hi' of zeta has an owner: beta brings it already; that one is kept" in told.stderr
+    )
+    found = trnbench("doctor").stdout
+    assert "command 'run' of zeta has an owner: trnbench brings it already; that one is kept" in found

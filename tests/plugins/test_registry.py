@@ -203,6 +203,13 @@ def test_hook_that_ends_the_process_does_not() -> None:
             "rename one of them",
         ),
         (
+            "trnbench_kernels",
+            kernel("k", default_scopes=(trnbench.Scope.DEVICE,)),
+            "default_scopes has a scope that scopes has not",
+            "name in default_scopes some of scopes",
+        ),
+        ("trnbench_kernels", kernel("k", zipped=(("size", "n"),)), "zipped names no axis: n", "axes: size"),
+        (
             "trnbench_backends",
             object(),
             "object is no Backend: it lacks name, detect, environment, unsupported, observe",

@@ -41,7 +41,8 @@ class Program(LazyGroup):
             with self.make_context("trnbench", argv, obj=shared, **extra) as ctx:
                 result = self.invoke(ctx)
             # A command returns its exit code, or nothing.
-            code = int(result) if isinstance(result, int) else ExitCode.OK
+            plain_int = isinstance(result, int) and not isinstance(result, bool)
+            code = int(result) if plain_int else ExitCode.OK
         except SystemExit:
             raise
         except BaseException as error:

@@ -113,6 +113,14 @@ def _kernel(kernel: Kernel) -> Kernel:
         "give scopes=(trnbench.Scope.CORE,)",
     )
     need(
+        set(kernel.default_scopes) <= set(kernel.scopes),
+        "default_scopes has a scope that scopes has not",
+        "name in default_scopes some of scopes",
+    )
+    for group in kernel.zipped:
+        strangers = [name for name in group if name not in names]
+        need(not strangers, f"zipped names no axis: {', '.join(strangers)}", f"axes: {', '.join(names)}")
+    need(
         isinstance(kernel.primary, PrimaryMetric),
         "primary is no PrimaryMetric",
         "give primary=trnbench.PrimaryMetric(...)",
