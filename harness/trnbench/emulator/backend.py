@@ -19,6 +19,10 @@ MODEL = "trnbench roofline + alpha-beta"
 MODEL_VERSION = "1"
 # History: 1 engine sums and closed forms.
 
+CORES = "roofline: the busiest engine, DMA or memory, all else overlapped; an upper bound of performance"
+LINKS = "closed form: documented rates, no contention, no protocol; an upper bound of performance"
+UNMEASURED = "no measurement of these links is published"
+
 TICKS_PER_SECOND = 1_000_000_000_000
 """Modelled times are whole picoseconds, so that a run repeats bit for bit."""
 
@@ -64,11 +68,11 @@ class EmulatedBackend:
         kinds = case.kernel.implementations
         if "collective" in kinds:
             seen = self._fabric.collective(case, system)
-            return _observation(seen, unvalidated=seen.unvalidated)
+            return _observation(seen, LINKS, unvalidated=seen.unvalidated)
         if case.kernel.work(case.key.point, case.extent).bytes.get("host"):
             copied = self._fabric.host_copy(case, system)
-            return _observation(copied, unvalidated=copied.unvalidated)
-        return _observation(self._core.estimate(case, system), unvalidated=False)
+            return _observation(copied, LINKS, unvalidated=copied.unvalidated)
+        return _observation(self._core.estimate(case, system), CORES)
 
     @cached_property
     def _core(self) -> CoreModel:
@@ -83,7 +87,7 @@ class EmulatedBackend:
         return FabricModel()
 
 
-def _observation(seen: Any, *, unvalidated: bool) -> Observation:
+def _observation(seen: Any, reach: str, *, unvalidated: bool = False) -> Observation:
     time_s = _whole_ticks(seen.time_s)
     return Observation(
         evidence=Evidence(
@@ -91,7 +95,7 @@ def _observation(seen: Any, *, unvalidated: bool) -> Observation:
             by=MODEL,
             version=MODEL_VERSION,
             unvalidated=unvalidated,
-            note="no measurement of these links is published" if unvalidated else "",
+            note=f"{reach}; {UNMEASURED}" if unvalidated else reach,
         ),
         time_s=time_s,
         samples=(time_s,),

@@ -63,7 +63,45 @@ def dma_transfers(case: Case, table: CostTable) -> Demand | None:
     )
 
 
+def transposed_tiles(case: Case, table: CostTable) -> Demand | None:
+    """Square tiles through the tensor engine into PSUM, copied back, rows streamed in and out."""
+    point = case.key.point
+    if not {"size", "dtype"} <= set(point):
+        return None
+    side, dtype = int(point["size"]), str(point["dtype"])
+    tile = int(table.lanes)
+    count = (-(-side // tile)) ** 2
+    item = item_bytes(dtype)
+    sixteen = dtype in ("bf16", "fp16")
+    turn = {"P": tile, "F": tile, "N": tile, "fp32": item > 2}
+    copy = {
+        "N": tile,
+        "P": tile,
+        "psum_operands": 1,
+        "psum_inputs": 1,
+        "all_sbuf": False,
+        "contiguous": True,
+        "bits": int(8 * item),
+        "all_16bit": sixteen,
+        "all_bf16": dtype == "bf16",
+    }
+    moved, run = 2.0 * side * side * item, side * item
+    return Demand(
+        engines={
+            "tensor": count * table.cycles("nc_transpose", "tensor", turn) / table.clock("tensor"),
+            "vector": count * table.cycles("tensor_copy", "vector", copy) / table.clock("vector"),
+        },
+        dma_s=table.stream(moved, run),
+        hbm_bytes=moved,
+        fill_s=2 * table.dma_start_s,
+        lead_s=2 * table.stream(min(moved / 2, run * table.lanes), run),
+        how=f"{count} tiles of nc_transpose and tensor_copy of the cost table",
+        counters={"tensor_instructions": count, "vector_instructions": count, "hbm_bytes": moved},
+    )
+
+
 TUNED: dict[str, Callable[[Case, CostTable], Demand | None]] = {
     "engine": engine_throughput,
     "dma": dma_transfers,
+    "transpose": transposed_tiles,
 }

@@ -131,7 +131,7 @@ def scalar_tensor_tensor(
         rules.same_elements(data.form, operand1.form, ("data", "operand1"))
         rules.not_both_psum(data.form, operand1.form, ("data", "operand1"))
         rules.scalar_operand(operand0, data.form.partitions, name="operand0")
-        names = "+".join(function_of(each, "scalar_tensor_tensor", arity=2).name for each in (op0, op1))
+        names = " ".join(function_of(each, "scalar_tensor_tensor", arity=2).name for each in (op0, op1))
         found = _op(
             recorder, key, VECTOR, "scalar_tensor_tensor", dst.form, (data.form, operand1.form), op=names
         )

@@ -60,7 +60,7 @@ def nc_matmul(
         )  # fmt: skip
     recorder.emit(op, (dst,), (stationary, moving))
     if recorder.functional:
-        _multiply(dst, stationary, moving, accumulate)
+        _multiply(dst, stationary, moving, accumulate, perf_mode == matmul_perf_mode.double_row)
 
 
 def _matmul(
@@ -134,10 +134,12 @@ def _matmul(
     )
 
 
-def _multiply(dst: NkiTensor, stationary: NkiTensor, moving: NkiTensor, accumulate: bool | None) -> None:
+def _multiply(
+    dst: NkiTensor, stationary: NkiTensor, moving: NkiTensor, accumulate: bool | None, double: bool
+) -> None:
     # Double rows are a contraction over (partition, row) pairs: both are folded into one axis.
     left, right = stationary.floats(), moving.floats()
-    if left.ndim == 3 and left.shape[1] == 2 and left.size != dst.shape[0] * left.shape[0]:
+    if double:
         left = left.reshape(-1, left.shape[2])
         right = right.reshape(-1, right.shape[2])
     left = left.reshape(left.shape[0], -1)
