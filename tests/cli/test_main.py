@@ -145,6 +145,7 @@ def test_help_lists_commands_in_workflow_order_and_imports_none() -> None:
         "trnbench",
         "trnbench.errors",
         "trnbench.cli",
+        "trnbench.cli.cell",
         "trnbench.cli.commands",
         "trnbench.cli.context",
         "trnbench.cli.failure",
@@ -181,9 +182,9 @@ def test_start_up_stays_small_with_five_plugins_installed(tmp_path: Path) -> Non
         "import click, difflib\n@click.group()\ndef c(): pass\ntry: c(['--help'])\nexcept SystemExit: pass"
     )
     ours = modules("from trnbench.cli.main import cli\ntry: cli.main(['--help'])\nexcept SystemExit: pass")
-    # Beyond the smallest click program: eleven modules of ours and what they need of the library.
+    # Beyond the smallest click program: twelve modules of ours and what they need of the library.
     extra = sorted(ours - bare - click_alone)
-    assert len(extra) <= 18, extra
+    assert len(extra) <= 19, extra
 
 
 def test_command_that_cannot_be_imported_says_so() -> None:

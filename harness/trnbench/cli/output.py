@@ -10,12 +10,27 @@ from __future__ import annotations
 import os
 import re
 import sys
-import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import Enum
-from typing import Any, NamedTuple, TextIO
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TextIO
 
 import click
+
+from trnbench.cli.cell import HOSTILE, Column, clean, is_right, plain, text_of, width_of
+
+__all__ = [
+    "FORMATS",
+    "Column",
+    "abandon",
+    "clean",
+    "emit",
+    "emit_json",
+    "format_option",
+    "plain",
+    "plain_format_option",
+    "say",
+    "use_rich",
+    "write",
+]
 
 FORMATS = ("table", "json", "csv", "md")
 
@@ -46,36 +61,7 @@ plain_format_option = click.option(
 )
 """The same without a look at the settings, for commands that must work when those are broken."""
 
-# C0 and C1 controls, bidirectional overrides, line separators, lone surrogates, byte order mark.
-_HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 _MARKDOWN = re.compile(r"([\\`*\[\]<>|~])")
-
-
-class Column(NamedTuple):
-    """`key` of the row, `title` for people, `show` to format a value in tables and Markdown.
-
-    `align` is "left", "right" or "" (right where every value is a number). CSV and JSON ignore
-    `show`: machines get the plain value.
-    """
-
-    key: str
-    title: str = ""
-    align: str = ""
-    show: Callable[[Any], str] | None = None
-
-    @property
-    def heading(self) -> str:
-        return self.title or self.key.replace("_", " ")
-
-
-def clean(text: str, *, keep: str = "") -> str:
-    """`text` with control characters, other than those in `keep`, written as visible escapes."""
-
-    def visible(match: re.Match[str]) -> str:
-        char = match.group()
-        return char if char in keep else char.encode("unicode_escape").decode("ascii")
-
-    return _HOSTILE.sub(visible, text)
 
 
 def say(message: str, *, nl: bool = True, level: int | None = None) -> None:
@@ -128,25 +114,7 @@ def emit_json(value: object) -> None:
     utf8 = (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "") == "utf8"
     text = json.dumps(plain(value), indent=2, ensure_ascii=not utf8, allow_nan=False)
     # Raw C1 controls and bidirectional marks are legal in JSON, and still reach a terminal.
-    write(_HOSTILE.sub(lambda m: m.group() if m.group() == "\n" else f"\\u{ord(m.group()):04x}", text) + "\n")
-
-
-def plain(value: object) -> object:
-    """`value` as JSON has it: records to objects, enums to their value, NaN and infinities to None."""
-    if isinstance(value, Enum):
-        return plain(value.value)
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if value - value == 0 else None
-    if isinstance(value, Mapping):
-        return {str(plain(key)): plain(each) for key, each in value.items()}
-    if isinstance(value, tuple | list | set | frozenset):
-        each_plain = [plain(each) for each in value]
-        return sorted(each_plain, key=str) if isinstance(value, set | frozenset) else each_plain
-    if fields := getattr(value, "__struct_fields__", None):
-        return {name: plain(getattr(value, name)) for name in fields}
-    return str(value)
+    write(HOSTILE.sub(lambda m: m.group() if m.group() == "\n" else f"\\u{ord(m.group()):04x}", text) + "\n")
 
 
 def use_rich(stream: TextIO | None = None) -> bool:
@@ -194,52 +162,16 @@ def abandon(stream: TextIO) -> None:
     os.close(nowhere)
 
 
-def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool | Enum)
-
-
-def _right(rows: Sequence[Mapping[str, object]], column: Column) -> bool:
-    if column.align:
-        return column.align == "right"
-    present = [row[column.key] for row in rows if row.get(column.key) is not None]
-    return bool(present) and all(_number(each) for each in present)
-
-
-def _text(value: object, column: Column) -> str:
-    """A cell for people."""
-    if value is None:
-        return "–"
-    if column.show is not None:
-        return clean(column.show(value))
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, tuple | list):
-        return clean(", ".join(str(each) for each in value))
-    return clean(str(value))
-
-
-def _width(text: str) -> int:
-    """Terminal cells: wide East Asian characters take two, combining marks none."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
-        for char in text
-    )
-
-
 def _plain_table(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str) -> str:
     heads = [clean(column.heading) for column in columns]
-    body = [[_text(row.get(column.key), column) for column in columns] for row in rows]
-    right = [_right(rows, column) for column in columns]
-    widths = [max(map(_width, (head, *cells))) for head, cells in _columns(heads, body)]
+    body = [[text_of(row.get(column.key), column) for column in columns] for row in rows]
+    right = [is_right(rows, column) for column in columns]
+    widths = [max(map(width_of, (head, *cells))) for head, cells in _columns(heads, body)]
 
     def line(cells: Iterable[str]) -> str:
         padded = (
-            " " * (width - _width(cell)) + cell if is_right else cell + " " * (width - _width(cell))
-            for cell, width, is_right in zip(cells, widths, right, strict=True)
+            " " * (width - width_of(cell)) + cell if at_right else cell + " " * (width - width_of(cell))
+            for cell, width, at_right in zip(cells, widths, right, strict=True)
         )
         return "  ".join(padded).rstrip()
 
@@ -264,11 +196,11 @@ def _rich(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title
     for column in columns:
         table.add_column(
             Text(clean(column.heading)),
-            justify="right" if _right(rows, column) else "left",
+            justify="right" if is_right(rows, column) else "left",
             overflow="fold",
         )
     for row in rows:
-        table.add_row(*(Text(_text(row.get(column.key), column)) for column in columns))
+        table.add_row(*(Text(text_of(row.get(column.key), column)) for column in columns))
     console = Console(file=sys.stdout, force_terminal=True, highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
         console.print(table)
@@ -312,6 +244,6 @@ def _markdown(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], t
 
     lines = [f"**{escape(clean(title))}**", ""] if title else []
     lines.append(line(escape(clean(column.heading)) for column in columns))
-    lines.append(line("---:" if _right(rows, column) else "---" for column in columns))
-    lines += [line(escape(_text(row.get(column.key), column)) for column in columns) for row in rows]
+    lines.append(line("---:" if is_right(rows, column) else "---" for column in columns))
+    lines += [line(escape(text_of(row.get(column.key), column)) for column in columns) for row in rows]
     return "\n".join(lines) + "\n"

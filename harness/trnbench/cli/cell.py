@@ -1,0 +1,95 @@
+"""One cell of a table: what a value looks like to people, and to machines."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+# C0 and C1 controls, bidirectional overrides, line separators, lone surrogates, byte order mark.
+HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+
+
+class Column(NamedTuple):
+    """`key` of the row, `title` for people, `show` to format a value in tables and Markdown.
+
+    `align` is "left", "right" or "" (right where every value is a number). CSV and JSON ignore
+    `show`: machines get the plain value.
+    """
+
+    key: str
+    title: str = ""
+    align: str = ""
+    show: Callable[[Any], str] | None = None
+
+    @property
+    def heading(self) -> str:
+        return self.title or self.key.replace("_", " ")
+
+
+def clean(text: str, *, keep: str = "") -> str:
+    """`text` with control characters, other than those in `keep`, written as visible escapes."""
+
+    def visible(match: re.Match[str]) -> str:
+        char = match.group()
+        return char if char in keep else char.encode("unicode_escape").decode("ascii")
+
+    return HOSTILE.sub(visible, text)
+
+
+def plain(value: object) -> object:
+    """`value` as JSON has it: records to objects, enums to their value, NaN and infinities to None."""
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if isinstance(value, Mapping):
+        return {str(plain(key)): plain(each) for key, each in value.items()}
+    if isinstance(value, tuple | list | set | frozenset):
+        each_plain = [plain(each) for each in value]
+        return sorted(each_plain, key=str) if isinstance(value, set | frozenset) else each_plain
+    if fields := getattr(value, "__struct_fields__", None):
+        return {name: plain(getattr(value, name)) for name in fields}
+    return str(value)
+
+
+def is_number(value: object) -> bool:
+    """Whether it is shown as a number: truth values and enums are words."""
+    return isinstance(value, int | float) and not isinstance(value, bool | Enum)
+
+
+def is_right(rows: Sequence[Mapping[str, object]], column: Column) -> bool:
+    """Whether the column is aligned to the right: as it says, else where all values are numbers."""
+    if column.align:
+        return column.align == "right"
+    present = [row[column.key] for row in rows if row.get(column.key) is not None]
+    return bool(present) and all(is_number(each) for each in present)
+
+
+def text_of(value: object, column: Column) -> str:
+    """A cell for people."""
+    if value is None:
+        return "–"
+    if column.show is not None:
+        return clean(column.show(value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, tuple | list):
+        return clean(", ".join(str(each) for each in value))
+    return clean(str(value))
+
+
+def width_of(text: str) -> int:
+    """Terminal cells: wide East Asian characters take two, combining marks none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
+    )
