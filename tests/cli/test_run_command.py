@@ -318,6 +318,30 @@ def test_a_report_that_fails_does_not_cost_the_run(tmp_path: Path, monkeypatch: 
     assert not (tmp_path / "trnbench-report.html").exists()
 
 
+def test_a_run_that_the_store_does_not_take_is_rescued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from trnbench import loads
+    from trnbench.errors import StoreError
+    from trnbench.store.recording import Recording
+
+    def full(self: Recording) -> None:
+        raise StoreError("the store is full", cause="the disk is full", try_="make room")
+
+    monkeypatch.setattr(Recording, "_write", full)
+    done = invoke("run", "--format", "json")
+    assert done.exit_code == 2
+    run_id = json.loads(done.stdout)["run"]
+    assert done.stderr.endswith(
+        f"error: run {run_id} is not whole in the store: the store is full\n"
+        "  cause: the disk is full\n"
+        f"  try:   make room; the whole run is in ./trnbench-{run_id}.json\n"
+    )
+    rescued = loads((tmp_path / f"trnbench-{run_id}.json").read_bytes())
+    assert (rescued.id, len(rescued.measurements)) == (run_id, 2)
+    assert (tmp_path / "trnbench-report.html").exists()
+
+
 # ---- Ctrl-C, for real
 
 

@@ -18,6 +18,7 @@ from trnbench.errors import TrnbenchError
 
 if TYPE_CHECKING:
     from trnbench.results.run import Run
+    from trnbench.run.execute import RunNotKept
     from trnbench.run.plan import Plan
 
 POLICIES = ("seed", "device", "engine", "latest")
@@ -89,7 +90,7 @@ def run(
     configured = shared.settings
 
     from trnbench.run.api import as_policy, choose_backend
-    from trnbench.run.execute import execute
+    from trnbench.run.execute import RunNotKept, execute
     from trnbench.run.plan import plan
     from trnbench.run.progress import progress
     from trnbench.run.settings import RunSettings
@@ -117,14 +118,17 @@ def run(
         shared.kept = f"what was done is in {store.path}; see it with: trnbench runs show"
         if not quiet:
             say(_opening(planned, chosen.name))
-        with progress(len(planned.cases), quiet=quiet, terminal=use_rich(sys.stderr)) as on_progress:
-            done = execute(planned, chosen, shared.registry, settings, on_progress, store=store)
+        failure: TrnbenchError | None = None
+        try:
+            with progress(len(planned.cases), quiet=quiet, terminal=use_rich(sys.stderr)) as on_progress:
+                done = execute(planned, chosen, shared.registry, settings, on_progress, store=store)
+        except RunNotKept as error:
+            done, failure = error.run, _rescued(error)
         if done.interrupted:
             target = None
-        failure = None
-        if target is not None:
-            failure = _write_report(shared, done, target)
-        _summarise(done, store.path, None if failure else target, format)
+        if target is not None and (unwritten := _write_report(shared, done, target)):
+            target, failure = None, failure or unwritten
+        _summarise(done, store.path, target, format)
     if done.interrupted:
         cases, kept = len(planned.cases), len(done.measurements)
         say(f"\ninterrupted: {kept} of {cases} cases are kept as run {done.id}")
@@ -151,6 +155,17 @@ def _opening(planned: Plan, backend: str) -> str:
         f"on {systems} {'system' if systems == 1 else 'systems'}"
         + (f", {skipped:,} of them skipped" if skipped else "")
     )
+
+
+def _rescued(error: RunNotKept) -> TrnbenchError:
+    """A run that the store does not take goes into the working folder; the error says so."""
+    from trnbench.errors import StoreError
+    from trnbench.results.json import dumps
+    from trnbench.run.writing import write_whole
+
+    path = Path(f"trnbench-{error.run.id}.json")
+    write_whole(path, dumps(error.run))
+    return StoreError(error.what, cause=error.cause, try_=f"{error.try_}; the whole run is in ./{path}")
 
 
 def _write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | None:

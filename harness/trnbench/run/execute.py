@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.backend import Backend
+from trnbench.errors import StoreError
 from trnbench.results.evidence import Grade
 from trnbench.results.measurement import Measurement, Status
 from trnbench.results.run import Run
@@ -33,6 +34,15 @@ DEFAULT_JOBS = 1
 _BAD = (Status.FAILED, Status.SUSPECT)
 
 
+class RunNotKept(StoreError):
+    """The cases are done, but the store did not take all of them; `run` has them."""
+
+    def __init__(self, run: Run, error: StoreError) -> None:
+        self.run = run
+        what = f"run {run.id} is not whole in the store: {error.what}"
+        super().__init__(what, cause=error.cause, try_=error.try_)
+
+
 def execute(
     plan: Plan,
     backend: Backend,
@@ -46,7 +56,8 @@ def execute(
 
     With a `store`, each measurement is kept as soon as it is there. Ctrl-C (SIGTERM too) returns
     the run with what is done and `interrupted` set. Raises `UsageError` for settings that make no
-    sense, `StoreError` when the store takes nothing before the first case or not all at the end.
+    sense, `StoreError` when the store takes nothing before the first case, `RunNotKept` (with the
+    run in it) when it did not take all at the end.
     """
     settings = (settings or RunSettings()).checked()
     detection = backend.detect()
@@ -74,7 +85,10 @@ def execute(
             notes=(*begun.notes, *conduct.notes),
         )
         if recording is not None:
-            recording.finish(run)
+            try:
+                recording.finish(run)
+            except StoreError as error:
+                raise RunNotKept(run, error) from error
     return run
 
 
@@ -151,4 +165,3 @@ class _Conduct:
             )
             return self._here()
         return pool.outcomes(self._interruption.allowed)
-
