@@ -294,6 +294,23 @@ def test_a_backend_that_cannot_run_here_says_what_is_missing() -> None:
     )
 
 
+def test_without_an_html_writer_it_is_said_before_the_work() -> None:
+    class NoPages(tiny.Tiny):
+        trnbench_reports = None  # type: ignore[assignment]
+
+    from trnbench.registry import Registry
+
+    shared = Session()
+    shared.registry = Registry.of(tiny=NoPages(backend=Untouched()))
+    done = CliRunner().invoke(cli, ["run"], obj=shared, prog_name="trnbench")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "error: no plugin here writes HTML reports\n"
+        "  cause: the reports were left out with --no-plugin, or failed to load: trnbench plugin list\n"
+        "  try:   --no-report  keeps the run; trnbench report writes the page later\n",
+    )
+
+
 def test_an_earlier_report_is_replaced_and_other_files_with_force(tmp_path: Path) -> None:
     assert invoke("run").exit_code == 0
     assert invoke("run").exit_code == 0

@@ -58,6 +58,16 @@ def test_lines_are_sparse_and_name_failures_at_once() -> None:
     ]
 
 
+def test_the_first_cases_give_no_guess() -> None:
+    (fine,) = measured("half")
+    now = [0.0]
+    stream = io.StringIO()
+    with Lines(2000, stream, clock=lambda: now[0]) as on_progress:
+        now[0] = 9.0
+        on_progress(Step(done=1, total=2000, measurement=fine))
+    assert stream.getvalue() == "1 of 2,000 cases (0 %)\n"
+
+
 def test_control_characters_do_not_reach_the_terminal() -> None:
     import msgspec
 

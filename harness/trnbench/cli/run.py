@@ -14,7 +14,7 @@ from trnbench.cli.names import complete_backends
 from trnbench.cli.output import emit, emit_json, format_option, say, use_rich
 from trnbench.cli.reporting import REPORT, report_target
 from trnbench.cli.selecting import selection_from, selection_options
-from trnbench.errors import TrnbenchError
+from trnbench.errors import TrnbenchError, UsageError
 
 if TYPE_CHECKING:
     from trnbench.results.run import Run
@@ -105,7 +105,10 @@ def run(
         tags=checked_tags(labels),
         argv=tuple(sys.argv),
     ).checked()
-    target = None if no_report or dry_run else report_target(output, force=force)
+    target = None
+    if not (no_report or dry_run):
+        target = report_target(output, force=force)
+        _check_html(shared)
     chosen = choose_backend(shared.registry, backend or configured.backend)
     selection = selection_from(**_merged(selected, configured.selection))
     planned = plan(shared.registry, selection, extra_facts=(*configured.facts, *facts))
@@ -155,6 +158,18 @@ def _opening(planned: Plan, backend: str) -> str:
         f"on {systems} {'system' if systems == 1 else 'systems'}"
         + (f", {skipped:,} of them skipped" if skipped else "")
     )
+
+
+def _check_html(shared: Session) -> None:
+    """Raises `UsageError` where no plugin writes HTML, before the work instead of after it."""
+    from trnbench.run.render import formats
+
+    if "html" not in formats(shared.registry):
+        raise UsageError(
+            "no plugin here writes HTML reports",
+            cause="the reports were left out with --no-plugin, or failed to load: trnbench plugin list",
+            try_="--no-report  keeps the run; trnbench report writes the page later",
+        )
 
 
 def _rescued(error: RunNotKept) -> TrnbenchError:

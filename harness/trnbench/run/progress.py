@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 EVERY_S = 5.0
 """Between two lines where there is no terminal."""
 
+FEW = 20
+"""Cases before a guess of the time left is worth anything: the first one pays for every import."""
+
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
     """What is reported after every case."""
@@ -88,9 +91,10 @@ class Lines:
             self._say(f"{each.status}: {each.id}: {each.reason_text}")
         if now - self._last >= self._every_s and step.done < step.total:
             self._last = now
-            left = eta_s(step.done, step.total, now - self._began)
             share = 100 * step.done // step.total
-            self._say(f"{step.done} of {step.total} cases ({share} %), {show_s(left or 0.0)} left")
+            left = eta_s(step.done, step.total, now - self._began)
+            guess = f", {show_s(left)} left" if left is not None and step.done >= FEW else ""
+            self._say(f"{step.done:,} of {step.total:,} cases ({share} %){guess}")
 
     def _say(self, text: str) -> None:
         self._stream.write("".join(char if char.isprintable() else "�" for char in text) + "\n")
