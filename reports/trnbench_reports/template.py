@@ -35,6 +35,7 @@ def environment() -> Environment:
         significant=numbers.significant,
         times=numbers.times,
         exact=numbers.exact,
+        moment=words.moment,
         plural=words.plural,
         capital=words.capital,
     )

@@ -21,6 +21,12 @@ def valid(text: str) -> str:
     return _BAD.sub("\ufffd", text)
 
 
+def moment(stamp: str) -> str:
+    """`2026-11-20 21:04 UTC` of an ISO 8601 time; anything else as it is."""
+    found = re.fullmatch(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)", stamp)
+    return f"{found[1]} {found[2]} UTC" if found else clean(stamp, 40)
+
+
 def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 

@@ -158,7 +158,9 @@ class TestScoreboard:
         assert first.judgement is not None
         low = replace(first, status=Status.DOCUMENT_LOW, judgement=replace(first.judgement, fraction=1.04))
         text = scoreboard.render([only(replace(small, measurements=(low,)), first.case.instance)])
-        assert "document low" in text
+        assert "1 case above the documented figure, yet below what rows, columns and clocks allow" in plain(
+            text
+        )
         assert 'width="100.0%"' in text
         assert f"104.0{numbers.NBSP}%" in text
 

@@ -23,11 +23,14 @@ class Curve:
 def draw(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
     """`curves` is not empty and every value is positive."""
     every = [point for curve in curves for point in curve.points]
-    promised = sorted({c.judgement.peaks.chosen.value for _, _, c, _ in every if c.judgement})
+    promised = _promised(curves)
     sizes, rates = [p[0] for p in every], [p[1] for p in every]
     x = {"field": "x", **log_axis("message size", min(sizes) / 1.5, max(sizes) * 1.5, "B", base=2)}
     low = max(min(rates) / 1.6, max(rates) / 1e5)
-    y = {"field": "y", **log_axis("bus bandwidth", low, max(*rates, *promised) * 2, "B/s")}
+    y = {
+        "field": "y",
+        **log_axis("bus bandwidth", low, max([*rates, *(value for value, _, _ in promised)]) * 2, "B/s"),
+    }
     values = []
     for index, curve in enumerate(curves):
         for size, rate, case, anchor in sorted(curve.points, key=lambda p: p[0]):
@@ -43,31 +46,32 @@ def draw(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
                 }
             )
     colour = {"field": "c", "type": "nominal", "scale": None, "legend": None}
-    lines = [
-        {
-            "data": {"values": [{"x": a, "y": value} for a in (min(sizes) / 1.5, max(sizes) * 1.5)]},
-            "mark": {"type": "line", "stroke": "currentColor", "strokeWidth": 1.2, "aria": False},
-            "encoding": {"x": x, "y": y},
-        }
-        for value in promised
-    ]
-    labels = [
-        {
-            "data": {"values": [{"x": min(sizes) / 1.5, "y": value}]},
-            "mark": {
-                "type": "text",
-                "text": f"documented {numbers.show(value, 'B/s')}",
-                "align": "left",
-                "dy": -6,
-                "dx": 4,
-                "fontSize": 11,
-                "aria": False,
-            },
-            "encoding": {"x": x, "y": y},
-        }
-        for i, value in enumerate(promised)
-        if i == 0 or value / promised[i - 1] > 1.25
-    ]
+    lines, labels = [], []
+    for number, (value, names, tint) in enumerate(promised):
+        ends = (min(sizes) / 1.5, max(sizes) * 1.5)
+        right = number % 2 == 1  # neighbours are close: left and right take turns
+        lines.append(
+            {
+                "data": {"values": [{"x": end, "y": value} for end in ends]},
+                "mark": {"type": "line", "stroke": f"var(--g{tint})", "strokeWidth": 1.2, "aria": False},
+                "encoding": {"x": x, "y": y},
+            }
+        )
+        labels.append(
+            {
+                "data": {"values": [{"x": ends[right], "y": value}]},
+                "mark": {
+                    "type": "text",
+                    "text": words.clean(f"{numbers.show(value, 'B/s')} {names}", 44),
+                    "align": "right" if right else "left",
+                    "dx": -4 if right else 4,
+                    "dy": -6,
+                    "fontSize": 11,
+                    "aria": False,
+                },
+                "encoding": {"x": x, "y": y},
+            }
+        )
     sweep = {
         "data": {"values": values},
         "mark": {"type": "line", "clip": True, "strokeWidth": 1.2, "opacity": 0.7},
@@ -90,18 +94,22 @@ def draw(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
             "shape": {"field": "h", "type": "nominal", "scale": None, "legend": None},
         },
     }
-    top = max(every, key=lambda p: p[2].judgement.fraction if p[2].judgement else 0.0)
-    judged = top[2].judgement
+    judged = [point for point in every if point[2].judgement]
     name = words.clean(kernel, 40)
-    title = f"{name}: at best {numbers.show(top[1], 'B/s')}"
-    if judged is not None:
-        title = f"{name}: at best {numbers.percent(judged.fraction)} of the documented link figure"
+    top = max(judged or every, key=lambda p: p[2].judgement.fraction if p[2].judgement else p[1])
+    where = words.clean(top[2].case.instance, 60)
+    title = f"{name}: at best {numbers.show(top[1], 'B/s')}, on {where}"
+    if top[2].judgement is not None:
+        share = numbers.percent(top[2].judgement.fraction)
+        title = f"{name}: at best {share} of the documented figure, on {where}"
     grades = words.listed(sorted({str(p[2].evidence.grade) for p in every}))
     return Figure(
         id=id,
         title=f"{words.capital(grades)}. {title}",
         label=f"{title}. {len(every)} cases on {len(curves)} systems.",
-        caption="level lines: the documented figure each system is judged by",
+        caption="level lines: the documented figure each system is judged by"
+        if promised
+        else "no document gives a figure to judge this by",
         spec={
             "width": 440,
             "height": 260,
@@ -127,3 +135,18 @@ def draw(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
             for size, rate, case, anchor in every
         ),
     )
+
+
+def _promised(curves: Sequence[Curve]) -> list[tuple[float, str, int]]:
+    """Documented figures from low to high: value, the systems judged by it, their colour."""
+    found: dict[float, list[Curve]] = {}
+    for curve in curves:
+        for _, _, case, _ in curve.points:
+            if case.judgement is not None:
+                same = found.setdefault(case.judgement.peaks.chosen.value, [])
+                if curve not in same:
+                    same.append(curve)
+    return [
+        (value, ", ".join(curve.system for curve in same), same[0].colour)
+        for value, same in sorted(found.items())
+    ]

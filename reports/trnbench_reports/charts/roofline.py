@@ -19,11 +19,11 @@ _GAP = 13.0  # pixels between two labels that must not touch
 
 @dataclass(frozen=True, kw_only=True)
 class Roof:
-    """One flat roof: the types that share it, the documented figure and what the clocks allow."""
+    """One flat roof: the types that share it, the documented figure and what the clocks allow each."""
 
     names: tuple[str, ...]
     documented: float
-    engine: float | None
+    engines: tuple[float, ...]
     main: bool  # of the 16-bit type: its ridge is labelled
 
 
@@ -69,17 +69,33 @@ def choices(cases: Sequence[Measurement], metric: str) -> list[PeakChoice]:
 
 
 def roofs(cases: Sequence[Measurement]) -> list[Roof]:
-    """Flat roofs from high to low; types with one figure share one line."""
-    groups: dict[tuple[float, float | None], list[str]] = defaultdict(list)
+    """Flat roofs from high to low; types with one figure share one line.
+
+    Of an engine that is not the tensor engine only the highest roof is drawn: one line, its name.
+    """
+    flat: dict[str, list[tuple[str, PeakChoice]]] = defaultdict(list)
+    engines: dict[str, PeakChoice] = {}
     for choice in choices(cases, "peak_flops"):
-        peak, bound = choice.chosen, choice.engine_bound
-        name = " ".join(filter(None, (peak.dtype, "sparse" if peak.sparse else "", peak.qualifier)))
-        groups[peak.value, bound.value if bound else None].append(name or "peak")
-    ordered = sorted(groups.items(), key=lambda item: -item[0][0])
-    main = next((i for i, (_, names) in enumerate(ordered) if {"bf16", "fp16"} & set(names)), 0)
+        peak = choice.chosen
+        if peak.qualifier:
+            held = engines.get(peak.qualifier)
+            if held is None or peak.value > held.chosen.value:
+                engines[peak.qualifier] = choice
+            continue
+        name = " ".join(filter(None, (peak.dtype, "sparse" if peak.sparse else ""))) or "peak"
+        flat[numbers.significant(peak.value)].append((name, choice))
+    for qualifier, choice in engines.items():
+        flat[numbers.significant(choice.chosen.value)].append((f"{qualifier} engine", choice))
+    ordered = sorted(flat.values(), key=lambda group: -group[0][1].chosen.value)
+    main = next((i for i, group in enumerate(ordered) if {"bf16", "fp16"} & {n for n, _ in group}), 0)
     return [
-        Roof(names=tuple(dict.fromkeys(names)), documented=value, engine=engine, main=i == main)
-        for i, ((value, engine), names) in enumerate(ordered)
+        Roof(
+            names=tuple(dict.fromkeys(name for name, _ in group)),
+            documented=group[0][1].chosen.value,
+            engines=tuple(sorted({c.engine_bound.value for _, c in group if c.engine_bound})),
+            main=i == main,
+        )
+        for i, group in enumerate(ordered)
     ]
 
 
@@ -106,25 +122,26 @@ def figure(
     low_x = min(min(s.intensity for s in found), flat[-1].documented / bandwidth) / 4
     high_x = max(max(s.intensity for s in found), flat[0].documented / bandwidth) * 4
     # A handful of tiny cases must not squash the rest: four decades below the highest roof will do.
-    high_y = max(flat[0].documented, flat[0].engine or 0, best.rate) * 2.2
+    high_y = max(flat[0].documented, *flat[0].engines, best.rate) * 2.2
     low_y = max(min(s.rate for s in found) / 2, high_y / 1e5)
     x = {"field": "x", **log_axis("arithmetic intensity (FLOP per byte of HBM)", low_x, high_x)}
     y = {"field": "y", **log_axis("achieved FLOP per second", low_y, high_y, "FLOP/s")}
+    inside = [spot for spot in found if spot.rate >= low_y]
     frame = _Frame(low_x, high_x, low_y, high_y, x, y, f"var(--g{colour})")
     layers = [
         *frame.slope(bandwidth, max(r.documented for r in flat), None, f"HBM {_rate(bandwidth, 'B/s')}"),
         *(layer for roof in flat for layer in frame.roof(roof, bandwidth)),
         *frame.labels(flat, bandwidth),
         *frame.best(achieved, best.rate),
-        *frame.points(found),
+        *frame.points(inside),
     ]
-    series = _series(found)
+    series = _series(inside)
+    main = next(roof for roof in flat if roof.main)
     return Figure(
         id=id,
         title=title,
         label=f"{title}. {len(found)} cases; the table below has the same numbers.",
-        caption=f"{where}; ridge of {'/'.join(next(r for r in flat if r.main).names)} at "
-        f"{numbers.significant(next(r for r in flat if r.main).documented / bandwidth)} FLOP per byte",
+        caption=_caption(where, main, len(found) - len(inside)),
         spec={
             "width": WIDTH,
             "height": HEIGHT,
@@ -138,6 +155,16 @@ def figure(
         columns=("case", "FLOP per byte", "rate", "% of peak", "limited by", "evidence"),
         rows=tuple(_row(spot) for spot in sorted(found, key=lambda s: -s.rate)),
     )
+
+
+def _caption(where: str, main: Roof, below: int) -> str:
+    """What the drawing cannot show: two lines a few per cent apart, points under the frame."""
+    text = f"{where}; {'/'.join(main.names)}: documented {_rate(main.documented, 'FLOP/s')}"
+    if main.engines:
+        text += f", clocks allow {_rate(main.engines[-1], 'FLOP/s')}"
+    if below:
+        text += f"; {words.plural(below, 'case')} below the frame, in the table"
+    return text
 
 
 def _rate(value: float, unit: str) -> str:
@@ -165,6 +192,35 @@ def _series(found: Sequence[Spot]) -> dict[str, str]:
     """Series names → shape, one shape per data type, in order of appearance."""
     types = list(dict.fromkeys(spot.case.case.dtype for spot in found))
     return {_name(spot): SHAPES[types.index(spot.case.case.dtype) % len(SHAPES)] for spot in found}
+
+
+def _sweeps(found: Sequence[Spot]) -> dict[str, int]:
+    """Anchor → number of its line: cases of one series that differ only in the axis swept most."""
+    groups: dict[str, list[Spot]] = defaultdict(list)
+    for spot in found:
+        groups[_name(spot)].append(spot)
+    lines: dict[tuple[str, str], int] = {}
+    made = {}
+    for name, spots_of in groups.items():
+        values: dict[str, set[object]] = defaultdict(set)
+        for spot in spots_of:
+            for axis, value in spot.case.case.point.items():
+                values[axis].add(value)
+        # Axes that move together (m = n = k) are one sweep.
+        widest = max((len(each) for each in values.values()), default=0)
+        swept = {axis for axis, each in values.items() if len(each) == widest}
+        for spot in spots_of:
+            rest = view.point_text(spot.case, without=swept)
+            made[spot.anchor] = lines.setdefault((name, rest), len(lines))
+    return made
+
+
+def _free(place: tuple[float, float], width: float, taken: Sequence[tuple[float, float, float]]) -> bool:
+    """Whether a label that ends at `place` touches none of those that stand already."""
+    x, y = place
+    return not any(
+        abs(y - other) < _GAP and x > right - wide and x - width < right for right, wide, other in taken
+    )
 
 
 @dataclass(frozen=True)
@@ -224,14 +280,10 @@ class _Frame:
     def roof(self, roof: Roof, bandwidth: float) -> list[dict[str, Any]]:
         ridge = roof.documented / bandwidth
         drawn = [self.line([(ridge, roof.documented), (self.high_x, roof.documented)])]
-        if roof.engine and abs(roof.engine / roof.documented - 1) > 0.002:
-            drawn.append(
-                self.line(
-                    [(roof.engine / bandwidth, roof.engine), (self.high_x, roof.engine)],
-                    strokeDash=[5, 3],
-                    strokeWidth=1,
-                )
-            )
+        for engine in roof.engines:
+            if abs(engine / roof.documented - 1) > 0.002:
+                ends = [(engine / bandwidth, engine), (self.high_x, engine)]
+                drawn.append(self.line(ends, strokeDash=[5, 3], strokeWidth=1))
         drawn.append(
             {
                 "data": {"values": [{"x": ridge, "y": roof.documented}]},
@@ -259,28 +311,24 @@ class _Frame:
         """At the right end above the line; below it, or further left, where two would touch."""
         drawn: list[dict[str, Any]] = []
         taken: list[tuple[float, float, float]] = []  # right edge, width, y
-        for roof in flat:
-            text = f"{'/'.join(roof.names)} {_rate(roof.documented, 'FLOP/s')}"
-            width = 6.2 * len(text)
-            top = self.py(max(roof.documented, roof.engine or 0))
-            spot = (float(WIDTH), top - 4)
-            for candidate in (
-                (WIDTH, top - 4),
-                (WIDTH, self.py(roof.documented) + 13),
-                (WIDTH * 0.62, top - 4),
-            ):
-                spot = candidate
-                if not any(
-                    abs(candidate[1] - y) < _GAP and candidate[0] > right - w and candidate[0] - width < right
-                    for right, w, y in taken
-                ):
-                    break
+        for roof in sorted(flat, key=lambda each: not each.main):
+            text = words.clean(f"{'/'.join(roof.names)} {_rate(roof.documented, 'FLOP/s')}", 60)
+            width = 6.8 * len(text)
+            # An engine's line far off leaves the label with the documented one.
+            near = [roof.documented, *(e for e in roof.engines if 0.8 < e / roof.documented < 1.25)]
+            above, below = self.py(max(near)) - 4, self.py(min(near)) + 12
+            start = self.px(roof.documented / bandwidth)
+            places = [(WIDTH * part, y) for part in (1.0, 0.8, 0.6) for y in (above, below)]
+            fitting = (p for p in places if p[0] - width > start or p[0] == WIDTH)
+            spot = next((place for place in fitting if _free(place, width, taken)), None)
+            if spot is None:
+                continue  # the table of peaks has it; a label on a label helps nobody
             taken.append((spot[0], width, spot[1]))
             drawn.append(
                 self.text(
                     self.high_x,
                     roof.documented,
-                    words.clean(text, 60),
+                    text,
                     align="right",
                     baseline="alphabetic",
                     dx=spot[0] - WIDTH,
@@ -309,10 +357,12 @@ class _Frame:
     def points(self, found: Sequence[Spot]) -> list[dict[str, Any]]:
         shapes = _series(found)
         order = list(shapes)
+        sweeps = _sweeps(found)
         values = [
             {
                 "x": s.intensity,
                 "y": s.rate,
+                "w": sweeps[s.anchor],
                 "s": order.index(_name(s)),
                 "h": shapes[_name(s)],
                 "d": f"{s.anchor}|{order.index(_name(s))}|{view.tooltip(s.case)}",
@@ -334,7 +384,7 @@ class _Frame:
                 "encoding": {
                     "x": self.x,
                     "y": self.y,
-                    "detail": {"field": "s", "type": "nominal"},
+                    "detail": {"field": "w", "type": "nominal"},
                     "order": {"field": "o"},
                     "description": {"field": "l"},
                 },

@@ -138,7 +138,8 @@ def _row(
                     )
                 )
         cells.append(_cell(index, case, gain))
-    grades = list(dict.fromkeys(str(each.evidence.grade) for each in cases.values()))
+    good = [each for each in cases.values() if each.status in view.GOOD]
+    grades = list(dict.fromkeys(str(each.evidence.grade) for each in good))
     label = " ".join(filter(None, (kernel, dtype)))
     rest = next(iter(cases.values()))
     return Row(

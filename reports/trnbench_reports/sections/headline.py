@@ -70,7 +70,7 @@ def sentence(index: int, run: Run, record: SystemRecord) -> Sentence | None:
         grade=words.capital(str(lead.evidence.grade)) if top or len(grades) == 1 else "Mixed evidence",
         clauses=tuple(clauses),
         colour=view.colour(run, record.generation),
-        trust=_unvalidated(mine),
+        trust=" ".join(filter(None, (_low(top), _unvalidated(mine)))),
         shout=_shout(bad),
     )
 
@@ -141,6 +141,17 @@ def _lead(index: int, case: Measurement, run: Run, record: SystemRecord) -> tupl
         numbers.percent(case.judgement.fraction),
         f" of the {numbers.show(*_figure(case))} {promise} for {where}",
         view.anchor(index, case),
+    )
+
+
+def _low(case: Measurement | None) -> str:
+    """What more than 100 % means: the document is low, not the result wrong."""
+    if case is None or case.judgement is None or case.status is not Status.DOCUMENT_LOW:
+        return ""
+    bound = case.judgement.peaks.engine_bound
+    allow = f" of {numbers.show(bound.value, numbers.unit_of(bound.metric))}" if bound else ""
+    return (
+        f"More than the document promises, less than the clocks allow{allow}: the document's figure is low."
     )
 
 

@@ -41,6 +41,8 @@ def _figures(index: int, run: Run) -> list[Figure]:
             roofline.figure(f"roof-{index}-{number}", _title(name, cases), index, cases, colour, where)
         )
         core = [each for each in mine if each.case.scope is Scope.CORE]
+        if not core:
+            continue
         # One core is the same in every system of a generation, unless its numbers say otherwise.
         key = (record.generation, record.core, frozenset((c.case.fullname, c.time_s, c.status) for c in core))
         cores.setdefault(key, _Core(words.clean(record.core, 40), colour, core, [])).systems.append(name)

@@ -51,7 +51,8 @@ def render(runs: Sequence[Run]) -> Markup:
         records = [
             r for r in view.systems(run) if any(m.case.instance == r.instance for m in run.measurements)
         ]
-        parts.append((heading, records, _groups(index, run, records), _skips(run), _low(index, run)))
+        low = run.counts()[Status.DOCUMENT_LOW]
+        parts.append((heading, records, _groups(index, run, records), _skips(run), _loud(index, run), low))
     return fill(
         "scoreboard",
         parts=parts,
@@ -152,11 +153,10 @@ def _skips(run: Run) -> list[tuple[str, str, str, int]]:
     ]
 
 
-def _low(index: int, run: Run) -> list[tuple[str, str, Measurement]]:
-    """Cases above a documented figure, or in trouble: anchor, case, measurement."""
-    loud = (Status.SUSPECT, Status.FAILED)
+def _loud(index: int, run: Run) -> list[tuple[str, str, Measurement]]:
+    """Suspect and failed cases: anchor, name, measurement."""
     return [
         (view.anchor(index, each), words.clean(each.id, 200), each)
         for each in run.measurements
-        if each.status in loud
+        if each.status in (Status.SUSPECT, Status.FAILED)
     ]
