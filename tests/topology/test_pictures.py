@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from trnbench.errors import BadInput
-from trnbench.topology.canvas import Curve, Place
 from trnbench.topology.dot import dot
 from trnbench.topology.draw import svg
 from trnbench.topology.exchange import FORMAT_VERSION, from_json, to_json
 from trnbench.topology.graph import Topology
 from trnbench.topology.listing import tables, text
+from trnbench.topology.picture.canvas import Curve, Place
 from trnbench.topology.summary import summarise
 
 Build = Callable[..., Topology]
@@ -138,7 +138,7 @@ def test_json_comes_back_the_same(built: Build, name: str) -> None:
     "data", [b"", b"{", b"[]", b'{"format_version": 1}', b'{"topology": {"name": 1}}', b"\xff\xfe"]
 )
 def test_what_is_no_export_is_refused(data: bytes) -> None:
-    with pytest.raises(BadInput, match="^this is no exported topology: ") as error:
+    with pytest.raises(BadInput, match=r"^this is no exported topology: ") as error:
         from_json(data)
     assert error.value.cause == "the file was not written by topology export --as json, or is cut short"
 

@@ -12,7 +12,8 @@ from trnbench.registry import Registry
 from trnbench.topology.graph import LinkKind, NodeKind, Topology
 from trnbench.topology.isomorphism import hypercube_adjacency, hypercube_mapping
 from trnbench.topology.neighbours import neighbour_table
-from trnbench.topology.properties import properties, shape_words
+from trnbench.topology.properties import properties
+from trnbench.topology.shape import shape_words
 
 Build = Callable[..., Topology]
 

@@ -17,7 +17,8 @@ from trnbench.topology.cycles import disjoint, hamiltonian_cycles
 from trnbench.topology.distances import distances
 from trnbench.topology.graph import Topology
 from trnbench.topology.isomorphism import device_adjacency
-from trnbench.topology.properties import properties, shape_words
+from trnbench.topology.properties import properties
+from trnbench.topology.shape import shape_words
 from trnbench.topology.soundness import is_transitive, one_way_links
 
 Build = Callable[..., Topology]

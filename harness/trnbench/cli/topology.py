@@ -66,7 +66,8 @@ def show_(state: Session, /, *, instance: str, every: bool, format: str, **optio
     A cluster takes a size: trn1-ultracluster:64.
     """
     from trnbench.topology.listing import tables
-    from trnbench.topology.properties import properties, shape_words
+    from trnbench.topology.properties import properties
+    from trnbench.topology.shape import shape_words
     from trnbench.topology.summary import summarise
 
     graph = _graph(_system(state, instance, options), options)

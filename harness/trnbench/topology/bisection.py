@@ -9,7 +9,7 @@ from math import prod
 import msgspec
 
 from trnbench.topology.graph import LinkKind, NodeKind, Topology
-from trnbench.topology.routing import torus_sides
+from trnbench.topology.shape import torus_sides
 
 EXHAUSTIVE_UP_TO = 16
 """Devices (without switches) below which every halving is tried."""
@@ -39,7 +39,7 @@ def bisection(topology: Topology) -> Bisection | None:
     count = len(topology.devices)
     if count < 2:
         return None
-    if "network" in topology.shape:
+    if "network" in topology.shape and topology.of_kind(NodeKind.NETWORK):
         return _of_network(topology)
     has_switch = bool(topology.of_kind(NodeKind.SWITCH))
     if not has_switch and not _links(topology):

@@ -7,7 +7,7 @@ import re
 from trnbench.topology.graph import Topology
 from trnbench.topology.neighbours import neighbour_table
 from trnbench.topology.properties import Properties
-from trnbench.topology.routing import torus_sides
+from trnbench.topology.shape import torus_sides
 
 _HYPERCUBE = re.compile(r"(\d+)D[- ]?hyper-?cube", re.IGNORECASE)
 _TORUS = re.compile(r"(?:(\d+(?:x\d+)+),? ?)?(\d+)D torus", re.IGNORECASE)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from trnbench.topology.builders.lattice import index, positions, step
 from trnbench.topology.graph import Topology
-from trnbench.topology.routing import torus_sides
+from trnbench.topology.shape import torus_sides
 
 Cycle: TypeAlias = tuple[int, ...]
 """Device ids in the order of the walk, every device once; the last is joined to the first."""

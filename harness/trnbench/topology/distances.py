@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import msgspec
 
 from trnbench.topology.graph import Topology
-from trnbench.topology.routing import Router, torus_sides
+from trnbench.topology.routing import Router
+from trnbench.topology.shape import torus_sides
 
 ALL_PAIRS_UP_TO = 512
 """Devices of one island below which every pair is looked at; above it, a closed form or a sample."""

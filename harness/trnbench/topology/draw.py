@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trnbench.topology.canvas import Canvas, Place
 from trnbench.topology.graph import NodeKind, Topology
-from trnbench.topology.layout import Layout, layout
-from trnbench.topology.properties import shape_words
+from trnbench.topology.picture.canvas import Canvas, Place
+from trnbench.topology.picture.layout import layout
+from trnbench.topology.picture.plan import Layout
+from trnbench.topology.shape import shape_words
 from trnbench.topology.soundness import DEVICE_LINKS
 
 _STANDALONE = (

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from trnbench.topology.builders.hypercube import label
 from trnbench.topology.graph import Topology
-from trnbench.topology.routing import torus_sides
+from trnbench.topology.shape import torus_sides
 
 Adjacency: TypeAlias = Sequence[frozenset[int]]
 """For every node its neighbours."""

@@ -8,7 +8,8 @@ import msgspec
 
 from trnbench.facts.format import show
 from trnbench.topology.graph import Figure, NodeKind, Topology
-from trnbench.topology.properties import Properties, properties, shape_words
+from trnbench.topology.properties import Properties, properties
+from trnbench.topology.shape import shape_words
 
 ROWS = 64
 """Rows of the neighbour table that are shown unless all are asked for."""

@@ -23,8 +23,8 @@ class Properties(msgspec.Struct, frozen=True, kw_only=True):
 
     `degree` counts a device's NeuronLink cables, those to switches included: smallest and largest.
     `hypercube` maps devices to corners where the graph of the devices is a hypercube.
-    `distances` and `bisection` are None for a graph that falls into parts; `transitive` says that
-    every device sees the same NeuronLink graph.
+    `connected` says that routes lead both ways between all devices; without that `distances` and
+    `bisection` are None. `transitive` says that every device sees the same NeuronLink graph.
     """
 
     nodes: dict[str, int]
@@ -47,7 +47,8 @@ def properties(topology: Topology) -> Properties:
     wired = {name for name, each in topology.classes.items() if each.kind in DEVICE_LINKS}
     degrees = [sum(link.cls in wired for link in topology.out[device.id]) for device in topology.devices]
     router = Router(topology)
-    whole = len(components(topology)) == 1 and not unrouted(topology, router)
+    symmetric = not one_way_links(topology)
+    whole = symmetric and len(components(topology)) == 1 and not unrouted(topology, router)
     small = len(topology.devices) <= MAPPED_UP_TO and "network" not in topology.shape
     return Properties(
         nodes={kind.value: kinds[kind] for kind in NodeKind if kinds[kind]},
@@ -55,31 +56,10 @@ def properties(topology: Topology) -> Properties:
         cables={name: links[name] // 2 for name in topology.classes},
         degree=(min(degrees), max(degrees)),
         connected=whole,
-        symmetric=not one_way_links(topology),
+        symmetric=symmetric,
         transitive=is_transitive(topology),
         distances=distances(topology, router) if whole else None,
         bisection=bisection(topology) if whole else None,
         cycles=hamiltonian_cycles(topology),
         hypercube=hypercube_mapping(topology) if small else None,
     )
-
-
-def shape_words(topology: Topology) -> str:
-    """The shape for people: "torus 4 × 4", "switched, 36 servers of 4", "ring of 12"."""
-    shape = topology.shape
-    kind, sizes = (str(shape[0]), []) if shape else ("graph", [])
-    rest = ""
-    for position, part in enumerate(shape[1:], 1):
-        if isinstance(part, str):
-            rest = f", {shape[position + 1]:,} of them on one {part}"
-            break
-        sizes.append(part)
-    if kind == "torus":
-        return "torus " + " × ".join(map(str, sizes)) + rest
-    if kind in ("ring", "chain"):
-        return f"{kind} of {sizes[0]}{rest}"
-    if kind == "switched":
-        return f"switched, {sizes[0]} servers of {sizes[1]}{rest}"
-    if kind == "single":
-        return "a single device" + rest
-    return kind + (" " + " × ".join(map(str, sizes)) if sizes else "") + rest

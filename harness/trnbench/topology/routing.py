@@ -16,66 +16,23 @@ from typing import TypeAlias
 
 from trnbench.errors import TopologyError
 from trnbench.topology.graph import Link, NodeKind, Topology
+from trnbench.topology.islands import Islands
+from trnbench.topology.shape import torus_sides
 
 Cost: TypeAlias = tuple[int, ...]
 """Links crossed on each level, highest level first: compared like a number of several digits."""
 
 
-class Router:
+class Router(Islands):
     """Routes of one topology; what was searched once is kept."""
 
     def __init__(self, topology: Topology) -> None:
-        self.topology = topology
+        super().__init__(topology)
         self._levels = 1 + max((each.level for each in topology.classes.values()), default=0)
         self._level = {name: each.level for name, each in topology.classes.items()}
         self._costs: dict[int, dict[int, Cost]] = {}
         self._exits: dict[tuple[int, int], Cost | None] = {}
         self._torus_sides = torus_sides(topology)
-
-    # --- the parts of the graph ---------------------------------------------------------------------
-
-    @cached_property
-    def outer(self) -> frozenset[int]:
-        """Adapters and networks: what joins islands."""
-        kinds = (NodeKind.ADAPTER, NodeKind.NETWORK)
-        return frozenset(node.id for node in self.topology.nodes if node.kind in kinds)
-
-    @cached_property
-    def island_of(self) -> list[int]:
-        """For every node the number of its island; −1 for hosts, adapters and networks."""
-        nodes, out = self.topology.nodes, self.topology.out
-        found = [-1] * len(nodes)
-        number = 0
-        for start in nodes:
-            if found[start.id] >= 0 or start.kind == NodeKind.HOST or start.id in self.outer:
-                continue
-            found[start.id] = number
-            stack = [start.id]
-            while stack:
-                for link in out[stack.pop()]:
-                    there = link.dst
-                    if found[there] < 0 and nodes[there].kind != NodeKind.HOST and there not in self.outer:
-                        found[there] = number
-                        stack.append(there)
-            number += 1
-        return found
-
-    @cached_property
-    def islands(self) -> tuple[tuple[int, ...], ...]:
-        """Node ids of every island, in the order of their first node."""
-        members: list[list[int]] = [[] for _ in range(max(self.island_of, default=-1) + 1)]
-        for node, island in enumerate(self.island_of):
-            if island >= 0:
-                members[island].append(node)
-        return tuple(map(tuple, members))
-
-    @cached_property
-    def into(self) -> tuple[tuple[Link, ...], ...]:
-        """Links that enter each node."""
-        lists: list[list[Link]] = [[] for _ in self.topology.nodes]
-        for link in self.topology.links:
-            lists[link.dst].append(link)
-        return tuple(map(tuple, lists))
 
     # --- questions ----------------------------------------------------------------------------------
 
@@ -289,23 +246,3 @@ class Router:
 
 def _plus(one: Cost, other: Cost) -> Cost:
     return tuple(a + b for a, b in zip(one, other, strict=True))
-
-
-def torus_sides(topology: Topology) -> tuple[int, ...] | None:
-    """The sides when every island is a whole torus (or ring), else None.
-
-    `shape` claims it; a cable more or less than such a torus has (a broken link taken out) denies it.
-    """
-    shape = topology.shape
-    if not shape or shape[0] not in ("torus", "ring"):
-        return None
-    sides: list[int] = []
-    for part in shape[1:]:
-        if isinstance(part, str):
-            break
-        sides.append(part)
-    levels = {name for name, each in topology.classes.items() if each.level == 0}
-    count = len(topology.devices)
-    links = sum(link.cls in levels and link.src < count and link.dst < count for link in topology.links)
-    expected = count * sum(2 if side > 2 else side - 1 for side in sides)
-    return tuple(sides) if links == expected else None

@@ -46,20 +46,21 @@ def unrouted(topology: Topology, router: Router) -> list[Node]:
     if not others:
         return []
     exits = {
-        island: any(
-            topology.nodes[link.dst].kind == NodeKind.ADAPTER and _leads_on(topology, link.dst)
+        island: {
+            network
             for node in router.islands[island]
             for link in topology.out[node]
-        )
+            if topology.nodes[link.dst].kind == NodeKind.ADAPTER
+            for network in _beyond(topology, link.dst)
+        }
         for island in {router.island_of[device.id] for device in devices}
     }
-    if not exits[home]:
-        return others
-    return [device for device in others if not exits[router.island_of[device.id]]]
+    at_home = exits[home]
+    return [device for device in others if not exits[router.island_of[device.id]] & at_home]
 
 
-def _leads_on(topology: Topology, adapter: int) -> bool:
-    return any(topology.nodes[link.dst].kind == NodeKind.NETWORK for link in topology.out[adapter])
+def _beyond(topology: Topology, adapter: int) -> list[int]:
+    return [link.dst for link in topology.out[adapter] if topology.nodes[link.dst].kind == NodeKind.NETWORK]
 
 
 def is_transitive(topology: Topology) -> bool:
@@ -99,6 +100,6 @@ def is_transitive(topology: Topology) -> bool:
             if target is None:
                 return False
             image[switch] = target
-        if any((image[src], image[dst], cls) not in links for src, dst, cls in links):
+        if any((image.get(src), image.get(dst), cls) not in links for src, dst, cls in links):
             return False
     return True

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from trnbench.topology.graph import Figure, Topology
-from trnbench.topology.properties import Properties, properties, shape_words
+from trnbench.topology.properties import Properties, properties
+from trnbench.topology.shape import shape_words
 
 
 def summarise(topology: Topology, found: Properties | None = None) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Pictures of topologies: where things lie, and the SVG they become."""

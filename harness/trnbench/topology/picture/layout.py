@@ -1,0 +1,96 @@
+"""The layout that suits a shape, if the graph bears the shape out; a circle for everything else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+from math import cos, pi, prod, sin
+
+from trnbench.facts.format import show
+from trnbench.topology.graph import NodeKind, Topology
+from trnbench.topology.picture.canvas import Place
+from trnbench.topology.picture.cluster import lay_cluster
+from trnbench.topology.picture.grid import lay_grid, lay_planes
+from trnbench.topology.picture.plan import Layout, sides_of
+from trnbench.topology.picture.rows import lay_halves, lay_row
+
+ROUND_UP_TO = 256
+"""Nodes that a circle holds; of larger graphs the first."""
+
+
+def layout(topology: Topology) -> Layout:
+    """The layout that suits the shape; a circle for shapes that nobody drew yet."""
+    if _is_torus(topology):
+        plan = lay_cluster(topology) if "network" in topology.shape else _torus(topology)
+    elif _is_switched(topology):
+        plan = lay_halves(topology)
+    elif len(topology.devices) == 1 or topology.shape[:1] == ("chain",):
+        plan = lay_row(topology)
+    else:
+        plan = _circle(topology)
+    _legend(topology, plan)
+    return plan
+
+
+def _is_torus(topology: Topology) -> bool:
+    """Two or three sides that the coordinates of the devices fill, in every instance of a cluster."""
+    sides, instances = sides_of(topology), 1
+    if topology.shape[:1] != ("torus",) or len(sides) not in (2, 3):
+        return False
+    if "network" in topology.shape:
+        instances = len({device.host for device in topology.devices})
+        if len(sides) != 2 or len(topology.of_kind(NodeKind.NETWORK)) != 1:
+            return False
+    places = {device.coord[-len(sides) :] for device in topology.devices}
+    return places == set(product(*map(range, sides))) and len(topology.devices) == prod(sides) * instances
+
+
+def _is_switched(topology: Topology) -> bool:
+    """An even number of servers, and switches that join devices of one half only."""
+    sizes = sides_of(topology)
+    if topology.shape[:1] != ("switched",) or len(sizes) != 2 or sizes[0] % 2 or min(sizes) < 1:
+        return False
+    servers, each = sizes
+    if [device.host for device in topology.devices] != [d // each for d in range(servers * each)]:
+        return False
+    for switch in topology.of_kind(NodeKind.SWITCH):
+        members = [topology.nodes[link.dst] for link in topology.out[switch.id]]
+        halves = {node.host // (servers // 2) for node in members if node.kind == NodeKind.DEVICE}
+        if len(halves) != 1 or any(node.kind != NodeKind.DEVICE for node in members):
+            return False
+    return True
+
+
+def _legend(topology: Topology, plan: Layout) -> None:
+    """What the drawn cables carry, and what is not drawn."""
+    drawn = dict.fromkeys(
+        link.cls for link in topology.links if link.src in plan.places and link.dst in plan.places
+    )
+    carried = [f"{name} {show(topology.classes[name].bandwidth.value, 'B/s')}" for name in drawn]
+    missing = Counter(node.kind.value for node in topology.nodes if node.id not in plan.places)
+    plan.height += 44
+    if carried:
+        text = " · ".join(carried) + ", per cable and direction"
+        plan.caption(text, plan.width / 2, plan.height - 34)
+    if missing:
+        text = ", ".join(
+            f"{count:,} {kind}{'' if count == 1 else 'es' if kind == 'switch' else 's'}"
+            for kind, count in missing.items()
+        )
+        plan.caption(f"not drawn: {text}", plan.width / 2, plan.height - 14)
+
+
+def _torus(topology: Topology) -> Layout:
+    sides = sides_of(topology)
+    return lay_grid(topology, sides) if len(sides) == 2 else lay_planes(topology, sides)
+
+
+def _circle(topology: Topology) -> Layout:
+    nodes = [n for n in topology.nodes if n.kind in (NodeKind.DEVICE, NodeKind.SWITCH)][:ROUND_UP_TO]
+    radius = max(120.0, len(nodes) * 56 / (2 * pi))
+    size = 2 * (radius + 50)
+    plan = Layout(max(size, 420), size)
+    for position, node in enumerate(nodes):
+        angle = 2 * pi * position / len(nodes) - pi / 2
+        plan.places[node.id] = Place(plan.width / 2 + radius * cos(angle), size / 2 + radius * sin(angle))
+    return plan

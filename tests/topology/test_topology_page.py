@@ -1,0 +1,36 @@
+"""What the page on topologies says is true of the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from trnbench.registry import Registry
+from trnbench.topology.graph import Topology
+
+
+def blocks(root: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (root / "docs" / "topology.md").read_text(), re.DOTALL)
+
+
+def test_the_python_example_runs(root: Path) -> None:
+    names: dict[str, object] = {}
+    source = blocks(root)[0]
+    exec(compile(source, "docs/topology.md", "exec"), names)
+    router = names["router"]
+    for call, result in re.findall(r"^(.*router.*?)\s+# (\d+)", source, re.MULTILINE):
+        assert eval(call, names) == int(result), call
+    assert router is not None
+
+
+def test_the_builder_of_the_page_builds(root: Path, registry: Registry) -> None:
+    names: dict[str, object] = {}
+    exec(compile(blocks(root)[1], "docs/topology.md", "exec"), names)
+    built = names["build"](registry.system("inf2.48xlarge"))  # type: ignore[operator]
+    assert isinstance(built, Topology)
+    assert len(built.links) == 24
+
+
+def test_every_system_is_on_the_page(root: Path, registry: Registry) -> None:
+    page = (root / "docs" / "topology.md").read_text()
+    assert [name for name in registry.instance_names() if f"`{name}" not in page] == []
