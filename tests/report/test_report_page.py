@@ -198,6 +198,23 @@ def test_without_vl_convert_tables_and_a_hint(run: Run, monkeypatch: pytest.Monk
     assert text.count('<details class="numbers" open>') > 10
 
 
+def test_the_example_of_the_documentation_works(run: Run) -> None:
+    from pathlib import Path
+
+    import msgspec
+
+    text = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(example, names)
+    (section,) = names["trnbench_reports"]()
+    assert names["render"]([run]) == ""
+    warm = msgspec.structs.replace(run.measurements[0], counters={"watts": 412.4})
+    hot = msgspec.structs.replace(run, measurements=(warm,))
+    made = render(hot, msgspec.structs.replace(section, render=names["render"]))
+    assert "<td class=n>412</td>" in made
+
+
 def test_several_runs_are_told_apart(synthetic: ModuleType) -> None:
     one = synthetic.make_run(sizes=3, extra_kernels=0, id="run-one")
     two = synthetic.make_run(sizes=3, extra_kernels=0, id="run-two")

@@ -81,6 +81,21 @@ class TestHeadline:
         assert other is not None
         assert other.trust == ""
 
+    def test_more_than_promised_is_explained(self, small: Run) -> None:
+        raised = tuple(
+            replace(each, status=Status.DOCUMENT_LOW, judgement=replace(each.judgement, fraction=1.004))
+            if each.judgement and each.case.kernel == "gemm" and each.case.dtype == "bf16"
+            else each
+            for each in small.measurements
+        )
+        run = replace(small, measurements=raised)
+        made = headline.sentence(0, run, run.systems["trn2-16.48xlarge"])
+        assert made is not None
+        assert plain(made.trust) == (
+            "More than the document promises, less than the 10.1 PFLOPS that the clocks allow: "
+            "its figure is low."
+        )
+
     def test_the_model_is_not_called_right(self, small: Run) -> None:
         text = plain(headline.render([small]))
         assert "not run on the device" in text
@@ -323,6 +338,18 @@ class TestCases:
             "k",
         ]
         assert "PFLOPS" in head or "TFLOPS" in head
+
+    def test_comments_are_said_once(self, small: Run) -> None:
+        said = tuple(
+            replace(each, judgement=replace(each.judgement, comment="compared, not judged"))
+            if each.judgement
+            else each
+            for each in small.measurements
+            if each.case.kernel == "softmax"
+        )
+        text = cases.render([replace(small, measurements=said)])
+        assert text.count("compared, not judged") == 1
+        assert f"{len(said)} cases: compared, not judged" in plain(text)
 
     def test_exact_value_in_the_title(self, small: Run) -> None:
         case = next(each for each in small.measurements if each.judgement)

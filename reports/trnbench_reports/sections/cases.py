@@ -33,6 +33,10 @@ def _table(index: int, kernel: str, found: Sequence[Measurement]) -> dict[str, A
     time_step, time_unit = numbers.scale("s", (each.time_s for each in found if each.time_s))
     axes = list(dict.fromkeys(name for each in found for name in each.case.point))[:12]
     names = list(dict.fromkeys(metric.name for metric in shown if metric.unit == unit))
+    # Said once below the table instead of in every row.
+    comments = Counter(
+        each.judgement.comment for each in found if each.judgement is not None and each.judgement.comment
+    )
     return {
         "kernel": kernel,
         "axes": axes,
@@ -41,6 +45,7 @@ def _table(index: int, kernel: str, found: Sequence[Measurement]) -> dict[str, A
         "time_unit": time_unit,
         "count": len(found),
         "statuses": [(str(s), n) for s, n in Counter(each.status for each in found).items()],
+        "comments": [(text, n) for text, n in comments.most_common(6)],
         "rows": [_row(index, each, axes, unit, step, time_step) for each in found],
     }
 
@@ -57,7 +62,7 @@ def _row(
     judged = each.judgement
     why = each.reason_text or str(each.reason)
     if judged is not None and not why:
-        why = " ".join(filter(None, ("; ".join(judged.causes), judged.comment)))
+        why = "; ".join(judged.causes)
     return {
         "anchor": view.anchor(index, each),
         "attributes": view.attributes(each),

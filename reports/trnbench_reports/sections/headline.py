@@ -149,10 +149,8 @@ def _low(case: Measurement | None) -> str:
     if case is None or case.judgement is None or case.status is not Status.DOCUMENT_LOW:
         return ""
     bound = case.judgement.peaks.engine_bound
-    allow = f" of {numbers.show(bound.value, numbers.unit_of(bound.metric))}" if bound else ""
-    return (
-        f"More than the document promises, less than the clocks allow{allow}: the document's figure is low."
-    )
+    allow = f"the {numbers.show(bound.value, numbers.unit_of(bound.metric))} that" if bound else "what"
+    return f"More than the document promises, less than {allow} the clocks allow: its figure is low."
 
 
 def _unvalidated(mine: Sequence[Measurement]) -> str:
