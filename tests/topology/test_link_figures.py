@@ -10,8 +10,9 @@ import pytest
 from trnbench.errors import TopologyError
 from trnbench.facts.book import FactBook
 from trnbench.facts.fact import Assumption, Fact
-from trnbench.facts.scope import Scope
+from trnbench.facts.scope import Direction, Scope
 from trnbench.registry import Registry
+from trnbench.topology.classes import neuronlink_total
 from trnbench.topology.figures import Figures, scaled, total
 from trnbench.topology.graph import Figure, Topology
 
@@ -137,6 +138,19 @@ def test_both_directions_share_the_figure(built: Build) -> None:
         " says which is meant"
     )
     assert topology.classes["efa"].bandwidth.value == 25e9
+
+
+@pytest.mark.parametrize("reading", ["one-way", "both-ways"])
+@pytest.mark.parametrize(
+    ("direction", "one_way"),
+    [(Direction.ONE_WAY, 8e9), (Direction.BOTH_WAYS, 4e9), (Direction.UNSTATED, None)],
+)
+def test_a_direction_the_document_states_is_kept(
+    build_book: Callable[..., FactBook], reading: str, direction: Direction, one_way: float | None
+) -> None:
+    book = build_book(fact(8, direction=direction))
+    expected = one_way or {"one-way": 8e9, "both-ways": 4e9}[reading]
+    assert neuronlink_total(Figures(book, ("box",)), reading).value == expected
 
 
 @pytest.mark.parametrize("name", ["trn1.2xlarge", "trn1.32xlarge", "u-trn2x64", "trn3-gen2-ultraserver"])

@@ -105,7 +105,7 @@ def test_routes_across_the_full_cluster_are_cheap(built: Build) -> None:
     start = time.perf_counter()
     for dst in range(16, 30_000, 300):
         assert len(router.route(0, dst)) == 4
-    assert time.perf_counter() - start < 2  # a tenth of it on an idle core
+    assert time.perf_counter() - start < 8  # 0.1 s on an idle core
 
 
 def test_a_core_reaches_another_through_its_device(built: Build) -> None:

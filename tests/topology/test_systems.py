@@ -191,7 +191,7 @@ def test_the_full_cluster_is_built_in_about_a_second(built: Build) -> None:
     topology = built("trn1-ultracluster")
     assert len(topology.devices) == 30_000
     assert len(topology.nodes) == 30_000 + 1875 * (2 + 8) + 1
-    assert time.perf_counter() - start < 3  # 0.2 s on an idle core
+    assert time.perf_counter() - start < 8  # 0.2 s on an idle core
 
 
 def test_a_cluster_of_no_instance_is_refused(registry: Registry) -> None:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from trnbench.errors import TopologyError
 from trnbench.facts.scope import Scope
-from trnbench.topology.figures import Figures, of_assumption, of_fact, per_direction, scaled
+from trnbench.topology.figures import (
+    Figures,
+    check_direction,
+    in_one_direction,
+    of_assumption,
+    of_fact,
+    scaled,
+)
 from trnbench.topology.graph import Budget, Figure, LinkClass, LinkKind
 
 NETWORK_LEVEL = 2
@@ -12,11 +19,16 @@ NETWORK_LEVEL = 2
 
 
 def neuronlink_total(figures: Figures, reading: str, *qualifiers: str) -> Figure:
-    """What one device's NeuronLink cables carry together in one direction, in bytes/s."""
-    whole = figures.require(
-        "neuronlink_bandwidth", "its NeuronLink cables", qualifiers=qualifiers or ("",), scope=Scope.DEVICE
-    )
-    return per_direction(whole, reading)
+    """What one device's NeuronLink cables carry together in one direction, in bytes/s.
+
+    `reading` decides where the document does not say which direction it means. Raises
+    `TopologyError` when no figure is known.
+    """
+    check_direction(reading)
+    fact = figures.fact("neuronlink_bandwidth", qualifiers or ("",), scope=Scope.DEVICE)
+    if fact is None:
+        raise figures.missing("neuronlink_bandwidth", "its NeuronLink cables", qualifiers)
+    return in_one_direction(fact, reading)
 
 
 def neuronlink_class(
@@ -144,7 +156,7 @@ def neuronlink_budget(
 ) -> Budget:
     """What a device's cables of these classes add up to, beside every document that prints a total."""
     printed = {
-        fact.id: per_direction(of_fact(fact), reading)
+        fact.id: in_one_direction(fact, reading)
         for subject in figures.subjects
         for fact in figures.current(subject, "neuronlink_bandwidth", qualifiers or ("",))
         if fact.scope is Scope.DEVICE

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from trnbench.errors import TopologyError
 from trnbench.facts.book import FactBook
 from trnbench.facts.fact import Assumption, Fact
-from trnbench.facts.scope import Scope
+from trnbench.facts.scope import Direction, Scope
 from trnbench.topology.graph import Figure
 
 ONE_WAY = "one-way"
@@ -155,6 +155,12 @@ def per_direction(figure: Figure, reading: str) -> Figure:
     if check_direction(reading) == ONE_WAY:
         return figure
     return scaled(figure, 0.5, " / 2 directions")
+
+
+def in_one_direction(fact: Fact, reading: str) -> Figure:
+    """What the fact gives one direction: as its document states, else in the reading chosen."""
+    stated = fact.direction in (Direction.ONE_WAY, Direction.BOTH_WAYS)
+    return per_direction(of_fact(fact), fact.direction.value if stated else reading)
 
 
 def scaled(figure: Figure, factor: float, text: str, **changes: object) -> Figure:
