@@ -1,0 +1,74 @@
+"""The page of a run that trnbench made itself, read back as a stranger would who has no plugin."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import trnbench
+from trnbench import Run, Section
+from trnbench_reports import page, plugin
+
+BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
+
+
+@pytest.fixture(scope="module")
+def real() -> Run:
+    made = trnbench.bench(("gemm", "hbm_copy", "all_reduce"), jobs=1)
+    return trnbench.loads(trnbench.dumps(made))
+
+
+def test_every_section_is_whole(real: Run) -> None:
+    text = page.render([real], BUILT_IN).decode()
+    assert "could not be written" not in text
+    assert re.findall(r'<section id="(\w+)"', text) == [each.name for each in BUILT_IN]
+
+
+def test_a_sentence_for_every_system(real: Run) -> None:
+    text = page.render([real], BUILT_IN).decode()
+    assert text.count("<strong>Emulated:</strong> bf16 GEMM reaches ") == len(real.systems) == 7
+
+
+def test_three_neuronlink_figures_of_trn3_stand_side_by_side(real: Run) -> None:
+    from trnbench_reports.sections.disagreements import disagreements
+
+    found = dict(disagreements(real))["trn3"]
+    link = next(each for each in found if each.id == "C20")
+    assert len(link.sides) == 3
+    assert [next(n for n in ("2,048", "2.56", "704") if n in side.value) for side in link.sides] == [
+        "2,048",
+        "2.56",
+        "704",
+    ]
+    assert all(side.source for side in link.sides)
+
+
+def test_every_dispute_of_the_facts_is_listed(real: Run) -> None:
+    from trnbench_reports.sections.disagreements import disagreements
+
+    listed = {each.id for _, found in disagreements(real) for each in found}
+    named = {dispute.id for book in real.books.values() for dispute in book.disputes}
+    assert named
+    assert named <= listed
+
+
+def test_the_plugins_may_be_gone(real: Run, tmp_path: Path) -> None:
+    stored = tmp_path / "run.json"
+    stored.write_bytes(trnbench.dumps(real))
+    code = (
+        "import sys\n"
+        "for name in ('trnbench_trn1', 'trnbench_trn2', 'trnbench_trn3', 'trnbench.emulator'):\n"
+        "    sys.modules[name] = None\n"
+        "import trnbench\n"
+        "from trnbench_reports import page, plugin\n"
+        "run = trnbench.loads(open(sys.argv[1], 'rb').read())\n"
+        "sections = [s for s in plugin.trnbench_reports() if isinstance(s, trnbench.Section)]\n"
+        "open(sys.argv[2], 'wb').write(page.render([run], sections))\n"
+    )
+    out = tmp_path / "out.html"
+    subprocess.run([sys.executable, "-c", code, str(stored), str(out)], check=True, cwd=tmp_path)
+    assert out.read_bytes() == page.render([real], BUILT_IN)
