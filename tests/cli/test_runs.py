@@ -59,15 +59,31 @@ def ids(store: Store) -> list[str]:
 def test_list_shows_every_run(store: Store) -> None:
     done = invoke("runs", "list")
     assert done.exit_code == 0
+    outcome = "1 ok, 1 document-low, 1 suspect, 1 failed, 1 skipped"
     assert done.stdout.splitlines() == [
-        "run     evidence  backend   cases  ok  document-low  suspect  failed  skipped  state  tags",
-        "------  --------  --------  -----  --  ------------  -------  ------  -------  -----  ----",
-        "first   emulated  emulated      5   1             1        1       1        1  done",
-        "second  emulated  emulated      5   1             1        1       1        1  done   kept",
-        "third   emulated  emulated      5   1             1        1       1        1  done",
+        f"run     evidence  cases  {'outcome':52}  state  tags",
+        f"------  --------  -----  {'-' * len(outcome)}  -----  ----",
+        f"first   emulated      5  {outcome}  done",
+        f"second  emulated      5  {outcome}  done   kept",
+        f"third   emulated      5  {outcome}  done",
     ]
+    head = invoke("runs", "list", "--format", "csv").stdout.splitlines()[0]
+    assert head == (
+        "run,created,evidence,backend,policy,cases,ok,document-low,suspect,failed,skipped,state,tags"
+    )
     rows = json.loads(invoke("runs", "list", "--format", "json", "--tag", "kept").stdout)
     assert [(row["run"], row["tags"], row["instances"]) for row in rows] == [("second", ["kept"], ["tiny.2"])]
+
+
+def test_an_id_stays_in_one_piece_on_a_narrow_terminal(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = "20261120-211458-6edv"
+    with store:
+        store.save(msgspec.structs.replace(run, id=run_id))
+    monkeypatch.setenv("COLUMNS", "80")
+    done = CliRunner().invoke(cli, ["--color", "runs", "list"], obj=Session(), prog_name="trnbench")
+    assert run_id in done.stdout
 
 
 def test_an_empty_list_says_what_to_do(tmp_path: Path) -> None:

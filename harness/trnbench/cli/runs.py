@@ -38,8 +38,10 @@ def list_(shared: Session, /, *, tags: tuple[str, ...], format: str) -> None:
     with _store(shared) as store:
         found = [each for each in store.list() if set(tags) <= set(each.tags)]
         rows = [_row(each) for each in found]
-        columns = ("run", "evidence", "backend", "cases", *STATUSES, "state", "tags")
-        emit(rows, columns, format)
+        # An id must stay in one piece on a terminal of 80 columns.
+        narrow = ("run", "evidence", "cases", "outcome", "state", "tags")
+        every = ("run", "created", "evidence", "backend", "policy", "cases", *STATUSES, "state", "tags")
+        emit(rows, every if format == "csv" else narrow, format)
         if not rows:
             what = f"no run has the tag {', '.join(tags)}" if tags else "no run is stored"
             say(f"{what} in {store.path}; make one with: trnbench run")
@@ -192,6 +194,7 @@ def _row(each: RunSummary) -> dict[str, object]:
         "cases": each.cases,
         "planned": each.planned,
         **{str(status): count for status, count in each.counts.items()},
+        "outcome": ", ".join(f"{count:,} {status}" for status, count in each.counts.items() if count),
         "state": each.state,
         "tags": list(each.tags),
         "instances": list(each.instances),
