@@ -35,12 +35,14 @@ class Route(msgspec.Struct, frozen=True):
 
 
 class Network:
-    """A topology's links as resources 0…L−1, and each rank's memory as resource L + rank.
+    """A topology's links as resources 0…L−1, and each device's memory as resource L + device.
 
     `ranks` are node ids of the topology in rank order. `kinds` limits which links may carry traffic.
-    `memory` is each rank's bandwidth in bytes/s for the accesses that sends and reductions make at
-    the ends; infinite leaves them out. `scale` multiplies single links' bandwidth ((src, dst) →
-    factor): a slow or dead link.
+    `memory` is a device's bandwidth in bytes/s for the accesses that sends and reductions make at
+    the ends; infinite leaves them out. `shared` numbers the device of every rank (one each if not
+    given): ranks of one device share its memory. `slow` multiplies the memory bandwidth of single
+    devices (a straggler). `efficiency` is the share of its bandwidth that a kind of link reaches.
+    `scale` multiplies single links' bandwidth ((src, dst) → factor): a slow or dead link.
     """
 
     def __init__(
@@ -50,6 +52,9 @@ class Network:
         ranks: Sequence[int] | None = None,
         kinds: Collection[LinkKind] = frozenset(LinkKind),
         memory: float = float("inf"),
+        shared: Sequence[int] | None = None,
+        slow: dict[int, float] | None = None,
+        efficiency: dict[LinkKind, float] | None = None,
         scale: dict[tuple[int, int], float] | None = None,
     ) -> None:
         self.topology = topology
@@ -62,7 +67,11 @@ class Network:
         self.nodes: list[Node] = [topology.nodes[i] for i in touched]
         self.ranks: list[int] = [position[node] for node in wanted]
         self.links = [Link(position[link.src], position[link.dst], link.cls) for link in kept]
-        factors = [scale.get((link.src, link.dst), 1.0) for link in kept]
+        reached = efficiency or {}
+        factors = [
+            scale.get((link.src, link.dst), 1.0) * reached.get(topology.classes[link.cls].kind, 1.0)
+            for link in kept
+        ]
         self.bandwidth: Floats = np.array(
             [topology.bandwidth(link) * f for link, f in zip(kept, factors, strict=True)], dtype=float
         )
@@ -74,7 +83,12 @@ class Network:
             )
         self.cost: list[int] = [_CLIMB ** topology.classes[link.cls].level for link in kept]
         self.latency: list[int] = [ticks(topology.latency(link)) for link in kept]
-        self.capacity: Floats = np.concatenate([self.bandwidth, np.full(len(self.ranks), memory)])
+        self.shared = tuple(range(len(wanted)) if shared is None else shared)
+        """The device of every rank, numbered from 0."""
+        memories = np.full(max(self.shared, default=-1) + 1, memory)
+        for device, factor in (slow or {}).items():
+            memories[device] *= factor
+        self.capacity: Floats = np.concatenate([self.bandwidth, memories])
         self._in: list[list[int]] = [[] for _ in self.nodes]
         self._out: list[list[int]] = [[] for _ in self.nodes]
         for i, link in enumerate(self.links):
@@ -88,9 +102,23 @@ class Network:
     def size(self) -> int:
         return len(self.ranks)
 
+    @property
+    def has_memory(self) -> bool:
+        """Whether accesses at the ends cost anything."""
+        return bool(self.size) and bool(np.isfinite(self.capacity[-1]))
+
+    @property
+    def ranks_per_device(self) -> int:
+        """How many ranks share a device; 0 where devices have different numbers."""
+        counts = set(np.bincount(self.shared).tolist()) if self.size else {1}
+        return counts.pop() if len(counts) == 1 else 0
+
     @cached_property
     def symmetry(self) -> Symmetry | None:
         """Translations that keep every link's class, bandwidth and latency; None if there are none."""
+        memories = self.capacity[len(self.links) :]
+        if len(memories) and (memories != memories[0]).any():
+            return None  # a straggler makes the ranks unlike
         kinds = [
             (link.cls, float(b), t)
             for link, b, t in zip(self.links, self.bandwidth, self.latency, strict=True)
@@ -169,7 +197,7 @@ class Network:
 
     @cached_property
     def orbit_capacity(self) -> Floats:
-        """Bytes/s of one member of each link orbit, then of one rank's memory."""
+        """Bytes/s of one member of each link orbit, then of one device's memory."""
         assert self.symmetry is not None
         count = len(self.symmetry.orbit_size)
         capacity = np.zeros(count + 1)

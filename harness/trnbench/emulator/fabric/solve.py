@@ -46,6 +46,7 @@ def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True) ->
         and network.symmetry is not None
         and all(move.offset is not None for move in moves)
         and network.size > 1
+        and (network.ranks_per_device > 0 or not network.has_memory)
     )
     carrier: _Orbits | _Pairs = _Orbits(network) if by_orbit else _Pairs(network)
     before = ticks(schedule.per_message_s)
@@ -125,10 +126,11 @@ class _Orbits:
         route = self.network.orbit_routes[move.offset]
         if np.isinf(self.capacity[self._memory]):
             return route
-        # Every rank sends once and receives once per translation.
+        # Every rank sends once and receives once per translation; those of a device share its memory.
+        accesses = (move.reads + move.writes) * self.network.ranks_per_device
         return Route(
             np.append(route.resources, self._memory),
-            np.append(route.weights, move.reads + move.writes),
+            np.append(route.weights, accesses),
             route.latency,
             route.hops,
         )
@@ -164,7 +166,7 @@ class _Pairs:
     def __init__(self, network: Network) -> None:
         self.network = network
         self.capacity = network.capacity
-        self._memory = bool(np.isfinite(network.capacity[-1])) if network.size else False
+        self._memory = network.has_memory
         self._shares: dict[tuple[int, int, float, float], tuple[Indices, Floats, int]] = {}
 
     def pairs(self, move: Move) -> Sequence[tuple[int, int]]:
@@ -184,9 +186,12 @@ class _Pairs:
             route = self.network.route(src, dst)
             resources, weights = route.resources, route.weights
             if self._memory:
-                first = len(self.network.links)
-                resources = np.append(resources, [first + src, first + dst])
-                weights = np.append(weights, [move.reads, move.writes])
+                first, device = len(self.network.links), self.network.shared
+                accesses = {first + device[src]: move.reads}
+                accesses[first + device[dst]] = accesses.get(first + device[dst], 0.0) + move.writes
+                used = [resource for resource, times in accesses.items() if times > 0]
+                resources = np.append(resources, np.array(used, dtype=np.intp))
+                weights = np.append(weights, [accesses[resource] for resource in used])
             found = self._shares[key] = (resources, weights, route.latency)
         return found
 

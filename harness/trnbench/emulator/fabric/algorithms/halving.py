@@ -22,7 +22,8 @@ from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 
 class HalvingDoubling:
     """Ranks are numbered by a Gray code along each torus dimension, so that on rings of 4 every
-    exchange is with a neighbour: the four axes of the hypercube that a 4×4 torus is.
+    exchange is with a neighbour: the four axes of the hypercube that a 4×4 torus is. The innermost
+    coordinate comes first: the large halves stay inside a device, a server, a rack.
     """
 
     name = "rdh"
@@ -34,7 +35,7 @@ class HalvingDoubling:
         bits = n.bit_length() - 1
         reduces, gathers = ways(collective)
         halving = []
-        for level, bit in enumerate(reversed(range(bits))):
+        for level, bit in enumerate(range(bits)):
             pairs = tuple((r, rank_at[place[r] ^ (1 << bit)]) for r in range(n))
             halving.append((pairs, size / 2 ** (level + 1)))
         steps = [Step(moves=(Move(size=s, pairs=p, writes=2.0),)) for p, s in halving] if reduces else []
@@ -46,7 +47,7 @@ class HalvingDoubling:
         n = network.size
         bits = n.bit_length() - 1
         reduces, gathers = ways(collective)
-        order = list(reversed(range(bits)))
+        order = list(range(bits))
         if reduces:
             for level, bit in enumerate(order):
                 yield [
