@@ -58,6 +58,12 @@ def test_everything_drawn_lies_inside_the_picture(built: Build, name: str) -> No
         x, y, w, h = (float(element.get(key, "nan")) for key in ("x", "y", "width", "height"))
         assert 0 <= x <= x + w <= width
         assert 0 <= y <= y + h <= height
+    for element in root.iter(f"{SVG}text"):
+        half = len(element.text or "") * float(element.get("font-size", "nan")) * 0.55 / 2
+        x, y = float(element.get("x", "nan")), float(element.get("y", "nan"))
+        left = x if element.get("text-anchor") == "start" else x - half
+        assert 0 <= left <= left + 2 * half <= width
+        assert 0 <= y <= height
     for element in root.iter(f"{SVG}path"):
         numbers = [float(n) for n in re.findall(r"-?[\d.]+", element.get("d", ""))]
         (x0, y0), (x2, y2) = numbers[:2], numbers[-2:]

@@ -14,6 +14,10 @@ from trnbench.topology.picture.grid import lay_grid, lay_planes
 from trnbench.topology.picture.plan import Layout, sides_of
 from trnbench.topology.picture.rows import lay_halves, lay_row
 
+LINE = 20.0
+GLYPH = 7.4
+"""Height of a caption's line, and a generous width of its letters."""
+
 ROUND_UP_TO = 256
 """Nodes that a circle holds; of larger graphs the first."""
 
@@ -62,22 +66,37 @@ def _is_switched(topology: Topology) -> bool:
 
 
 def _legend(topology: Topology, plan: Layout) -> None:
-    """What the drawn cables carry, and what is not drawn."""
+    """What the drawn cables carry, and what is not drawn; as many lines as the width needs."""
     drawn = dict.fromkeys(
         link.cls for link in topology.links if link.src in plan.places and link.dst in plan.places
     )
     carried = [f"{name} {show(topology.classes[name].bandwidth.value, 'B/s')}" for name in drawn]
     missing = Counter(node.kind.value for node in topology.nodes if node.id not in plan.places)
-    plan.height += 44
+    absent = [
+        f"{count:,} {kind}{'' if count == 1 else 'es' if kind == 'switch' else 's'}"
+        for kind, count in missing.items()
+    ]
+    lines = []
     if carried:
-        text = " · ".join(carried) + ", per cable and direction"
-        plan.caption(text, plan.width / 2, plan.height - 34)
-    if missing:
-        text = ", ".join(
-            f"{count:,} {kind}{'' if count == 1 else 'es' if kind == 'switch' else 's'}"
-            for kind, count in missing.items()
-        )
-        plan.caption(f"not drawn: {text}", plan.width / 2, plan.height - 14)
+        lines += _wrapped([*carried, "per cable and direction"], " · ", plan.width)
+    if absent:
+        lines += _wrapped(["not drawn: " + absent[0], *absent[1:]], ", ", plan.width)
+    for line in lines:
+        plan.height += LINE
+        plan.caption(line, plan.width / 2, plan.height - LINE / 2)
+    plan.height += 4
+
+
+def _wrapped(parts: list[str], between: str, width: float) -> list[str]:
+    """The parts joined into lines of at most `width`."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        longer = lines[-1] + between + part
+        if len(longer) * GLYPH <= width:
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return lines
 
 
 def _torus(topology: Topology) -> Layout:
