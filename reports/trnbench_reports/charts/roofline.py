@@ -24,6 +24,7 @@ class Roof:
     names: tuple[str, ...]
     documented: float
     engines: tuple[float, ...]
+    shared: bool  # a smaller scope's share of a documented figure, not a printed one
     main: bool  # of the 16-bit type: its ridge is labelled
 
 
@@ -93,6 +94,7 @@ def roofs(cases: Sequence[Measurement]) -> list[Roof]:
             names=tuple(dict.fromkeys(name for name, _ in group)),
             documented=group[0][1].chosen.value,
             engines=tuple(sorted({c.engine_bound.value for _, c in group if c.engine_bound})),
+            shared=group[0][1].chosen.evidence != "documented",
             main=i == main,
         )
         for i, group in enumerate(ordered)
@@ -159,7 +161,8 @@ def figure(
 
 def _caption(where: str, main: Roof, below: int) -> str:
     """What the drawing cannot show: two lines a few per cent apart, points under the frame."""
-    text = f"{where}; {'/'.join(main.names)}: documented {_rate(main.documented, 'FLOP/s')}"
+    kind = "share of the documented figure" if main.shared else "documented"
+    text = f"{where}; {'/'.join(main.names)}: {kind} {_rate(main.documented, 'FLOP/s')}"
     if main.engines:
         text += f", clocks allow {_rate(main.engines[-1], 'FLOP/s')}"
     if below:
