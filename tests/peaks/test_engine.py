@@ -89,6 +89,20 @@ def test_bounds_of_larger_scopes(name: str, wants: dict[str, Any], value: float,
     assert bound.scope is wants["scope"]
 
 
+@pytest.mark.parametrize("name", [TRN1, TRN2, TRN3, "trn1-ultracluster", "u-trn2x64"])
+def test_a_share_of_the_adapters_bounds_no_device(name: str) -> None:
+    """A device may have all adapters of its instance for a while."""
+    system = REGISTRY.system(name)
+    assert engine_bound(system, metric="efa_bandwidth", scope=Scope.DEVICE) is None
+    assert engine_bound(system, metric="efa_bandwidth", scope=system.instance.scope) is not None
+
+
+def test_a_core_is_bounded_by_its_own_dma_engines() -> None:
+    bound = engine_bound(REGISTRY.system(TRN3), metric="dma_bandwidth", scope=Scope.CORE)
+    assert bound is not None
+    assert (bound.formula, bound.value) == ("16 engines × 38.4 GB/s", pytest.approx(614.4e9))
+
+
 @pytest.mark.parametrize("metric", ["hbm_bandwidth", "neuronlink_bandwidth", "hbm_capacity"])
 @pytest.mark.parametrize("name", [TRN1, TRN2, TRN3])
 def test_memory_and_links_have_no_clock(name: str, metric: str) -> None:

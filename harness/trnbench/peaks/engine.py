@@ -61,8 +61,9 @@ def engine_bound(
 ) -> Peak | None:
     """The bound at `scope`, or None where no document gives the clocks or widths it follows from.
 
-    FLOP rates come from the engine's clock, DMA from its engines, EFA from its adapters. Memory and
-    NeuronLink have none: the documents give those as totals only.
+    FLOP rates come from the engine's clock, DMA from its engines, EFA from its adapters (not below
+    the scope they are counted for: they are shared). Memory and NeuronLink have none: the documents
+    give those as totals only.
     """
     parts = Parts(system, extent)
     if not parts.has(scope):
@@ -71,9 +72,9 @@ def engine_bound(
         whole = qualifier in ("", "tensor")
         one = engine_rate(system, dtype, sparse) if whole else _lane_rate(system, dtype, sparse, qualifier)
     elif metric == "dma_bandwidth":
-        one = _units(system, metric, "dma_engine_count", "dma_engine_bandwidth", "engines")
+        one = _units(system, metric, scope, "dma_engine_count", "dma_engine_bandwidth", "engines")
     elif metric == "efa_bandwidth":
-        one = _units(system, metric, "efa_adapter_count", "efa_adapter_bandwidth", "adapters")
+        one = _units(system, metric, scope, "efa_adapter_count", "efa_adapter_bandwidth", "adapters")
     else:
         return None
     if one is None or not parts.has(one.scope):
@@ -189,16 +190,20 @@ def _lane_rate(system: System, dtype: str, sparse: bool, engine: str) -> Peak | 
     )
 
 
-def _units(system: System, metric: str, count: str, rate: str, noun: str) -> Peak | None:
-    """`count` units of the highest `rate` any current document gives one of them."""
+def _units(system: System, metric: str, scope: Scope, count: str, rate: str, noun: str) -> Peak | None:
+    """`count` units of the highest `rate` any current document gives one of them, per part counted.
+
+    The part is the largest one up to `scope`. Units counted for more than `scope` are shared: a
+    device may have all adapters of its instance for a while, so that an even share bounds nothing.
+    """
     instance = system.instance
     for subject in (instance.name, instance.parent, instance.device, instance.core):
         number = _fact(system, subject, count)
-        if number is None or not number.value:
+        if number is None or not number.value or number.scope.rank > scope.rank:
             continue
         rates = [
             fact
-            for place in (subject, instance.device, instance.core)
+            for place in dict.fromkeys((subject, instance.device, instance.core))
             for fact in system.book.select(place, rate)
             if fact.value and not fact.superseded_by
         ]
