@@ -21,13 +21,17 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Format(msgspec.Struct, frozen=True, kw_only=True):
-    """An output format. `write` references `(runs: Sequence[Run]) -> bytes`."""
+    """An output format. `write` references `(runs: Sequence[Run]) -> bytes`.
+
+    A `page` is made of sections and is given them: `(runs, sections: Sequence[Section]) -> bytes`.
+    """
 
     name: str  # "html", "json", "csv", "markdown"
     title: str
     suffix: str  # ".html"
     write: Ref
     binary: bool = False
+    page: bool = False
 
 
 class Importer(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-def write(runs: Sequence[Run]) -> bytes:
-    """The page with the sections of every installed plugin."""
-    registry = trnbench.load_registry()
-    return render(runs, registry.sections)
-
-
 def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
     """One self-contained HTML file, the same bytes for the same runs and sections.
 

@@ -18,7 +18,7 @@ _SECTIONS = (
     ("method", "Environment and method", 90),
 )
 _FORMATS = (
-    ("html", "one HTML file, opens anywhere, fetches nothing", ".html", "trnbench_reports.page:write"),
+    ("html", "one HTML file, opens anywhere, fetches nothing", ".html", "trnbench_reports.page:render"),
     ("json", "the whole run, strict JSON", ".json", "trnbench.results.json:write"),
     ("csv", "one row per metric of each case", ".csv", "trnbench_reports.formats.csv:write"),
     (
@@ -36,4 +36,4 @@ def trnbench_reports() -> Iterator[Section | Format]:
     for name, title, order in _SECTIONS:
         yield Section(name=name, title=title, order=order, render=f"trnbench_reports.sections.{name}:render")
     for name, title, suffix, write in _FORMATS:
-        yield Format(name=name, title=title, suffix=suffix, write=write)
+        yield Format(name=name, title=title, suffix=suffix, write=write, page=name == "html")

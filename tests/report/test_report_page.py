@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 import trnbench
 from trnbench import Run, Section
+from trnbench.run.render import find_format, render_bytes
 from trnbench_reports import page, plugin
 from trnbench_reports.charts import svg
 
@@ -233,10 +234,13 @@ def test_a_run_with_nothing_in_it() -> None:
     assert page.render([], BUILT_IN).startswith(b"<!DOCTYPE html>")
 
 
-def test_the_installed_sections_are_used(run: Run) -> None:
-    written = page.write([run]).decode()
-    order = re.findall(r'<section id="([\w-]+)"', written)
+def test_the_page_has_the_sections_of_the_registry_that_writes_it(run: Run) -> None:
+    registry = trnbench.load_registry(block=("trn1",))
+    html = find_format(registry, "html")
+    order = re.findall(r'<section id="([\w-]+)"', render_bytes([run], html, registry).decode())
     assert [name for name in order if name in {s.name for s in BUILT_IN}] == [s.name for s in BUILT_IN]
+    without = trnbench.load_registry(block=("reports",))
+    assert 'id="scoreboard"' not in render_bytes([run], html, without).decode()
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,7 @@ def export(
     format = find_format(shared.registry, name or _by_suffix(shared, output))
     if output != STDOUT:
         check_writable(output, force=force)
-    put(load_runs(shared, run), format, output)
+    put(shared, load_runs(shared, run), format, output)
 
 
 def _schema(output: Path, *, force: bool) -> None:

@@ -31,4 +31,4 @@ def report(shared: Session, /, *, run: tuple[str, ...], output: Path, force: boo
         check_name(output)
         check_writable(output, force=force)
     format = find_format(shared.registry, "html")
-    put(load_runs(shared, run), format, output)
+    put(shared, load_runs(shared, run), format, output)

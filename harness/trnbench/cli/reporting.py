@@ -57,12 +57,12 @@ def load_runs(shared: Session, refs: Sequence[str]) -> tuple[Run, ...]:
         return tuple(store.load(run_id) for run_id in dict.fromkeys(map(store.resolve, refs or (LATEST,))))
 
 
-def put(runs: Sequence[Run], format: Format, output: Path) -> None:
+def put(shared: Session, runs: Sequence[Run], format: Format, output: Path) -> None:
     """Write `runs` to the file and print its path, or write them to stdout."""
     from trnbench.run.render import render_bytes
     from trnbench.run.writing import write_whole
 
-    data = render_bytes(runs, format)
+    data = render_bytes(runs, format, shared.registry)
     if output == STDOUT:
         _to_stdout(data)
         return

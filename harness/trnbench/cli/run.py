@@ -189,7 +189,7 @@ def _write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | N
     from trnbench.run.writing import write_whole
 
     try:
-        write_whole(target, render_bytes((done,), find_format(shared.registry, "html")))
+        write_whole(target, render_bytes((done,), find_format(shared.registry, "html"), shared.registry))
     except TrnbenchError as error:
         return error
     return None

@@ -118,9 +118,11 @@ def render(
     from trnbench.run.writing import check_writable, write_whole
 
     target = Path(path)
-    chosen = find_format(registry or load_registry(), format)
+    registry = registry or load_registry()
+    chosen = find_format(registry, format)
     check_writable(target, force=force)
-    write_whole(target, render_bytes((runs,) if isinstance(runs, Run) else tuple(runs), chosen))
+    shown = (runs,) if isinstance(runs, Run) else tuple(runs)
+    write_whole(target, render_bytes(shown, chosen, registry))
     return target
 
 

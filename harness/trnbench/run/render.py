@@ -38,10 +38,14 @@ def find_format(registry: Registry, name: str) -> Format:
     return known[name]
 
 
-def render_bytes(runs: Sequence[Run], format: Format) -> bytes:
-    """The runs in `format`. Raises `PluginError` when its writer fails."""
+def render_bytes(runs: Sequence[Run], format: Format, registry: Registry) -> bytes:
+    """The runs in `format`, a page with the sections of `registry`.
+
+    Raises `PluginError` when its writer fails.
+    """
     try:
-        made = resolve(format.write)(runs)
+        write = resolve(format.write)
+        made = write(runs, registry.sections) if format.page else write(runs)
     except TrnbenchError:
         raise
     except Exception as error:
