@@ -113,6 +113,8 @@ def test_failures_are_named_on_stderr_and_silenced_by_q() -> None:
     quiet = invoke("-q", "run", "--no-report", modes=("crash",))
     assert quiet.stderr == ""
     assert quiet.exit_code == 3
+    behind = invoke("run", "-q", "--no-report", modes=("crash",))
+    assert (behind.stderr, behind.exit_code) == ("", 3)
 
 
 def test_nothing_is_written_but_store_and_report(tmp_path: Path) -> None:

@@ -56,4 +56,20 @@ class Session:
     _hushed = False
 
 
+def _quiet(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    shared = ctx.find_object(Session)
+    if value and shared is not None:
+        shared.verbosity = -1
+
+
+quiet_option = click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    expose_value=False,
+    callback=_quiet,
+    help="No progress and no warnings; also before the command.",
+)
+"""For commands that take long enough to be told so after their name."""
+
 session = click.make_pass_decorator(Session, ensure=True)

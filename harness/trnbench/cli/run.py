@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trnbench.cli.context import Session, session
+from trnbench.cli.context import Session, quiet_option, session
 from trnbench.cli.names import complete_backends
 from trnbench.cli.output import emit, emit_json, format_option, say, use_rich
 from trnbench.cli.reporting import REPORT, report_target
@@ -57,6 +57,7 @@ POLICIES = ("seed", "device", "engine", "latest")
 @click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
 @click.option("--no-report", is_flag=True, help="Keep the run, write no report.")
 @click.option("--dry-run", is_flag=True, help="List the cases, run none.")
+@quiet_option
 @format_option
 @session
 def run(

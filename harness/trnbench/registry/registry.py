@@ -244,7 +244,10 @@ class Registry:
     def _sized(self, name: str) -> tuple[Generation, Instance, int]:
         base, colon, size = name.partition(":")
         if base not in self._instances:
-            raise UnknownName("instance", base, self._instances, try_="trnbench list instances")
+            generation = self.generations.get(base)
+            hint = f"--generation {base}" if generation else "trnbench list instances"
+            known = [each.name for each in generation.instances] if generation else self._instances
+            raise UnknownName("instance", base, known, try_=hint)
         generation, instance = self._instances[base]
         if not colon:
             return generation, instance, instance.default_size if instance.sizable else 1
