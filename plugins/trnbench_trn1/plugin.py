@@ -21,6 +21,7 @@ def trnbench_generations() -> Iterator[Generation]:
         order=10,
         facts=tuple(HERE / "facts" / f"{name}.toml" for name in FACTS),
         costs=HERE / "costs.toml",
+        published=HERE / "published.toml",
         instances=(
             _trn1("trn1.2xlarge", "Trn1 2xlarge (1 device)", "single_device"),
             _trn1("trn1.32xlarge", "Trn1 32xlarge (16 devices)", "torus_instance"),

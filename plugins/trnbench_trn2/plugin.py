@@ -21,6 +21,7 @@ def trnbench_generations() -> Iterator[Generation]:
         order=20,
         facts=tuple(HERE / "facts" / f"{name}.toml" for name in FACTS),
         costs=HERE / "costs.toml",
+        published=HERE / "published.toml",
         instances=(
             Instance(
                 name="trn2-16.48xlarge",

@@ -21,6 +21,7 @@ def trnbench_generations() -> Iterator[Generation]:
         order=30,
         facts=tuple(HERE / "facts" / f"{name}.toml" for name in FACTS),
         costs=HERE / "costs.toml",
+        published=HERE / "published.toml",
         base="trn2",
         instances=(
             _ultraserver("trn3-gen1-ultraserver", "Trn3 Gen1 UltraServer (64 devices)", "gen1"),

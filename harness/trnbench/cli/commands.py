@@ -29,6 +29,7 @@ BUILT_IN = {
     "runs": "List, show, tag and delete stored runs.",
     "report": "Write the HTML report of stored runs.",
     "export": "Write stored runs as JSON, CSV and other formats.",
+    "validate": "Hold the emulator against published measurements.",
     "doctor": "Say what works here, what does not, and what to do.",
     "config": "Show settings and where each one comes from.",
     "completion": "Print the completion script of a shell.",

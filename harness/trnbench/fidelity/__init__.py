@@ -1,0 +1,1 @@
+"""The emulator held against published measurements: points, adapters, error statistics."""

@@ -1,0 +1,1 @@
+"""One module per way to emulate a published point: `predict(point, bench) -> Prediction`."""

@@ -1,0 +1,119 @@
+"""What adapters work with: systems, kernels and the emulator, as every run uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from trnbench.fidelity.prediction import NotEmulated
+
+if TYPE_CHECKING:
+    from trnbench.backend import Backend, Observation
+    from trnbench.emulator.core.costs import CostTable
+    from trnbench.facts.scope import Scope
+    from trnbench.fidelity.point import PublishedPoint
+    from trnbench.generation import System
+    from trnbench.kernels.extent import Extent
+    from trnbench.registry import Registry
+
+EMULATOR = "emulated"
+
+
+class Bench:
+    """`kernels` is a folder of public sources, or None. `without` names a point whose own share in
+    the fitted constants is taken out, where the cost file says what they are without it."""
+
+    def __init__(self, registry: Registry, *, kernels: Path | None = None, without: str = "") -> None:
+        self.registry, self.kernels, self.without = registry, kernels, without
+        self._systems: dict[str, System] = {}
+        self._tables: dict[str, CostTable] = {}
+
+    @cached_property
+    def backend(self) -> Backend:
+        found = self.registry.backends.get(EMULATOR)
+        if found is None:
+            raise NotEmulated("no emulator is installed")
+        return found
+
+    def system(self, name: str) -> System:
+        """Raises `NotEmulated` when the point names no system that a plugin describes."""
+        from trnbench.errors import UsageError
+
+        if not name:
+            raise NotEmulated("the system is not stated")
+        if name not in self._systems:
+            try:
+                system = self.registry.system(name)
+            except UsageError as error:
+                raise NotEmulated(error.what) from None
+            if self.without:
+                system = msgspec.structs.replace(system, costs=refitted(system.costs, self.without))
+            self._systems[name] = system
+        return self._systems[name]
+
+    def table(self, name: str) -> CostTable:
+        """Instruction and transfer costs of the core of system `name`."""
+        if name not in self._tables:
+            from trnbench.emulator.core.costs import CostTable
+
+            self._tables[name] = CostTable(self.system(name))
+        return self._tables[name]
+
+    def observe(
+        self, kernel: str, system: str, point: Mapping[str, Any], scope: Scope, extent: Extent
+    ) -> tuple[Observation, dict[str, float]]:
+        """One case of a kernel as the emulator sees it, and the work it counts.
+
+        Raises `NotEmulated` for a kernel that is not installed and a case the emulator refuses.
+        """
+        from trnbench.errors import TrnbenchError
+        from trnbench.kernels.case import Case
+        from trnbench.results.measurement import CaseKey
+
+        machine = self.system(system)
+        found = self.registry.kernels.get(kernel)
+        if found is None:
+            raise NotEmulated(f"kernel {kernel} is not installed")
+        key = CaseKey(
+            kernel=kernel,
+            family=found.family,
+            instance=machine.name,
+            generation=machine.generation.name,
+            scope=scope,
+            point=dict(point),
+        )
+        case = Case(key=key, kernel=found, extent=extent)
+        if why := self.backend.unsupported(case, machine):
+            raise NotEmulated(why)
+        try:
+            seen = self.backend.observe(case, machine)
+        except TrnbenchError as error:
+            raise NotEmulated(f"{error.what}{f' ({error.cause})' if error.cause else ''}") from None
+        if seen.time_s is None or seen.time_s <= 0:
+            raise NotEmulated(seen.reason_text or "the emulator gave no time")
+        return seen, found.work(point, extent).as_counts()
+
+
+def fits_of(costs: Mapping[str, Any], point: PublishedPoint) -> tuple[str, ...]:
+    """Names of the constants that were fitted on this point."""
+    named = tuple(fit["name"] for fit in costs.get("fits", ()) if point.id in fit.get("points", ()))
+    return (*named, *point.fitted)
+
+
+def can_refit(costs: Mapping[str, Any], point: PublishedPoint) -> bool:
+    """Whether the cost file says what every constant fitted on this point is without it."""
+    fits = [fit for fit in costs.get("fits", ()) if point.id in fit.get("points", ())]
+    return bool(fits) and not point.fitted and all(point.id in fit.get("held_out", {}) for fit in fits)
+
+
+def refitted(costs: Mapping[str, Any], id: str) -> dict[str, Any]:
+    """The cost table with each constant at the value it has when point `id` is left out of its fit."""
+    fits = [
+        {**fit, "value": fit["held_out"][id]} if id in fit.get("held_out", {}) else fit
+        for fit in costs.get("fits", ())
+    ]
+    return {**costs, "fits": fits}

@@ -1,0 +1,191 @@
+"""Published points from TOML, strictly: an error names the file, the entry and what to write."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from trnbench.errors import FactError, UnitError
+from trnbench.facts.table import Place, near, read_toml
+from trnbench.facts.units import normalise
+from trnbench.fidelity.family import FAMILIES
+from trnbench.fidelity.point import KernelSource, Kind, PublishedPoint, Quantity, Usable
+
+SCHEMA = 1
+
+_TEXTS = (
+    *("id", "family", "kind", "hardware", "system", "operation", "op", "shapes", "dtype", "dtype_printed"),
+    *("cores", "metric", "quantity", "printed", "unit", "unit_printed", "value_note", "source"),
+    *("how_measured", "confidence", "notes", "usable", "usable_note"),
+)
+_KEYS: dict[str, type] = {
+    **dict.fromkeys(_TEXTS, str),
+    **dict.fromkeys(("value", "low", "high"), float),
+    **dict.fromkeys(("shape", "kernel", "extra"), dict),
+    **dict.fromkeys(("contradicts", "fitted"), list),
+}
+_REQUIRED = ("id", "family", "kind", "hardware", "op", "metric", "quantity", "unit", "source", "usable")
+_ID = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
+_ARGUMENT = re.compile(r"[a-z][a-z0-9_]*\[\d+(,\d+)*\]|-?\d+(\.\d+)?(e-?\d+)?")
+
+
+def load_published(path: Path, generation: str = "") -> tuple[PublishedPoint, ...]:
+    """The points of one file, in its order.
+
+    Raises `MissingFile`, `BadInput` for what is no TOML, and `FactError` for an entry that breaks a
+    rule: unknown or missing key, unknown word, a value that is not what `printed` and `unit` say, an
+    id used twice, a contradiction with a point that is not in the file or does not answer.
+    """
+    document = read_toml(path)
+    place = Place(path)
+    for key in document:
+        if key not in ("schema", "group"):
+            raise place.error(f"unknown key {key!r}", cause=near(key, ("schema", "group")))
+    if document.get("schema") != SCHEMA:
+        raise place.error(
+            f"schema is {document.get('schema')!r}", cause="this trnbench reads schema 1", try_="schema = 1"
+        )
+    points: dict[str, PublishedPoint] = {}
+    for where, row in _rows(place, document):
+        point = _point(where, row, generation)
+        if point.id in points:
+            raise where.error(f"id {point.id!r} is used twice", try_="give each point an id of its own")
+        points[point.id] = point
+    if not points:
+        raise place.error("no point in this file", try_="[[group]] with points = [ {id = …}, … ]")
+    _check_contradictions(place, points)
+    return tuple(points.values())
+
+
+def _rows(place: Place, document: Mapping[str, Any]) -> Iterator[tuple[Place, dict[str, Any]]]:
+    for where, group in place.tables(document, "group"):
+        shared = {key: value for key, value in group.items() if key != "points"}
+        rows = group.get("points")
+        if not isinstance(rows, list) or not rows:
+            raise where.error("a group without a list of points", try_="points = [ {id = …, …}, … ]")
+        for number, row in enumerate(rows, 1):
+            entry = where.at(f"point {number}")
+            table = entry.table(row)
+            if isinstance(table.get("id"), str) and table["id"]:
+                entry = where.at(f"point {table['id']}")
+            yield entry, {**shared, **table}
+
+
+def _point(where: Place, row: dict[str, Any], generation: str) -> PublishedPoint:
+    _no_lists_of_numbers_checked(where, row)
+    where.check({k: v for k, v in row.items() if k != "value"} | _whole(row), _KEYS, _REQUIRED)
+    where.word(row, "kind", Kind)
+    where.word(row, "quantity", Quantity)
+    where.word(row, "usable", Usable)
+    where.word(row, "family", FAMILIES)
+    if not _ID.fullmatch(row["id"]):
+        raise where.error(f"{row['id']!r} is no id", try_="letters, digits, dots, dashes and underscores")
+    if row["usable"] == "no" and not row.get("usable_note"):
+        raise where.error("usable is no, but not why", try_='usable_note = "the message size is not stated"')
+    where.numbers(row.get("shape", {}), "shape")
+    fields = dict(row)
+    fields |= {"kind": Kind(row["kind"]), "quantity": Quantity(row["quantity"])}
+    fields |= {"usable": Usable(row["usable"]), "generation": generation}
+    fields |= {key: tuple(row[key]) for key in ("contradicts", "fitted") if key in row}
+    if "kernel" in row:
+        fields["kernel"] = _kernel(where.at("kernel"), row["kernel"])
+    _check_value(where, row)
+    return PublishedPoint(**fields)
+
+
+def _whole(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A value may be written as a whole number."""
+    return {
+        key: float(row[key])
+        for key in ("value", "low", "high")
+        if isinstance(row.get(key), int | float) and not isinstance(row[key], bool)
+    } or ({"value": row["value"]} if "value" in row else {})
+
+
+def _no_lists_of_numbers_checked(where: Place, row: Mapping[str, Any]) -> None:
+    for key in ("shape", "extra"):
+        for name, value in (row.get(key) or {}).items() if isinstance(row.get(key), dict) else ():
+            good = isinstance(value, int | float | str) and not isinstance(value, bool)
+            if key == "shape" and isinstance(value, list):
+                good = all(isinstance(each, int) and not isinstance(each, bool) for each in value)
+            if not good:
+                raise where.error(f"{key}.{name} is {value!r}", try_="a number or a text")
+
+
+def _check_value(where: Place, row: Mapping[str, Any]) -> None:
+    """The normalised value is what printed digits and unit say; both are there, or neither."""
+    printed, value = row.get("printed", ""), row.get("value")
+    if not printed and value is None:
+        if not row.get("value_note"):
+            raise where.error("neither a value nor a note why not", try_='value_note = "96 / 482"')
+        return
+    if not printed or value is None:
+        raise where.error("printed and value belong together", try_='printed = "272.98", value = 272.98e9')
+    expected = _base(where, printed, row["unit"], Quantity(row["quantity"]))
+    if not value > 0:
+        raise where.error(f"value is {value!r}", cause="a measurement is above zero")
+    if not math.isclose(value, expected, rel_tol=1e-9):
+        raise where.error(
+            f"value is {value!r}, {printed} {row['unit']} is {expected!r}", try_=f"value = {expected!r}"
+        )
+    low, high = row.get("low", value), row.get("high", value)
+    if not low <= value <= high:
+        raise where.error(f"value {value!r} is not between low {low!r} and high {high!r}")
+
+
+_DIMENSIONS = {
+    "seconds": (Quantity.LATENCY,),
+    "bytes_per_s": (Quantity.BANDWIDTH, Quantity.BUSBW),
+    "flops": (Quantity.FLOPS,),
+    "ratio": (Quantity.SHARE,),
+    "hertz": (Quantity.CLOCK,),
+}
+
+
+def _base(where: Place, printed: str, unit: str, quantity: Quantity) -> float:
+    if unit == "1/s":
+        if quantity is not Quantity.RATE:
+            raise where.error(f"unit 1/s does not measure {quantity}", try_='quantity = "rate_per_s"')
+        return float(printed)
+    try:
+        value, dimension = normalise(printed, unit)
+    except UnitError as error:
+        raise where.error(error.what, cause=error.cause, try_=error.try_) from None
+    if quantity not in _DIMENSIONS.get(dimension, ()):
+        raise where.error(
+            f"unit {unit!r} does not measure {quantity}", cause=f"its base unit would be {quantity.unit}"
+        )
+    return value
+
+
+def _kernel(where: Place, table: Mapping[str, Any]) -> KernelSource:
+    where.check(table, {"file": str, "function": str, "arguments": list}, ("file", "function"))
+    if Path(table["file"]).is_absolute() or ".." in Path(table["file"]).parts:
+        raise where.error(f"file {table['file']!r} leaves the repository", try_="a path inside it")
+    arguments = tuple(table.get("arguments", ()))
+    for each in arguments:
+        if not _ARGUMENT.fullmatch(each):
+            raise where.error(f"{each!r} is no argument", try_='"float32[128,512]" or a number')
+    return KernelSource(file=table["file"], function=table["function"], arguments=arguments)
+
+
+def _check_contradictions(place: Place, points: Mapping[str, PublishedPoint]) -> None:
+    for point in points.values():
+        for other in point.contradicts:
+            if other not in points or other == point.id:
+                raise _unanswered(place, point.id, other, near(other, points))
+            if point.id not in points[other].contradicts:
+                raise _unanswered(place, point.id, other, f"{other} does not name {point.id}")
+
+
+def _unanswered(place: Place, id: str, other: str, cause: str) -> FactError:
+    return place.error(
+        f"point {id} contradicts {other!r}", cause=cause, try_="name each of the two in the other's list"
+    )
+
+
+def all_ids(points: Iterable[PublishedPoint]) -> frozenset[str]:
+    return frozenset(point.id for point in points)

@@ -1,0 +1,23 @@
+"""What an adapter answers for one point."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Prediction(msgspec.Struct, frozen=True, kw_only=True):
+    """`value` in the base unit of the point's quantity; `how` says what was emulated, for people."""
+
+    value: float
+    how: str
+
+
+class NotEmulated(Exception):
+    """The model cannot take the point as stated; the message says why.
+
+    `source_missing`: it could, if --kernels brought the public kernel.
+    """
+
+    def __init__(self, why: str, *, source_missing: bool = False) -> None:
+        super().__init__(why)
+        self.why, self.source_missing = why, source_missing
