@@ -64,10 +64,30 @@ def test_no_collective_beats_its_lower_bound(shape: list[tuple[int, bool]], amou
     everything = sum(level.rate for level in levels)
     cost = FORMS[name](levels, amount)
     least = factor * share * amount / everything
-    if name == "broadcast":
-        least = amount * (ranks - 1) / ranks / everything
     assert cost.transfer_s >= least * (1 - 1e-9)
     assert cost.latency_s >= min(level.latency_s for level in levels)
+
+
+@given(
+    st.lists(st.tuples(st.integers(2, 16), st.booleans()), min_size=1, max_size=3),
+    st.sampled_from(["all_reduce", "all_gather", "broadcast"]),
+)
+def test_what_a_group_lacks_has_to_enter_it(shape: list[tuple[int, bool]], name: str) -> None:
+    """Over the links of that level of all its members together, however clever the algorithm."""
+    levels = [_ring(size) if wired else _switch(size) for size, wired in shape]
+    got = FORMS[name](levels, 1.0).transfer_s
+    members = 1
+    for level in levels:
+        # Of a broadcast a group without the root lacks all, of a gather what the others bring.
+        lacking = 1.0 if name == "broadcast" else (level.size - 1) / level.size
+        assert got >= lacking / (members * level.rate) * (1 - 1e-9)
+        members *= level.size
+
+
+def test_a_broadcast_enters_another_host_through_its_adapters(registry: Any) -> None:
+    fabric = fabric_of(registry.system("trn1-ultracluster:2"))
+    host = 8 * 12.5e9
+    assert min(FORMS["broadcast"](order, 1.0).transfer_s for order in fabric.orders) >= 1.0 / host
 
 
 @given(st.floats(1, 1e10), st.floats(1, 1e10), st.sampled_from(sorted(FORMS)))

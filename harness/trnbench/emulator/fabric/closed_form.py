@@ -128,17 +128,18 @@ def all_to_all(levels: Sequence[Level], size: float) -> Cost:
 
 
 def broadcast(levels: Sequence[Level], size: float) -> Cost:
-    """Scatter from the root, then all-gather: the root's links carry the tensor once."""
-    out = max(levels, key=lambda level: level.rate)
-    ranks = math.prod(level.size for level in levels)
-    first = Cost(
-        latency_s=sum(level.latency_s * level.steps for level in levels),
-        transfer_s=size * (ranks - 1) / ranks / out.rate,
-        algorithm="scatter",
-        link=out.name,
-        memory_bytes=size,
-    )
-    return _then([first, all_gather(levels, size)])
+    """Scatter from the root, inner levels first, then all-gather.
+
+    On each level a group hands the others what they lack over the links of all its members, who got
+    their shares on the level before: the network is entered by every adapter, not by the root's alone.
+    """
+    costs, left = [], size
+    for level in levels:
+        steps = level.steps if level.wired else math.ceil(math.log2(level.size))
+        share = left * (level.size - 1) / level.size
+        costs.append(_cost("scatter", steps * level.latency_s, share / level.rate, level, share))
+        left /= level.size
+    return _then([*costs, all_gather(levels, size)])
 
 
 def permute(levels: Sequence[Level], size: float) -> Cost:
