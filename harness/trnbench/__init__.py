@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from trnbench.lazy import resolve
     from trnbench.registry import load_registry
     from trnbench.results.evidence import Evidence, Grade
+    from trnbench.results.fidelity import Comparison, FamilyFidelity, Fidelity
     from trnbench.results.json import dumps, loads
     from trnbench.results.measurement import (
         CaseKey,
@@ -68,6 +69,7 @@ _HOMES = {
     "trnbench.lazy": ("resolve",),
     "trnbench.registry": ("load_registry",),
     "trnbench.results.evidence": ("Evidence", "Grade"),
+    "trnbench.results.fidelity": ("Comparison", "FamilyFidelity", "Fidelity"),
     "trnbench.results.json": ("dumps", "loads"),
     "trnbench.results.measurement": (
         "CaseKey",
@@ -102,6 +104,7 @@ __all__ = [
     "Backend",
     "Case",
     "CaseKey",
+    "Comparison",
     "Detection",
     "Direction",
     "Disagreement",
@@ -111,6 +114,8 @@ __all__ = [
     "Extent",
     "Fact",
     "FactBook",
+    "FamilyFidelity",
+    "Fidelity",
     "Figure",
     "Findings",
     "Format",

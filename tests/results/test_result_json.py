@@ -106,7 +106,7 @@ def test_keys_that_are_enums_are_fine() -> None:
     [
         (
             b'{"schema_version": 7}',
-            "run.json is written in result schema 7; this trnbench reads up to 1\n"
+            f"run.json is written in result schema 7; this trnbench reads up to {SCHEMA_VERSION}\n"
             "  cause: a newer trnbench wrote it\n"
             "  try:   pip install --upgrade trnbench",
         ),
@@ -171,10 +171,19 @@ def test_reading_goes_through_the_chain(run: Run, monkeypatch: pytest.MonkeyPatc
 
     document = {**json.loads(dumps(run)), "label": run.id}
     del document["id"]
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 2)
-    monkeypatch.setattr(result_json, "SCHEMA_VERSION", 2)
-    monkeypatch.setitem(schema.MIGRATIONS, 1, rename)
-    assert loads(json.dumps(document), "old.json") == msgspec.structs.replace(run, schema_version=2)
+    newer = SCHEMA_VERSION + 1
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", newer)
+    monkeypatch.setattr(result_json, "SCHEMA_VERSION", newer)
+    monkeypatch.setitem(schema.MIGRATIONS, SCHEMA_VERSION, rename)
+    assert loads(json.dumps(document), "old.json") == msgspec.structs.replace(run, schema_version=newer)
+
+
+def test_a_run_of_version_1_still_opens(run: Run) -> None:
+    document = json.loads(dumps(msgspec.structs.replace(run, schema_version=1)))
+    del document["fidelity"]
+    found = loads(json.dumps(document), "old.json")
+    assert found.fidelity is None
+    assert found == run
 
 
 def test_several_runs_are_an_array(run: Run) -> None:

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from trnbench import Run, Status
 from trnbench.errors import BadInput, StoreError, TrnbenchError, UnknownName, UsageError
+from trnbench.results.run import SCHEMA_VERSION
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
 from trnbench.store import layout
@@ -400,11 +401,13 @@ def test_a_run_of_a_newer_result_schema(store: Store, run: Run) -> None:
     store.save(run)
     store.close()
     connection = sqlite3.connect(store.path)
-    connection.execute("UPDATE runs SET head = replace(head, '\"schema_version\":1', '\"schema_version\":8')")
+    now = f'"schema_version":{SCHEMA_VERSION}'
+    connection.execute("UPDATE runs SET head = replace(head, ?, '\"schema_version\":8')", (now,))
     connection.commit()
     connection.close()
     assert text_of(BadInput, store.load) == (
-        f"run {run.id} in {store.path} is written in result schema 8; this trnbench reads up to 1\n"
+        f"run {run.id} in {store.path} is written in result schema 8; "
+        f"this trnbench reads up to {SCHEMA_VERSION}\n"
         "  cause: a newer trnbench wrote it\n"
         "  try:   pip install --upgrade trnbench"
     )

@@ -12,11 +12,12 @@ from trnbench.facts.book import FactBook
 from trnbench.facts.peak import PeakPolicy
 from trnbench.facts.scope import Scope
 from trnbench.results.evidence import Grade
+from trnbench.results.fidelity import Fidelity
 from trnbench.results.measurement import Measurement, Reason, Status
 from trnbench.topology.graph import Topology
 
-SCHEMA_VERSION = 1
-# History: 1 first version.
+SCHEMA_VERSION = 2
+# History: 1 first version; 2 adds `fidelity`, None in runs made before.
 
 
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,6 +64,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     topologies: dict[str, Topology] = {}  # instance → graph, for those small enough to draw
     plugins: tuple[PluginRecord, ...] = ()
     measurements: tuple[Measurement, ...] = ()
+    fidelity: Fidelity | None = None  # the model against published points, of these generations
     interrupted: bool = False
     notes: tuple[str, ...] = ()
 

@@ -16,8 +16,14 @@ Document: TypeAlias = dict[str, Any]
 SCHEMA_ID = f"https://trnbench.invalid/schema/run-{SCHEMA_VERSION}.json"
 """Names the schema; nothing is ever fetched from it (RFC 2606 reserves `.invalid`)."""
 
-MIGRATIONS: dict[int, Callable[[Document], Document]] = {}
-"""From version n to n + 1. Empty while version 1 is the only one there ever was."""
+
+def _without_fidelity(document: Document) -> Document:
+    """A run of version 1 says nothing about its model's error, and keeps saying nothing."""
+    return document
+
+
+MIGRATIONS: dict[int, Callable[[Document], Document]] = {1: _without_fidelity}
+"""From version n to n + 1."""
 
 
 def json_schema() -> Document:

@@ -13,6 +13,7 @@ import msgspec
 from trnbench.backend import Backend
 from trnbench.errors import TrnbenchError
 from trnbench.facts.book import FactBook
+from trnbench.fidelity.snapshot import fidelity_of
 from trnbench.generation import System
 from trnbench.results.evidence import Grade
 from trnbench.results.run import PluginRecord, Run, SystemRecord
@@ -53,6 +54,7 @@ def begin(plan: Plan, backend: Backend, registry: Registry, settings: RunSetting
         systems[name] = _record(system, graph)
         if graph is not None and system.devices <= DRAWN_DEVICES:
             topologies[name] = graph
+    fidelity = fidelity_of(registry, backend.name, list(books), notes) if grade is Grade.EMULATED else None
     return Run(
         id=new_id(),
         created=now(),
@@ -67,6 +69,7 @@ def begin(plan: Plan, backend: Backend, registry: Registry, settings: RunSetting
         books=books,
         topologies=topologies,
         plugins=_plugins(registry.plugins),
+        fidelity=fidelity,
         notes=tuple(notes),
     )
 
