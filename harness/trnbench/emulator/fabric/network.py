@@ -7,6 +7,7 @@ route, in proportion to their bandwidth. A direct link beats a detour however wi
 
 from __future__ import annotations
 
+import copy
 import heapq
 from collections.abc import Collection, Sequence
 from functools import cached_property
@@ -19,7 +20,7 @@ from trnbench.emulator.fabric.fluid import ticks
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 from trnbench.emulator.fabric.symmetry import Symmetry, find_symmetry
 from trnbench.errors import TopologyError
-from trnbench.topology.graph import Link, LinkKind, Node, Topology
+from trnbench.topology.graph import Link, LinkKind, Node, NodeKind, Topology
 
 _CLIMB = 1 << 12
 """Cost of a link one level up, in links of the level below: more than any route has."""
@@ -41,7 +42,8 @@ class Network:
     `memory` is a device's bandwidth in bytes/s for the accesses that sends and reductions make at
     the ends; infinite leaves them out. `shared` numbers the device of every rank (one each if not
     given): ranks of one device share its memory. `slow` multiplies the memory bandwidth of single
-    devices (a straggler). `efficiency` is the share of its bandwidth that a kind of link reaches.
+    devices (a straggler). `efficiency` is the share of its bandwidth that a kind of link reaches,
+    `quicker` divides its latency where several messages are on the way at once.
     `scale` multiplies single links' bandwidth ((src, dst) → factor): a slow or dead link.
     """
 
@@ -55,6 +57,7 @@ class Network:
         shared: Sequence[int] | None = None,
         slow: dict[int, float] | None = None,
         efficiency: dict[LinkKind, float] | None = None,
+        quicker: dict[LinkKind, float] | None = None,
         scale: dict[tuple[int, int], float] | None = None,
     ) -> None:
         self.topology = topology
@@ -82,7 +85,10 @@ class Network:
                 try_="trnbench topology show " + topology.name,
             )
         self.cost: list[int] = [_CLIMB ** topology.classes[link.cls].level for link in kept]
-        self.latency: list[int] = [ticks(topology.latency(link)) for link in kept]
+        sooner = quicker or {}
+        self.latency: list[int] = [
+            ticks(topology.latency(link) / sooner.get(topology.classes[link.cls].kind, 1.0)) for link in kept
+        ]
         self.shared = tuple(range(len(wanted)) if shared is None else shared)
         """The device of every rank, numbered from 0."""
         memories = np.full(max(self.shared, default=-1) + 1, memory)
@@ -124,6 +130,44 @@ class Network:
             for link, b, t in zip(self.links, self.bandwidth, self.latency, strict=True)
         ]
         return find_symmetry(self.nodes, self.links, self.ranks, kinds)
+
+    @cached_property
+    def with_free_memory(self) -> Network:
+        """The same links, accesses at the ends for nothing."""
+        other = copy.copy(self)
+        other.capacity = self.capacity.copy()
+        other.capacity[len(self.links) :] = np.inf
+        other.__dict__.pop("orbit_capacity", None)
+        return other
+
+    def pairs(self, offset: tuple[int, ...]) -> list[tuple[int, int]]:
+        """(from, to) of every rank under a translation. Raises ValueError where there is none."""
+        if self.symmetry is None:
+            raise ValueError("a translation on a network that has no translations")
+        return [(rank, self.symmetry.shifted(rank, offset)) for rank in range(self.size)]
+
+    def part(self, ranks: Sequence[int]) -> Network:
+        """The same links with some of the ranks, renumbered from 0 in the order given.
+
+        For planning only: links to devices that hold none of them are left out, and so is the way over
+        hosts and adapters, which makes the symmetry of a server or of a group on a torus visible. What
+        is planned is carried out on the whole network.
+        """
+        kept = {self.nodes[self.ranks[rank]].id for rank in ranks}
+        over = {link.src: link.dst for link in self.links if self.nodes[link.src].kind is NodeKind.CORE}
+        kept |= {self.nodes[over[self.ranks[rank]]].id for rank in ranks if self.ranks[rank] in over}
+        kept |= {node.id for node in self.nodes if node.kind is NodeKind.SWITCH}
+        links = tuple(
+            Link(self.nodes[link.src].id, self.nodes[link.dst].id, link.cls)
+            for link in self.links
+            if self.nodes[link.src].id in kept and self.nodes[link.dst].id in kept
+        )
+        devices = {device: i for i, device in enumerate(dict.fromkeys(self.shared[r] for r in ranks))}
+        return Network(
+            msgspec.structs.replace(self.topology, links=links),
+            ranks=[self.nodes[self.ranks[rank]].id for rank in ranks],
+            shared=[devices[self.shared[rank]] for rank in ranks],
+        )
 
     def distances(self, target: int) -> list[int]:
         """Cost from every node to node `target`; −1 where there is no way."""

@@ -10,7 +10,8 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
     Either `offset`, a translation that every rank sends along, or explicit `pairs` of ranks.
     `reads` and `writes` are accesses of the sender's and the receiver's memory per byte carried:
-    a copy reads once and writes once; a reduction at the end also reads the operand.
+    a copy reads once and writes once; a reduction at the end also reads the operand. `copies` flows
+    alike go from each sender, each of `size`: to servers that are alike and stand for each other.
     """
 
     size: float
@@ -18,6 +19,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     pairs: tuple[tuple[int, int], ...] = ()
     reads: float = 1.0
     writes: float = 1.0
+    copies: int = 1
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +42,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     startup_s: float = 0.0
     per_message_s: float = 0.0
     note: str = ""
+    lockstep: bool = False
 
     @property
     def steps(self) -> int:

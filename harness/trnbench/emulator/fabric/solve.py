@@ -27,42 +27,46 @@ from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 
 class Solution(msgspec.Struct, frozen=True, kw_only=True):
     """`time_s`; `carried` bytes per link of the network (index of `Network.links`);
-    `latency_s`: the part that is latency and overhead, were every link infinitely wide.
+    `accessed` bytes of every device's memory; `latency_s`: the part that is latency and overhead, were
+    every link infinitely wide.
     `way`: "orbits" or "flows", and the shortcut taken.
     """
 
     time_s: float
     total_ticks: int
     carried: Floats
+    accessed: Floats
     latency_s: float
     way: str
 
 
-def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True) -> Solution:
-    """Raises TopologyError (no route) and ValueError (a move names a rank that is not there)."""
+def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True, most: int = 0) -> Solution:
+    """Above `most` flows (0: any number) ranks are taken to wait for each other after every step, which
+    is never quicker; `way` then says so. Raises TopologyError (no route) and ValueError (a move names a rank that is not there)."""
     moves = [move for chain in schedule.chains for step in chain for move in step.moves]
     by_orbit = (
         use_symmetry
         and network.symmetry is not None
-        and all(move.offset is not None for move in moves)
+        and all(move.offset is not None and move.copies == 1 for move in moves)
         and network.size > 1
         and (network.ranks_per_device > 0 or not network.has_memory)
     )
     carrier: _Orbits | _Pairs = _Orbits(network) if by_orbit else _Pairs(network)
     before = ticks(schedule.per_message_s)
-    total, carried, latency, shortcut = _run(carrier, schedule.chains, before)
+    total, carried, latency, shortcut = _run(carrier, schedule.chains, before, schedule.lockstep, most)
     start = ticks(schedule.startup_s)
     return Solution(
         time_s=(total + start) / TICKS_PER_SECOND,
         total_ticks=total + start,
         carried=carrier.per_link(carried),
+        accessed=carrier.per_device(carried),
         latency_s=(latency + start) / TICKS_PER_SECOND,
         way=("orbits" if by_orbit else "flows") + shortcut,
     )
 
 
 def _run(
-    carrier: _Orbits | _Pairs, chains: Sequence[tuple[Step, ...]], before: int
+    carrier: _Orbits | _Pairs, chains: Sequence[tuple[Step, ...]], before: int, lockstep: bool, most: int
 ) -> tuple[int, Floats, int, str]:
     chain = _merged(chains)
     if chain is not None:
@@ -71,14 +75,16 @@ def _run(
         for step in chain:
             flows = carrier.flows(step.moves, before)
             outcome = simulate(flows, carrier.capacity)
-            if not carrier.in_step(outcome, len(chains) > 1):
+            if not lockstep and not carrier.in_step(outcome, len(chains) > 1):
                 break
             total += outcome.total * step.times
             carried += outcome.carried * step.times
             latency += max((f.latency for f in flows), default=0) * step.times + before * step.times
         else:
-            return total, carried, latency, ", each step once"
+            return total, carried, latency, ", in lockstep" if lockstep else ", each step once"
     known, shortcut = carrier.alone(chains, before), ", never competing"
+    if known is None and most and chain is not None and not lockstep and carrier.count(chains) > most:
+        return _run(carrier, (chain,), before, True, most)
     if known is None:
         known, shortcut = simulate(carrier.expanded(chains, before), carrier.capacity), ""
     latency = max(
@@ -143,6 +149,9 @@ class _Orbits:
         """Orbits are few: simulating them costs nothing."""
         return None
 
+    def count(self, chains: Sequence[tuple[Step, ...]]) -> int:
+        return sum(len(step.moves) * step.times for chain in chains for step in chain)
+
     def expanded(self, chains: Sequence[tuple[Step, ...]], before: int) -> list[Flow]:
         flows: list[Flow] = []
         for chain in chains:
@@ -159,6 +168,9 @@ class _Orbits:
         assert symmetry is not None
         return carried[symmetry.link_orbit]
 
+    def per_device(self, carried: Floats) -> Floats:
+        return np.full(max(self.network.shared) + 1, carried[self._memory])
+
 
 class _Pairs:
     """One flow per sender and receiver."""
@@ -167,18 +179,15 @@ class _Pairs:
         self.network = network
         self.capacity = network.capacity
         self._memory = network.has_memory
-        self._shares: dict[tuple[int, int, float, float], tuple[Indices, Floats, int]] = {}
+        self._shares: dict[tuple[int, int, float, float, int], tuple[Indices, Floats, int]] = {}
 
     def pairs(self, move: Move) -> Sequence[tuple[int, int]]:
         if move.offset is None:
             return move.pairs
-        symmetry = self.network.symmetry
-        if symmetry is None:
-            raise ValueError("a translation on a network that has no translations")
-        return [(rank, symmetry.shifted(rank, move.offset)) for rank in range(self.network.size)]
+        return self.network.pairs(move.offset)
 
     def _share(self, src: int, dst: int, move: Move) -> tuple[Indices, Floats, int]:
-        key = (src, dst, move.reads, move.writes)
+        key = (src, dst, move.reads, move.writes, move.copies)
         found = self._shares.get(key)
         if found is None:
             if src == dst:
@@ -192,6 +201,8 @@ class _Pairs:
                 used = [resource for resource, times in accesses.items() if times > 0]
                 resources = np.append(resources, np.array(used, dtype=np.intp))
                 weights = np.append(weights, [accesses[resource] for resource in used])
+            if move.copies != 1:
+                weights = weights * move.copies
             found = self._shares[key] = (resources, weights, route.latency)
         return found
 
@@ -222,6 +233,13 @@ class _Pairs:
         ]
         return apart(rounds, self.capacity, self.network.size, before)
 
+    def count(self, chains: Sequence[tuple[Step, ...]]) -> int:
+        return sum(
+            step.times * sum(len(self.pairs(move)) for move in step.moves)
+            for chain in chains
+            for step in chain
+        )
+
     def expanded(self, chains: Sequence[tuple[Step, ...]], before: int) -> list[Flow]:
         flows: list[Flow] = []
         for chain in chains:
@@ -241,3 +259,6 @@ class _Pairs:
 
     def per_link(self, carried: Floats) -> Floats:
         return carried[: len(self.network.links)]
+
+    def per_device(self, carried: Floats) -> Floats:
+        return carried[len(self.network.links) :]

@@ -123,17 +123,23 @@ def _extended(
     image = [-1] * len(nodes)
     for rank, coord in zip(ranks, coords, strict=True):
         image[rank] = at[(*coord[:axis], digit.plus(coord[axis], step), *coord[axis + 1 :])]
-    by_surroundings: dict[tuple[object, frozenset[int]], list[int]] = {}
     rest = [i for i in range(len(nodes)) if image[i] < 0]
-    for i in rest:
-        known = frozenset(n for n in around[i] if image[n] >= 0)
-        by_surroundings.setdefault((nodes[i].kind, known), []).append(i)
-    for i in rest:
-        target = frozenset(image[n] for n in around[i] if image[n] >= 0)
-        candidates = by_surroundings.get((nodes[i].kind, target), [])
-        if len(candidates) != 1:
+    known = frozenset(ranks)
+    while rest:  # from the ranks outwards: devices of cores, then their switches
+        layer = [i for i in rest if around[i] & known]
+        by_surroundings: dict[tuple[object, frozenset[int]], list[int]] = {}
+        for i in layer:
+            by_surroundings.setdefault((nodes[i].kind, around[i] & known), []).append(i)
+        for i in layer:
+            target = frozenset(image[n] for n in around[i] & known)
+            candidates = by_surroundings.get((nodes[i].kind, target), [])
+            if len(candidates) != 1:
+                return None
+            image[i] = candidates[0]
+        if not layer:
             return None
-        image[i] = candidates[0]
+        known |= frozenset(layer)
+        rest = [i for i in rest if image[i] < 0]
     return image
 
 

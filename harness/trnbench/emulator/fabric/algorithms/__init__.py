@@ -6,7 +6,11 @@ from trnbench.emulator.fabric.algorithms.algorithm import Algorithm
 from trnbench.emulator.fabric.algorithms.bucket import Bucket
 from trnbench.emulator.fabric.algorithms.direct import Direct, Mesh, Pairwise, SingleStepMesh
 from trnbench.emulator.fabric.algorithms.halving import HalvingDoubling
+from trnbench.emulator.fabric.algorithms.hierarchical import Hierarchical
+from trnbench.emulator.fabric.algorithms.kangaring import Kangaring
 from trnbench.emulator.fabric.algorithms.ring import Ring
+from trnbench.emulator.fabric.algorithms.scatter import ScatterGather
+from trnbench.emulator.fabric.algorithms.switch import SwitchDirect
 from trnbench.emulator.fabric.algorithms.tree import Tree
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -21,6 +25,13 @@ ALGORITHMS: dict[str, Algorithm] = {
         Mesh(),
         SingleStepMesh(),
         HalvingDoubling(),
+        Kangaring(),
+        SwitchDirect("switch-direct"),
+        SwitchDirect("switch-direct-all", lanes=0),
+        Hierarchical("hierarchical-ring", outer="ring"),
+        Hierarchical("hierarchical-rdh", outer="rdh"),
+        Hierarchical("hierarchical-mesh", outer="mesh"),
+        ScatterGather(),
         Tree(),
         Direct(),
         Pairwise(),

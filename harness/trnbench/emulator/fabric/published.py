@@ -1,0 +1,64 @@
+"""A published collective as its source states it, emulated."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from trnbench.emulator.fabric.collective import AUTO, run
+from trnbench.emulator.fabric.result import Result
+from trnbench.emulator.fabric.systems import Fabric, Options
+from trnbench.errors import UsageError
+from trnbench.generation import System
+
+SENDRECV = "sendrecv"
+
+
+def emulate_collective_point(
+    system: System,
+    operation: str,
+    size: float,
+    ranks: int,
+    *,
+    nodes: int = 1,
+    lnc: int = 0,
+    algorithm: str = "",
+    fabric: Fabric | None = None,
+) -> Result:
+    """`size` bytes as `collective.run` takes them, over `ranks` logical cores of `nodes` instances.
+
+    Ranks fill one device after the other; of several nodes each gets equally many. `lnc`: physical
+    cores per rank, 0 for the generation's default. "sendrecv" is a permute of two ranks. `algorithm`: empty
+    for what the runtime is documented to take: `auto`, and the flat ring over the nodes of trn1 (the
+    guide to collectives between nodes). `fabric` saves building it again for the same system and lnc.
+    Raises UsageError when the ranks do not fit the system.
+    """
+    fabric = fabric or fabric_for(system, lnc)
+    have = fabric.size // max(system.size if system.instance.sizable else 1, 1)
+    each, rest = divmod(ranks, nodes)
+    if rest or each > have or nodes > (system.size if system.instance.sizable else 1) or ranks < 2:
+        raise UsageError(
+            f"{ranks} ranks on {nodes} nodes do not fit {system.name}",
+            cause=f"a node has {have} ranks here",
+            try_="ranks that divide by the nodes and fit them",
+        )
+    collective = "permute" if operation == SENDRECV else operation
+    whole = ranks == fabric.size
+    group = None if whole else [node * have + r for node in range(nodes) for r in range(each)]
+    if nodes > 1 and not algorithm:
+        algorithm = "ring"
+    return run(fabric, collective, size, algorithm=algorithm or AUTO, group=group)
+
+
+@lru_cache(maxsize=32)
+def _known(name: str, lnc: int, key: int) -> list[Fabric]:
+    return []
+
+
+def fabric_for(system: System, lnc: int = 0) -> Fabric:
+    """Its ranks are cores of `lnc` physical ones; the same object for the same system."""
+    found = _known(system.name, lnc, id(system))
+    if not found or found[0].system is not system:
+        default = int(system.costs.get("lnc", {}).get("default", 1))
+        level = "core" if (lnc or default) == 1 else "logical-core"
+        found[:] = [Fabric(system, Options(level=level))]
+    return found[0]
