@@ -1,4 +1,4 @@
-"""What this package brings to trnbench: eight sections of the page and four output formats."""
+"""What this package brings to trnbench: nine sections of the page and four output formats."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ _SECTIONS = (
     ("rooflines", "Rooflines", 30),
     ("generations", "Generations", 40),
     ("fabric", "Fabric", 50),
+    ("fidelity", "Fidelity", 70),
     ("cases", "Cases", 75),
     ("documents", "Documents", 80),
     ("method", "Environment and method", 90),

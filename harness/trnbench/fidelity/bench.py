@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,20 +100,41 @@ class Bench:
 
 def fits_of(costs: Mapping[str, Any], point: PublishedPoint) -> tuple[str, ...]:
     """Names of the constants that were fitted on this point."""
-    named = tuple(fit["name"] for fit in costs.get("fits", ()) if point.id in fit.get("points", ()))
+    named = tuple(name for name, fit in constants(costs) if point.id in fit["points"])
     return (*named, *point.fitted)
 
 
 def can_refit(costs: Mapping[str, Any], point: PublishedPoint) -> bool:
     """Whether the cost file says what every constant fitted on this point is without it."""
-    fits = [fit for fit in costs.get("fits", ()) if point.id in fit.get("points", ())]
+    fits = [fit for _, fit in constants(costs) if point.id in fit["points"]]
     return bool(fits) and not point.fitted and all(point.id in fit.get("held_out", {}) for fit in fits)
+
+
+def constants(costs: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every fitted constant of a cost table: rows of [[fits]], and tables with `value` and `points`."""
+    for fit in costs.get("fits", ()):
+        yield str(fit.get("name", "")), fit
+    for key, table in costs.items():
+        if isinstance(table, Mapping):
+            yield from _nested(key, table)
+
+
+def _nested(name: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if "value" in table and isinstance(table.get("points"), list):
+        yield name, table
+        return
+    for key, inner in table.items():
+        if isinstance(inner, Mapping):
+            yield from _nested(f"{name}.{key}", inner)
 
 
 def refitted(costs: Mapping[str, Any], id: str) -> dict[str, Any]:
     """The cost table with each constant at the value it has when point `id` is left out of its fit."""
-    fits = [
-        {**fit, "value": fit["held_out"][id]} if id in fit.get("held_out", {}) else fit
-        for fit in costs.get("fits", ())
-    ]
-    return {**costs, "fits": fits}
+
+    def turned(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            inner = {key: turned(each) for key, each in value.items()}
+            return inner | {"value": value["held_out"][id]} if id in value.get("held_out", {}) else inner
+        return [turned(each) for each in value] if isinstance(value, list) else value
+
+    return {key: turned(value) for key, value in costs.items()}
