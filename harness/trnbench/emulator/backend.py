@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from trnbench.emulator.core.roofline import CoreModel
     from trnbench.emulator.fabric.estimate import FabricModel
 
-MODEL = "trnbench roofline + alpha-beta"
-MODEL_VERSION = "1"
-# History: 1 engine sums and closed forms.
+MODEL = "trnbench roofline + flows"
+MODEL_VERSION = "2"
+# History: 1 engine sums and closed forms; 2 collectives as flows on links.
 
 CORES = "roofline: the busiest engine, DMA or memory, all else overlapped; an upper bound of performance"
-LINKS = "closed form: documented rates, no contention, no protocol; an upper bound of performance"
+LINKS = "flows on the documented links, max-min fair; starts and efficiencies fitted to published points"
 UNMEASURED = "no measurement of these links is published"
 
 TICKS_PER_SECOND = 1_000_000_000_000
@@ -28,7 +28,7 @@ TICKS_PER_SECOND = 1_000_000_000_000
 
 
 class EmulatedBackend:
-    """Core kernels by a roofline of their recorded instructions, links by alpha–beta closed forms."""
+    """Core kernels by a roofline of their recorded instructions, links by flows that share them."""
 
     name = "emulated"
 
@@ -49,12 +49,11 @@ class EmulatedBackend:
     def unsupported(self, case: Case, system: System) -> str:
         kinds = case.kernel.implementations
         if "collective" in kinds or case.kernel.spread.linked:
-            from trnbench.emulator.fabric.closed_form import FORMS
-            from trnbench.emulator.fabric.estimate import PAIRS
+            from trnbench.emulator.fabric.estimate import KNOWN
 
             name = str(kinds.get("collective", ""))
-            if name not in FORMS and name not in PAIRS:
-                return f"the emulator has no closed form for the collective {name or case.kernel.name!r}"
+            if name not in KNOWN:
+                return f"the emulator has no model of the collective {name or case.kernel.name!r}"
             return ""
         work = case.kernel.work(case.key.point, case.extent)
         if not (work.flops or work.engine_flops or work.bytes):
@@ -106,6 +105,7 @@ def _observation(seen: Any, reach: str, *, unvalidated: bool = False) -> Observa
         implementation=seen.implementation,
         counters=dict(seen.counters),
         notes=seen.notes,
+        detail=getattr(seen, "detail", {}),
     )
 
 

@@ -177,7 +177,8 @@ class _Runner:
             return self.collective == PERMUTE
         if self.collective not in ALGORITHMS[name].collectives:
             return False
-        return self.network.size <= SLOW_ABOVE or name not in ONE_BY_ONE
+        most = SLOW_ABOVE if self.collective != BROADCAST else SLOW_ABOVE // 8
+        return self.network.size <= most or name not in ONE_BY_ONE
 
     def _schedule(self, name: str) -> Schedule:
         if name == "shift":
@@ -210,7 +211,8 @@ class _Runner:
         latency = max(round(solution.latency_s * TICKS_PER_SECOND) - overhead, 0)
         memories = network.capacity[len(network.links) :]
         memory = float((solution.accessed / memories).max()) if network.has_memory else 0.0
-        moved = max(free.total_ticks - overhead - latency, 0)
+        # The two may take different shortcuts; a part is never more than the whole.
+        moved = max(min(free.total_ticks, solution.total_ticks) - overhead - latency, 0)
         hops = sum(1 for _ in network.links)
         return Result(
             collective=collective,
@@ -284,8 +286,8 @@ class _Runner:
             latency_s=latency,
             bandwidth_s=max(inside, outside, between),
             formula=(
-                "bytes that must leave a device, or an instance, / its links' bandwidth, and no less than one message to"
-                " the farthest rank (Chan et al. 2007; Patarasuk and Yuan 2009)"
+                "bytes that must leave a device, or an instance, / its links' bandwidth, and no less than"
+                " one message to the farthest rank (Chan et al. 2007; Patarasuk and Yuan 2009)"
             ),
         )
 

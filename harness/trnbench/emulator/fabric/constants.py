@@ -82,4 +82,4 @@ def constants_of(costs: Mapping[str, Any]) -> Constants:
         key=lambda each: each.max_bytes,
     )
     source = str(table.get("auto_source") or collectives.get("source", ""))
-    return Constants(**values, auto=tuple(order), points=points, source=source)  # type: ignore[arg-type]
+    return Constants(**values, auto=tuple(order), points=points, source=source)

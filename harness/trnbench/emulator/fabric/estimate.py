@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from trnbench.emulator.assumed import Assumed
-from trnbench.emulator.fabric.closed_form import FORMS, Cost, cheapest
-from trnbench.emulator.fabric.levels import Fabric, Level, fabric_of
+from trnbench.emulator.fabric.collective import AUTO, NAMES, run
+from trnbench.emulator.fabric.result import Result
+from trnbench.emulator.fabric.systems import ACROSS, INSIDE, Fabric
 from trnbench.errors import KernelError, TopologyError
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
@@ -19,6 +21,8 @@ from trnbench.topology.routing import Router
 
 REMOTE_READ = "remote-read-latency"
 PAIRS = ("point_to_point", "remote_memory_read")
+KNOWN = (*NAMES, *PAIRS)
+"""Values of `implementations["collective"]` that have a model."""
 
 
 class FabricEstimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,10 +35,21 @@ class FabricEstimate(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     counters: dict[str, float]
     unvalidated: bool
+    detail: dict[str, Any] = {}
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """One message: `latency_s` independent of the size, `transfer_s` proportional to it, on `link`."""
+
+    latency_s: float
+    transfer_s: float
+    algorithm: str
+    link: str
+    memory_bytes: float
 
 
 class FabricModel:
-    """Closed forms on the levels of each system; what was read off a topology is kept."""
+    """The flow model over each system; networks are built once."""
 
     def __init__(self) -> None:
         self._fabrics: dict[int, tuple[System, Fabric]] = {}
@@ -43,7 +58,7 @@ class FabricModel:
     def fabric(self, system: System) -> Fabric:
         found = self._fabrics.get(id(system))
         if found is None or found[0] is not system:
-            found = self._fabrics[id(system)] = (system, fabric_of(system))
+            found = self._fabrics[id(system)] = (system, Fabric(system))
         return found[1]
 
     def collective(self, case: Case, system: System) -> FabricEstimate:
@@ -53,15 +68,18 @@ class FabricModel:
         size = work.bytes.get("payload", work.link_bytes)
         if name in PAIRS:
             return self.pair(case, system, size, read=name == "remote_memory_read")
-        form = FORMS.get(name)
-        if form is None:
+        if name not in NAMES:
             raise KernelError(
-                f"no closed form for collective {name!r} of kernel {case.kernel.name}",
-                cause=f"known: {', '.join((*FORMS, *PAIRS))}",
+                f"no model of collective {name!r} of kernel {case.kernel.name}",
+                cause=f"known: {', '.join(KNOWN)}",
             )
         fabric = self.fabric(system)
-        cost = cheapest(form, _for(fabric, case.extent.ranks), size)
-        return self._finish(system, cost, (), _assumed(fabric))
+        if case.extent.ranks != fabric.size:
+            raise KernelError(
+                f"{system.name}: a collective of {case.extent.ranks} ranks on {fabric.size} devices",
+                cause="a case takes all devices together",
+            )
+        return _estimate(fabric, run(fabric, name, size, algorithm=AUTO))
 
     def pair(self, case: Case, system: System, size: float, *, read: bool) -> FabricEstimate:
         """One message between two devices over one minimal route."""
@@ -88,7 +106,7 @@ class FabricModel:
 
     def host_copy(self, case: Case, system: System) -> FabricEstimate:
         """Every device over its own link to its host, at once."""
-        topology = self.fabric(system).topology
+        topology = self._pair_topology(system)[0]
         links = [
             link
             for link in topology.out[topology.devices[0].id]
@@ -117,7 +135,7 @@ class FabricModel:
         if found is None or found[0] is not system:
             # Two instances tell all there is to know of a pair, however many the cluster has.
             small = msgspec.structs.replace(system, size=2) if system.instance.sizable else system
-            topology = small.topology() if system.instance.sizable else self.fabric(system).topology
+            topology = small.topology()
             found = self._wide[id(system)] = (system, topology, Router(topology))
         return found[1], found[2]
 
@@ -150,17 +168,33 @@ class FabricModel:
         )
 
 
-def _for(fabric: Fabric, ranks: int) -> tuple[tuple[Level, ...], ...]:
-    if ranks != fabric.ranks or not fabric.orders[0]:
-        raise KernelError(
-            f"{fabric.topology.name}: a collective of {ranks} ranks on {fabric.ranks} devices",
-            cause="the closed forms are those of all devices together, two or more",
-        )
-    return fabric.orders
-
-
-def _assumed(fabric: Fabric) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for level in fabric.orders[0] for name in level.assumed))
+def _estimate(fabric: Fabric, result: Result) -> FabricEstimate:
+    """The result as parts, notes and a small detail."""
+    times = {
+        "latency": result.latency_s,
+        "link": result.link_s,
+        "hbm": result.memory_s,
+        "overhead": result.overhead_s,
+    }
+    bound = max(times, key=lambda name: (times[name], name))
+    where = result.hottest[0].cls if result.hottest and bound == "link" else bound
+    assumed = Assumed(fabric.system)
+    topology = fabric.of_instances(2).topology if fabric.clustered else fabric.topology
+    kinds = ACROSS if fabric.clustered else INSIDE
+    for cls in topology.classes.values():
+        for figure in (cls.bandwidth, cls.latency) if cls.kind in kinds else ():
+            if figure.assumed and figure.origin in fabric.system.book.assumptions:
+                assumed.value(figure.origin)
+    return FabricEstimate(
+        time_s=result.time_s,
+        parts=tuple(Part(name=name, seconds=seconds) for name, seconds in times.items() if seconds),
+        bound=bound,
+        implementation=f"collective: {result.algorithm}, limited by {where}",
+        notes=(*result.notes, *assumed.notes()),
+        counters={"hbm_bytes": result.memory_bytes},
+        unvalidated=result.unvalidated,
+        detail=result.detail(),
+    )
 
 
 def _ends(topology: Topology, reach: str, system: System) -> tuple[int, int]:

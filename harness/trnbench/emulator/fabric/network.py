@@ -144,7 +144,11 @@ class Network:
         """(from, to) of every rank under a translation. Raises ValueError where there is none."""
         if self.symmetry is None:
             raise ValueError("a translation on a network that has no translations")
-        return [(rank, self.symmetry.shifted(rank, offset)) for rank in range(self.size)]
+        found: list[tuple[int, int]] | None = self.memo.get(("pairs", offset))
+        if found is None:
+            found = [(rank, self.symmetry.shifted(rank, offset)) for rank in range(self.size)]
+            self.memo["pairs", offset] = found
+        return found
 
     def part(self, ranks: Sequence[int]) -> Network:
         """The same links with some of the ranks, renumbered from 0 in the order given.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from trnbench.emulator.fabric.collective import AUTO, run
 from trnbench.emulator.fabric.result import Result
 from trnbench.emulator.fabric.systems import Fabric, Options
@@ -19,20 +17,22 @@ def emulate_collective_point(
     size: float,
     ranks: int,
     *,
-    nodes: int = 1,
+    nodes: int = 0,
     lnc: int = 0,
     algorithm: str = "",
     fabric: Fabric | None = None,
 ) -> Result:
     """`size` bytes as `collective.run` takes them, over `ranks` logical cores of `nodes` instances.
 
-    Ranks fill one device after the other; of several nodes each gets equally many. `lnc`: physical
-    cores per rank, 0 for the generation's default. "sendrecv" is a permute of two ranks. `algorithm`: empty
-    for what the runtime is documented to take: `auto`, and the flat ring over the nodes of trn1 (the
-    guide to collectives between nodes). `fabric` saves building it again for the same system and lnc.
+    Ranks fill one device after the other; of several nodes each gets equally many. `nodes`: 0 for
+    all there are. `lnc`: physical cores per rank, 0 for the generation's default. "sendrecv" is
+    a permute of two ranks. `algorithm`: empty for what the runtime is documented to take: `auto`, and the
+    flat ring over nodes (the guide to collectives between nodes: trn1, the only one with points).
+    `fabric` saves building it again for the same system and lnc.
     Raises UsageError when the ranks do not fit the system.
     """
     fabric = fabric or fabric_for(system, lnc)
+    nodes = nodes or (system.size if system.instance.sizable else 1)
     have = fabric.size // max(system.size if system.instance.sizable else 1, 1)
     each, rest = divmod(ranks, nodes)
     if rest or each > have or nodes > (system.size if system.instance.sizable else 1) or ranks < 2:
@@ -49,16 +49,14 @@ def emulate_collective_point(
     return run(fabric, collective, size, algorithm=algorithm or AUTO, group=group)
 
 
-@lru_cache(maxsize=32)
-def _known(name: str, lnc: int, key: int) -> list[Fabric]:
-    return []
+_KNOWN: dict[tuple[str, str], Fabric] = {}
 
 
 def fabric_for(system: System, lnc: int = 0) -> Fabric:
     """Its ranks are cores of `lnc` physical ones; the same object for the same system."""
-    found = _known(system.name, lnc, id(system))
-    if not found or found[0].system is not system:
-        default = int(system.costs.get("lnc", {}).get("default", 1))
-        level = "core" if (lnc or default) == 1 else "logical-core"
-        found[:] = [Fabric(system, Options(level=level))]
-    return found[0]
+    default = int(system.costs.get("lnc", {}).get("default", 1))
+    level = "core" if (lnc or default) == 1 else "logical-core"
+    found = _KNOWN.get((system.name, level))
+    if found is None or found.system is not system:
+        found = _KNOWN[system.name, level] = Fabric(system, Options(level=level))
+    return found

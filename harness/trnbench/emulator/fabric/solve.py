@@ -42,7 +42,9 @@ class Solution(msgspec.Struct, frozen=True, kw_only=True):
 
 def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True, most: int = 0) -> Solution:
     """Above `most` flows (0: any number) ranks are taken to wait for each other after every step, which
-    is never quicker; `way` then says so. Raises TopologyError (no route) and ValueError (a move names a rank that is not there)."""
+    is never quicker; `way` then says so. Raises TopologyError (no route) and ValueError (a move names a
+    rank that is not there).
+    """
     moves = [move for chain in schedule.chains for step in chain for move in step.moves]
     by_orbit = (
         use_symmetry

@@ -8,7 +8,7 @@ collectives between nodes names these combinations; costs of the phases: Thakur 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from trnbench.emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
@@ -140,7 +140,7 @@ class Hierarchical:
         def blocks(place: int, servers: Sequence[int]) -> tuple[int, ...]:
             return tuple(lane * n + groups[s][place] for lane in range(lanes) for s in servers)
 
-        def step(held: dict[tuple[int, int], Sequence[int]], add: bool) -> list[Transfer]:
+        def step(held: Mapping[tuple[int, int], Sequence[int]], add: bool) -> list[Transfer]:
             return [
                 Transfer(groups[a][i], groups[b][i], blocks(i, servers), add)
                 for (a, b), servers in held.items()

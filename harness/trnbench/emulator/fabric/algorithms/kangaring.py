@@ -88,45 +88,47 @@ class Kangaring:
         if reduces:
             for step in range(pairs - 1):
                 there = [
-                    (l, lane, i, lane[(i - step - 1) % pairs]) for l, lane in numbered for i in range(pairs)
+                    (number, lane, i, lane[(i - step - 1) % pairs])
+                    for number, lane in numbered
+                    for i in range(pairs)
                 ]
                 yield [
-                    Transfer(lane[i][1], lane[i][0], blocks(l, lane_block), True)
-                    for l, lane, i, lane_block in there
+                    Transfer(lane[i][1], lane[i][0], blocks(number, lane_block), True)
+                    for number, lane, i, lane_block in there
                 ]
                 yield [
-                    Transfer(lane[i][0], lane[(i + 1) % pairs][0], blocks(l, lane_block), True)
-                    for l, lane, i, lane_block in there
+                    Transfer(lane[i][0], lane[(i + 1) % pairs][0], blocks(number, lane_block), True)
+                    for number, lane, i, lane_block in there
                 ]
             yield [
-                Transfer(second, first, (l * n + first,), True)
-                for l, lane in numbered
+                Transfer(second, first, (number * n + first,), True)
+                for number, lane in numbered
                 for first, second in lane
             ]
             yield [
-                Transfer(first, second, (l * n + second,), True)
-                for l, lane in numbered
+                Transfer(first, second, (number * n + second,), True)
+                for number, lane in numbered
                 for first, second in lane
             ]
         if gathers:
             yield [
                 each
-                for l, lane in numbered
+                for number, lane in numbered
                 for first, second in lane
                 for each in (
-                    Transfer(second, first, (l * n + second,)),
-                    Transfer(first, second, (l * n + first,)),
+                    Transfer(second, first, (number * n + second,)),
+                    Transfer(first, second, (number * n + first,)),
                 )
             ]
             for step in range(pairs - 1):
                 yield [
-                    Transfer(lane[i][0], lane[(i + 1) % pairs][0], blocks(l, lane[(i - step) % pairs]))
-                    for l, lane in numbered
+                    Transfer(lane[i][0], lane[(i + 1) % pairs][0], blocks(number, lane[(i - step) % pairs]))
+                    for number, lane in numbered
                     for i in range(pairs)
                 ]
                 yield [
-                    Transfer(lane[i][0], lane[i][1], blocks(l, lane[(i - step - 1) % pairs]))
-                    for l, lane in numbered
+                    Transfer(lane[i][0], lane[i][1], blocks(number, lane[(i - step - 1) % pairs]))
+                    for number, lane in numbered
                     for i in range(pairs)
                 ]
 
