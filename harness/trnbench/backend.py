@@ -10,6 +10,7 @@ from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.results.evidence import Evidence
 from trnbench.results.measurement import Part, Reason
+from trnbench.results.proof import Proof
 
 
 class Detection(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +27,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """What a backend saw; the runner derives metrics from it and judges them.
 
     `time_s` per repetition of the case. On failure `reason` is set and the rest may be empty.
-    `work` overrides the formula's counts where the backend counted for itself.
+    `work` overrides the formula's counts where the backend counted for itself. A measured time without
+    its `proof` is judged failed or suspect, never a pass.
     """
 
     evidence: Evidence
@@ -43,6 +45,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     detail: dict[str, Any] = {}
     reason: Reason = Reason.NONE
     reason_text: str = ""
+    proof: Proof | None = None
 
 
 @runtime_checkable

@@ -21,6 +21,7 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True):
     Counts (devices, hosts) come from facts of subject `name`. `topology` is a builder
     `(system, **options) -> Topology`. A name that ends in "-ultracluster" style systems may be
     given a size after a colon ("trn1-ultracluster:64"); `sizable` says so and `resize` builds it.
+    A kernel none of whose implementations is of a kind in `stack` is not planned on it.
     """
 
     name: str
@@ -34,12 +35,14 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True):
     sizable: bool = False
     default_size: int = 1  # how many parents, for sizable systems
     default: bool = True  # part of a run that selects nothing in particular
+    stack: tuple[str, ...] = ("nki", "torch", "collective", "model")  # kinds of implementation it can run
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
     """One hardware generation. Paths are read and references resolved only when used.
 
-    `base` names a generation whose costs are inherited (v4 from v3).
+    `base` names a generation whose costs are inherited (v4 from v3). `identify` references a function
+    `() -> FactBook` for figures of the machine in front of us: no file can hold those.
     """
 
     name: str  # "trn2"
@@ -51,6 +54,7 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     base: str = ""
     instances: tuple[Instance, ...] = ()
     contract: int = 1  # version of the plugin contract it was written for
+    identify: Ref = ""
 
 
 class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):

@@ -67,6 +67,10 @@ def _kinds() -> tuple[MetricKind, ...]:
         count("hbm_stack_count", "stacks of device memory"),
         capacity("hbm_stack_capacity", "device memory of one stack"),
         capacity("host_memory", "memory of the hosts", hosted=True),
+        rate("host_memory_bandwidth", "memory of the hosts"),
+        capacity("cache_capacity", "cache of a processor"),
+        count("fma_unit_count", "vector units of one core that multiply and add"),
+        count("vector_width", "bits of one vector register"),
         count("vcpu_count", "virtual CPUs of the hosts", hosted=True),
         count("device_count", "accelerator devices (chips)", hosted=True),
         count("devices_per_host", "devices of one server"),
@@ -164,7 +168,7 @@ METRICS: dict[str, MetricKind] = {kind.name: kind for kind in _kinds()}
 LINK_LEVELS = ("intra-instance", "inter-instance", "intra-server", "inter-server", "inter-rack")
 """Qualifiers of link figures that add up to the whole, where one document lists several."""
 
-DTYPES = ("int8", "fp8", "cfp8", "fp16", "bf16", "tf32", "fp32", "mxfp8", "mxfp4")
+DTYPES = ("int8", "fp8", "cfp8", "fp16", "bf16", "tf32", "fp32", "fp64", "mxfp8", "mxfp4")
 """Data types as facts name them; the documents' "FP8" is "fp8"."""
 
 

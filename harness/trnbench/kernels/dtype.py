@@ -17,6 +17,7 @@ ITEM_BYTES: dict[str, float] = {
     "bf16": 2.0,
     "tf32": 4.0,  # 19 bits of meaning, kept in 32
     "fp32": 4.0,
+    "fp64": 8.0,
     "mxfp8": 1.0 + _SCALE,
     "mxfp4": 0.5 + _SCALE,
 }
@@ -44,6 +45,8 @@ def result_dtype(dtype: object) -> str:
     word = str(dtype)
     if word == "int8":
         return "fp32"  # 32-bit integers: the same four bytes
+    if word == "fp64":
+        return word
     if word in ("tf32", "fp32"):
         return "fp32"
     return word if word in ("fp16", "bf16") else "bf16"

@@ -71,7 +71,7 @@ def _convert(value: Any) -> Any:
 
 def _generation(value: Generation) -> Generation:
     generation: Generation = _convert(value)
-    if not generation.facts:
+    if not generation.facts and not generation.identify:
         raise Refused("it names no fact file", 'give facts=(HERE / "facts.toml",)')
     for instance in generation.instances:
         for name in (instance.name, *instance.aliases):

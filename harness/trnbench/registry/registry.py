@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +11,7 @@ import msgspec
 
 from trnbench.errors import PluginError, UnknownName, UsageError
 from trnbench.hookspecs import CONTRACT_VERSION
+from trnbench.lazy import resolve
 from trnbench.registry.check import Refused, checked
 from trnbench.registry.costs import merged_costs
 from trnbench.registry.discovery import Discovered, Origin, discover
@@ -288,7 +289,13 @@ class Registry:
         if key not in self._books:
             from trnbench.facts.load import load_book
 
-            self._books[key] = load_book((*self.generations[generation].facts, *extra_facts))
+            found = self.generations[generation]
+            book = load_book((*found.facts, *extra_facts))
+            if found.identify:
+                identify: Callable[[], FactBook] = resolve(found.identify)
+                # One's own figures first: they replace what was read off the machine.
+                book = book.merged(identify()) if extra_facts else identify().merged(book)
+            self._books[key] = book
         return self._books[key]
 
     def costs(self, generation: str) -> dict[str, Any]:

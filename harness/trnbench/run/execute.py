@@ -10,6 +10,7 @@ import msgspec
 from trnbench.backend import Backend
 from trnbench.errors import StoreError
 from trnbench.results.evidence import Grade
+from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
 from trnbench.results.run import Run
 from trnbench.run.attempt import Attempts
@@ -19,6 +20,7 @@ from trnbench.run.judge import Judge
 from trnbench.run.limit import can_limit
 from trnbench.run.pool import Outcome, Pool
 from trnbench.run.progress import Step
+from trnbench.run.retry import Retries
 from trnbench.run.settings import RunSettings
 from trnbench.run.snapshot import begin, now
 
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 
 DEFAULT_JOBS = 1
 """An emulated case takes less time than sending it to another process and its result back."""
+
+MEASURED_LIMIT_S = 300.0
+"""For one measured case, where --timeout says nothing: a device that hangs must not hold up a night's run."""
 
 _BAD = (Status.FAILED, Status.SUSPECT)
 
@@ -62,6 +67,9 @@ def execute(
     settings = (settings or RunSettings()).checked()
     detection = backend.detect()
     grade = Grade.MEASURED if detection.instance else Grade.EMULATED
+    tuned = getattr(backend, "tuned", None)
+    if settings.sample_s > 0.0 and tuned is not None:
+        backend = tuned(settings.sample_s)
     with Interruption() as interruption:
         begun = begin(plan, backend, registry, settings, grade=grade)
         recording = (
@@ -72,10 +80,12 @@ def execute(
             plan.systems,
             Judge(settings.policy),
             grade=grade,
-            timeout_s=settings.timeout_s,
+            timeout_s=settings.timeout_s or (MEASURED_LIMIT_S if grade is Grade.MEASURED else 0.0),
             seed=settings.seed,
         )
-        conduct = _Conduct(plan, attempts, settings, recording, on_progress, interruption)
+        conduct = _Conduct(
+            plan, attempts, settings, recording, on_progress, interruption, apart=grade is Grade.MEASURED
+        )
         conduct.carry_out()
         run = msgspec.structs.replace(
             begun,
@@ -103,9 +113,12 @@ class _Conduct:
         recording: Recording | None,
         on_progress: Callable[[Step], None] | None,
         interruption: Interruption,
+        *,
+        apart: bool = False,
     ) -> None:
         self._plan, self._attempts, self._settings = plan, attempts, settings
         self._recording, self._on_progress, self._interruption = recording, on_progress, interruption
+        self._apart = apart
         self._done: dict[int, Measurement] = {}
         self.interrupted = False
         self.notes: list[str] = []
@@ -144,6 +157,9 @@ class _Conduct:
             self.notes.append(f"{why}: {left} of {len(self._plan.cases)} cases were not run")
 
     def _outcomes(self) -> Generator[Outcome]:
+        if self._apart:
+            # One at a time: two that run at once measure each other.
+            return self._pooled(1)
         jobs = self._settings.jobs or DEFAULT_JOBS
         if self._settings.timeout_s > 0.0 and not can_limit():
             # No alarm outside the main thread: a process of its own can be ended from here.
@@ -151,14 +167,25 @@ class _Conduct:
         return self._pooled(jobs) if jobs > 1 else self._here()
 
     def _here(self) -> Generator[Outcome]:
+        retries = Retries(self._settings.retries)
         for position, case in enumerate(self._plan.cases):
-            with self._interruption.allowed():
-                measurement, document = self._attempts(case)
-            yield position, measurement, document
+            while True:
+                with self._interruption.allowed():
+                    measurement, document = self._attempts(case)
+                if not retries.again(position, measurement):
+                    break
+            told = retries.told(position, measurement)
+            yield position, told, document if told is measurement else dumps_measurement(told)
 
     def _pooled(self, jobs: int) -> Generator[Outcome]:
         try:
-            pool = Pool(self._attempts, self._plan.cases, jobs)
+            pool = Pool(
+                self._attempts,
+                self._plan.cases,
+                jobs,
+                apart=self._apart,
+                retries=self._settings.retries,
+            )
         except ValueError as error:
             self.notes.append(
                 f"run in one process: a kernel or backend cannot be sent to another ({scrub(str(error))})"

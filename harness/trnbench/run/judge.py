@@ -14,6 +14,7 @@ from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Judgement, Measurement, Metric, Reason, Status
+from trnbench.results.proof import Proof
 from trnbench.run.guard import Circumstances, weigh
 from trnbench.run.metrics import derive, primary_scope
 
@@ -78,6 +79,9 @@ class Judge:
             text = f"kernel {case.kernel.name} is judged by {primary.count}, but its work counts {have}"
             return self._failed(case, system, seen, counts, Reason.ERROR, text)
         status, text, judgement = self._verdict(case, seen, system, counts, metrics[primary.name])
+        doubts = seen.proof.doubts(dict(counts)) if seen.proof is not None else ()
+        if doubts:
+            status, text = Status.SUSPECT, "; ".join((*doubts, *([text] if text else [])))
         return _measurement(
             case,
             seen,
@@ -231,6 +235,12 @@ def _no_evidence(seen: Observation) -> str:
         return f"{seen.evidence.by} reported neither a time nor a reason for having none"
     if seen.evidence.grade is Grade.MEASURED and not seen.samples:
         return f"measured on {seen.evidence.by}, but without a single sample"
+    if seen.evidence.grade is Grade.MEASURED:
+        lacking = list((seen.proof or Proof()).missing())
+        if seen.clock not in ("device", "host"):
+            lacking.append("which clock took the time, the device's or the host's")
+        if lacking:
+            return f"measured on {seen.evidence.by}, but nothing says {'; nor '.join(lacking)}"
     if seen.evidence.grade not in (Grade.MEASURED, Grade.EMULATED):
         return f"a run is measured or emulated; the backend calls its result {seen.evidence.grade}"
     return ""
@@ -249,6 +259,21 @@ def _measurement(case: Case, seen: Observation, counts: Mapping[str, float], **f
         implementation=seen.implementation,
         counters=seen.counters,
         notes=seen.notes,
-        detail=seen.detail,
+        detail=_detail(seen),
         **fields,
     )
+
+
+def _detail(seen: Observation) -> dict[str, Any]:
+    """The proof goes with the number, in words that need no code to be read."""
+    if seen.proof is None:
+        return seen.detail
+    proof = seen.proof
+    told = {
+        "device": proof.device,
+        "completion": proof.completion,
+        "output": proof.output,
+        "growth": str(proof.growth or ""),
+        "counted": dict(proof.counted),
+    }
+    return {**seen.detail, "proof": {key: value for key, value in told.items() if value}}

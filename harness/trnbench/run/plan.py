@@ -69,6 +69,9 @@ def plan(
     for system in systems.values():
         repeats = not scopes and system.instance.parent in systems
         for kernel in kernels:
+            if not runs_on(kernel, system):
+                planner.elsewhere += 1
+                continue
             for scope in scopes_of(kernel, system.instance.scope, scopes):
                 if not (repeats and scope.rank < system.instance.scope.rank):
                     planner.add(kernel, system, scope)
@@ -80,6 +83,12 @@ def plan(
         systems=systems,
         notes=tuple(planner.notes),
     )
+
+
+def runs_on(kernel: Kernel, system: System) -> bool:
+    """Whether `system` has a stack for any implementation of `kernel`; one without any runs anywhere."""
+    kinds = kernel.implementations
+    return not kinds or any(kind in kinds for kind in system.instance.stack)
 
 
 def extent_of(kernel: Kernel, system: System, scope: Scope, point: Point) -> Extent:
@@ -108,6 +117,7 @@ class _Planner:
         self.cases: list[Case] = []
         self.notes: dict[str, None] = {}
         self.keyed_out = 0
+        self.elsewhere = 0  # kernels of another stack
         self.words: set[str] = set()  # all that -k could have meant
         self._combined: dict[tuple[str, bool], Combined] = {}
         self._lacks: dict[tuple[str, str], str] = {}
@@ -190,6 +200,9 @@ def _nothing(
         try_ = "trnbench list kernels, trnbench list tags: the words it knows"
     elif planner.notes:
         cause, try_ = "; ".join(planner.notes), "other values on those axes"
+    elif planner.elsewhere == len(kernels) * len(systems):
+        cause = f"{size}: none has an implementation for these machines"
+        try_ = "trnbench info KERNEL  names the stacks of a kernel"
     elif selection.scopes:
         cause = f"nothing of {size} runs at scope {', '.join(selection.scopes)}"
         try_ = "--scope system for the whole of each system; trnbench list kernels shows the scopes"

@@ -15,6 +15,8 @@ from trnbench.kernels.case import Case
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Reason
 from trnbench.run.attempt import Attempts
+from trnbench.run.memory import out_of_memory_kills
+from trnbench.run.retry import Retries
 from trnbench.run.worker import serve
 
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ class _Worker:
         self.ready = False
         self.batch: deque[int] = deque()
         self.since = time.monotonic()
+        self.memory_kills = out_of_memory_kills()
 
     def give(self, batch: Sequence[int]) -> None:
         self.batch.extend(batch)
@@ -80,12 +83,19 @@ def _set_interrupt(handler: Any) -> None:
 
 
 class Pool:
-    """`jobs` workers, started by spawn. Outcomes come as they are ready, each with its position."""
+    """`jobs` workers, started by spawn. Outcomes come as they are ready, each with its position.
 
-    def __init__(self, attempts: Attempts, cases: Sequence[Case], jobs: int) -> None:
-        self._attempts, self._cases, self._jobs = attempts, cases, jobs
+    With `apart` every case has a process of its own: nothing that one leaves behind (threads, memory,
+    a warm cache of compiled code, a device in a strange state) reaches the next.
+    """
+
+    def __init__(
+        self, attempts: Attempts, cases: Sequence[Case], jobs: int, *, apart: bool = False, retries: int = 0
+    ) -> None:
+        self._attempts, self._cases, self._jobs, self._apart = attempts, cases, jobs, apart
+        self._retries = Retries(retries)
         self._payload = pack(attempts, cases)
-        self._batch = max(1, min(BATCH, len(cases) // (8 * jobs)))
+        self._batch = 1 if apart else max(1, min(BATCH, len(cases) // (8 * jobs)))
 
     def outcomes(
         self, waiting: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -122,7 +132,7 @@ class Pool:
                     f"not done after {self._attempts.timeout_s:g} s (--timeout), and deaf to the alarm: "
                     "its process was ended"
                 )
-                yield self._lost(worker, Reason.TIMEOUT, text)
+                yield from self._lost(worker, Reason.TIMEOUT, text)
 
     def _patience(self) -> float | None:
         limit = self._attempts.timeout_s
@@ -140,7 +150,7 @@ class Pool:
             if not worker.ready:
                 raise _unstartable(worker) from None
             if worker.batch:
-                yield self._lost(worker, Reason.CRASH, _epitaph(worker))
+                yield from self._lost(worker, *_epitaph(worker))
             else:
                 self._dismiss(worker)
             return
@@ -148,9 +158,13 @@ class Pool:
         if message == "ready":
             worker.ready = True
         else:
-            position, measurement, document = message
             worker.batch.popleft()
-            yield position, measurement, document
+            yield from self._ended(*message)
+            if self._apart:
+                worker.give(())
+                self._dismiss(worker)
+                self._replace()
+                return
         if not worker.batch:
             self._feed(worker)
 
@@ -167,27 +181,43 @@ class Pool:
         worker.process.join(GRACE_S)
         worker.end()
 
-    def _lost(self, worker: _Worker, reason: Reason, text: str) -> Outcome:
+    def _replace(self) -> None:
+        if self._left:
+            self._workers.append(_Worker(self._context, self._payload))
+
+    def _ended(self, position: int, measurement: Measurement, document: bytes) -> Iterator[Outcome]:
+        """The outcome of a case, unless it is to be tried once more."""
+        if self._retries.again(position, measurement):
+            self._left.appendleft(position)
+        elif (told := self._retries.told(position, measurement)) is not measurement:
+            yield position, told, dumps_measurement(told)
+        else:
+            yield position, measurement, document
+
+    def _lost(self, worker: _Worker, reason: Reason, text: str) -> Iterator[Outcome]:
         """Blame the case the worker was busy with, and give the rest of its batch to a new worker."""
         position = worker.batch.popleft()
         self._left.extendleft(reversed(worker.batch))
         self._workers.remove(worker)
         worker.end()
-        if self._left:
-            self._workers.append(_Worker(self._context, self._payload))
         measurement = self._attempts.gone_wrong(self._cases[position], reason, text)
-        return position, measurement, dumps_measurement(measurement)
+        yield from self._ended(position, measurement, dumps_measurement(measurement))
+        self._replace()
 
 
-def _epitaph(worker: _Worker) -> str:
+def _epitaph(worker: _Worker) -> tuple[Reason, str]:
     code = worker.process.exitcode
     if code is None:
-        return "the process that ran it closed its connection"
+        return Reason.CRASH, "the process that ran it closed its connection"
     if code >= 0:
-        return f"the process that ran it ended itself with exit code {code}"
+        return Reason.CRASH, f"the process that ran it ended itself with exit code {code}"
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-    hint = "; most often that is the system's out-of-memory killer" if name == "SIGKILL" else ""
-    return f"the process that ran it was killed by {name}{hint}"
+    text = f"the process that ran it was killed by {name}"
+    if name != "SIGKILL":
+        return Reason.CRASH, text
+    if worker.memory_kills < out_of_memory_kills():
+        return Reason.OUT_OF_MEMORY, f"{text}: the system ran out of memory and counted a process it ended"
+    return Reason.CRASH, f"{text}; most often that is the system's out-of-memory killer"
 
 
 def _unstartable(worker: _Worker) -> WorkerLost:

@@ -16,6 +16,8 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     `timeout_s` and `maxfail` of 0 mean no limit; `jobs` of 0 as many processes as pay off.
     `seed` seeds Python's and NumPy's generators before every case, each case by its own name, so
     that a case gets the same data whichever cases run before it or in which process.
+    `retries` is how often a case that crashed, hung or ran out of memory is tried again; `sample_s`
+    how long a measuring backend samples each case, 0 for its own choice.
     """
 
     policy: PeakPolicy = PeakPolicy.SEED
@@ -23,6 +25,9 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float = 0.0
     maxfail: int = 0
     seed: int = 0
+    retries: int = 0
+    sample_s: float = 0.0
+    keep_identity: bool = False
     tags: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
 
@@ -46,6 +51,18 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
                 cause="it counts failed and suspect cases, 0 for no limit",
                 try_="--maxfail 1",
             )
+        if self.retries < 0:
+            raise UsageError(
+                f"--retries {self.retries} is no number of tries",
+                cause="it counts how often a case that crashed or hung is tried again",
+                try_="--retries 1",
+            )
+        if not 0.0 <= self.sample_s < float("inf"):
+            raise UsageError(
+                f"--sample-time {self.sample_s} is no time",
+                cause="it is seconds of sampling for each case, 0 for the backend's own choice",
+                try_="--sample-time 2",
+            )
         return self
 
     def record(self) -> dict[str, Any]:
@@ -55,4 +72,7 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
             "timeout_s": self.timeout_s,
             "maxfail": self.maxfail,
             "seed": self.seed,
+            "retries": self.retries,
+            "sample_s": self.sample_s,
+            "keep_identity": self.keep_identity,
         }

@@ -1,0 +1,54 @@
+"""JSON out of what a program printed, with log lines before, behind and inside it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from trnbench.measure.neuron.tool import ToolError, Trouble
+
+# Times, levels, and the names that components of the Neuron runtime put before a line.
+_LOG = re.compile(
+    r"^\s*(\d{4}[-/ ][\w: ./-]*\d|\[?\d{2}:\d{2}:\d{2}"
+    r"|\W?(TRACE|DEBUG|INFO|WARN(ING)?|ERROR|FATAL|CRITICAL)\b|(TDRV|NMGR|NRT|KMGR|KBL|ENC|NDL|HAL|CCOM)\b)"
+)
+_DECODER = json.JSONDecoder()
+
+
+def json_of(name: str, text: str, kind: type) -> Any:
+    """The largest JSON value of `kind` (list or dict) in `text`.
+
+    Raises `ToolError` (unreadable) when there is none.
+    """
+    for attempt in (text, without_log_lines(text)):
+        found = max(_values(attempt, kind), key=lambda pair: pair[0], default=None)
+        if found is not None:
+            return found[1]
+    words = {list: "list", dict: "object"}
+    said = next((line.strip()[:200] for line in text.splitlines() if line.strip()), "nothing")
+    raise ToolError(
+        Trouble.UNREADABLE,
+        f"{name} printed no JSON {words[kind]}",
+        cause=f"it begins with: {said}" if said != "nothing" else "it printed nothing",
+        try_=f"run {name} by hand; another version may print another format",
+    )
+
+
+def without_log_lines(text: str) -> str:
+    """`text` without the lines that look like a log's."""
+    return "\n".join(line for line in text.splitlines() if not _LOG.match(line))
+
+
+def _values(text: str, kind: type) -> Iterator[tuple[int, Any]]:
+    opening = "[" if kind is list else "{"
+    at = text.find(opening)
+    while at >= 0:
+        try:
+            value, stop = _DECODER.raw_decode(text, at)
+        except (json.JSONDecodeError, RecursionError):
+            at = text.find(opening, at + 1)
+            continue
+        yield stop - at, value
+        at = text.find(opening, stop)

@@ -1,0 +1,253 @@
+"""`neuron-monitor` beside a measurement: what the runtime and the devices counted meanwhile.
+
+Format: Neuron Monitor User Guide, SDK 2.32 (tools/neuron-sys-tools/neuron-monitor-user-guide.rst).
+It documents no clock frequency, so none is reported from here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from trnbench.measure.neuron.number import at, number
+from trnbench.measure.neuron.tool import Toolbox, ToolError, end, start
+
+NAME = "neuron-monitor"
+PERIOD_S = 1.0
+MAX_PENDING = 4 * 2**20
+"""Bytes of a report that never ends, after which it is given up."""
+MAX_REPORTS = 3600
+
+RUNTIME_GROUPS = ("neuroncore_counters", "execution_stats", "memory_used")
+TAG = "NEURON_PROCESS_TAG"
+
+_BAD = ("completed_with_err", "completed_with_num_err", "timed_out", "incorrect_input", "failed_to_queue")
+_ECC = ("mem_ecc_uncorrected", "sram_ecc_uncorrected")
+
+
+class Watch(msgspec.Struct, frozen=True, kw_only=True):
+    """What the reports add up to. `counters` holds only what was reported; `covered_s` is how long
+    the reports of the tagged processes speak of."""
+
+    counters: dict[str, float] = {}
+    device: str = ""  # "trainium2", as the tool names it
+    core_version: str = ""
+    instance_type: str = ""
+    covered_s: float = 0.0
+    reports: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def configuration(tag: str) -> dict[str, Any]:
+    """What is asked of it: processes tagged `tag`, and the memory errors of all devices."""
+    return {
+        "period": f"{PERIOD_S:g}s",
+        "neuron_runtimes": [
+            {"tag_filter": f"^{tag}$", "metrics": [{"type": each} for each in RUNTIME_GROUPS]}
+        ],
+        "system_metrics": [{"type": "neuron_hw_counters"}],
+    }
+
+
+class Monitor:
+    """A context: reports are collected while it is open; `watch()` sums them up afterwards.
+
+    A missing, broken or silent tool makes no error: the watch is empty and its notes say why.
+    """
+
+    def __init__(self, tools: Toolbox, tag: str) -> None:
+        self._tools, self._tag = tools, tag
+        self._reports = Reports()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._threads: list[threading.Thread] = []
+        self._problem = ""
+        self._said = b""
+
+    def __enter__(self) -> Monitor:
+        try:
+            program = self._tools.need(NAME)
+            self._folder = tempfile.TemporaryDirectory(prefix="trnbench-")
+            config = Path(self._folder.name) / "monitor.json"
+            config.write_text(json.dumps(configuration(self._tag)))
+            self._process = start([str(program), "-c", str(config)])
+        except ToolError as error:
+            self._problem = error.what
+            return self
+        for target in (self._read, self._listen):
+            thread = threading.Thread(target=target, daemon=True)
+            thread.start()
+            self._threads.append(thread)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        process = self._process
+        if process is not None:
+            if kind is None and not self._reports.found:
+                # The first report comes after one period; a short case may be done before.
+                deadline = time.monotonic() + 2 * PERIOD_S
+                while time.monotonic() < deadline and process.poll() is None and not self._reports.found:
+                    time.sleep(0.02)
+            code = process.poll()
+            if code is not None:
+                said = self._said.decode("utf-8", "replace").strip().splitlines()
+                self._problem = f"{NAME} ended with exit code {code}" + (
+                    f": {said[-1][:200]}" if said else ""
+                )
+            # Only the group is killed here: closing a pipe under a thread that reads it blocks.
+            _kill(process)
+            for thread in self._threads:
+                thread.join(2.0)
+            end(process)
+            self._folder.cleanup()
+
+    def watch(self) -> Watch:
+        """Sums over what was reported; call it when the context is closed."""
+        seen = summarise(self._reports.found)
+        notes = [self._problem] if self._problem else []
+        if not notes and not self._reports.found:
+            notes.append(f"{NAME} reported nothing")
+        if self._reports.unreadable:
+            notes.append(f"{self._reports.unreadable} lines of {NAME} were no report")
+        return msgspec.structs.replace(seen, notes=(*notes, *seen.notes))
+
+    def _read(self) -> None:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        try:
+            for line in self._process.stdout:
+                self._reports.feed(line.decode("utf-8", "replace"))
+        except (OSError, ValueError):
+            return
+
+    def _listen(self) -> None:
+        assert self._process is not None
+        assert self._process.stderr is not None
+        try:
+            while chunk := os.read(self._process.stderr.fileno(), 65536):
+                self._said = (self._said + chunk)[-4096:]
+        except (OSError, ValueError):
+            return
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    import signal
+    from contextlib import suppress
+
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+class Reports:
+    """JSON objects out of a stream of lines, one to a line or printed over several."""
+
+    def __init__(self) -> None:
+        self.found: list[dict[str, Any]] = []
+        self.unreadable = 0
+        self._pending = ""
+
+    def feed(self, line: str) -> None:
+        """Take the next line."""
+        if line.startswith("{"):
+            if self._pending:
+                self.unreadable += 1  # it never ended
+            self._pending = line
+        elif self._pending:
+            self._pending += line
+        elif line.strip():
+            self.unreadable += 1
+            return
+        if not self._pending or not line.rstrip().endswith("}"):
+            return
+        try:
+            report = json.loads(self._pending)
+        except (json.JSONDecodeError, RecursionError):
+            if len(self._pending) > MAX_PENDING:
+                self._pending, self.unreadable = "", self.unreadable + 1
+            return
+        self._pending = ""
+        if isinstance(report, dict) and len(self.found) < MAX_REPORTS:
+            self.found.append(report)
+
+
+def summarise(reports: list[dict[str, Any]]) -> Watch:
+    """Sums, maxima and last values over `reports`; identity (names, ids, processes) is not read."""
+    sums: dict[str, float] = {}
+    tops: dict[str, float] = {}
+    ecc: list[float] = []
+    covered = 0.0
+    errors: dict[str, None] = {}
+
+    def add(key: str, value: float | None) -> None:
+        if value is not None:
+            sums[key] = sums.get(key, 0.0) + value
+
+    def top(key: str, value: float | None) -> None:
+        if value is not None:
+            tops[key] = max(tops.get(key, value), value)
+
+    for report in reports:
+        counted = _ecc(report)
+        if counted is not None:
+            ecc.append(counted)
+        longest = 0.0
+        for runtime in _list(report.get("neuron_runtime_data")):
+            if text := str(at(runtime, "error") or ""):
+                errors[text] = None
+            groups = at(runtime, "report")
+            stats = at(groups, "execution_stats")
+            longest = max(longest, number(at(stats, "period")) or 0.0)
+            add("executions_completed", number(at(stats, "execution_summary", "completed")))
+            for word in _BAD:
+                add("executions_failed", number(at(stats, "execution_summary", word)))
+            top("device_latency_p50_s", number(at(stats, "latency_stats", "device_latency", "p50")))
+            period = number(at(groups, "neuroncore_counters", "period"))
+            for core in _dict(at(groups, "neuroncore_counters", "neuroncores_in_use")).values():
+                top("utilisation_percent", number(at(core, "neuroncore_utilization")))
+                flops = number(at(core, "flops"))
+                if flops is not None and period is not None:
+                    add("monitor_flops", flops * period)
+            used = at(groups, "memory_used", "neuron_runtime_used_bytes", "neuron_device")
+            top("device_memory_bytes", number(used))
+        covered += longest
+    counters = {**sums, **tops}
+    if len(ecc) > 1 and ecc[-1] >= ecc[0]:
+        counters["ecc_uncorrected"] = ecc[-1] - ecc[0]
+    last = reports[-1] if reports else {}
+    hardware = _dict(last.get("neuron_hardware_info"))
+    return Watch(
+        counters=counters,
+        device=str(hardware.get("neuron_device_type") or ""),
+        core_version=str(hardware.get("neuroncore_version") or ""),
+        instance_type=str(at(last, "instance_info", "instance_type") or ""),
+        covered_s=covered,
+        reports=len(reports),
+        notes=tuple(f"{NAME} could not read a process: {text[:200]}" for text in errors),
+    )
+
+
+def _ecc(report: dict[str, Any]) -> float | None:
+    devices = _list(at(report, "system_data", "neuron_hw_counters", "neuron_devices"))
+    values = [value for each in devices for word in _ECC if (value := number(at(each, word))) is not None]
+    return sum(values) if values else None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

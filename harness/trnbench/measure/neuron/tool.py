@@ -1,0 +1,243 @@
+"""External programs: found, run within limits, and every way to fail told apart."""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from enum import Enum
+from pathlib import Path
+
+import msgspec
+
+from trnbench.errors import TrnbenchError
+
+VENDOR_FOLDER = Path("/opt/aws/neuron/bin")
+"""Where the packages put their programs; not on every PATH."""
+
+MAX_BYTES = 16 * 2**20
+GRACE_S = 1.0
+"""How long a pipe is read after its program has ended: a child of it may still hold the other end."""
+
+_UNKNOWN_OPTION = re.compile(
+    r"unrecognized arguments?|unknown (flag|option|shorthand)|invalid option|flag provided but not defined",
+    re.IGNORECASE,
+)
+
+
+class Trouble(str, Enum):
+    """What went wrong with a program."""
+
+    MISSING = "missing"
+    REFUSED = "refused"  # there, but cannot be executed
+    TIMEOUT = "timeout"
+    EXIT = "exit"  # a code other than 0
+    KILLED = "killed"  # ended by a signal
+    TOO_LARGE = "too large"
+    UNREADABLE = "unreadable"  # printed something else than documented
+    VERSION = "version"  # too old or too new for what is asked of it
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class ToolError(TrnbenchError):
+    """A program did not do what it is documented to do; `trouble` says in which way."""
+
+    def __init__(self, trouble: Trouble, what: str, *, cause: str = "", try_: str = "") -> None:
+        super().__init__(what, cause=cause, try_=try_)
+        self.trouble = trouble
+
+
+class Output(msgspec.Struct, frozen=True):
+    """What a program printed. Undecodable bytes are kept as escapes."""
+
+    stdout: str
+    stderr: str
+    wall_s: float
+
+
+class Toolbox(msgspec.Struct, frozen=True):
+    """Programs by name: from `folder` if one is set, else from PATH, else where the packages put them."""
+
+    folder: str = ""
+
+    def find(self, name: str) -> Path | None:
+        if self.folder:
+            found = shutil.which(name, path=self.folder)
+        else:
+            found = shutil.which(name) or shutil.which(name, path=str(VENDOR_FOLDER))
+        return Path(found) if found else None
+
+    def need(self, name: str) -> Path:
+        """Raises `ToolError` (missing)."""
+        found = self.find(name)
+        if found is None:
+            where = self.folder or f"PATH and {VENDOR_FOLDER}"
+            raise ToolError(
+                Trouble.MISSING,
+                f"{name} is not installed",
+                cause=f"looked for in {where}",
+                try_="install the package aws-neuronx-tools",
+            )
+        return found
+
+    def run(
+        self,
+        name: str,
+        args: Sequence[str],
+        *,
+        limit_s: float,
+        max_bytes: int = MAX_BYTES,
+        env: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+    ) -> Output:
+        """What `name args…` prints. Its whole process group ends with the call, whatever happens.
+
+        Raises `ToolError`; the text ends with the last line the program printed, if it failed.
+        """
+        return run([str(self.need(name)), *args], limit_s, max_bytes=max_bytes, env=env, folder=folder)
+
+
+def run(
+    argv: Sequence[str],
+    limit_s: float,
+    *,
+    max_bytes: int = MAX_BYTES,
+    env: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Output:
+    """As `Toolbox.run`, for a program whose path is known."""
+    name = Path(argv[0]).name
+    began = time.monotonic()
+    process = start(argv, env=env, folder=folder)
+    try:
+        streams = _read(process, name, began + limit_s, limit_s, max_bytes)
+        left = max(0.0, began + limit_s - time.monotonic())
+        try:
+            code = process.wait(left)
+        except subprocess.TimeoutExpired:
+            raise _timed_out(name, limit_s) from None
+    finally:
+        end(process)
+    stdout, stderr = (each.decode("utf-8", "backslashreplace") for each in streams)
+    output = Output(stdout, stderr, time.monotonic() - began)
+    if code:
+        raise failed(name, code, output)
+    return output
+
+
+def start(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    stdin: int = subprocess.DEVNULL,
+    pass_fds: Sequence[int] = (),
+) -> subprocess.Popen[bytes]:
+    """The program started in a process group of its own. Raises `ToolError` (missing, refused)."""
+    name = Path(argv[0]).name
+    try:
+        return subprocess.Popen(
+            argv,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(env) if env is not None else None,
+            cwd=folder,
+            start_new_session=True,
+            pass_fds=tuple(pass_fds),
+        )
+    except FileNotFoundError:
+        raise ToolError(
+            Trouble.MISSING, f"{name} is not there", cause="or the interpreter its first line names is not"
+        ) from None
+    except OSError as error:
+        raise ToolError(Trouble.REFUSED, f"{name} cannot be executed", cause=error.strerror or "") from None
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill the process group and close the pipes; nothing of it is left."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with suppress(BrokenPipeError):
+                stream.close()
+
+
+def failed(name: str, code: int, output: Output) -> ToolError:
+    """The error for a program that ended with `code` (negative: a signal)."""
+    said = last_words(output)
+    if code < 0:
+        number = -code
+        word = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+        hint = "; most often that is the system's out-of-memory killer" if word == "SIGKILL" else ""
+        return ToolError(Trouble.KILLED, f"{name} was killed by {word}{hint}", cause=said)
+    if _UNKNOWN_OPTION.search(output.stderr + output.stdout):
+        return ToolError(
+            Trouble.VERSION,
+            f"{name} does not know an option it is documented to have (exit code {code})",
+            cause=said,
+            try_="update the package aws-neuronx-tools",
+        )
+    return ToolError(Trouble.EXIT, f"{name} ended with exit code {code}", cause=said)
+
+
+def last_words(output: Output) -> str:
+    """The last line on stderr, else on stdout; shortened."""
+    for text in (output.stderr, output.stdout):
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        if lines:
+            return lines[-1][:300]
+    return "it printed nothing"
+
+
+def _timed_out(name: str, limit_s: float) -> ToolError:
+    return ToolError(
+        Trouble.TIMEOUT,
+        f"{name} was not done after {limit_s:g} s and was ended",
+        cause="the driver hangs, or another process holds the devices",
+        try_=f"run {name} by hand",
+    )
+
+
+def _read(
+    process: subprocess.Popen[bytes], name: str, deadline: float, limit_s: float, max_bytes: int
+) -> tuple[bytes, bytes]:
+    """Both streams to their ends. Raises `ToolError` (timeout, too large)."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    kept = {process.stdout: bytearray(), process.stderr: bytearray()}
+    ended = 0.0
+    with selectors.DefaultSelector() as selector:
+        for stream in kept:
+            selector.register(stream, selectors.EVENT_READ)
+        while selector.get_map():
+            now = time.monotonic()
+            if now >= deadline:
+                raise _timed_out(name, limit_s)
+            if ended and now - ended > GRACE_S:
+                break
+            for key, _ in selector.select(min(0.1, deadline - now)):
+                chunk = os.read(key.fd, 65536)
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                    continue
+                kept[key.fileobj] += chunk  # type: ignore[index]  # a selector's fileobj is what was registered
+                if sum(map(len, kept.values())) > max_bytes:
+                    raise ToolError(
+                        Trouble.TOO_LARGE,
+                        f"{name} printed more than {max_bytes / 2**20:g} MiB and was ended",
+                        cause="it is stuck in a loop, or prints a debug log",
+                    )
+            if not ended and process.poll() is not None:
+                ended = time.monotonic()
+    return bytes(kept[process.stdout]), bytes(kept[process.stderr])

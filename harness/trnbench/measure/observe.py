@@ -1,0 +1,119 @@
+"""From a prepared program to an observation: times, statistics, evidence."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from trnbench.backend import Observation
+from trnbench.kernels.program import Program
+from trnbench.measure.flush import Flush
+from trnbench.measure.series import Series
+from trnbench.measure.session import Measured, Timing, measure
+from trnbench.results.evidence import Evidence, Grade
+from trnbench.results.measurement import Reason
+from trnbench.results.proof import Proof
+from trnbench.results.statistics import median
+
+
+def observe(
+    program: Program,
+    *,
+    device: str,
+    named_by: str,
+    version: str = "",
+    implementation: str = "",
+    timing: Timing | None = None,
+    flush: Flush | None = None,
+    detail: dict[str, Any] | None = None,
+    timer: Callable[[], float] = time.perf_counter,
+) -> Observation:
+    """`device` is the name the device gave itself, `named_by` how it was asked.
+
+    The output is checked before a time is taken and again after the last sample: a wrong result is no
+    result, however fast. Raises whatever the program raises; its `close` is called in any case.
+    """
+    evidence = Evidence(grade=Grade.MEASURED, by=device, version=version)
+    try:
+        wrong = program.check(program.run())
+        if wrong:
+            return _wrong(evidence, implementation, f"{wrong} (first call)")
+        seen = measure(program, timing, flush=flush, timer=timer)
+        wrong = program.check(seen.output)
+        if wrong:
+            return _wrong(evidence, implementation, f"{wrong} (last of the timed calls)")
+        counted = program.counted() if program.counted is not None else {}
+    finally:
+        if program.close is not None:
+            program.close()
+    proof = Proof(
+        device=named_by,
+        completion=program.awaited,
+        output=program.checked,
+        growth=seen.growth,
+        counted=counted,
+    )
+    return _observation(program, seen, evidence, proof, implementation, detail or {})
+
+
+def _wrong(evidence: Evidence, implementation: str, text: str) -> Observation:
+    return Observation(
+        evidence=evidence,
+        clock="",
+        implementation=implementation,
+        reason=Reason.WRONG_RESULT,
+        reason_text=f"the output is wrong: {text}",
+    )
+
+
+def _observation(
+    program: Program,
+    seen: Measured,
+    evidence: Evidence,
+    proof: Proof,
+    implementation: str,
+    detail: dict[str, Any],
+) -> Observation:
+    chosen = seen.chosen
+    on_device = bool(chosen.device_samples)
+    times = chosen.device_samples if on_device else chosen.samples
+    judged = times if on_device else chosen.judged
+    per = program.repeats
+    return Observation(
+        evidence=evidence,
+        time_s=median(judged) / per,
+        samples=tuple(each / per for each in times),
+        clock="device" if on_device else "host",
+        stop_reason=chosen.stop_reason,
+        implementation=implementation,
+        proof=proof,
+        notes=(*program.notes, *_notes(chosen, seen)),
+        detail={
+            **detail,
+            **({"settings": dict(program.settings)} if program.settings else {}),
+            "timing": {
+                "series": {name: each.describe() for name, each in seen.series.items()},
+                "judged": seen.primary,
+                "clock_tick_s": seen.tick_s,
+                "warm_up_calls": seen.warm_up_calls,
+                "stability": msgspec.to_builtins(seen.stability),
+                "repeats_per_call": per,
+            },
+        },
+    )
+
+
+def _notes(chosen: Series, seen: Measured) -> list[str]:
+    notes = []
+    if chosen.first_is_far:
+        times = chosen.samples[0] / median(chosen.judged)
+        notes.append(
+            f"the first sample took {times:.3g} times the median and is left out of it: "
+            "something was still being made ready"
+        )
+    if seen.stability.verdict != "stable":
+        notes.append(f"{seen.stability.verdict}: {seen.stability.why}; {seen.stability.advice}")
+    return notes

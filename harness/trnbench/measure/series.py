@@ -1,0 +1,117 @@
+"""Cold, hot and batched: three different questions, three series of samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from trnbench.results.statistics import bootstrap, mad, median, quantile, relative_spread
+
+FAR = 5.0
+"""Scaled MADs from the median beyond which a sample is called an outlier. It is kept all the same."""
+
+SCALE = 1.4826  # MAD of a normal distribution to its standard deviation
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True):
+    """`samples` are seconds per call in the order taken, none dropped."""
+
+    name: str  # "cold", "hot", "batched"
+    samples: tuple[float, ...]
+    iterations: int = 1  # calls per sample
+    flush: str = "none"  # what was emptied before each sample
+    stop_reason: str = ""
+    device_samples: tuple[float, ...] = ()  # of the same calls, by the device's own clock
+
+    @property
+    def outliers(self) -> tuple[int, ...]:
+        """Positions of samples far from the rest."""
+        if len(self.samples) < 5:
+            return ()
+        middle = median(self.samples)
+        # A floor of 1 %: where all samples are equal to the tick, one tick is no outlier.
+        reach = max(FAR * SCALE * mad(self.samples), 0.01 * middle)
+        return tuple(i for i, each in enumerate(self.samples) if abs(each - middle) > reach)
+
+    @property
+    def first_is_far(self) -> bool:
+        """A first sample far above the rest: something was still being made ready inside it."""
+        return 0 in self.outliers and self.samples[0] > median(self.samples)
+
+    @property
+    def judged(self) -> tuple[float, ...]:
+        """The samples the median is taken of: all, but a first one far from the rest."""
+        return self.samples[1:] if self.first_is_far else self.samples
+
+    def describe(self, seed: int = 0) -> dict[str, Any]:
+        """Robust statistics, JSON-safe."""
+        times = self.judged
+        interval = bootstrap(times, seed=seed, resamples=_resamples(len(times)))
+        found = {
+            "median_s": median(times),
+            "low_s": interval.low,
+            "high_s": interval.high,
+            "confidence": interval.confidence,
+            "mad_s": mad(times),
+            "min_s": min(times),
+            "p05_s": quantile(times, 0.05),
+            "p95_s": quantile(times, 0.95),
+            "max_s": max(times),
+            "samples": len(self.samples),
+            "outliers": len(self.outliers),
+            "first_dropped": self.first_is_far,
+            "relative_spread": relative_spread(times),
+            "iterations": self.iterations,
+            "flush": self.flush,
+            "stop_reason": self.stop_reason,
+        }
+        if self.device_samples:
+            found["device_median_s"] = median(self.device_samples)
+        return found
+
+
+def _resamples(count: int) -> int:
+    """Fewer for long series: the interval of a thousand samples needs no two thousand draws."""
+    return max(200, min(2000, 400_000 // max(count, 1)))
+
+
+class Stability(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the samples tell one time, and what to do when they do not."""
+
+    verdict: str  # "stable", "noisy" or "unstable"
+    why: str = ""
+    advice: str = ""
+
+
+def stability(series: Series) -> Stability:
+    """By half the 95 % interval and by drift, both over the median: up to 2 % stable, up to 10 % noisy."""
+    times = series.judged
+    if len(times) < 5:
+        return Stability(
+            verdict="unstable",
+            why=f"only {len(times)} samples",
+            advice="give it more time: --sample-time 5",
+        )
+    middle = median(times)
+    spread = relative_spread(times)
+    half = len(times) // 2
+    drift = (median(times[half:]) - median(times[:half])) / middle
+    share = len(series.outliers) / len(series.samples)
+    worst = max(spread, abs(drift))
+    verdict = "stable" if worst <= 0.02 and share <= 0.1 else "noisy" if worst <= 0.10 else "unstable"
+    if verdict == "stable":
+        return Stability(verdict=verdict)
+    if abs(drift) > spread and drift > 0.02:
+        why = f"the later half took {drift:.1%} longer: clocks fall as the machine warms up"
+        advice = "let it cool down, fix the clock (cpupower frequency-set -g performance), repeat"
+    elif abs(drift) > spread and drift < -0.02:
+        why = f"the later half was {-drift:.1%} faster: it was still warming up"
+        advice = "a longer warm-up, or repeat at once"
+    elif share > 0.1:
+        why = f"{share:.0%} of the samples lie far from the rest"
+        advice = "end other processes, then trnbench doctor"
+    else:
+        why = f"half of the samples lie more than {spread:.1%} from the median"
+        advice = "end other processes, then trnbench doctor; a longer --sample-time narrows the interval"
+    return Stability(verdict=verdict, why=why, advice=advice)

@@ -1,0 +1,72 @@
+"""Why a measured number can be believed: each field is the answer to a known way of being fooled."""
+
+from __future__ import annotations
+
+import msgspec
+
+GROWTH_LEAST = 0.25
+"""Of the work that was added, at least this share has to be seen in the time."""
+
+COUNTERS_WITHIN = 0.05
+"""How far what the device counted may lie from what the formula counts."""
+
+
+class Growth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Two amounts of the same work and their times; `floor_s` is what a call without work takes."""
+
+    work_ratio: float
+    time_ratio: float
+    floor_s: float = 0.0
+    time_s: float = 0.0
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the time is that of starting a call, so that no growth could be seen."""
+        return self.time_s <= 3.0 * self.floor_s
+
+    @property
+    def flat(self) -> bool:
+        """Whether the time did not grow with the work, though it had to."""
+        return not self.hidden and (self.time_ratio - 1.0) < GROWTH_LEAST * (self.work_ratio - 1.0)
+
+    def __str__(self) -> str:
+        words = f"{self.work_ratio:.3g} times the work took {self.time_ratio:.3g} times as long"
+        return f"{words} (a call without work takes as long)" if self.hidden else words
+
+
+class Proof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Empty fields are missing evidence."""
+
+    device: str = ""  # how the device named itself
+    completion: str = ""  # how the end of the work was awaited inside the timed region
+    output: str = ""  # what the output was held against
+    growth: Growth | None = None
+    counted: dict[str, float] = {}  # by the device, where it has counters
+
+    def missing(self) -> tuple[str, ...]:
+        """What a number cannot be without."""
+        wanted = {
+            "which device it was, told by the device itself": self.device,
+            "how the end of the work was awaited": self.completion,
+            "what the output was held against": self.output,
+        }
+        return tuple(what for what, found in wanted.items() if not found)
+
+    def doubts(self, asked: dict[str, float]) -> tuple[str, ...]:
+        """Why a number that has all it cannot be without is still not to be believed."""
+        found = []
+        if self.growth is None:
+            found.append("nobody looked whether the time grows with the work")
+        elif self.growth.flat:
+            found.append(
+                f"the time does not grow with the work: {self.growth}; most likely the timer stopped "
+                "before the work was done, or the work was optimised away"
+            )
+        for name, counted in self.counted.items():
+            wanted = asked.get(name)
+            if wanted and abs(counted / wanted - 1.0) > COUNTERS_WITHIN:
+                found.append(
+                    f"the device counted {counted:.4g} {name}, the formula {wanted:.4g}: "
+                    "work was left out, or done more than once"
+                )
+        return tuple(found)
