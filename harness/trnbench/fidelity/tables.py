@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from trnbench.errors import BadInput
 from trnbench.results.fidelity import Errors, FamilyFidelity, Fidelity, Use
 
 Row: TypeAlias = dict[str, Any]
@@ -43,13 +44,13 @@ def _errors(found: Errors | None, prefix: str) -> Row:
 
 def percent(fraction: float) -> str:
     """An error in per cent, two significant digits below 10 %, none behind the point above."""
-    size = abs(fraction) * 100
-    return f"{fraction * 100:.0f} %" if size >= 9.95 else f"{fraction * 100:.1f} %"
+    return f"{fraction * 100:.0f} %" if abs(fraction) >= 0.0995 else f"{fraction * 100:.1f} %"
 
 
 def signed(fraction: float) -> str:
-    """The same with its sign; a true minus, so that columns line up."""
-    return ("+" if fraction >= 0 else "−") + percent(abs(fraction))
+    """The same with its sign; a true minus, so that columns line up. What rounds to nothing has none."""
+    text = percent(abs(fraction))
+    return text if text == "0.0 %" else ("+" if fraction >= 0 else "−") + text
 
 
 def markdown(fidelity: Fidelity) -> str:
@@ -73,6 +74,22 @@ def markdown(fidelity: Fidelity) -> str:
     ]
     apart = _apart(fidelity)
     return "\n".join([*lines, *(["", apart] if apart else [])]) + "\n"
+
+
+def inserted(text: str, table: str) -> str:
+    """`text` with what stands between `BEGIN` and `END` replaced by `table`.
+
+    Raises `BadInput` unless both are there once, in this order.
+    """
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end or BEGIN in after or END in after:
+        raise BadInput(
+            "the text does not have the two lines between which the fidelity tables stand",
+            cause="each has to be there once, in this order",
+            try_=f"add {BEGIN} and {END}",
+        )
+    return f"{before}{BEGIN}\n\n{table}\n{END}{after}"
 
 
 def _line(family: FamilyFidelity, errors: Errors | None, fitted: str | None = None) -> str:

@@ -56,7 +56,7 @@ def draw(
         id=id,
         title=words.capital(title),
         label=f"{title}. Emulated against published, logarithmic, equal axes.",
-        caption="the diagonal is agreement; bands ±10 % and ±25 %; below it the model gives less",
+        caption="the diagonal is agreement, bands are ±10 % and ±25 %; each generation has its colour",
         spec={
             "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
             "width": 380,
@@ -93,7 +93,8 @@ def error_text(error: float | None) -> str:
         return "–"
     size = abs(error) * 100
     digits = f"{size:.1f}" if size < 99.95 else f"{size:,.0f}"
-    return f"{'+' if error >= 0 else '−'}{digits}{numbers.NBSP}%"
+    sign = "" if digits == "0.0" else "+" if error >= 0 else "−"
+    return f"{sign}{digits}{numbers.NBSP}%"
 
 
 def _positive(value: float | None) -> float:

@@ -1,0 +1,247 @@
+"""How published points are emulated, and what becomes of those that are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from trnbench.fidelity.adapters import collective, dma, hbm, instruction, source
+from trnbench.fidelity.bench import Bench, can_refit, fits_of, refitted
+from trnbench.fidelity.point import Kind, KernelSource, PublishedPoint, Quantity, Usable
+from trnbench.fidelity.prediction import NotEmulated
+from trnbench.fidelity.validate import compare
+from trnbench.registry import Registry, load_registry
+from trnbench.results.fidelity import Use
+
+KERNEL = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+@nki.jit
+def scaled(x, factor):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=factor)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load_registry()
+
+
+@pytest.fixture(scope="module")
+def bench(registry: Registry) -> Bench:
+    return Bench(registry)
+
+
+def point(**fields: object) -> PublishedPoint:
+    start = PublishedPoint(
+        id="x",
+        generation="trn2",
+        family="hbm",
+        kind=Kind.MEASURED,
+        hardware="",
+        source="s",
+        usable=Usable.DIRECT,
+        quantity=Quantity.LATENCY,
+        metric="latency",
+        op="op",
+        unit="us",
+        system="trn2-16.48xlarge",
+        dtype="fp32",
+        printed="1",
+        value=1e-6,
+    )
+    return msgspec.structs.replace(start, **fields)
+
+
+def refusal(adapter: object, each: PublishedPoint, bench: Bench) -> str:
+    with pytest.raises(NotEmulated) as caught:
+        adapter.predict(each, bench)  # type: ignore[attr-defined]
+    return caught.value.why
+
+
+def test_two_cores_stream_twice_as_fast_as_one(bench: Bench) -> None:
+    fields = {
+        "operation": "hbm_read",
+        "system": "trn1.2xlarge",
+        "quantity": Quantity.BANDWIDTH,
+    }
+    one = hbm.predict(point(**fields, shape={"bytes": 2**30, "cores": 1}), bench)
+    two = hbm.predict(point(**fields, shape={"bytes_per_core": 2**30, "cores": 2}), bench)
+    assert two.value == pytest.approx(2 * one.value, rel=1e-3)
+    assert one.how == "hbm_read of 1,073,741,824 B per core on 1 of trn1.2xlarge, dma-bound"
+
+
+def test_larger_descriptors_take_longer_and_run_faster(bench: Bench) -> None:
+    times = [
+        dma.predict(point(operation="descriptor", shape={"bytes": size}), bench).value
+        for size in (256, 512, 4096)
+    ]
+    assert times == sorted(times)
+    rates = [size / time for size, time in zip((256, 512, 4096), times, strict=True)]
+    assert rates == sorted(rates)
+
+
+def test_an_interval_is_shorter_than_a_duration(bench: Bench) -> None:
+    fields = {"dtype": "bf16", "shape": {"N": 512}}
+    interval = instruction.predict(point(operation="nc_matmul interval", **fields), bench)
+    duration = instruction.predict(point(operation="nc_matmul", **fields), bench)
+    assert interval.value == pytest.approx(512 / 2.4e9)
+    assert duration.value > interval.value
+
+
+def test_a_bus_bandwidth_is_that_of_the_time(bench: Bench) -> None:
+    shape = {"ranks": 64, "nodes": 1, "lnc": 2, "bytes": 2**26}
+    fields = {"operation": "all_gather", "family": "collective", "shape": shape}
+    time = collective.predict(point(**fields), bench).value
+    rate = collective.predict(point(**fields, quantity=Quantity.BUSBW), bench).value
+    assert rate == pytest.approx(63 / 64 * 2**26 / time)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "fields", "why"),
+    [
+        (hbm, {}, "a stream has a bandwidth, not latency_s"),
+        (dma, {"operation": "descriptor"}, "the bytes of a descriptor are not stated"),
+        (dma, {"operation": "x"}, "no model of x"),
+        (instruction, {"operation": "x"}, "no instruction is known as 'x'"),
+        (instruction, {"operation": "nc_matmul"}, "the elements per partition are not stated"),
+        (collective, {"operation": "all_reduce"}, "ranks and message size are not both stated"),
+        (
+            collective,
+            {"operation": "all_reduce", "shape": {"ranks": 500, "bytes": 8}},
+            "500 ranks on 1 nodes do not fit trn2-16.48xlarge (a node has 64 ranks here)",
+        ),
+        (collective, {"operation": "gossip", "shape": {"ranks": 2, "bytes": 8}}, "no model of gossip"),
+        (
+            collective,
+            {"operation": "all_reduce", "shape": {"ranks": 2, "bytes": 8}, "system": ""},
+            "the system is not stated",
+        ),
+        (source, {}, "the file of the kernel is not recorded"),
+    ],
+)
+def test_what_cannot_be_emulated_says_why(
+    bench: Bench, adapter: object, fields: dict[str, object], why: str
+) -> None:
+    assert refusal(adapter, point(**fields), bench) == why
+
+
+class TestSources:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        (tmp_path / "repo" / "kernels").mkdir(parents=True)
+        (tmp_path / "repo" / "kernels" / "scaled.py").write_text(KERNEL)
+        return tmp_path
+
+    def wanted(self, **fields: object) -> PublishedPoint:
+        found = KernelSource(
+            file="kernels/scaled.py", function="scaled", arguments=("float32[128,512]", "2.0")
+        )
+        return point(family="kernel", usable=Usable.SOURCE, kernel=found, **fields)
+
+    def test_a_public_kernel_is_loaded_and_timed(self, registry: Registry, folder: Path) -> None:
+        (found,) = compare(self.wanted(), Bench(registry, kernels=folder), with_same=False)
+        assert found.use is Use.HELD_OUT
+        assert found.emulated is not None
+        assert found.emulated > 0
+        assert found.how.startswith("kernels/scaled.py::scaled, 3 calls, ")
+
+    def test_without_the_folder_it_needs_its_source(self, bench: Bench) -> None:
+        (found,) = compare(self.wanted(), bench, with_same=False)
+        assert (found.use, found.how) == (Use.NEEDS_SOURCE, "kernels/scaled.py::scaled")
+
+    def test_a_folder_without_it(self, registry: Registry, tmp_path: Path) -> None:
+        (found,) = compare(self.wanted(), Bench(registry, kernels=tmp_path), with_same=False)
+        assert (found.use, found.how) == (
+            Use.NEEDS_SOURCE,
+            f"kernels/scaled.py is not under {tmp_path}",
+        )
+
+    def test_the_file_with_the_longest_common_path_is_taken(self, registry: Registry, folder: Path) -> None:
+        (folder / "scaled.py").write_text("this is no Python")
+        (found,) = compare(self.wanted(), Bench(registry, kernels=folder), with_same=False)
+        assert found.use is Use.HELD_OUT
+
+    def test_a_kernel_that_does_not_load(self, registry: Registry, folder: Path) -> None:
+        (folder / "repo" / "kernels" / "scaled.py").write_text("raise RuntimeError('no')")
+        (found,) = compare(self.wanted(), Bench(registry, kernels=folder), with_same=False)
+        assert found.use is Use.NOT_EMULATED
+        assert "scaled.py" in found.how
+        assert found.emulated is None
+
+    def test_a_bound_is_held_or_not_and_never_counted(self, registry: Registry, folder: Path) -> None:
+        high = self.wanted(kind=Kind.UPPER_BOUND, value=1.0)
+        low = self.wanted(kind=Kind.UPPER_BOUND, value=1e-12)
+        found = [compare(each, Bench(registry, kernels=folder), with_same=False)[0] for each in (high, low)]
+        assert [each.use for each in found] == [Use.BOUND, Use.BOUND]
+        assert [each.held for each in found] == [True, False]
+
+
+class TestFits:
+    COSTS = {
+        "fits": [{"name": "a", "value": 1.0, "points": ["x"], "held_out": {"x": 2.0}}],
+        "fabric": {"b": {"value": 3.0, "points": ["t2-*"]}},
+        "other": {"value": 4.0},
+    }
+
+    def test_constants_of_rows_and_tables_are_found(self) -> None:
+        assert fits_of(self.COSTS, point()) == ("a",)
+        assert fits_of(self.COSTS, point(id="t2-x")) == ("fabric.b",)
+        assert fits_of(self.COSTS, point(id="y", fitted=("curve",))) == ("curve",)
+        assert fits_of(self.COSTS, point(id="y")) == ()
+
+    def test_a_refit_needs_every_constant(self) -> None:
+        assert can_refit(self.COSTS, point())
+        assert not can_refit(self.COSTS, point(id="t2-x"))
+        assert not can_refit(self.COSTS, point(fitted=("curve",)))
+
+    def test_the_left_out_value_takes_its_place(self) -> None:
+        assert refitted(self.COSTS, "x")["fits"][0]["value"] == 2.0
+        assert refitted(self.COSTS, "y") == self.COSTS
+
+    def test_a_fitted_point_is_answered_by_a_model_that_has_not_seen_it(self, registry: Registry) -> None:
+        each = point(id="t2-instr-mm-bf16-512-lat", operation="nc_matmul", dtype="bf16", shape={"N": 512})
+        each = msgspec.structs.replace(each, family="instruction")
+        costs = registry.costs("trn2")
+        (row,) = (fit for fit in costs["fits"] if each.id in fit["points"])
+        fresh = load_registry()
+        changed = [
+            {**fit, "held_out": {each.id: 100.0}} if fit["name"] == row["name"] else fit
+            for fit in costs["fits"]
+        ]
+        fresh._costs["trn2"] = {**costs, "fits": changed}
+        (found,) = compare(each, Bench(fresh), with_same=False)
+        assert found.use is Use.IN_SAMPLE
+        assert found.cross_validated == pytest.approx(512 / 2.4e9 + 100e-9)
+
+
+def test_our_own_kernel_is_a_row_of_its_own(bench: Bench) -> None:
+    each = point(
+        family="gemm",
+        usable=Usable.SOURCE,
+        operation="gemm",
+        dtype="bf16",
+        shape={"M": 1024, "N": 1024, "K": 1024, "cores": 1},
+    )
+    first, second = compare(each, bench)
+    assert first.use is Use.NEEDS_SOURCE
+    assert second.use is Use.SAME_OPERATION
+    assert second.emulated is not None
+    assert second.how.startswith("our gemm_ragged without launch: ")
+
+
+def test_contradicted_points_are_not_counted(bench: Bench) -> None:
+    each = point(operation="descriptor", family="dma", shape={"bytes": 512}, contradicts=("y",))
+    (found,) = compare(each, bench)
+    assert found.use is Use.CONTRADICTED
+    assert found.emulated is not None
+    assert found.how.endswith("; against y")
