@@ -1,0 +1,216 @@
+"""Fits the constants of `[fabric]` to published collectives, one constant on few points at a time.
+
+Every constant has one physical meaning and the points that show it most: shares of rates from large
+messages, starts from small ones. All-reduce on Trainium2 is left out of the fit altogether: it is
+predicted from what all-gather and reduce-scatter taught. The least sum of |ln(model / published)| over a
+grid is taken, so that a single odd point pulls little; rounds repeat until nothing moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log
+
+import msgspec
+
+from trnbench.emulator.fabric.published import emulate_collective_point
+from trnbench.emulator.fabric.systems import Fabric, Options
+from trnbench.generation import System
+
+ROUNDS = 6
+
+
+class Published(msgspec.Struct, frozen=True, kw_only=True):
+    """A point as `emulate_collective_point` takes it; `time_s` or, else, `busbw` in bytes/s."""
+
+    id: str
+    system: str
+    operation: str
+    size: float
+    ranks: int
+    nodes: int = 1
+    lnc: int = 0
+    time_s: float = 0.0
+    busbw: float = 0.0
+
+
+class Constant(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of `[fabric]`: the grid it is searched on and the points that decide."""
+
+    key: str
+    low: float
+    high: float
+    step: float
+    points: tuple[str, ...]
+
+    def grid(self) -> list[float]:
+        count = round((self.high - self.low) / self.step)
+        return [round(self.low + i * self.step, 9) for i in range(count + 1)]
+
+
+class Fitted(msgspec.Struct, frozen=True, kw_only=True):
+    """`held_out[id]`: what the constant would be, had that point not been published."""
+
+    value: float
+    held_out: dict[str, float]
+
+
+def _ids(stem: str, *sizes: object) -> tuple[str, ...]:
+    return tuple(f"{stem}-{size}" for size in sizes)
+
+
+PLAN: dict[str, tuple[Constant, ...]] = {
+    "trn1": (
+        Constant(
+            key="stream_bytes_per_ns",
+            low=40,
+            high=80,
+            step=1,
+            points=_ids("t1-nccom-ar2", 16777216, 67108864),
+        ),
+        Constant(
+            key="gather_start_us",
+            low=0,
+            high=30,
+            step=1,
+            points=(*_ids("t1-nccom-ag32", 1024, 65536), "t1-p2p-permute"),
+        ),
+        Constant(key="step_us", low=0, high=4, step=0.1, points=_ids("t1-nccom-ag32", 1024, 65536)),
+        Constant(key="reduce_start_us", low=0, high=60, step=1, points=_ids("t1-nccom-ar2", 262144, 1048576)),
+        Constant(
+            key="efa_efficiency",
+            low=0.4,
+            high=0.7,
+            step=0.01,
+            points=_ids("t1-nccom-ar64", 134217728, 268435456, 536870912, 1073741824),
+        ),
+        Constant(
+            key="network_in_flight",
+            low=1,
+            high=4,
+            step=0.1,
+            points=_ids("t1-nccom-ar64", 65536, 1048576, 4194304, 8388608, 33554432),
+        ),
+    ),
+    "trn2": (
+        Constant(
+            key="hbm_efficiency",
+            low=0.7,
+            high=0.95,
+            step=0.01,
+            points=(
+                *_ids("t2-nccom-allgather-fp32", "128M", "256M", "512M", "1024M"),
+                *_ids("t2-nccom-allgather-bf16", "128M", "256M", "1024M"),
+                *_ids("t2-nccom-reducescatter-fp32", "256M", "512M", "1024M", "2048M"),
+                *_ids("t2-nccom-reducescatter-bf16", "2048M"),
+            ),
+        ),
+        Constant(
+            key="gather_start_us",
+            low=0,
+            high=20,
+            step=0.5,
+            points=(
+                *_ids("t2-nccom-allgather-fp32", "1M", "2M", "4M"),
+                *_ids("t2-nccom-allgather-bf16", "2M", "4M", "32M"),
+            ),
+        ),
+        Constant(
+            key="reduce_start_us",
+            low=0,
+            high=40,
+            step=0.5,
+            points=(
+                *_ids("t2-nccom-reducescatter-fp32", "1M", "2M", "4M", "8M", "16M"),
+                *_ids("t2-nccom-reducescatter-bf16", "2M", "8M", "16M", "32M"),
+            ),
+        ),
+        Constant(
+            key="stream_bytes_per_ns",
+            low=70,
+            high=150,
+            step=1,
+            points=("t2-sendrecv-xdie-268435456", "t2-ar8-peak"),
+        ),
+    ),
+}
+
+
+def fit(generation: str, points: Mapping[str, Published], systems: Mapping[str, System]) -> dict[str, Fitted]:
+    """The constants of a generation by key. `systems` by the names that points use.
+
+    Raises KeyError for a point of the plan that is not there.
+    """
+    plan = PLAN[generation]
+    values = {constant.key: constant.grid()[len(constant.grid()) // 2] for constant in plan}
+    tables: dict[str, dict[str, list[float]]] = {}
+    for _ in range(ROUNDS):
+        before = dict(values)
+        for constant in plan:
+            tables[constant.key] = _errors(constant, values, points, systems)
+            values[constant.key] = _least(constant, tables[constant.key], constant.points)
+        if values == before:
+            break
+    return {
+        constant.key: Fitted(
+            value=values[constant.key],
+            held_out={
+                left: _least(constant, tables[constant.key], [p for p in constant.points if p != left])
+                for left in constant.points
+                if len(constant.points) > 1
+            },
+        )
+        for constant in plan
+    }
+
+
+def _least(constant: Constant, errors: Mapping[str, Sequence[float]], ids: Sequence[str]) -> float:
+    grid = constant.grid()
+    sums = [sum(errors[each][i] for each in ids) for i in range(len(grid))]
+    return grid[sums.index(min(sums))]
+
+
+def _errors(
+    constant: Constant,
+    values: Mapping[str, float],
+    points: Mapping[str, Published],
+    systems: Mapping[str, System],
+) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {each: [] for each in constant.points}
+    for value in constant.grid():
+        fabrics: dict[tuple[str, int], Fabric] = {}
+        for each in constant.points:
+            found[each].append(
+                abs(deviation(points[each], systems, {**values, constant.key: value}, fabrics))
+            )
+    return found
+
+
+def deviation(
+    point: Published,
+    systems: Mapping[str, System],
+    values: Mapping[str, float] | None = None,
+    fabrics: dict[tuple[str, int], Fabric] | None = None,
+) -> float:
+    """ln(model / published) of the time; `values` replace rows of `[fabric]`."""
+    system = systems[point.system]
+    fabrics = {} if fabrics is None else fabrics
+    key = point.system, point.lnc
+    if key not in fabrics:
+        if values is not None:
+            table = {**system.costs.get("fabric", {}), **{k: {"value": v} for k, v in values.items()}}
+            system = msgspec.structs.replace(system, costs={**system.costs, "fabric": table})
+        default = int(system.costs.get("lnc", {}).get("default", 1))
+        level = "core" if (point.lnc or default) == 1 else "logical-core"
+        fabrics[key] = Fabric(system, Options(level=level))
+    fabric = fabrics[key]
+    found = emulate_collective_point(
+        fabric.system,
+        point.operation,
+        point.size,
+        point.ranks,
+        nodes=point.nodes,
+        lnc=point.lnc,
+        fabric=fabric,
+    )
+    return log(found.time_s / point.time_s) if point.time_s else log(point.busbw / found.busbw)
