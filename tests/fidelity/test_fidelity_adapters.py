@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
 
 from trnbench.fidelity.adapters import collective, dma, hbm, instruction, source
 from trnbench.fidelity.bench import Bench, can_refit, fits_of, refitted
-from trnbench.fidelity.point import Kind, KernelSource, PublishedPoint, Quantity, Usable
+from trnbench.fidelity.point import KernelSource, Kind, PublishedPoint, Quantity, Usable
 from trnbench.fidelity.prediction import NotEmulated
 from trnbench.fidelity.validate import compare
 from trnbench.registry import Registry, load_registry
@@ -187,7 +188,7 @@ class TestSources:
 
 
 class TestFits:
-    COSTS = {
+    COSTS: ClassVar[dict[str, Any]] = {
         "fits": [{"name": "a", "value": 1.0, "points": ["x"], "held_out": {"x": 2.0}}],
         "fabric": {"b": {"value": 3.0, "points": ["t2-*"]}},
         "other": {"value": 4.0},
@@ -245,3 +246,12 @@ def test_contradicted_points_are_not_counted(bench: Bench) -> None:
     assert found.use is Use.CONTRADICTED
     assert found.emulated is not None
     assert found.how.endswith("; against y")
+
+
+def test_a_model_that_crashes_costs_its_own_point(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object) -> None:
+        raise ZeroDivisionError("by nothing")
+
+    monkeypatch.setattr(dma, "predict", crash)
+    (found,) = compare(point(operation="descriptor", family="dma", shape={"bytes": 512}), bench)
+    assert (found.use, found.how) == (Use.NOT_EMULATED, "ZeroDivisionError: by nothing")

@@ -80,7 +80,7 @@ def compare(point: PublishedPoint, bench: Bench, *, with_same: bool = True) -> l
     if with_same and point.usable is Usable.SOURCE and point.value is not None:
         try:
             found = same.predict(point, bench)
-        except NotEmulated:
+        except Exception:  # no kernel of ours for it, or one that fails: the row is an extra
             return rows
         rows.append(_row(point, Use.SAME_OPERATION, found))
     return rows
@@ -99,8 +99,9 @@ def _compared(point: PublishedPoint, bench: Bench) -> Comparison:
         found = predict(point, bench)
     except NotEmulated as no:
         return _row(point, Use.NEEDS_SOURCE if no.source_missing else Use.NOT_EMULATED, how=no.why)
-    except TrnbenchError as error:
-        return _row(point, Use.NOT_EMULATED, how=error.what)
+    except Exception as error:  # a model's mistake costs its own points, never the run
+        what = error.what if isinstance(error, TrnbenchError) else f"{type(error).__name__}: {error}"
+        return _row(point, Use.NOT_EMULATED, how=what)
     if point.kind is Kind.UPPER_BOUND:
         return _row(point, Use.BOUND, found)
     if point.contradicts:
@@ -116,7 +117,7 @@ def _without(point: PublishedPoint, bench: Bench, predict: Adapter) -> float | N
     """The answer of a model whose constants have not seen the point."""
     try:
         return predict(point, Bench(bench.registry, kernels=bench.kernels, without=point.id)).value
-    except (NotEmulated, TrnbenchError):
+    except Exception:  # as above: the point then has no cross-validated figure
         return None
 
 

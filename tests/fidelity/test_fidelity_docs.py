@@ -1,0 +1,46 @@
+"""docs/fidelity.md says what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from trnbench.fidelity.family import FAMILIES
+from trnbench.fidelity.point import Kind, PublishedPoint, Usable
+from trnbench.fidelity.tables import BEGIN, END, markdown
+from trnbench.fidelity.validate import validate
+from trnbench.registry import load_registry
+from trnbench.results.fidelity import COUNTED, Use
+
+
+@pytest.fixture(scope="module")
+def page(root: Path) -> str:
+    return (root / "docs" / "fidelity.md").read_text(encoding="utf-8")
+
+
+def test_every_key_is_explained(page: str) -> None:
+    named = set(re.findall(r"`(\w+)`", page))
+    assert set(PublishedPoint.__struct_fields__) - named == {"generation"}
+    assert {str(each) for each in (*Kind, *Usable)} <= named
+
+
+def test_every_use_and_family_is_there(page: str) -> None:
+    for use in Use:
+        (line,) = re.findall(rf"^\| `{use}` \|.*$", page, re.MULTILINE)
+        assert line.endswith(f"| {'yes' if use in COUNTED else 'no'} |")
+    for family in FAMILIES:
+        assert f"`{family}`" in page
+
+
+def test_the_python_on_the_page_writes_the_tables(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "README.md").write_text(f"above\n{BEGIN}\n{END}\nbelow\n")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "docs/fidelity.md", "exec"), {})
+    assert (tmp_path / "README.md").read_text() == (
+        f"above\n{BEGIN}\n\n{markdown(validate(load_registry()))}\n{END}\nbelow\n"
+    )
