@@ -73,7 +73,7 @@ def errors(registry: Registry, generation: str) -> dict[str, float]:
     systems = systems_of(registry, points)
     fabrics: dict[tuple[str, int], Fabric] = {}
     return {
-        name: exp(deviation(point, systems, None, fabrics)) - 1
+        name: exp(deviation(point, systems, fabrics)) - 1
         for name, point in points.items()
         if not name.startswith(tuple(APART))
     }
@@ -120,7 +120,7 @@ def test_half_of_the_link_figures_would_miss_the_exchanges_between_neighbours(re
     median = {}
     for reading in ("one-way", "both-ways"):
         fabric = Fabric(system, Options(level="logical-core", neuronlink_direction=reading))
-        found = [abs(exp(deviation(p, systems, None, {(name, p.lnc): fabric})) - 1) for p in points.values()]
+        found = [abs(exp(deviation(p, systems, {(name, p.lnc): fabric})) - 1) for p in points.values()]
         median[reading] = statistics.median(found)
     assert median["one-way"] < 0.10
     assert median["both-ways"] > 3 * median["one-way"]

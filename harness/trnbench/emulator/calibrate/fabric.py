@@ -13,11 +13,14 @@ from math import log
 
 import msgspec
 
-from trnbench.emulator.fabric.published import emulate_collective_point
+from trnbench.emulator.fabric.collective import factor
+from trnbench.emulator.fabric.published import time_collective_point
 from trnbench.emulator.fabric.systems import Fabric, Options
 from trnbench.generation import System
 
 ROUNDS = 6
+STARTS = ("gather_start_us", "reduce_start_us")
+Known = dict[tuple[object, ...], float]
 
 
 class Published(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,10 +147,11 @@ def fit(generation: str, points: Mapping[str, Published], systems: Mapping[str, 
     plan = PLAN[generation]
     values = {constant.key: constant.grid()[len(constant.grid()) // 2] for constant in plan}
     tables: dict[str, dict[str, list[float]]] = {}
+    known: Known = {}
     for _ in range(ROUNDS):
         before = dict(values)
         for constant in plan:
-            tables[constant.key] = _errors(constant, values, points, systems)
+            tables[constant.key] = _errors(constant, values, points, systems, known)
             values[constant.key] = _least(constant, tables[constant.key], constant.points)
         if values == before:
             break
@@ -175,26 +179,47 @@ def _errors(
     values: Mapping[str, float],
     points: Mapping[str, Published],
     systems: Mapping[str, System],
+    known: Known,
 ) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {each: [] for each in constant.points}
     for value in constant.grid():
+        chosen = {**values, constant.key: value}
         fabrics: dict[tuple[str, int], Fabric] = {}
         for each in constant.points:
-            found[each].append(
-                abs(deviation(points[each], systems, {**values, constant.key: value}, fabrics))
-            )
+            # Starts are added up, so links need not be looked at again for another start.
+            key = each, *(v for k, v in chosen.items() if k not in STARTS)
+            if key not in known:
+                known[key] = _seconds(
+                    points[each], systems, {**chosen, **dict.fromkeys(STARTS, 0.0)}, fabrics
+                )
+            operation = points[each].operation
+            start = chosen.get(STARTS[0], 0.0) * (operation != "reduce_scatter")
+            start += chosen.get(STARTS[1], 0.0) * (operation in ("all_reduce", "reduce_scatter"))
+            found[each].append(abs(_off(points[each], known[key] + start * 1e-6)))
     return found
 
 
 def deviation(
+    point: Published, systems: Mapping[str, System], fabrics: dict[tuple[str, int], Fabric] | None = None
+) -> float:
+    """ln(model / published) of the time, with the constants of the cost tables."""
+    return _off(point, _seconds(point, systems, None, {} if fabrics is None else fabrics))
+
+
+def _off(point: Published, seconds: float) -> float:
+    if point.time_s:
+        return log(seconds / point.time_s)
+    return log(point.busbw / (point.size / seconds * factor(point.operation, point.ranks)))
+
+
+def _seconds(
     point: Published,
     systems: Mapping[str, System],
-    values: Mapping[str, float] | None = None,
-    fabrics: dict[tuple[str, int], Fabric] | None = None,
+    values: Mapping[str, float] | None,
+    fabrics: dict[tuple[str, int], Fabric],
 ) -> float:
-    """ln(model / published) of the time; `values` replace rows of `[fabric]`."""
+    """`values` replace rows of `[fabric]`; `fabrics` keeps what was built by system and lnc."""
     system = systems[point.system]
-    fabrics = {} if fabrics is None else fabrics
     key = point.system, point.lnc
     if key not in fabrics:
         if values is not None:
@@ -203,14 +228,4 @@ def deviation(
         default = int(system.costs.get("lnc", {}).get("default", 1))
         level = "core" if (point.lnc or default) == 1 else "logical-core"
         fabrics[key] = Fabric(system, Options(level=level))
-    fabric = fabrics[key]
-    found = emulate_collective_point(
-        fabric.system,
-        point.operation,
-        point.size,
-        point.ranks,
-        nodes=point.nodes,
-        lnc=point.lnc,
-        fabric=fabric,
-    )
-    return log(found.time_s / point.time_s) if point.time_s else log(point.busbw / found.busbw)
+    return time_collective_point(fabrics[key], point.operation, point.size, point.ranks, nodes=point.nodes)

@@ -79,6 +79,20 @@ def run(
     do not allow falls back to the best of the rest) or `best` (tries all). `group`: only these ranks.
     Raises UsageError for what is unknown or too small, NotPossible where an algorithm cannot do it.
     """
+    runner, found = _carried_out(fabric, collective, size, algorithm, group)
+    return runner.result(found, collective, algorithm, with_links)
+
+
+def time_of(
+    fabric: Fabric, collective: str, size: float, *, algorithm: str = AUTO, group: Sequence[int] | None = None
+) -> float:
+    """Seconds alone, in half the time of `run`. Raises what it raises."""
+    return _carried_out(fabric, collective, size, algorithm, group)[1].solution.time_s
+
+
+def _carried_out(
+    fabric: Fabric, collective: str, size: float, algorithm: str, group: Sequence[int] | None
+) -> tuple[_Runner, Found]:
     if collective not in NAMES:
         raise UsageError(f"unknown collective {collective!r}", cause=f"there are {', '.join(NAMES)}")
     if not isfinite(size) or size < (0 if collective == BARRIER else 1):
@@ -95,12 +109,10 @@ def run(
     if runner.ranks < 2:
         raise NotPossible("a collective needs at least 2 ranks")
     if algorithm == AUTO:
-        found = runner.auto()
-    elif algorithm == BEST:
-        found = runner.best()
-    else:
-        found = runner.named(algorithm)
-    return runner.result(found, collective, algorithm, with_links)
+        return runner, runner.auto()
+    if algorithm == BEST:
+        return runner, runner.best()
+    return runner, runner.named(algorithm)
 
 
 def _network(fabric: Fabric, group: Sequence[int] | None) -> Network:

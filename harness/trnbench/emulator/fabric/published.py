@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trnbench.emulator.fabric.collective import AUTO, run
+from trnbench.emulator.fabric.collective import AUTO, run, time_of
 from trnbench.emulator.fabric.result import Result
 from trnbench.emulator.fabric.systems import Fabric, Options
 from trnbench.errors import UsageError
@@ -32,6 +32,23 @@ def emulate_collective_point(
     Raises UsageError when the ranks do not fit the system.
     """
     fabric = fabric or fabric_for(system, lnc)
+    collective, name, group = _asked(fabric, operation, ranks, nodes, algorithm)
+    return run(fabric, collective, size, algorithm=name, group=group)
+
+
+def time_collective_point(
+    fabric: Fabric, operation: str, size: float, ranks: int, *, nodes: int = 0
+) -> float:
+    """Seconds of the same, without its explanation."""
+    collective, name, group = _asked(fabric, operation, ranks, nodes, "")
+    return time_of(fabric, collective, size, algorithm=name, group=group)
+
+
+def _asked(
+    fabric: Fabric, operation: str, ranks: int, nodes: int, algorithm: str
+) -> tuple[str, str, list[int] | None]:
+    """(collective, algorithm, ranks that take part or None for all)."""
+    system = fabric.system
     nodes = nodes or (system.size if system.instance.sizable else 1)
     have = fabric.size // max(system.size if system.instance.sizable else 1, 1)
     each, rest = divmod(ranks, nodes)
@@ -46,7 +63,7 @@ def emulate_collective_point(
     group = None if whole else [node * have + r for node in range(nodes) for r in range(each)]
     if nodes > 1 and not algorithm:
         algorithm = "ring"
-    return run(fabric, collective, size, algorithm=algorithm or AUTO, group=group)
+    return collective, algorithm or AUTO, group
 
 
 _KNOWN: dict[tuple[str, str], Fabric] = {}
