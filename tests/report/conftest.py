@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -54,7 +55,10 @@ def browser() -> Iterator[Any]:
     """Chromium as installed; nothing is downloaded."""
     path = find_chromium()
     if path is None:
-        pytest.skip("no Chromium: none of chromium, chromium-browser, google-chrome is on PATH")
+        missing = "no Chromium: none of chromium, chromium-browser, google-chrome is on PATH"
+        if os.environ.get("TRNBENCH_TEST_REQUIRE_BROWSER"):
+            pytest.fail(f"{missing}, and TRNBENCH_TEST_REQUIRE_BROWSER is set")
+        pytest.skip(missing)
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (extra: test)")
     with api.sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
