@@ -30,6 +30,7 @@ class Bench:
 
     def __init__(self, registry: Registry, *, kernels: Path | None = None, without: str = "") -> None:
         self.registry, self.kernels, self.without = registry, kernels, without
+        self._refits: dict[object, Bench] = {}
         self._systems: dict[str, System] = {}
         self._tables: dict[str, CostTable] = {}
 
@@ -55,6 +56,22 @@ class Bench:
                 system = msgspec.structs.replace(system, costs=refitted(system.costs, self.without))
             self._systems[name] = system
         return self._systems[name]
+
+    def unseen(self, point: PublishedPoint) -> Bench:
+        """The bench of a model whose constants were fitted without `point`; itself where that changes
+        nothing. Points that leave the same constants behind share one."""
+        costs = self.system(point.system).costs
+        left = tuple(
+            (name, fit["held_out"][point.id])
+            for name, fit in constants(costs)
+            if point.id in fit.get("held_out", {}) and fit["held_out"][point.id] != fit["value"]
+        )
+        if not left:
+            return self
+        key = (point.generation, left)
+        if key not in self._refits:
+            self._refits[key] = Bench(self.registry, kernels=self.kernels, without=point.id)
+        return self._refits[key]
 
     def table(self, name: str) -> CostTable:
         """Instruction and transfer costs of the core of system `name`."""

@@ -7,17 +7,28 @@ from typing import TYPE_CHECKING
 
 from trnbench.errors import TrnbenchError
 from trnbench.fidelity.bench import EMULATOR
+from trnbench.fidelity.family import FAMILIES
 from trnbench.fidelity.validate import kept, validate
 from trnbench.results.fidelity import Fidelity
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
 
+LINKED = ("collective", "collective-network", "point-to-point")
+"""Families whose points are about links; emulating them takes most of the time."""
+
 
 def fidelity_of(
-    registry: Registry, backend: str, generations: Collection[str], notes: list[str]
+    registry: Registry,
+    backend: str,
+    generations: Collection[str],
+    notes: list[str],
+    *,
+    linked: bool = True,
 ) -> Fidelity | None:
     """None where the run's backend is not the emulator, or nothing is published of its generations.
+
+    Without `linked` no kernel of the run uses links between devices, and the families that do are left out.
 
     A file of points that cannot be read costs the run its fidelity, nothing else: `notes` say so.
     """
@@ -25,10 +36,11 @@ def fidelity_of(
     if backend != EMULATOR or not brought:
         return None
     try:
-        key = _key(registry, brought)
+        families = () if linked else tuple(name for name in FAMILIES if name not in LINKED)
+        key = (_key(registry, brought), families)
         if key not in _KNOWN:
             _KNOWN.clear()
-            _KNOWN[key] = kept(validate(registry, generations=brought))
+            _KNOWN[key] = kept(validate(registry, generations=brought, families=families))
         return _KNOWN[key]
     except (TrnbenchError, OSError) as error:
         why = error.what if isinstance(error, TrnbenchError) else str(error)

@@ -116,7 +116,7 @@ def _compared(point: PublishedPoint, bench: Bench) -> Comparison:
 def _without(point: PublishedPoint, bench: Bench, predict: Adapter) -> float | None:
     """The answer of a model whose constants have not seen the point."""
     try:
-        return predict(point, Bench(bench.registry, kernels=bench.kernels, without=point.id)).value
+        return predict(point, bench.unseen(point)).value
     except Exception:  # as above: the point then has no cross-validated figure
         return None
 

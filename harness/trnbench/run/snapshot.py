@@ -54,7 +54,10 @@ def begin(plan: Plan, backend: Backend, registry: Registry, settings: RunSetting
         systems[name] = _record(system, graph)
         if graph is not None and system.devices <= DRAWN_DEVICES:
             topologies[name] = graph
-    fidelity = fidelity_of(registry, backend.name, list(books), notes) if grade is Grade.EMULATED else None
+    linked = any(case.kernel.spread.linked for case in plan.cases)
+    fidelity = None
+    if grade is Grade.EMULATED:
+        fidelity = fidelity_of(registry, backend.name, list(books), notes, linked=linked)
     return Run(
         id=new_id(),
         created=now(),
