@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Iterator
 
 from trnbench.errors import TrnbenchError
@@ -28,6 +29,7 @@ def facts(subject: Subject) -> Iterator[Finding | str]:
         yield from _sources(book)
         yield from _disagreements(book, generation)
         yield from _counts(subject, generation, book)
+        yield from _published(subject, generation)
 
 
 def _sources(book: FactBook) -> Iterator[Finding]:
@@ -76,4 +78,37 @@ def _counts(subject: Subject, generation: Generation, book: FactBook) -> Iterato
                     instance.name,
                     f"no fact gives {metric} of {owner}",
                     f'add {{ metric = "{metric}", … }} for subject "{owner}"',
+                )
+
+
+def _published(subject: Subject, generation: Generation) -> Iterator[Finding | str]:
+    """Measurements of others: the file loads, its systems exist, constants name points that are there."""
+    if generation.published is None:
+        return
+    from trnbench.fidelity.bench import constants
+    from trnbench.fidelity.load import load_published
+
+    where = f"generation {generation.name}"
+    try:
+        points = load_published(generation.published, generation.name)
+    except TrnbenchError as error:
+        yield Finding(where, f"{error.what}: {error.cause}", error.try_)
+        return
+    for point in points:
+        yield point.id
+        try:
+            if point.system:
+                subject.registry.instance(point.system)
+        except TrnbenchError as error:
+            yield Finding(f"point {point.id}", f"{error.what}: {error.cause}", error.try_)
+    if generation.base:
+        return  # constants of a base are fitted on points of the base's own plugin
+    ids = [point.id for point in points]
+    for name, fit in constants(subject.registry.costs(generation.name)):
+        for wanted in fit["points"]:
+            if not fnmatch.filter(ids, wanted):
+                yield Finding(
+                    f"constant {name}",
+                    f"is fitted on {wanted!r}, which is no published point of {generation.name}",
+                    f"name a point of {generation.published.name}",
                 )

@@ -1,0 +1,105 @@
+"""`trnbench plugin check` looks at a plugin's published points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from trnbench import Generation, Instance, Scope, hookimpl
+from trnbench.registry import Registry
+from trnbench.testing.checks import facts
+from trnbench.testing.finding import Finding
+from trnbench.testing.subject import Subject
+
+FACTS = """schema = 1
+[sources.mine]
+document = "My own tables"
+date = "2030-01-01"
+[[group]]
+subject = "mine.1"
+scope = "instance"
+source = "mine"
+locator = "row 1"
+facts = [ { metric = "device_count", printed = "1", unit = "" } ]
+[[group]]
+subject = "mine"
+scope = "device"
+source = "mine"
+locator = "row 1"
+facts = [ { metric = "core_count", printed = "1", unit = "" } ]
+"""
+COSTS = """schema = 1
+[[fits]]
+name = "dma.descriptor_ns"
+value = 1
+points = ["b"]
+"""
+POINT = """{ id = "a", family = "hbm", kind = "measured", hardware = "x", op = "read", metric = "bandwidth",
+ quantity = "bandwidth_bytes_per_s", printed = "2.5", unit = "GB/s", value = 2.5e9, source = "s",
+ usable = "direct", system = "mine.9" }""".replace("\n", "")
+
+
+class Plugin:
+    def __init__(self, folder: Path, points: str) -> None:
+        self.folder = folder
+        (folder / "facts.toml").write_text(FACTS)
+        (folder / "costs.toml").write_text(COSTS)
+        (folder / "published.toml").write_text(f"schema = 1\n[[group]]\npoints = [ {points} ]\n")
+
+    @hookimpl
+    def trnbench_generations(self) -> Iterator[Generation]:
+        yield Generation(
+            name="mine",
+            title="Mine",
+            order=1,
+            facts=(self.folder / "facts.toml",),
+            costs=self.folder / "costs.toml",
+            published=self.folder / "published.toml",
+            instances=(
+                Instance(
+                    name="mine.1",
+                    title="Mine",
+                    scope=Scope.INSTANCE,
+                    device="mine",
+                    core="mine-core",
+                    topology="nowhere:nothing",
+                ),
+            ),
+        )
+
+
+def findings(registry: Registry) -> list[str]:
+    (loaded,) = registry.loaded
+    subject = Subject(registry, loaded, ())
+    return [
+        f"{each.about}: {each.problem}"
+        for each in facts._published(subject, registry.generations["mine"])
+        if isinstance(each, Finding)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        (
+            POINT,
+            [
+                "point a: unknown instance 'mine.9': did you mean mine.1?",
+                "constant dma.descriptor_ns: is fitted on 'b', which is no published point of mine",
+            ],
+        ),
+        (
+            POINT.replace('"a"', '"b"').replace("mine.9", "mine.1"),
+            [],
+        ),
+    ],
+)
+def test_systems_and_fits_are_looked_up(tmp_path: Path, points: str, expected: list[str]) -> None:
+    assert findings(Registry.of(mine=Plugin(tmp_path, points))) == expected
+
+
+def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
+    (found,) = findings(Registry.of(mine=Plugin(tmp_path, '{ id = "a" }')))
+    assert found.endswith("published.toml: [[group]] 1, point a: key 'family' is missing: ")
