@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from trnbench.kernels.case import Case
     from trnbench.kernels.extent import Extent
     from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+    from trnbench.kernels.program import Program
     from trnbench.kernels.work import Work
     from trnbench.lazy import resolve
+    from trnbench.measure.session import Timing
     from trnbench.registry import load_registry
     from trnbench.results.evidence import Evidence, Grade
     from trnbench.results.fidelity import Comparison, FamilyFidelity, Fidelity
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
         Reason,
         Status,
     )
+    from trnbench.results.proof import Growth, Proof
     from trnbench.results.run import PluginRecord, Run, SystemRecord
     from trnbench.run.api import bench, load_run, open_store, render
     from trnbench.section import Format, Importer, Section
@@ -65,8 +68,10 @@ _HOMES = {
     "trnbench.kernels.case": ("Case",),
     "trnbench.kernels.extent": ("Extent",),
     "trnbench.kernels.kernel": ("Kernel", "Point", "PrimaryMetric"),
+    "trnbench.kernels.program": ("Program",),
     "trnbench.kernels.work": ("Work",),
     "trnbench.lazy": ("resolve",),
+    "trnbench.measure.session": ("Timing",),
     "trnbench.registry": ("load_registry",),
     "trnbench.results.evidence": ("Evidence", "Grade"),
     "trnbench.results.fidelity": ("Comparison", "FamilyFidelity", "Fidelity"),
@@ -80,6 +85,7 @@ _HOMES = {
         "Reason",
         "Status",
     ),
+    "trnbench.results.proof": ("Growth", "Proof"),
     "trnbench.results.run": ("PluginRecord", "Run", "SystemRecord"),
     "trnbench.run.api": ("bench", "load_run", "open_store", "render"),
     "trnbench.store.store": ("Store",),
@@ -121,6 +127,7 @@ __all__ = [
     "Format",
     "Generation",
     "Grade",
+    "Growth",
     "Importer",
     "Instance",
     "Judgement",
@@ -140,6 +147,8 @@ __all__ = [
     "PluginRecord",
     "Point",
     "PrimaryMetric",
+    "Program",
+    "Proof",
     "Provenance",
     "Reason",
     "Run",
@@ -150,6 +159,7 @@ __all__ = [
     "Store",
     "System",
     "SystemRecord",
+    "Timing",
     "Topology",
     "TrnbenchError",
     "Work",

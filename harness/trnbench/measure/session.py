@@ -207,9 +207,9 @@ def _growth(
             smaller.close()
     return Growth(
         work_ratio=program.amount / smaller.amount,
-        time_ratio=time_s / less if less > 0.0 else float("inf"),
-        floor_s=max(floor, CALL_S),
         time_s=time_s,
+        less_s=less,
+        floor_s=max(floor, CALL_S),
     )
 
 

@@ -15,9 +15,15 @@ class Growth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Two amounts of the same work and their times; `floor_s` is what a call without work takes."""
 
     work_ratio: float
-    time_ratio: float
+    time_s: float  # of the whole work
+    less_s: float  # of `work_ratio` times less of it
     floor_s: float = 0.0
-    time_s: float = 0.0
+
+    @property
+    def time_ratio(self) -> float:
+        """Both times without what starting a call takes."""
+        less = self.less_s - self.floor_s
+        return (self.time_s - self.floor_s) / less if less > 0.0 else float("inf")
 
     @property
     def hidden(self) -> bool:
@@ -30,7 +36,8 @@ class Growth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return not self.hidden and (self.time_ratio - 1.0) < GROWTH_LEAST * (self.work_ratio - 1.0)
 
     def __str__(self) -> str:
-        words = f"{self.work_ratio:.3g} times the work took {self.time_ratio:.3g} times as long"
+        took = self.time_s / self.less_s if self.less_s > 0.0 else float("inf")
+        words = f"{self.work_ratio:.3g} times the work took {took:.3g} times as long"
         return f"{words} (a call without work takes as long)" if self.hidden else words
 
 

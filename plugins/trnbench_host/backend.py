@@ -1,0 +1,112 @@
+"""The `host` backend: this machine's processor, by the very path that every measured stack takes."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from trnbench import Case, Detection, Observation, Scope, System, Timing, resolve
+from trnbench_host.book import HOST, unknowns
+from trnbench_host.compiled import compiler, lacking
+from trnbench_host.cpu import read_cpu
+
+COLD_UP_TO = 0.25
+"""Cold samples are taken of cases that fill at most this share of the last cache: others are cold anyway."""
+
+
+class HostBackend:
+    """NumPy and C on the processors that this process may use."""
+
+    name = "host"
+
+    def __init__(self, timing: Timing | None = None) -> None:
+        self.timing = timing or Timing()
+
+    def tuned(self, sample_s: float) -> HostBackend:
+        """The same backend that samples each case for `sample_s` at most."""
+        return HostBackend(Timing(sample_s=sample_s))
+
+    def detect(self) -> Detection:
+        if not sys.platform.startswith("linux"):
+            return Detection(
+                available=False,
+                why=f"{sys.platform} has no /proc/cpuinfo, so the processor cannot be identified",
+                try_="run it on Linux",
+            )
+        return Detection(available=True, instance=HOST)
+
+    def environment(self) -> dict[str, Any]:
+        """What results depend on; the BLAS and its threads are recorded with each case."""
+        cpu = read_cpu()
+        found: dict[str, Any] = {
+            "cpu_vendor": cpu.vendor,
+            "cpu_family": cpu.family,
+            "cpu_model_number": cpu.model,
+            "cpu_sockets": cpu.sockets,
+            "cpu_cores_usable": cpu.cores,
+            "cpu_threads_usable": cpu.threads,
+            "cpu_nominal_hz": cpu.nominal_hz or "unknown",
+            "cpu_highest_hz": cpu.highest_hz or "unknown",
+            "cpu_virtual": cpu.virtual,
+            "cpu_governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") or "unknown",
+            "clock_source": _read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            "kernel_release": os.uname().release,
+            "load_average": round(os.getloadavg()[0], 2),
+            "numpy_version": metadata.version("numpy"),
+            "pytest_benchmark_version": metadata.version("pytest-benchmark"),
+            "c_compiler": compiler().rpartition("/")[2] or "none",
+            "unknown": "; ".join(unknowns(cpu)),
+        }
+        found.update({f"cpu_cache_{level.lower()}_bytes": size for level, size in cpu.caches.items()})
+        return found
+
+    def unsupported(self, case: Case, system: System) -> str:
+        if system.instance.name != HOST:
+            return f"the host backend measures this machine, which is no {system.name}"
+        kinds = case.kernel.implementations
+        if "numpy" not in kinds and "c" not in kinds:
+            return f"{case.kernel.name} has no implementation for a processor (numpy or c)"
+        return lacking() if "numpy" not in kinds else ""
+
+    def observe(self, case: Case, system: System) -> Observation:
+        """In a process of the case's own; threads and processors are set for it and recorded."""
+        from trnbench.measure.flush import host_flush
+        from trnbench.measure.observe import observe
+        from trnbench_host.crewed import Place
+        from trnbench_host.threads import limit_blas, pinned, processors_for
+
+        cpu = read_cpu()
+        cores = 1 if case.key.scope.rank <= Scope.CORE.rank else cpu.cores
+        seed = random.getrandbits(64)
+        blas = limit_blas(cores)
+        import numpy as np
+
+        kind = "numpy" if "numpy" in case.kernel.implementations else "c"
+        reference = case.kernel.implementations[kind]
+        with pinned(processors_for(cores)) as processors:
+            program = resolve(reference)(
+                case.key.point, Place(processors=processors, blas=blas), np.random.default_rng(seed)
+            )
+            size = case.kernel.footprint(case.key.point, case.extent).get("host", 0.0)
+            warm = size <= COLD_UP_TO * cpu.last_cache_bytes and self.timing.cold_samples
+            return observe(
+                program,
+                device=cpu.name,
+                named_by="the processor's own name, /proc/cpuinfo",
+                version=f"numpy {metadata.version('numpy')}, {blas.library}",
+                implementation=f"{kind}: {reference}",
+                timing=self.timing,
+                flush=host_flush(cpu.last_cache_bytes) if warm else None,
+                detail={"data": {"kind": "uniform random", "seed": str(seed)}},
+            )
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""

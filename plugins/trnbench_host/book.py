@@ -1,0 +1,135 @@
+"""The facts of this machine: what it says of itself, and the peaks that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from trnbench import Fact, FactBook, Provenance, Scope, Source, show
+from trnbench_host.cpu import Cpu, read_cpu
+from trnbench_host.vector import Units, sources, units_of
+
+HOST, CPU, CORE = "host", "host-cpu", "host-core"
+MACHINE = "this-machine"
+ITEMS = {"fp32": 32, "fp64": 64}
+
+
+def identified() -> FactBook:
+    """The book of the machine that this runs on."""
+    return book(read_cpu())
+
+
+def book(cpu: Cpu) -> FactBook:
+    """Facts of `cpu`. What it does not say and no row of cores.toml knows is no fact at all."""
+    units = units_of(cpu)
+    facts = (*_counts(cpu), *_caches(cpu), *_core(cpu, units))
+    machine = Source(
+        id=MACHINE,
+        document="what the machine says of itself: /proc/cpuinfo, /proc/meminfo, /sys/devices/system/cpu",
+        version="as read when the run was made",
+    )
+    known = sources()
+    used = {fact.source for fact in facts} - {MACHINE}
+    return FactBook(sources={MACHINE: machine, **{name: known[name] for name in used}}, facts=facts)
+
+
+def unknowns(cpu: Cpu) -> tuple[str, ...]:
+    """What no peak could be derived for, each with what would make it known."""
+    found = []
+    if units_of(cpu) is None:
+        found.append(
+            f"vector units of {cpu.name} (family {cpu.family}, model {cpu.model}): no row of cores.toml "
+            "fits, so FLOP/s have no peak"
+        )
+    if not _clock(cpu)[0]:
+        found.append("clock: neither /proc/cpuinfo nor /sys tells, so FLOP/s have no peak")
+    found.append(
+        "memory channels: the system does not tell them, so memory has no peak; give one with "
+        "--facts FILE (metric host_memory_bandwidth of subject host)"
+    )
+    return tuple(found)
+
+
+def _clock(cpu: Cpu) -> tuple[float, str]:
+    """The highest clock the machine admits to: a peak below what it can reach is none."""
+    if cpu.highest_hz > cpu.nominal_hz:
+        return cpu.highest_hz, "cpufreq/cpuinfo_max_freq"
+    return cpu.nominal_hz, cpu.clock_from
+
+
+def _fact(
+    subject: str, metric: str, value: float, unit: str, scope: Scope, locator: str, **more: Any
+) -> Fact:
+    return Fact(
+        subject=subject,
+        metric=metric,
+        printed=more.pop("printed", f"{value:g}"),
+        printed_unit=unit,
+        value=float(value),
+        scope=scope,
+        source=more.pop("source", MACHINE),
+        locator=locator,
+        **more,
+    )
+
+
+def _counts(cpu: Cpu) -> Iterator[Fact]:
+    words = f"all {cpu.sockets} sockets as one device" if cpu.sockets > 1 else "one socket"
+    yield _fact(HOST, "device_count", 1, "", Scope.INSTANCE, f"/proc/cpuinfo, physical id: {words}")
+    yield _fact(HOST, "vcpu_count", cpu.threads, "", Scope.INSTANCE, "/proc/cpuinfo, usable processors")
+    yield _fact(CPU, "core_count", cpu.cores, "", Scope.DEVICE, "/proc/cpuinfo, usable core ids")
+    if cpu.memory_bytes:
+        words = f"{cpu.memory_bytes / 2**30:.4g}"
+        yield _fact(
+            HOST,
+            "host_memory",
+            cpu.memory_bytes,
+            "GiB",
+            Scope.INSTANCE,
+            "/proc/meminfo, MemTotal",
+            printed=words,
+        )
+
+
+def _caches(cpu: Cpu) -> Iterator[Fact]:
+    for level, size in cpu.caches.items():
+        yield _fact(
+            CORE,
+            "cache_capacity",
+            size,
+            "KiB",
+            Scope.CORE,
+            f"cpu0/cache, {level}",
+            qualifier=level,
+            printed=f"{size >> 10}",
+        )
+
+
+def _core(cpu: Cpu, units: Units | None) -> Iterator[Fact]:
+    clock, told = _clock(cpu)
+    if clock:
+        yield _fact(CORE, "clock", clock, "GHz", Scope.CORE, told, printed=f"{clock / 1e9:g}")
+    if units is None:
+        return
+    how = Provenance.INFERRED if units.inferred else Provenance.DOCUMENTED
+    row: dict[str, Any] = {"source": units.source, "provenance": how, "note": units.inferred}
+    yield _fact(CORE, "fma_unit_count", units.units, "", Scope.CORE, units.locator, **row)
+    yield _fact(CORE, "vector_width", units.bits, "", Scope.CORE, units.locator, **row)
+    if not clock:
+        return
+    for dtype, bits in ITEMS.items():
+        value = clock * units.per_cycle(bits) * 2
+        words = show(value, "FLOP/s", digits=4).partition(" ")
+        yield _fact(
+            CORE,
+            "peak_flops",
+            value,
+            words[2],
+            Scope.CORE,
+            f"{units.name}; clock of {told}",
+            dtypes=(dtype,),
+            printed=words[0],
+            source=units.source,
+            provenance=Provenance.DERIVED,
+            formula=f"{clock / 1e9:g} GHz × {units.units} units × {units.bits}/{bits} lanes × 2",
+        )

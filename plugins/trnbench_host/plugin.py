@@ -1,0 +1,48 @@
+"""The machine in front of us: its processor as one more system, measured by the `host` backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import trnbench
+from trnbench import Backend, Generation, Instance, Kernel, Scope
+
+
+@trnbench.hookimpl
+def trnbench_generations() -> Iterator[Generation]:
+    """One generation with one instance; its figures are read off the machine when they are asked for."""
+    yield Generation(
+        name="host",
+        title="This machine",
+        order=900,
+        facts=(),
+        identify="trnbench_host.book:identified",
+        instances=(
+            Instance(
+                name="host",
+                title="This machine's processors",
+                scope=Scope.INSTANCE,
+                device="host-cpu",
+                core="host-core",
+                topology="trnbench_host.topology:host",
+                default=False,
+                stack=("numpy", "c"),
+            ),
+        ),
+    )
+
+
+@trnbench.hookimpl
+def trnbench_kernels() -> Iterator[Kernel]:
+    """GEMM, STREAM, transcendental functions, copies between processes, load latency."""
+    from trnbench_host.kernels import kernels
+
+    yield from kernels()
+
+
+@trnbench.hookimpl
+def trnbench_backends() -> Iterator[Backend]:
+    """Measures on this machine's processor, with NumPy and C."""
+    from trnbench_host.backend import HostBackend
+
+    yield HostBackend()

@@ -1,0 +1,138 @@
+"""Threads: how many a library may use, which processor each one runs on, and a crew that works at once."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import msgspec
+
+VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
+
+# (set, get) as the libraries export them: the ones inside NumPy's wheels first.
+_FUNCTIONS = (
+    ("scipy_openblas_set_num_threads64_", "scipy_openblas_get_num_threads64_"),
+    ("scipy_openblas_set_num_threads", "scipy_openblas_get_num_threads"),
+    ("openblas_set_num_threads64_", "openblas_get_num_threads64_"),
+    ("openblas_set_num_threads", "openblas_get_num_threads"),
+    ("MKL_Set_Num_Threads", "MKL_Get_Max_Threads"),
+    ("bli_thread_set_num_threads", "bli_thread_get_num_threads"),
+)
+
+
+class Blas(msgspec.Struct, frozen=True, kw_only=True):
+    """`threads` is what the library itself answers after it was told; 0 where it cannot be asked."""
+
+    library: str
+    asked: int
+    threads: int
+
+    @property
+    def pinned(self) -> bool:
+        return self.threads == self.asked
+
+
+def limit_blas(count: int) -> Blas:
+    """Tell the BLAS of NumPy to use `count` threads, and ask it what it does.
+
+    The variables are set too: a library that is loaded later reads them.
+    """
+    for name in VARIABLES:
+        os.environ[name] = str(count)
+    import numpy as np
+
+    np.dot(np.ones((2, 2)), np.ones((2, 2)))  # some libraries are loaded with their first use
+    for path in loaded_libraries():
+        library = ctypes.CDLL(path)
+        for put, get in _FUNCTIONS:
+            if hasattr(library, put) and hasattr(library, get):
+                getattr(library, put)(ctypes.c_int(count))
+                return Blas(library=Path(path).name, asked=count, threads=int(getattr(library, get)()))
+    return Blas(library="unknown", asked=count, threads=0)
+
+
+def loaded_libraries() -> tuple[str, ...]:
+    """Shared libraries of this process that may be a BLAS."""
+    try:
+        lines = Path("/proc/self/maps").read_text().splitlines()
+    except OSError:
+        return ()
+    words = ("blas", "mkl_rt", "blis")
+    paths = (line.partition("/")[2] for line in lines if "/" in line)
+    named = ("/" + path for path in paths if any(word in path.rpartition("/")[2].lower() for word in words))
+    return tuple(dict.fromkeys(named))
+
+
+@contextmanager
+def pinned(processors: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Keeps this thread, and those it starts, on `processors`; what it was allowed before is restored."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, processors)
+    try:
+        yield tuple(sorted(os.sched_getaffinity(0)))
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def processors_for(cores: int) -> tuple[int, ...]:
+    """One logical processor of each of `cores` cores, the last ones first: the system prefers the first."""
+    usable = sorted(os.sched_getaffinity(0), reverse=True)
+    taken: dict[str, int] = {}
+    for each in usable:
+        taken.setdefault(_siblings(each), each)
+    chosen = list(taken.values())[:cores]
+    return tuple(sorted(chosen)) or tuple(usable[:1])
+
+
+def _siblings(processor: int) -> str:
+    path = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return str(processor)
+
+
+class Crew:
+    """One thread per processor, each kept on its own; `run` has all of them work and waits for all."""
+
+    def __init__(self, processors: Sequence[int]) -> None:
+        self._done: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._orders: list[SimpleQueue[Callable[[], Any] | None]] = []
+        self._threads: list[threading.Thread] = []
+        for each in processors:
+            orders: SimpleQueue[Callable[[], Any] | None] = SimpleQueue()
+            thread = threading.Thread(target=self._work, args=(each, orders), daemon=True)
+            self._orders.append(orders)
+            self._threads.append(thread)
+            thread.start()
+
+    def _work(self, processor: int, orders: SimpleQueue[Callable[[], Any] | None]) -> None:
+        os.sched_setaffinity(0, (processor,))  # 0 is the calling thread
+        while (order := orders.get()) is not None:
+            try:
+                order()
+            except BaseException as error:
+                self._done.put(error)
+            else:
+                self._done.put(None)
+
+    def run(self, orders: Sequence[Callable[[], Any]]) -> None:
+        """One order for each thread; raises what the first one that failed raised."""
+        for queue, order in zip(self._orders, orders, strict=True):
+            queue.put(order)
+        errors = [self._done.get() for _ in orders]
+        for error in errors:
+            if error is not None:
+                raise error
+
+    def close(self) -> None:
+        for queue in self._orders:
+            queue.put(None)
+        for thread in self._threads:
+            thread.join()

@@ -1,0 +1,56 @@
+"""Functions of arrays by NumPy, checked against the mathematics library element by element."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from trnbench import Point, Program
+from trnbench_host.crewed import Place
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+ULPS = 16
+"""NumPy states at most 4 units in the last place for its vector loops; twice rounded, and then some."""
+
+
+def prepare(point: Point, place: Place, rng: Generator) -> Program:
+    """Random arguments between 0.1 and 3: no special values, no denormal results."""
+    import numpy as np
+
+    name, count = str(point["op"]), int(point["elements"])
+    dtype = str(point["dtype"]).replace("fp", "float")
+    function, reference = getattr(np, name), getattr(math, name)
+    given = [rng.uniform(0.1, 3.0, count).astype(dtype) for _ in place.processors]
+    taken = [np.empty_like(each) for each in given]
+    calls = [(lambda x=x, y=y: function(x, out=y)) for x, y in zip(given, taken, strict=True)]
+    run, idle, close = place.at_once(calls)
+    looked = np.unique(np.linspace(0, count - 1, min(count, 256)).astype(int))
+    eps = float(np.finfo(dtype).eps)
+
+    def check(_: Any) -> str:
+        for x, y in zip(given, taken, strict=True):
+            for at in looked:
+                wanted = reference(float(x[at]))
+                if abs(float(y[at]) - wanted) > ULPS * eps * max(abs(wanted), eps):
+                    # Near a zero of the function the argument's rounding is what is seen.
+                    if abs(wanted) < 0.1 and abs(float(y[at]) - wanted) <= ULPS * eps:
+                        continue
+                    return f"{name}({float(x[at])!r}) is given as {float(y[at])!r}, it is {wanted!r}"
+        return ""
+
+    def smaller() -> Program:
+        return prepare({**point, "elements": max(1, count // 4)}, place, rng)
+
+    return Program(
+        run=run,
+        check=check,
+        awaited="NumPy's loops return when the array is written; threads are joined by their queues",
+        checked=f"{len(looked)} elements by the mathematics library of C, in double precision",
+        amount=float(count),
+        smaller=smaller,
+        idle=idle,
+        close=close,
+        settings=place.describe(),
+    )
