@@ -368,4 +368,4 @@ def test_sparsity_patterns():
 def test_an_unknown_dtype_is_named_with_its_neighbours():
     with pytest.raises(UnknownName) as caught:
         item_bytes("bf61")
-    assert str(caught.value) == "unknown dtype 'bf61'\n  cause: did you mean bf16, fp16?"
+    assert str(caught.value) == "unknown dtype 'bf61'\n  cause: did you mean bf16, fp64, fp16?"
