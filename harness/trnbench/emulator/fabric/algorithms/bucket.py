@@ -37,13 +37,12 @@ class Bucket:
         self.name, self.ports = name, ports
 
     def _lanes(self, symmetry: Symmetry) -> list[Lane]:
-        d = len(symmetry.digits)
-        order = tuple(range(d))
+        order = tuple(axis for axis, digit in enumerate(symmetry.digits) if digit.size > 1)
         if self.ports == "one":
             return [(order, 1)]
         if self.ports == "two":
             return [(order, 1), (order, -1)]
-        rotations = [(*order[first:], *order[:first]) for first in range(d)]
+        rotations = [(*order[first:], *order[:first]) for first in range(len(order))]
         return [(rotation, sign) for rotation in rotations for sign in (1, -1)]
 
     def _torus(self, network: Network) -> Symmetry:
@@ -65,9 +64,7 @@ class Bucket:
             scatter, part = [], size / len(lanes)
             for axis in order:
                 k = symmetry.digits[axis].size
-                if k > 1:
-                    offset = _unit(len(order), axis, sign % k)
-                    scatter.append((offset, part / k, k - 1))
+                scatter.append((_unit(len(symmetry.digits), axis, sign % k), part / k, k - 1))
                 part /= k
             chain = []
             if reduces:

@@ -1,0 +1,99 @@
+"""The same collective in several groups of ranks at once: they share the links between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from trnbench.emulator.fabric.collective import AUTO, BEST, _Runner
+from trnbench.emulator.fabric.network import Network
+from trnbench.emulator.fabric.result import Bound, Result
+from trnbench.emulator.fabric.schedule import Move, Schedule
+from trnbench.emulator.fabric.systems import Fabric
+from trnbench.errors import UsageError
+
+
+def run_groups(
+    fabric: Fabric,
+    collective: str,
+    size: float,
+    groups: Sequence[Sequence[int]],
+    *,
+    algorithm: str = AUTO,
+    with_links: bool = False,
+) -> Result:
+    """`size` bytes per group, as `collective.run` defines them; the time until the last group is done.
+
+    Every group plans for itself, by the same algorithm; the flows of all are carried out together.
+    Raises UsageError for groups that are no partition of equal parts, NotPossible as `run` does.
+    """
+    checked(groups, fabric.size)
+    runner = _Groups(fabric, collective, size, groups)
+    choose = {AUTO: runner.auto, BEST: runner.best}.get(algorithm)
+    found = choose() if choose else runner.named(algorithm)
+    return runner.result(found, collective, algorithm, with_links)
+
+
+def checked(groups: Sequence[Sequence[int]], ranks: int) -> None:
+    """Raises UsageError unless groups are equally large, have two ranks or more, and share none."""
+    if not groups or len({len(each) for each in groups}) != 1 or len(groups[0]) < 2:
+        sizes = ", ".join(str(size) for size in sorted({len(each) for each in groups})) or "none"
+        raise UsageError(
+            "replica groups must be of one size, two ranks or more",
+            cause=f"sizes given: {sizes}",
+            try_="--replica-groups '[[0,1],[2,3]]'",
+        )
+    seen: set[int] = set()
+    for rank in (rank for each in groups for rank in each):
+        if not 0 <= rank < ranks:
+            raise UsageError(f"rank {rank} is not there", cause=f"ranks are 0 to {ranks - 1}")
+        if rank in seen:
+            raise UsageError(
+                f"rank {rank} is in two replica groups",
+                cause="every rank takes part once",
+                try_="--replica-groups '[[0,1],[2,3]]'",
+            )
+        seen.add(rank)
+
+
+class _Groups(_Runner):
+    """Plans on each group's network, carries out on the whole one."""
+
+    def __init__(self, fabric: Fabric, collective: str, size: float, groups: Sequence[Sequence[int]]) -> None:
+        super().__init__(fabric, fabric.network, collective, size)
+        self.groups = groups
+        self.ranks = len(groups[0])
+        self._networks: list[Network] = [
+            fabric.build(fabric.topology, each, pipelined=fabric.clustered) for each in groups
+        ]
+
+    def _schedule(self, name: str) -> Schedule:
+        plans = []
+        for network, group in zip(self._networks, self.groups, strict=True):
+            inner = _Runner(self.fabric, network, self.collective, self.size)
+            plans.append((inner._schedule(name), network, group))
+        chains = tuple(
+            tuple(
+                msgspec.structs.replace(
+                    step, moves=tuple(_moved(move, network, group) for move in step.moves)
+                )
+                for step in chain
+            )
+            for plan, network, group in plans
+            for chain in plan.chains
+        )
+        note = f"{len(self.groups)} groups of {self.ranks} at once"
+        first = plans[0][0]
+        return msgspec.structs.replace(
+            first, chains=chains, note=f"{note}; {first.note}" if first.note else note
+        )
+
+    def _bound(self, network: Network) -> Bound:
+        """Of one group that has the links to itself."""
+        return super()._bound(self._networks[0])
+
+
+def _moved(move: Move, network: Network, group: Sequence[int]) -> Move:
+    pairs = network.pairs(move.offset) if move.offset is not None else move.pairs
+    return msgspec.structs.replace(move, offset=None, pairs=tuple((group[a], group[b]) for a, b in pairs))

@@ -1,0 +1,92 @@
+"""How far an answer moves when what no document says is read another way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from trnbench.emulator.fabric.result import Result
+from trnbench.emulator.fabric.systems import ACROSS, INSIDE, Fabric
+from trnbench.facts.format import show
+from trnbench.generation import System
+
+READINGS = {"neuronlink_direction": ("one-way", "both-ways"), "trn3_links": ("levels", "table", "chip-page")}
+"""Options of the topology builders; the first reading is the default."""
+
+
+class Shift(msgspec.Struct, frozen=True, kw_only=True):
+    """`name` set to `setting` instead of `usual`: seconds, and those over the usual ones."""
+
+    name: str
+    usual: str
+    setting: str
+    time_s: float
+    ratio: float
+    reason: str
+
+
+def sensitivity(fabric: Fabric, ask: Callable[[Fabric], Result]) -> tuple[Result, list[Shift]]:
+    """The answer of `ask`, and what becomes of it at both ends of every assumption that the links use,
+    and under every other reading of the documents. The largest shift comes first."""
+    base = ask(fabric)
+    shifts = [
+        Shift(
+            name=name,
+            usual=usual,
+            setting=setting,
+            time_s=(time_s := ask(other).time_s),
+            ratio=time_s / base.time_s,
+            reason=reason,
+        )
+        for name, usual, setting, reason, other in _others(fabric)
+    ]
+    return base, sorted(shifts, key=lambda each: (-abs(each.ratio - 1), each.name, each.setting))
+
+
+def assumed(fabric: Fabric) -> list[str]:
+    """Assumptions behind the links that carry traffic, in the order of the topology."""
+    topology = fabric.of_instances(2).topology if fabric.clustered else fabric.topology
+    kinds = ACROSS if fabric.clustered else INSIDE
+    known = fabric.system.book.assumptions
+    origins = [
+        figure.origin
+        for cls in topology.classes.values()
+        if cls.kind in kinds
+        for figure in (cls.bandwidth, cls.latency)
+        if figure.assumed and figure.origin in known
+    ]
+    return list(dict.fromkeys(origins))
+
+
+def _others(fabric: Fabric) -> Iterator[tuple[str, str, str, str, Fabric]]:
+    system, options = fabric.system, fabric.options
+    for name in assumed(fabric):
+        each = system.book.assumptions[name]
+        unit = _unit(each.metric)
+        for value in (each.low, each.high):
+            if value != each.value:
+                other = Fabric(_with(system, name, value), options)
+                yield name, show(each.value, unit), show(value, unit), each.reason, other
+    for name, readings in READINGS.items():
+        if name == "trn3_links" and "trn3" not in system.generation.name:
+            continue
+        now = getattr(options, name) or readings[0]
+        for reading in readings:
+            if reading != now:
+                other = Fabric(system, msgspec.structs.replace(options, **{name: reading}))
+                yield name.replace("_", "-"), now, reading, "the documents can be read either way", other
+
+
+def _with(system: System, name: str, value: float) -> System:
+    book = system.book
+    other = msgspec.structs.replace(book.assumptions[name], value=value)
+    return msgspec.structs.replace(
+        system, book=msgspec.structs.replace(book, assumptions={**book.assumptions, name: other})
+    )
+
+
+def _unit(metric: str) -> str:
+    from trnbench.facts.metric import METRICS
+
+    return METRICS[metric].unit

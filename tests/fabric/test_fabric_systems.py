@@ -1,0 +1,222 @@
+"""Documented systems: clusters of any size, options, groups, several at once, refusals in exact words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from trnbench.emulator.fabric import cluster, messages
+from trnbench.emulator.fabric.algorithms import ALGORITHMS
+from trnbench.emulator.fabric.algorithms.algorithm import NotPossible
+from trnbench.emulator.fabric.collective import NAMES, factor, run
+from trnbench.emulator.fabric.constants import constants_of
+from trnbench.emulator.fabric.published import emulate_collective_point
+from trnbench.emulator.fabric.solve import solve
+from trnbench.emulator.fabric.systems import Fabric, Options
+from trnbench.errors import FactError, UsageError
+from trnbench.registry import Registry, load_registry
+
+SYSTEMS = ("trn1.32xlarge", "trn2-16.48xlarge", "u-trn2x64", "trn3-gen1-ultraserver", "trn3-gen2-ultraserver")
+MIB, GIB = 2.0**20, 2.0**30
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load_registry()
+
+
+@pytest.mark.parametrize("system", [*SYSTEMS, "trn1-ultracluster"])
+@pytest.mark.parametrize("collective", NAMES)
+def test_every_collective_on_every_system(registry: Registry, system: str, collective: str) -> None:
+    fabric = Fabric(registry.system(system))
+    last = 0.0
+    for size in (2.0**18, 2.0**24, 2.0**30):
+        found = run(fabric, collective, size)
+        assert found.waterfall.total == round(found.time_s * 1e12)
+        assert min(msgspec.structs.astuple(found.waterfall)) >= 0
+        assert found.time_s >= found.bound.bandwidth_s * (1 - 1e-9)
+        assert found.time_s >= last * (1 - 1e-9)
+        assert found.busbw == pytest.approx(found.algbw * factor(collective, found.ranks))
+        assert all(0 < each.utilisation <= 1 + 1e-9 for each in found.hottest)
+        last = found.time_s
+    assert found.unvalidated == (system not in ("trn1.32xlarge", "trn2-16.48xlarge"))
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("outer", ["ring", "rdh", "mesh"])
+@pytest.mark.parametrize("collective", ["all_reduce", "all_gather", "reduce_scatter"])
+def test_two_instances_stand_for_the_whole_cluster(
+    registry: Registry, count: int, outer: str, collective: str
+) -> None:
+    name = f"hierarchical-{outer}"
+    fabric = Fabric(registry.system(f"trn1-ultracluster:{count}"), Options(ideal=True))
+    size = 3 * 2.0**24
+    whole = fabric.of_instances(count)
+    two = fabric.of_instances(2)
+    try:
+        full = solve(whole, ALGORITHMS[name].schedule(whole, collective, size))
+    except NotPossible:
+        assert (outer, count) == ("rdh", 3)
+        return
+    compact = solve(two, cluster.plan(name, two, collective, size, count))
+    # A tick of rounding per step, nothing else.
+    assert abs(full.total_ticks - compact.total_ticks) <= 64
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_an_all_to_all_of_a_cluster_is_the_one_of_the_whole_graph(registry: Registry, count: int) -> None:
+    fabric = Fabric(registry.system(f"trn1-ultracluster:{count}"), Options(ideal=True))
+    whole, two = fabric.of_instances(count), fabric.of_instances(2)
+    full = solve(whole, ALGORITHMS["direct"].schedule(whole, "all_to_all", 64 * MIB))
+    compact = solve(two, cluster.plan("direct", two, "all_to_all", 64 * MIB, count))
+    assert abs(full.total_ticks - compact.total_ticks) <= 64
+
+
+def test_hierarchies_deliver_the_right_data(registry: Registry, delivers: Any) -> None:
+    for count in (2, 3):
+        network = Fabric(registry.system(f"trn1-ultracluster:{count}")).of_instances(count)
+        for outer in ("ring", "mesh", *(("rdh",) if count == 2 else ())):
+            for collective in ("all_reduce", "all_gather", "reduce_scatter"):
+                steps = ALGORITHMS[f"hierarchical-{outer}"].transfers(network, collective)
+                delivers(collective, network.size, steps)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("level", ["device", "core"])
+def test_kangaring_and_switches_deliver_the_right_data(
+    registry: Registry, delivers: Any, system: str, level: str
+) -> None:
+    network = Fabric(registry.system(system), Options(level=level)).network
+    if network.size > 144:
+        return
+    done = 0
+    for name in ("kangaring", "switch-direct", "switch-direct-all", "ring"):
+        for collective in ("all_reduce", "all_gather", "reduce_scatter"):
+            try:
+                steps = list(ALGORITHMS[name].transfers(network, collective))
+            except NotPossible:
+                continue
+            delivers(collective, network.size, steps)
+            done += 1
+    assert done
+
+
+def test_kangaring_accesses_memory_as_often_as_documented(registry: Registry) -> None:
+    network = Fabric(registry.system("trn2-16.48xlarge"), Options(level="logical-core")).network
+    n, size = network.size, GIB
+    for collective, ring, kangaring in (("all_gather", 4, 3), ("reduce_scatter", 6, 4)):
+        for name, accesses in (("ring", ring), ("kangaring", kangaring)):
+            found = solve(network, ALGORITHMS[name].schedule(network, collective, size), most=4096)
+            pairs = network.ranks_per_device / 2
+            assert found.accessed.max() / size / pairs == pytest.approx(accesses, rel=2.5 / n)
+
+
+def test_a_slow_link_a_straggler_and_oversubscription_cost_time(registry: Registry) -> None:
+    system = registry.system("trn2-16.48xlarge")
+    whole = run(Fabric(system), "all_gather", GIB, algorithm="ring").time_s
+    slow = Fabric(system, Options(degrade=(("d0", "d1", 0.5), ("d0", "d4", 0.5))))
+    assert slow.network.symmetry is None
+    assert run(slow, "all_gather", GIB, algorithm="ring").time_s > 1.2 * whole
+    lame = Fabric(system, Options(straggler=((3, 0.1),)))
+    assert run(lame, "all_gather", GIB, algorithm="ring").time_s > 1.2 * whole
+    dead = Fabric(system, Options(degrade=(("d0", "d1", 0.0),)))
+    # Around a dead link it takes three hops, over all three other cables at once.
+    assert messages.latencies(dead)[0, 1] == pytest.approx(3 * messages.latencies(dead)[1, 0])
+    some = registry.system("trn1-ultracluster:64")
+    times = [
+        run(Fabric(some, Options(oversubscription=o)), "all_to_all", 64 * MIB).time_s for o in (1.0, 2.0, 4.0)
+    ]
+    assert times[1] == pytest.approx(2 * times[0], rel=0.02)
+    assert times[2] == pytest.approx(4 * times[0], rel=0.02)
+
+
+def test_groups_lie_on_the_grid_of_ranks(registry: Registry) -> None:
+    fabric = Fabric(registry.system("trn2-16.48xlarge"))
+    sizes = {"data": 4, "tensor": 4}
+    assert fabric.groups(sizes, "tensor")[:2] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert fabric.groups(sizes, "data")[:2] == [[0, 4, 8, 12], [1, 5, 9, 13]]
+    row = run(fabric, "all_reduce", GIB, group=[0, 1, 2, 3], algorithm="ring")
+    assert (row.ranks, row.factor) == (4, 1.5)
+
+
+def test_two_collectives_at_once_share_what_they_share(registry: Registry) -> None:
+    fabric = Fabric(registry.system("trn2-16.48xlarge"), Options(ideal=True))
+
+    def job(group: list[int]) -> messages.Job:
+        return messages.Job(collective="all_reduce", size=GIB, group=tuple(group), algorithm="ring")
+
+    apart, alone = messages.together(fabric, [job([0, 1, 2, 3]), job([4, 5, 6, 7])])
+    assert apart.time_s == pytest.approx(max(alone), rel=1e-9)
+    same, alone = messages.together(fabric, [job([0, 1, 2, 3]), job([0, 1, 2, 3])])
+    assert same.time_s == pytest.approx(2 * max(alone), rel=1e-2)
+
+
+def test_messages_matrices_and_uneven_loads(registry: Registry) -> None:
+    fabric = Fabric(registry.system("trn2-16.48xlarge"), Options(ideal=True))
+    lat, band = messages.latencies(fabric), messages.bandwidths(fabric)
+    assert np.array_equal(lat, lat.T)
+    assert np.diag(lat).max() == 0
+    assert lat[0, 10] == pytest.approx(4 * lat[0, 1])  # the far corner of a 4×4 torus
+    assert band[0, 10] == pytest.approx(4 * band[0, 1])  # and all four cables lead there
+    there = messages.send(fabric, 0, 1, GIB).time_s
+    assert messages.ping_pong(fabric, 0, 1, GIB).time_s == pytest.approx(2 * there)
+    even = messages.all_to_all_v(fabric, [[MIB] * 16] * 16)
+    assert even.time_s == pytest.approx(run(fabric, "all_to_all", 16 * MIB).time_s)
+    hot = [[MIB * (4 if d == 0 else 1)] * 1 for d in range(16)]
+    uneven = messages.all_to_all_v(fabric, [[hot[d][0] for d in range(16)]] * 16)
+    assert uneven.time_s > even.time_s
+    assert messages.all_gather_v(fabric, [MIB] * 16).time_s == pytest.approx(
+        run(fabric, "all_gather", 16 * MIB, algorithm="mesh").time_s
+    )
+    into = messages.incast(fabric, 0, GIB)
+    assert into.rate <= 4 * band[0, 1] * (1 + 1e-9)
+    assert messages.halves(fabric).rate > 0
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda f: run(f, "gossip", 1), "unknown collective 'gossip'"),
+        (lambda f: run(f, "all_reduce", 0), "a message of 0 bytes cannot be sent"),
+        (lambda f: run(f, "all_reduce", float("nan")), "a message of nan bytes cannot be sent"),
+        (lambda f: run(f, "all_reduce", 8, algorithm="magic"), "unknown algorithm 'magic'"),
+        (lambda f: run(f, "all_to_all", 8, algorithm="ring"), "ring does no all_to_all"),
+        (lambda f: run(f, "all_reduce", 8, group=[0]), "a collective needs at least 2 ranks"),
+        (lambda f: run(f, "all_reduce", 8, group=[0, 99]), "rank 99 is not there"),
+        (lambda f: f.groups({"data": 3, "tensor": 4}, "data"), "3 data × 4 tensor does not divide 16 ranks"),
+        (lambda f: f.groups({"data": 4, "tensor": 4}, "expert"), "unknown group 'expert'"),
+        (lambda f: messages.send(f, 0, 16, 8), "rank 16 is not there"),
+        (lambda f: messages.send(f, 0, 1, -8), "a message of -8 bytes cannot be sent"),
+        (lambda f: messages.all_gather_v(f, [1.0]), "1 loads for 16 ranks"),
+        (lambda f: Fabric(f.system, Options(level="chip")), "ranks cannot be 'chip'"),
+        (
+            lambda f: Fabric(f.system, Options(oversubscription=0.5)),
+            "an oversubscription of 0.5 makes no sense",
+        ),
+        (lambda f: Fabric(f.system, Options(straggler=((0, -1.0),))), "a factor of -1 makes no sense"),
+        (
+            lambda f: Fabric(f.system, Options(degrade=(("d0", "moon", 0.5),))).network,
+            "trn2-16.48xlarge has no node 'moon'",
+        ),
+        (
+            lambda f: emulate_collective_point(f.system, "all_reduce", 8, 999),
+            "999 ranks on 1 nodes do not fit",
+        ),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(registry: Registry, call: Any, text: str) -> None:
+    fabric = Fabric(registry.system("trn2-16.48xlarge"))
+    with pytest.raises(UsageError) as refusal:
+        call(fabric)
+    assert str(refusal.value).startswith(text)
+
+
+def test_constants_that_make_no_sense_are_refused() -> None:
+    for key, value in (("hbm_efficiency", 1.5), ("step_us", -1.0), ("network_in_flight", 0.5)):
+        with pytest.raises(FactError) as refusal:
+            constants_of({"fabric": {key: {"value": value}}})
+        assert str(refusal.value).startswith(f"[fabric.{key}] of the cost table: {value:g} makes no sense")
+    assert constants_of({}).auto == ()
