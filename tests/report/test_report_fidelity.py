@@ -55,6 +55,7 @@ FIDELITY = Fidelity(
         comparison("b", Use.IN_SAMPLE, 1e-3, 0.6e-3),
         comparison("c", Use.HELD_OUT, 1e9, 1.2e9, "B/s"),
         comparison("d", Use.SAME_OPERATION, 1e-3, 9e-3),
+        comparison("e", Use.CONTRADICTED, 1e-3, 2e-3),
     ),
     notes=("a note",),
 )
@@ -88,6 +89,13 @@ def test_only_counted_points_are_drawn_and_each_unit_has_its_axes(known: Run) ->
         "1 point of data rates: 1 within 25 % of the published value",
     ]
     assert "a note" in text
+
+
+def test_contradicted_points_stand_apart_with_both_values(known: Run) -> None:
+    assert [each[:3] for each in fidelity.disputed(FIDELITY)] == [("e", "1\u00a0ms", "2\u00a0ms")]
+    assert "Points that other sources contradict, never counted <small>(1)</small>" in str(
+        fidelity.render([known])
+    )
 
 
 def test_nothing_in_the_data_is_markup(known: Run) -> None:

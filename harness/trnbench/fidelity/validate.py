@@ -105,7 +105,8 @@ def _compared(point: PublishedPoint, bench: Bench) -> Comparison:
     if point.kind is Kind.UPPER_BOUND:
         return _row(point, Use.BOUND, found)
     if point.contradicts:
-        return _row(point, Use.CONTRADICTED, found, how=f"against {', '.join(point.contradicts)}")
+        against = f"against {', '.join(point.contradicts)}; measured with {point.how_measured}"
+        return _row(point, Use.CONTRADICTED, found, how=f"{against}; {point.notes}".removesuffix("; "))
     costs = bench.system(point.system).costs
     if not fits_of(costs, point):
         return _row(point, Use.HELD_OUT, found, crossed=found.value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trnbench import Comparison, FamilyFidelity, Fidelity, Run
-from trnbench_reports import view
+from trnbench_reports import numbers, view
 from trnbench_reports.charts import agreement, figure
 from trnbench_reports.charts.agreement import error_text
 from trnbench_reports.template import fill
@@ -38,7 +38,8 @@ def render(runs: Sequence[Run]) -> Markup | str:
     parts = []
     for index, run, heading in view.each_run(runs):
         if run.fidelity is not None:
-            parts.append((heading, run.fidelity, lines(run.fidelity), _figures(index, run, run.fidelity)))
+            drawn = _figures(index, run, run.fidelity)
+            parts.append((heading, run.fidelity, lines(run.fidelity), drawn, disputed(run.fidelity)))
     return fill("fidelity", parts=parts) if parts else ""
 
 
@@ -47,6 +48,21 @@ def lines(fidelity: Fidelity) -> list[Line]:
     found = [each for each in fidelity.families if each.errors is not None]
     found.sort(key=lambda each: -(each.errors.median if each.errors else 0.0))
     return [_line(each) for each in found]
+
+
+def disputed(fidelity: Fidelity) -> list[tuple[str, str, str, str, str]]:
+    """Points that other sources contradict: id, both values, what stands against them, source."""
+    return [
+        (
+            each.id,
+            numbers.show(each.published or 0.0, each.unit),
+            numbers.show(each.emulated or 0.0, each.unit),
+            each.how,
+            each.source,
+        )
+        for each in fidelity.points
+        if str(each.use) == "contradicted"
+    ]
 
 
 def _line(family: FamilyFidelity) -> Line:
