@@ -25,6 +25,7 @@ BUILT_IN = {
     "info": "Show all there is to know about one instance or kernel.",
     "spec": "Show, list, check and compare the documented figures.",
     "topology": "Show, check and export the graph of a system.",
+    "fabric": "Ask the links: collectives, pairs, cuts, scaling, assumptions.",
     "plugin": "List, check and create plugins.",
     "runs": "List, show, tag and delete stored runs.",
     "report": "Write the HTML report of stored runs.",

@@ -107,7 +107,11 @@ def _carried_out(
     else:
         runner = _Runner(fabric, _network(fabric, group), verb, max(size, 1.0))
     if runner.ranks < 2:
-        raise NotPossible("a collective needs at least 2 ranks")
+        raise NotPossible(
+            "a collective needs at least 2 ranks",
+            cause=f"{fabric.system.name} has {runner.ranks} here, one per {fabric.options.level}",
+            try_="--ranks core, or a system of several devices",
+        )
     if algorithm == AUTO:
         return runner, runner.auto()
     if algorithm == BEST:
@@ -362,8 +366,8 @@ def _ports(network: Network) -> tuple[int, float, float, float, int, float]:
             out[link.src] = out.get(link.src, 0.0) + float(rate)
     hosts: dict[int, float] = {network.nodes[node].host: 0.0 for node in devices}
     for link, rate in zip(network.links, network.bandwidth, strict=True):
-        if network.nodes[link.dst].kind is NodeKind.NETWORK:
-            hosts[network.nodes[link.src].host] = hosts.get(network.nodes[link.src].host, 0.0) + float(rate)
+        if network.nodes[link.dst].kind is NodeKind.NETWORK and network.nodes[link.src].host in hosts:
+            hosts[network.nodes[link.src].host] += float(rate)
     latency = max(network.route(0, rank).latency for rank in range(1, network.size)) / TICKS_PER_SECOND
     return (
         len(devices),

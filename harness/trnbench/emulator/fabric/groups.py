@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import msgspec
 
 from trnbench.emulator.fabric.collective import AUTO, BEST, _Runner
+from trnbench.emulator.fabric.messages import spread
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.result import Bound, Result
-from trnbench.emulator.fabric.schedule import Move, Schedule
+from trnbench.emulator.fabric.schedule import Schedule
 from trnbench.emulator.fabric.systems import Fabric
 from trnbench.errors import UsageError
 
@@ -64,36 +65,28 @@ class _Groups(_Runner):
         super().__init__(fabric, fabric.network, collective, size)
         self.groups = groups
         self.ranks = len(groups[0])
-        self._networks: list[Network] = [
-            fabric.build(fabric.topology, each, pipelined=fabric.clustered) for each in groups
-        ]
+        self._parts = [_planning(fabric, each) for each in groups]
 
     def _schedule(self, name: str) -> Schedule:
-        plans = []
-        for network, group in zip(self._networks, self.groups, strict=True):
-            inner = _Runner(self.fabric, network, self.collective, self.size)
-            plans.append((inner._schedule(name), network, group))
-        chains = tuple(
-            tuple(
-                msgspec.structs.replace(
-                    step, moves=tuple(_moved(move, network, group) for move in step.moves)
-                )
-                for step in chain
-            )
-            for plan, network, group in plans
-            for chain in plan.chains
-        )
+        plans = [
+            spread(_Runner(self.fabric, part, self.collective, self.size)._schedule(name), part, group)
+            for part, group in zip(self._parts, self.groups, strict=True)
+        ]
+        first = plans[0]
         note = f"{len(self.groups)} groups of {self.ranks} at once"
-        first = plans[0][0]
         return msgspec.structs.replace(
-            first, chains=chains, note=f"{note}; {first.note}" if first.note else note
+            first,
+            chains=tuple(chain for plan in plans for chain in plan.chains),
+            note=f"{note}; {first.note}" if first.note else note,
         )
 
     def _bound(self, network: Network) -> Bound:
         """Of one group that has the links to itself."""
-        return super()._bound(self._networks[0])
+        return super()._bound(self.fabric.build(self.fabric.topology, self.groups[0]))
 
 
-def _moved(move: Move, network: Network, group: Sequence[int]) -> Move:
-    pairs = network.pairs(move.offset) if move.offset is not None else move.pairs
-    return msgspec.structs.replace(move, offset=None, pairs=tuple((group[a], group[b]) for a, b in pairs))
+def _planning(fabric: Fabric, group: Sequence[int]) -> Network:
+    """The links among the group's own devices where they join it, else all of them."""
+    part = fabric.network.part(group)
+    reached = part.distances(part.ranks[0])
+    return part if all(reached[rank] >= 0 for rank in part.ranks) else fabric.build(fabric.topology, group)

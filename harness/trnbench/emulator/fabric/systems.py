@@ -57,7 +57,7 @@ class Fabric:
             raise UsageError(
                 f"ranks cannot be {options.level!r}",
                 cause=f"they are {', '.join(LEVELS)}",
-                try_="--level device",
+                try_="--ranks device",
             )
         if options.oversubscription < 1:
             raise UsageError(

@@ -138,7 +138,7 @@ class Kangaring:
             raise NotPossible(
                 f"{self.name} needs pairs of ranks that share a device",
                 cause=f"{network.topology.name} has {each or 'different numbers of'} ranks per device here",
-                try_="--level core or logical-core, or --algorithm ring",
+                try_="--ranks core or logical-core, or --algorithm ring",
             )
         if max(network.shared) == 0:
             raise NotPossible(

@@ -1,0 +1,91 @@
+"""Which ranks belong together: `--group tensor=8` or `--replica-groups '[[0,1],[2,3]]'`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trnbench.emulator.fabric.systems import Fabric
+
+KINDS = ("pipeline", "data", "expert", "tensor")
+"""Outermost first: tensor groups talk most and take neighbours."""
+REST = "rest"
+
+
+def groups_of(fabric: Fabric, kinds: tuple[str, ...], replica: str | None) -> list[list[int]]:
+    """Empty for all ranks together. The groups are those of the kind named first.
+
+    Raises UsageError for what is unknown or does not divide the ranks.
+    """
+    from trnbench.errors import UsageError
+
+    if kinds and replica:
+        raise UsageError("--group and --replica-groups exclude each other", try_="one of them")
+    if replica:
+        return _replica(fabric, replica)
+    if not kinds:
+        return []
+    asked = [_kind(text) for text in kinds]
+    names = [name for name, _ in asked]
+    if len(set(names)) != len(names):
+        raise UsageError("--group names a kind twice", cause=", ".join(kinds), try_="--group tensor=8")
+    sizes = dict(asked)
+    product = 1
+    for size in sizes.values():
+        product *= size
+    if fabric.size % product:
+        shown = " × ".join(str(size) for size in sizes.values())
+        raise UsageError(
+            f"groups of {shown} do not divide {fabric.size} ranks",
+            cause=f"{fabric.size} / {product} leaves {fabric.size % product}",
+            try_=f"a product that divides {fabric.size}",
+        )
+    ordered = {name: sizes[name] for name in KINDS if name in sizes}
+    # What is not named lies inside data and pipeline groups, and outside of expert and tensor groups.
+    if "tensor" in ordered or "expert" in ordered:
+        ordered = {REST: fabric.size // product, **ordered}
+    else:
+        ordered = {**ordered, REST: fabric.size // product}
+    if sizes[names[0]] < 2:
+        raise UsageError(
+            f"a {names[0]} group of {sizes[names[0]]} exchanges nothing", cause="it takes 2 ranks or more"
+        )
+    return fabric.groups(ordered, names[0])
+
+
+def _kind(text: str) -> tuple[str, int]:
+    from trnbench.errors import UsageError
+
+    name, _, number = text.partition("=")
+    if name not in KINDS:
+        raise UsageError(
+            f"unknown group {name!r}",
+            cause=f"there are {', '.join(reversed(KINDS))}",
+            try_="--group tensor=8",
+        )
+    if not number.isdecimal() or int(number) < 1:
+        raise UsageError(
+            f"--group {text} has no size", cause="a whole number, 1 or more", try_="--group tensor=8"
+        )
+    return name, int(number)
+
+
+def _replica(fabric: Fabric, text: str) -> list[list[int]]:
+    import json
+
+    from trnbench.emulator.fabric.groups import checked
+    from trnbench.errors import UsageError
+
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list) or not all(
+        isinstance(each, list) and all(type(rank) is int for rank in each) for each in found
+    ):
+        raise UsageError(
+            f"--replica-groups {text[:60]!r} is no list of lists of ranks",
+            try_="--replica-groups '[[0,1],[2,3]]'",
+        )
+    checked(found, fabric.size)
+    return found

@@ -1,0 +1,92 @@
+"""`trnbench fabric run`: a sweep in the table of nccl-tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from trnbench.cli.context import Session, session
+from trnbench.cli.fabric.collective import COLLECTIVE, ask
+from trnbench.cli.fabric.grouping import groups_of
+from trnbench.cli.fabric.options import about, algorithm_option, dtype_option, fabric_of, fabric_options
+from trnbench.cli.fabric.sizes import SIZE, sweep
+from trnbench.cli.output import emit, emit_json, format_option, write
+
+
+@click.command()
+@COLLECTIVE
+@click.option("-b", "--minbytes", type=SIZE, default="8", show_default=True, help="The smallest message.")
+@click.option("-e", "--maxbytes", type=SIZE, default="1G", show_default=True, help="The largest message.")
+@click.option("-f", "--stepfactor", type=float, default=2.0, show_default=True, help="From size to size.")
+@click.option("--step", type=SIZE, help="Bytes from size to size, instead of -f.")
+@algorithm_option
+@dtype_option
+@click.option("--group", multiple=True, metavar="KIND=SIZE", help="Groups of ranks at once: tensor=8.")
+@click.option("--replica-groups", metavar="JSON", help="Groups by rank: [[0,1],[2,3]].")
+@fabric_options
+@format_option
+@session
+def run(
+    state: Session,
+    /,
+    *,
+    collective: str,
+    minbytes: int,
+    maxbytes: int,
+    stepfactor: float,
+    step: int | None,
+    algorithm: str,
+    dtype: str,
+    group: tuple[str, ...],
+    replica_groups: str | None,
+    format: str,
+    **options: Any,
+) -> None:
+    """A collective from -b to -e bytes, in the table of nccl-tests.
+
+    Bus bandwidth is held against the documented figure where scope and direction are the same: ranks
+    are devices, and no network lies between them.
+    """
+    from trnbench.cli.fabric.table import details, footer, header, peak_of, row
+    from trnbench.cli.fabric.table import lines as table_lines
+
+    fabric = fabric_of(state, options)
+    groups = groups_of(fabric, group, replica_groups)
+    peak = peak_of(fabric)
+    sizes = _whole(list(sweep(minbytes, maxbytes, stepfactor, step)), dtype, collective)
+    found = [ask(fabric, collective, size, algorithm, groups) for size in sizes]
+    rows = [row(each, dtype, peak) for each in found]
+    notes = [*about(fabric), *details(fabric, found, peak, algorithm)]
+    if format == "table":
+        write("\n".join([*header(collective, notes), *table_lines(rows), *footer(rows)]) + "\n")
+    elif format == "json":
+        emit_json(
+            {
+                "instance": fabric.system.name,
+                "collective": collective,
+                "ranks": found[0].ranks,
+                "groups": len(groups) or 1,
+                "notes": notes,
+                "rows": rows,
+            }
+        )
+    else:
+        emit(rows, list(rows[0]), format)
+
+
+def _whole(sizes: list[int], dtype: str, collective: str) -> list[float]:
+    """Sizes in whole elements, none twice. Raises UsageError below one."""
+    from trnbench.errors import UsageError
+    from trnbench.kernels.dtype import item_bytes
+
+    item = item_bytes(dtype)
+    if sizes[0] < item:
+        raise UsageError(
+            f"{sizes[0]} B is less than one {dtype} element",
+            cause=f"an element takes {item:g} B",
+            try_=f"-b {max(int(item), 1)}",
+        )
+    if collective == "barrier":
+        return [0.0]
+    return list(dict.fromkeys(size // item * item for size in sizes))

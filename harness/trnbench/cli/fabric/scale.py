@@ -1,0 +1,106 @@
+"""`trnbench fabric scale`: from two ranks or instances to all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from trnbench.cli.context import Session, session
+from trnbench.cli.fabric.collective import (
+    COLLECTIVE,
+    evidence,
+    percent_of,
+    say_about,
+    time_column,
+    two_places,
+)
+from trnbench.cli.fabric.options import algorithm_option, fabric_of, fabric_options
+from trnbench.cli.fabric.sizes import SIZE, shown
+from trnbench.cli.output import Column, emit, format_option
+
+
+@click.command()
+@COLLECTIVE
+@click.option("--size", "-s", type=SIZE, default="1G", show_default=True, help="The message.")
+@algorithm_option
+@click.option(
+    "--counts", metavar="N,N,…", help="How many instances (of a cluster) or ranks, instead of all steps."
+)
+@fabric_options
+@format_option
+@session
+def scale(
+    state: Session,
+    /,
+    *,
+    collective: str,
+    size: int,
+    algorithm: str,
+    counts: str | None,
+    format: str,
+    **options: Any,
+) -> None:
+    """A collective on more and more ranks: instances of a cluster, or devices of one system.
+
+    `-i trn1-ultracluster` goes from 2 instances to all of them, 30,000 devices.
+    """
+    from trnbench.emulator.fabric.collective import run as one
+
+    whole = fabric_of(state, options)
+    steps = _counts(counts, whole.system.size if whole.clustered else whole.size)
+    rows: list[dict[str, Any]] = []
+    for count in steps:
+        if whole.clustered:
+            fabric = fabric_of(state, options, size=count)
+            result = one(fabric, collective, size, algorithm=algorithm)
+        else:
+            group = None if count == whole.size else list(range(count))
+            result = one(whole, collective, size, algorithm=algorithm, group=group)
+        rows.append(
+            {
+                "instances": count if whole.clustered else None,
+                "ranks": result.ranks,
+                "algorithm": result.algorithm,
+                "time_s": result.time_s,
+                "algbw_gb_s": result.algbw / 1e9,
+                "busbw_gb_s": result.busbw / 1e9,
+                "bound_share": result.bound.time_s / result.time_s,
+                "evidence": evidence(result),
+            }
+        )
+    if not whole.clustered:
+        for each in rows:
+            del each["instances"]
+    first = rows[0]["time_s"]
+    for each in rows:
+        each["times_first"] = each["time_s"] / first
+    say_about(whole)
+    names = (*(["instances"] if whole.clustered else []), "ranks", "algorithm")
+    columns = [
+        *map(Column, names),
+        time_column(),
+        Column("algbw_gb_s", "algbw (GB/s)", "right", two_places),
+        Column("busbw_gb_s", "busbw (GB/s)", "right", two_places),
+        Column("times_first", "× first", "right", lambda v: f"{v:.2f}"),
+        Column("bound_share", "% of bound", "right", percent_of),
+        Column("evidence"),
+    ]
+    emit(rows, columns, format, title=f"{collective} of {shown(size)} on {whole.system.name}")
+
+
+def _counts(text: str | None, most: int) -> list[int]:
+    from trnbench.errors import UsageError
+
+    if text is None:
+        found = [2**k for k in range(1, most.bit_length()) if 2**k < most]
+        return [*found, most] if most > 1 else [most]
+    try:
+        found = sorted({int(each) for each in text.split(",")})
+    except ValueError:
+        raise UsageError(f"--counts {text} are no numbers", try_="--counts 2,4,8") from None
+    if not 2 <= found[0] <= found[-1] <= most:
+        raise UsageError(
+            f"--counts {text} is not within reach", cause=f"2 to {most:,} are there", try_="--counts 2,4,8"
+        )
+    return found

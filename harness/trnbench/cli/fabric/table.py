@@ -1,0 +1,165 @@
+"""The table of nccl-tests: its header, columns and closing lines, ours behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from trnbench.cli.fabric.collective import evidence
+
+if TYPE_CHECKING:
+    from trnbench.emulator.fabric.result import Result
+    from trnbench.emulator.fabric.systems import Fabric
+    from trnbench.facts.peak import PeakChoice
+
+TYPES = {
+    "fp32": "float",
+    "fp16": "half",
+    "bf16": "bfloat16",
+    "fp64": "double",
+    "int8": "int8",
+    "fp8": "f8e4m3",
+}
+"""Our words for data types as nccl-tests prints them; others are printed as they are."""
+REDUCES = ("all_reduce", "reduce_scatter", "reduce", "barrier")
+DOCUMENTED = ("all_reduce", "all_gather", "reduce_scatter")
+"""What the thresholds of the documents speak of."""
+ROOTED = ("broadcast", "reduce")
+CHECKED = "N/A"
+"""In column #wrong: a model moves no data, so nothing was checked."""
+
+WIDTHS = (12, 12, 10, 7, 6, 11, 8, 8, 6)
+HEADS = ("size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong")
+UNITS = ("(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "")
+OURS = ("algorithm", "%peak", "%bound", "bound", "evidence")
+
+
+def peak_of(fabric: Fabric) -> PeakChoice | None:
+    """The documented figure that busbw can be held against; None where scopes differ."""
+    from trnbench.facts.scope import Direction, Scope
+    from trnbench.peaks.choose import choose_peak
+
+    if fabric.options.level != "device" or fabric.clustered:
+        return None
+    return choose_peak(
+        fabric.system, metric="neuronlink_bandwidth", scope=Scope.DEVICE, direction=Direction.ONE_WAY
+    )
+
+
+def row(result: Result, dtype: str, peak: PeakChoice | None) -> dict[str, Any]:
+    """One size; times in seconds, bandwidths in GB/s of 10⁹ bytes."""
+    from trnbench.kernels.dtype import item_bytes
+
+    parts = {
+        "latency": result.latency_s,
+        "link": result.link_s,
+        "hbm": result.memory_s,
+        "overhead": result.overhead_s,
+    }
+    return {
+        "size": int(result.size),
+        "count": int(result.size / item_bytes(dtype)),
+        "type": dtype,
+        "redop": "sum" if result.collective in REDUCES else "none",
+        "root": 0 if result.collective in ROOTED else -1,
+        "time_s": result.time_s,
+        "algbw_gb_s": result.algbw / 1e9,
+        "busbw_gb_s": result.busbw / 1e9,
+        "wrong": None,
+        "algorithm": result.algorithm,
+        "peak_share": result.busbw / peak.chosen.value if peak else None,
+        "bound_share": result.bound.time_s / result.time_s,
+        "bound": max(parts, key=lambda name: parts[name]),
+        "evidence": evidence(result),
+    }
+
+
+def header(collective: str, notes: Sequence[str]) -> list[str]:
+    return [
+        f"# trnbench fabric {collective}, emulated",
+        *(f"# {note}" for note in notes),
+        "#",
+        _line("#", HEADS, OURS),
+        _line("#", UNITS, ("", "", "", "", "")).rstrip(),
+    ]
+
+
+def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [
+        _line(
+            " ",
+            (
+                str(each["size"]),
+                str(each["count"]),
+                TYPES.get(each["type"], each["type"]),
+                each["redop"],
+                str(each["root"]),
+                _digits(each["time_s"] * 1e6),
+                f"{each['algbw_gb_s']:.2f}",
+                f"{each['busbw_gb_s']:.2f}",
+                CHECKED,
+            ),
+            (
+                each["algorithm"],
+                "-" if each["peak_share"] is None else _share(each["peak_share"]),
+                _share(each["bound_share"]),
+                each["bound"],
+                each["evidence"],
+            ),
+        )
+        for each in rows
+    ]
+
+
+def footer(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    mean = sum(each["busbw_gb_s"] for each in rows) / len(rows)
+    return ["# Out of bounds values : 0 OK", f"# Avg bus bandwidth    : {mean:g}", "#"]
+
+
+def details(fabric: Fabric, found: Sequence[Result], peak: PeakChoice | None, algorithm: str) -> list[str]:
+    """What the figures are held against, by which rule the algorithm was chosen, what stays unproven."""
+    from trnbench.facts.format import show
+
+    made = []
+    if peak is not None:
+        chosen = peak.chosen
+        where = chosen.source or chosen.formula
+        made.append(f"peak: {chosen.evidence} {show(chosen.value, 'B/s')} per device, one way ({where})")
+    else:
+        why = "ranks share a device's links" if fabric.options.level != "device" else "a network lies between"
+        made.append(f"peak: none, {why}")
+    made.append(f"bound: {found[0].bound.formula}")
+    constants = fabric.constants
+    if algorithm == "auto" and constants.auto and not fabric.clustered:
+        steps = ", ".join(
+            f"{each.algorithm} below {each.max_bytes / 1e6:g} MB"
+            if each.max_bytes != float("inf")
+            else f"{each.algorithm} {'above' if len(constants.auto) > 1 else 'always'}"
+            for each in constants.auto
+        )
+        made.append(f"auto: {steps} ({constants.source})")
+        ran = {each.algorithm for each in found}
+        named = {each.algorithm for each in constants.auto}
+        if found[0].collective in DOCUMENTED and not ran <= named:
+            made.append("auto: where the one named is not possible, the quickest of the others is taken")
+    made += list(dict.fromkeys(note for each in found for note in each.notes))[:4]
+    if found[0].unvalidated:
+        made.append("unvalidated: no measurement of these links is published")
+    return made
+
+
+def _line(lead: str, cells: Sequence[str], ours: Sequence[str]) -> str:
+    padded = " ".join(cell.rjust(width) for cell, width in zip(cells, WIDTHS, strict=True))
+    behind = "  ".join(cell.ljust(width) for cell, width in zip(ours, (18, 7, 7, 8, 20), strict=True))
+    return f"{lead}{padded[len(lead) - 1 :] if lead.strip() else padded}  {behind}".rstrip()
+
+
+def _digits(microseconds: float) -> str:
+    """As nccl-tests: four significant places, no exponent."""
+    return f"{microseconds:.2f}" if microseconds < 1000 else f"{microseconds:.1f}"
+
+
+def _share(value: float) -> str:
+    from trnbench.facts.format import percent
+
+    return percent(value).removesuffix(" %")
