@@ -124,8 +124,8 @@ def test_growth_by_ranks_and_by_size() -> None:
     network = Network(graph("torus", 256))
     bucket = ALGORITHMS["bucket"]
     times = [
-        best_of(lambda s=s: solve(network, ring.schedule(network, "all_reduce", s)))
-        for s in (2.0**10, 2.0**34)
+        best_of(lambda size=size: solve(network, bucket.schedule(network, "all_reduce", size)))
+        for size in (2.0**10, 2.0**34)
     ]
     assert times[1] <= 5 * times[0]
 
