@@ -1,0 +1,34 @@
+"""docs/fabric.md: its constants are those of the cost tables, its algorithms those that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from trnbench.emulator.fabric.algorithms import ALGORITHMS
+from trnbench.registry import load_registry
+
+TEXT = (Path(__file__).parents[2] / "docs" / "fabric.md").read_text()
+
+
+def rows(title: str) -> list[list[str]]:
+    section = TEXT.split(f"\n## {title}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+@pytest.mark.parametrize(("column", "system"), [(1, "trn1.32xlarge"), (2, "trn2-16.48xlarge")])
+def test_constants_are_those_of_the_file(column: int, system: str) -> None:
+    table = load_registry().system(system).costs["fabric"]
+    listed = {row[0].strip("`"): row[column] for row in rows("Constants")}
+    for name, shown in listed.items():
+        assert shown == ("–" if name not in table else f"{table[name]['value']:g}"), name
+    assert {name for name, row in table.items() if isinstance(row, dict)} <= set(listed)
+
+
+def test_every_algorithm_is_listed() -> None:
+    named = {name for row in rows("Algorithms") for name in re.findall(r"`([\w-]+)`", row[0])}
+    named = {f"hierarchical{name}" if name.startswith("-") else name for name in named}
+    assert named == set(ALGORITHMS)
