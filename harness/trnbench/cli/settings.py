@@ -28,6 +28,11 @@ __all__ = [
 PRESET = "TRNBENCH_PRESET"
 # Variables that are no settings: they say how to load, not what to run.
 SWITCHES = ("TRNBENCH_DEBUG", "TRNBENCH_NO_EXTERNAL_PLUGINS", "TRNBENCH_PLUGIN_TRACE", PRESET)
+NEURON = tuple(
+    f"TRNBENCH_NEURON_{word}"
+    for word in ("TOOLS", "NKI_PYTHON", "NRTPY_PYTHON", "BETA1_PYTHON", "INSTANCE", "PROFILE", "SYSFS")
+)
+"""Read by the neuron backend (trnbench.measure.neuron.settings); named here to import nothing."""
 
 
 class Origin(NamedTuple):
@@ -141,7 +146,7 @@ def unknown_variables() -> dict[str, str]:
     """TRNBENCH_* variables that nothing reads, each with the nearest name that something does."""
     from difflib import get_close_matches
 
-    known = [*SWITCHES, *(PREFIX + key.upper() for key in SETTINGS)]
+    known = [*SWITCHES, *NEURON, *(PREFIX + key.upper() for key in SETTINGS)]
     return {
         name: next(iter(get_close_matches(name, known, n=1)), "")
         for name in sorted(os.environ)

@@ -26,11 +26,10 @@ def json_of(name: str, text: str, kind: type) -> Any:
         found = max(_values(attempt, kind), key=lambda pair: pair[0], default=None)
         if found is not None:
             return found[1]
-    words = {list: "list", dict: "object"}
     said = next((line.strip()[:200] for line in text.splitlines() if line.strip()), "nothing")
     raise ToolError(
         Trouble.UNREADABLE,
-        f"{name} printed no JSON {words[kind]}",
+        f"{name} printed no JSON {'list' if kind is list else 'object'}",
         cause=f"it begins with: {said}" if said != "nothing" else "it printed nothing",
         try_=f"run {name} by hand; another version may print another format",
     )

@@ -69,11 +69,17 @@ def command(
     groups: str = "",
     pairs: str = "",
 ) -> list[str]:
-    """The arguments for one size. The result is checked against a golden one by the tool itself."""
+    """The arguments for one size. The result is checked against a golden one by the tool itself.
+
+    Without a `report` only options of the first versions are used; what they print is then read.
+    """
     args = [OPERATIONS[operation], "-r", str(workers), "-b", str(size), "-e", str(size)]
     args += ["-n", str(iterations), "-w", str(warmups), "-d", DTYPES[dtype]]
-    args += ["--check", "random", "--seed", str(seed), "--non-interactive"]
-    args += ["--show-algorithm", "--report-to-json-file", report]
+    if report:
+        args += ["--check", "random", "--seed", str(seed), "--non-interactive"]
+        args += ["--show-algorithm", "--report-to-json-file", report]
+    else:
+        args += ["--check"]
     if groups:
         args += ["--custom-replica-groups", groups]
     if pairs:

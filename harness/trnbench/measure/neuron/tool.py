@@ -31,6 +31,14 @@ _UNKNOWN_OPTION = re.compile(
 )
 
 
+class Output(msgspec.Struct, frozen=True):
+    """What a program printed. Undecodable bytes are kept as escapes."""
+
+    stdout: str
+    stderr: str
+    wall_s: float
+
+
 class Trouble(str, Enum):
     """What went wrong with a program."""
 
@@ -50,17 +58,11 @@ class Trouble(str, Enum):
 class ToolError(TrnbenchError):
     """A program did not do what it is documented to do; `trouble` says in which way."""
 
-    def __init__(self, trouble: Trouble, what: str, *, cause: str = "", try_: str = "") -> None:
+    def __init__(
+        self, trouble: Trouble, what: str, *, cause: str = "", try_: str = "", output: Output | None = None
+    ) -> None:
         super().__init__(what, cause=cause, try_=try_)
-        self.trouble = trouble
-
-
-class Output(msgspec.Struct, frozen=True):
-    """What a program printed. Undecodable bytes are kept as escapes."""
-
-    stdout: str
-    stderr: str
-    wall_s: float
+        self.trouble, self.output = trouble, output
 
 
 class Toolbox(msgspec.Struct, frozen=True):
@@ -180,15 +182,16 @@ def failed(name: str, code: int, output: Output) -> ToolError:
         number = -code
         word = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
         hint = "; most often that is the system's out-of-memory killer" if word == "SIGKILL" else ""
-        return ToolError(Trouble.KILLED, f"{name} was killed by {word}{hint}", cause=said)
+        return ToolError(Trouble.KILLED, f"{name} was killed by {word}{hint}", cause=said, output=output)
     if _UNKNOWN_OPTION.search(output.stderr + output.stdout):
         return ToolError(
             Trouble.VERSION,
             f"{name} does not know an option it is documented to have (exit code {code})",
             cause=said,
             try_="update the package aws-neuronx-tools",
+            output=output,
         )
-    return ToolError(Trouble.EXIT, f"{name} ended with exit code {code}", cause=said)
+    return ToolError(Trouble.EXIT, f"{name} ended with exit code {code}", cause=said, output=output)
 
 
 def last_words(output: Output) -> str:

@@ -1,0 +1,90 @@
+"""The Neuron stack as a backend: the instance in front of the user, and nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trnbench.backend import Detection, Observation
+from trnbench.errors import TrnbenchError
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.kernels.case import Case
+from trnbench.lazy import Ref, resolve
+from trnbench.measure.neuron.settings import Settings
+from trnbench.measure.neuron.unverified import UNVERIFIED
+
+if TYPE_CHECKING:
+    from trnbench.measure.neuron.host import Host
+
+_TAGS = itertools.count()
+
+
+class NeuronBackend:
+    """Measures on Trainium and Inferentia2 with NKI and nrtpy, collectives with nccom-test.
+
+    `registry` loads what plugins describe; it is called only where `neuron-ls` lists devices.
+    """
+
+    name = "neuron"
+
+    def __init__(
+        self, settings: Settings | None = None, registry: Ref = "trnbench.registry:load_registry"
+    ) -> None:
+        self._settings, self._registry = settings, registry
+        self._host: Host | None = None
+        self._floors: dict[str, float] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A worker process looks again: devices may be gone, and what it asks is quick.
+        return {**vars(self), "_host": None, "_floors": {}}
+
+    def detect(self) -> Detection:
+        """Without `neuron-ls` this costs a look into PATH."""
+        try:
+            host = self._found()
+        except Exception as error:  # promised never to raise, whatever the tools of another version do
+            return Detection(
+                available=False,
+                why=f"looking for devices failed: {type(error).__name__}: {error}",
+                try_="TRNBENCH_DEBUG=1 trnbench doctor",
+                unverified=UNVERIFIED,
+            )
+        return host.detection
+
+    def environment(self) -> dict[str, Any]:
+        return self._found().environment()
+
+    def unsupported(self, case: Case, system: System) -> str:
+        host = self._found()
+        if system.name != host.match.instance:
+            here = host.match.instance or "no instance that is documented"
+            return f"this machine is {here}; a measured run is of the machine in front of you"
+        if host.match.hosts > 1 and case.key.scope.rank > Scope.DEVICE.rank:
+            return f"this is one of the {host.match.hosts} hosts of {system.name}: the others take no part"
+        return host.cannot(case, system)
+
+    def observe(self, case: Case, system: System) -> Observation:
+        from trnbench.measure.neuron.failure import failed
+        from trnbench.measure.neuron.lock import alone
+        from trnbench.measure.neuron.observing import Observing
+
+        host = self._found()
+        tag = f"trnbench-{os.getpid()}-{next(_TAGS)}"
+        with tempfile.TemporaryDirectory(prefix="trnbench-neuron-") as folder:
+            observing = Observing(case, system, host, Path(folder), tag, self._floors)
+            try:
+                with alone():
+                    return observing.observe()
+            except TrnbenchError as error:
+                return failed(error, observing.evidence(), observing.implementation)
+
+    def _found(self) -> Host:
+        if self._host is None:
+            from trnbench.measure.neuron.host import look
+
+            self._host = look(self._settings or Settings.read(), lambda: resolve(self._registry)())
+        return self._host

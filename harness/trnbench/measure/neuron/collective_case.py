@@ -1,0 +1,196 @@
+"""A collective, driven by `nccom-test` over one rank per device."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from trnbench.measure.neuron import nccom
+from trnbench.measure.neuron.devices import Listing
+from trnbench.measure.neuron.failure import NoEvidence, WrongResult
+from trnbench.measure.neuron.settings import child_environment
+from trnbench.measure.neuron.tool import Output, Toolbox, ToolError, Trouble
+from trnbench.measure.stopping import Rule, SampleLimit, TimeLimit, first_reason
+from trnbench.results.statistics import median, relative_spread
+
+if TYPE_CHECKING:
+    from trnbench.kernels.case import Case
+
+CALL_S = 600.0
+FACTOR_TOLERANCE = 0.03
+IDLE_BYTES = 1024
+"""Small enough that nothing but starting the collective takes time."""
+
+
+class SpreadReached(msgspec.Struct, frozen=True, kw_only=True):
+    """Each sample is an average already, so a few that agree are enough."""
+
+    relative: float = 0.02
+    least: int = 3
+
+    def stop(self, samples: Sequence[float], elapsed_s: float) -> str:
+        if len(samples) < self.least or relative_spread(samples) > self.relative:
+            return ""
+        return f"{len(samples)} calls agree within {self.relative:.0%}"
+
+
+RULES: tuple[Rule, ...] = (SpreadReached(), TimeLimit(seconds=300.0), SampleLimit(samples=10))
+ONCE: tuple[Rule, ...] = (SampleLimit(samples=1),)
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds per collective, one sample per call of the tool."""
+
+    samples: tuple[float, ...]
+    stop_reason: str
+    unit: str  # what its "GB" were; "" where its figures do not say
+    algorithm: str
+    notes: tuple[str, ...]
+
+
+def leaders(seen: Listing) -> list[int]:
+    """The first logical core of each device: one rank per device."""
+    found, base = [], 0
+    for device in seen.devices:
+        found.append(min(device.core_ids) if device.core_ids else base)
+        base += device.logical_cores
+    return found
+
+
+def workers(seen: Listing) -> int:
+    """All logical cores: ranks are counted over them, and a group says which take part."""
+    return sum(each.logical_cores for each in seen.devices)
+
+
+def run_case(
+    case: Case,
+    seen: Listing,
+    tools: Toolbox,
+    folder: Path,
+    *,
+    tag: str,
+    seed: int,
+    size: int | None = None,
+    rules: Sequence[Rule] = RULES,
+) -> Result:
+    """Raises `ToolError`, `WrongResult`, `NoEvidence`."""
+    size = int(case.key.point["size"]) if size is None else size
+    members = leaders(seen)
+    operation = str(case.kernel.implementations["collective"])
+    groups, pairs = folder / "groups.json", folder / "pairs.json"
+    groups.write_text(json.dumps(nccom.replica_groups(members)))
+    pairs.write_text(json.dumps(nccom.ring_pairs(members)))
+    permute = operation == "permute"
+    env = child_environment(NEURON_PROCESS_TAG=tag, NEURON_LOGICAL_NC_CONFIG=str(seen.lnc))
+    began = time.monotonic()
+    samples: list[float] = []
+    notes: dict[str, None] = {}
+    old = False
+    while True:
+        report = folder / f"report_{len(samples)}.json"
+
+        def args(report: str) -> list[str]:
+            return nccom.command(
+                operation,
+                workers=workers(seen),
+                size=size,
+                dtype=str(case.key.point["dtype"]),
+                report=report,
+                seed=seed % 2**31,
+                groups="" if permute else str(groups),
+                pairs=str(pairs) if permute else "",
+            )
+
+        try:
+            output = _call(tools, args("" if old else str(report)), env, folder)
+        except ToolError as error:
+            if error.trouble is not Trouble.VERSION or old:
+                raise
+            old = True
+            notes[f"{nccom.NAME} is an old one that writes no JSON: its table was read"] = None
+            continue
+        row = _row(output, report, size)
+        _check_ranks(row, case, len(members))
+        samples.append(row.times_s.get("avg", next(iter(row.times_s.values()))))
+        if row.unit == "GiB":
+            notes["it prints GiB under the heading GB (C28); our rates follow from size and time"] = None
+        elif not row.unit and row.algbw:
+            notes["its printed rate fits neither GB nor GiB of its own size and time"] = None
+        why = first_reason(rules, samples, time.monotonic() - began)
+        if why:
+            return Result(
+                samples=tuple(samples),
+                stop_reason=f"{why}; each sample is the tool's average of 20",
+                unit=row.unit,
+                algorithm=row.algorithm,
+                notes=tuple(notes),
+            )
+
+
+def _call(tools: Toolbox, args: list[str], env: dict[str, str], folder: Path) -> Output:
+    try:
+        output = tools.run(nccom.NAME, args, limit_s=CALL_S, env=env, folder=folder)
+    except ToolError as error:
+        if error.trouble is Trouble.EXIT and error.output is not None:
+            _complain(error.output)
+        raise
+    _complain(output)
+    return output
+
+
+def _row(output: Output, report: Path, size: int) -> nccom.Row:
+    text = report.read_text(errors="replace") if report.is_file() else ""
+    rows = nccom.read_report(text) if text.strip() else nccom.read_table(output.stdout)
+    fitting = [row for row in rows if row.size == size]
+    if not fitting:
+        raise ToolError(
+            Trouble.UNREADABLE,
+            f"{nccom.NAME} was asked for {size} B and measured {', '.join(str(row.size) for row in rows)} B",
+            cause="it rounds sizes to whole elements of every rank",
+        )
+    row = fitting[-1]
+    if not all(value > 0.0 for value in row.times_s.values()):
+        raise NoEvidence(f"{nccom.NAME} gave a time of 0")
+    return row
+
+
+def _complain(output: Output) -> None:
+    wrong, line = nccom.complaint(output.stdout + "\n" + output.stderr)
+    if wrong:
+        raise WrongResult(f"{nccom.NAME} found a wrong result: {line}")
+    if line:
+        raise ToolError(Trouble.EXIT, f"{nccom.NAME}: {line}", cause="the log that it names tells more")
+
+
+def _check_ranks(row: nccom.Row, case: Case, ranks: int) -> None:
+    """busbw / algbw tells how many ranks the tool counted: a group it did not heed is noticed."""
+    factor = row.factor
+    if factor is None:
+        return
+    counts = case.kernel.work(case.key.point, case.extent).as_counts()
+    payload = counts.get("payload_bytes")
+    if not payload or not row.algbw or row.algbw < 0.1:
+        return  # printed with two digits: too small to divide
+    wanted = counts["link_bytes"] / payload
+    if abs(factor / wanted - 1.0) > FACTOR_TOLERANCE:
+        raise NoEvidence(
+            f"{nccom.NAME} counted busbw as {factor:.4g} times algbw, which {ranks} ranks would make "
+            f"{wanted:.4g}: not the devices asked for took part",
+            cause="its replica groups were not heeded, or it counts in another way",
+            try_=f"run {nccom.NAME} with --custom-replica-groups by hand",
+        )
+
+
+def smaller_size(size: int) -> int:
+    """A quarter, but not less than what starting takes."""
+    return max(IDLE_BYTES, size // 4)
+
+
+def seconds(result: Result) -> float:
+    """The median of its calls."""
+    return median(result.samples)

@@ -1,0 +1,1 @@
+"""Kernels that the measured stack needs beside those of the families."""

@@ -1,0 +1,48 @@
+"""What a user may say about the stack, by environment variable."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import msgspec
+
+PREFIX = "TRNBENCH_NEURON_"
+LIBRARIES = "/opt/aws/neuron/lib"
+
+_DROPPED = ("NKI_SIMULATOR", "PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "NEURON_RT_VISIBLE_CORES")
+"""NKI_SIMULATOR=1 would run kernels on the host's CPU; the others belong to our own interpreter."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Empty: found by itself. The three interpreters may be three environments: the wheels of nki and
+    nrtpy cannot share one (nrtpy troubleshooting, SDK 2.32)."""
+
+    tools: str = ""  # the folder of neuron-ls, nccom-test, …
+    nki_python: str = ""
+    nrtpy_python: str = ""
+    beta1_python: str = ""
+    instance: str = ""  # which documented system this is, where several fit
+    profile: bool = True  # one more execution under neuron-explorer, for its counters
+    sysfs: str = ""  # the driver's folder
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        source = os.environ if environ is None else environ
+        words = {
+            name: source.get(PREFIX + name.upper(), "").strip()
+            for name in ("tools", "nki_python", "nrtpy_python", "beta1_python", "instance", "sysfs")
+        }
+        return cls(**words, profile=source.get(f"{PREFIX}PROFILE", "1").strip() not in ("0", "no", "off"))
+
+
+VARIABLES = tuple(PREFIX + name.upper() for name in Settings.__struct_fields__)
+
+
+def child_environment(**more: str) -> dict[str, str]:
+    """What a program of the stack is started with: ours without what would mislead it, and `more`."""
+    env = {name: value for name, value in os.environ.items() if name not in _DROPPED}
+    paths = [each for each in env.get("LD_LIBRARY_PATH", "").split(":") if each]
+    if LIBRARIES not in paths and os.path.isdir(LIBRARIES):
+        env["LD_LIBRARY_PATH"] = ":".join([*paths, LIBRARIES])
+    return {**env, **more}

@@ -1,0 +1,1 @@
+"""Scripts for interpreters of other environments: they import nothing of ours, only what is there."""
