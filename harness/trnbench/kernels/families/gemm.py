@@ -91,7 +91,10 @@ def _ragged(point: Point) -> str:
 
 
 _PRIMARY = PrimaryMetric(name="flops_per_s", unit="FLOP/s", count="flops", peak="peak_flops")
-_NKI = {"nki": "trnbench.kernels.nki.gemm:gemm_blocked"}
+_NKI = {
+    "nki": "trnbench.kernels.nki.gemm:gemm_blocked",
+    "nki-beta1": "trnbench.kernels.nki.gemm_beta1:gemm_tiled",
+}
 
 
 def _dtype(*values: str) -> Axis:
