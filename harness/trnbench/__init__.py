@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from trnbench.results.proof import Growth, Proof
     from trnbench.results.run import PluginRecord, Run, SystemRecord
     from trnbench.run.api import bench, load_run, open_store, render
+    from trnbench.run.kernel import KernelRun, emulate_kernel
     from trnbench.section import Format, Importer, Section
     from trnbench.store.store import Store
     from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
@@ -88,6 +89,7 @@ _HOMES = {
     "trnbench.results.proof": ("Growth", "Proof"),
     "trnbench.results.run": ("PluginRecord", "Run", "SystemRecord"),
     "trnbench.run.api": ("bench", "load_run", "open_store", "render"),
+    "trnbench.run.kernel": ("KernelRun", "emulate_kernel"),
     "trnbench.store.store": ("Store",),
     "trnbench.section": ("Format", "Importer", "Section"),
     "trnbench.topology.graph": (
@@ -132,6 +134,7 @@ __all__ = [
     "Instance",
     "Judgement",
     "Kernel",
+    "KernelRun",
     "Link",
     "LinkClass",
     "LinkKind",
@@ -166,6 +169,7 @@ __all__ = [
     "bench",
     "check_facts",
     "dumps",
+    "emulate_kernel",
     "hookimpl",
     "load_registry",
     "load_run",

@@ -21,6 +21,7 @@ GROUP, COMMAND_GROUP = "trnbench", "trnbench.commands"
 # In workflow order. Here, not in the commands, because --help must not import them.
 BUILT_IN = {
     "run": "Run benchmarks, emulated or measured, and write a report.",
+    "nki": "Run an NKI kernel of your own, unchanged: time, limits, values.",
     "list": "List instances, kernels, backends, formats and sections.",
     "info": "Show all there is to know about one instance or kernel.",
     "spec": "Show, list, check and compare the documented figures.",

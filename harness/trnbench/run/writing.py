@@ -12,23 +12,25 @@ from trnbench.errors import UsageError
 _LOOK_AT = 4096
 
 
-def check_writable(path: Path, *, force: bool = False) -> None:
+def check_writable(
+    path: Path, *, force: bool = False, option: str = "-o", example: str = "trnbench-report.html"
+) -> None:
     """See that `path` can be written later: asked before the work starts, not after it.
 
-    An earlier HTML report of trnbench may be replaced, anything else only with `force`. Raises
-    `UsageError` that names the path and what to do.
+    An earlier report or trace of trnbench may be replaced, anything else only with `force`. `option`
+    is what named the path. Raises `UsageError` that names the path and what to do.
     """
     folder = path.parent
     if path.is_dir():
         raise UsageError(
             f"cannot write {path}: it is a folder",
-            cause="-o takes the name of a file",
-            try_=f"-o {path / 'trnbench-report.html'}",
+            cause=f"{option} takes the name of a file",
+            try_=f"{option} {path / example}",
         )
     if not folder.is_dir():
         raise UsageError(
             f"cannot write {path}: the folder {folder} does not exist",
-            cause="-o names a folder that is missing or misspelt",
+            cause=f"{option} names a folder that is missing or misspelt",
             try_=f"mkdir -p {folder}",
         )
     special = path.exists() and not path.is_file()  # a pipe, /dev/null: nothing to replace
@@ -38,17 +40,17 @@ def check_writable(path: Path, *, force: bool = False) -> None:
         raise UsageError(
             f"cannot write {path}: permission denied",
             cause="the file or its folder is read-only for this user",
-            try_="name a file elsewhere with -o",
+            try_=f"name a file elsewhere with {option}",
         )
     if path.exists() and not force and not _replaceable(path):
         raise UsageError(
-            f"{path} exists and is no report of trnbench",
+            f"{path} exists and is no {'report' if option == '-o' else 'file'} of trnbench",
             cause="it is not overwritten, in case it is needed",
-            try_="--force  overwrites it; or name another file with -o",
+            try_=f"--force  overwrites it; or name another file with {option}",
         )
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes, *, option: str = "-o") -> None:
     """Replace `path` by `data` in one step. Raises `UsageError` when the disk or folder refuses."""
     if path.exists() and not path.is_file():
         with path.open("wb") as stream:
@@ -71,7 +73,7 @@ def write_whole(path: Path, data: bytes) -> None:
         raise UsageError(
             f"cannot write {path}: {error.strerror or error}",
             cause="the disk is full, or the folder went away or became read-only",
-            try_="name a file elsewhere with -o",
+            try_=f"name a file elsewhere with {option}",
         ) from error
     finally:
         if temporary:
@@ -80,13 +82,14 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def _replaceable(path: Path) -> bool:
-    """Whether the file is empty or an HTML page that trnbench wrote."""
+    """Whether the file is empty, or an HTML page or a trace that trnbench wrote."""
     try:
         with path.open("rb") as stream:
             start = stream.read(_LOOK_AT).lower()
     except OSError:
         return False
-    return not start or (start.lstrip().startswith(b"<!doctype html") and b"trnbench" in start)
+    ours = start.lstrip().startswith((b"<!doctype html", b'{"displaytimeunit"'))
+    return not start or (ours and b"trnbench" in start)
 
 
 def _umask() -> int:

@@ -1,0 +1,142 @@
+"""`trnbench nki check`: does the kernel keep the rules, and are its values right?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trnbench.cli.context import Session, quiet_option, session
+from trnbench.cli.nki import arguments as given
+from trnbench.cli.nki.options import kernel_options, system_of
+from trnbench.cli.output import Column, emit, format_option, say
+from trnbench.errors import ExitCode
+
+if TYPE_CHECKING:
+    from trnbench.cli.nki.kernel import Loaded
+    from trnbench.cli.nki.reference import Compared
+    from trnbench.generation import System
+    from trnbench.nki import Trace
+
+VALUES: tuple[Column | str, ...] = (
+    "output",
+    Column("shape", show=lambda shape: "x".join(map(str, shape))),
+    "dtype",
+    Column("nan", "NaN"),
+    Column("smallest"),
+    Column("largest"),
+    Column("error"),
+    Column("allowed"),
+    "verdict",
+)
+
+
+@click.command("check")
+@kernel_options
+@quiet_option
+@format_option
+@session
+def check(
+    state: Session,
+    kernel: str,
+    instance: str | None,
+    texts: tuple[str, ...],
+    reference: str | None,
+    tolerance: float | None,
+    seed: int,
+    limit: int,
+    timeout_s: float,
+    nki: str,
+    format: str,
+) -> ExitCode:
+    """Run KERNEL with values and without time: rules, shapes, NaN, and a reference if one is named.
+
+    Exits with 1 when a value is wrong, with 3 when the kernel breaks a rule of the machine.
+    """
+    from trnbench.cli.nki.kernel import load
+
+    asked = given.gather(texts)
+    system = system_of(state.registry, instance)
+    loaded = load(kernel, nki)
+    asked = given.fit(loaded.function, asked, loaded.name)
+    trace, compared = computed(
+        loaded, system, asked, reference, tolerance=tolerance, seed=seed, limit=limit, timeout_s=timeout_s
+    )
+    emit(rows(trace, compared), VALUES, format, title=f"{loaded.name} on {system.name}")
+    say(
+        f"{trace.count:,} instructions; SBUF {trace.sbuf_peak_bytes:,} and PSUM {trace.psum_peak_bytes:,} "
+        f"bytes per partition at most; nki: {loaded.by}",
+        level=0,
+    )
+    return verdict(compared)
+
+
+def computed(
+    loaded: Loaded,
+    system: System,
+    asked: Mapping[str, given.Argument],
+    reference: str | None,
+    *,
+    tolerance: float | None,
+    seed: int,
+    limit: int,
+    timeout_s: float,
+) -> tuple[Trace, tuple[Compared, ...]]:
+    """The kernel's values, and what they are against the reference where one is named."""
+    from trnbench.cli.nki import reference as against
+    from trnbench.cli.nki.kernel import compute, guarded
+
+    function = None
+    if reference:
+        with guarded(loaded.ref):
+            function = against.find(reference, loaded.ref)
+    drawn = [each.name for each in asked.values() if each.shape is not None and each.file is None]
+    if drawn:
+        say(f"random values, seed {seed}: {', '.join(drawn)}", level=0)
+    inputs = given.values(asked, seed)
+    trace = compute(loaded, system, inputs, limit=limit, timeout_s=timeout_s)
+    if function is None:
+        return trace, ()
+    with guarded(loaded.ref, timeout_s=timeout_s):
+        wanted = against.call(function, str(reference), inputs)
+    dtypes = [each.dtype for each in trace.output_specs]
+    types = [each.dtype for each in asked.values() if each.dtype]
+    return trace, against.compare(trace.outputs, dtypes, wanted, types, tolerance)
+
+
+def rows(trace: Trace, compared: tuple[Compared, ...]) -> list[dict[str, Any]]:
+    """One per output; `error` and `allowed` in the output's own unit."""
+    import numpy as np
+
+    made: list[dict[str, Any]] = []
+    for number, (array, spec) in enumerate(zip(trace.outputs, trace.output_specs, strict=True)):
+        wide = np.asarray(array, np.float64)
+        finite = wide[np.isfinite(wide)]
+        row: dict[str, Any] = {
+            "output": number,
+            "shape": spec.shape,
+            "dtype": spec.dtype,
+            "nan": int(np.isnan(wide).sum()),
+            "smallest": float(finite.min()) if finite.size else None,
+            "largest": float(finite.max()) if finite.size else None,
+            "error": None,
+            "allowed": None,
+            "verdict": "not compared",
+        }
+        if compared:
+            one = compared[number]
+            at = ", ".join(map(str, one.where))
+            row |= {
+                "error": one.error,
+                "allowed": one.tolerance * one.scale,
+                "verdict": "as the reference"
+                if one.ok
+                else f"wrong: {one.wrong:,} of {one.elements:,} elements, the worst at [{at}]",
+            }
+        made.append(row)
+    return made
+
+
+def verdict(compared: tuple[Compared, ...]) -> ExitCode:
+    return ExitCode.OK if all(each.ok for each in compared) else ExitCode.GATE

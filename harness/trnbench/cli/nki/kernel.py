@@ -1,0 +1,140 @@
+"""A user's kernel: loaded, and run inside limits. What it prints goes to stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from trnbench.errors import ExitCode, KernelError, TrnbenchError, UsageError
+
+if TYPE_CHECKING:
+    from trnbench.generation import System
+    from trnbench.nki import Trace
+
+ROOM = 0.8
+"""Share of the memory that is free now which a kernel's values may take."""
+
+
+class TookTooLong(TrnbenchError):
+    exit_code = ExitCode.TIMEOUT
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """`by` says which nki it imports: "trnbench 0.1" or "nki 0.6.0"."""
+
+    ref: str
+    kernel: Any
+    by: str
+
+    @property
+    def name(self) -> str:
+        """`gemm.py::matmul`: without the folder."""
+        home, double, name = self.ref.partition("::")
+        return f"{Path(home).name}::{name}" if double else self.ref
+
+    @property
+    def function(self) -> Any:
+        return getattr(self.kernel, "function", self.kernel)
+
+
+def load(ref: str, nki: str) -> Loaded:
+    """Raises `UsageError` where the real nki answers, `MissingFile`, `UnknownName`, `KernelError`."""
+    from trnbench.nki import load_kernel
+
+    home, double, name = ref.partition("::")
+    if not double:
+        home, _, name = ref.partition(":")
+    if not home or not name:
+        raise UsageError(
+            f"{ref!r} names no kernel",
+            cause="a kernel is named by its file and function",
+            try_=f"{home or 'FILE.py'}::{name or 'FUNCTION'}",
+        )
+    with guarded(ref):
+        kernel, _, by = load_kernel(ref, nki=nki)
+    if by.by != "trnbench":
+        raise UsageError(
+            f"{ref} imports the real nki package ({by}), whose calls cannot be emulated",
+            cause="that package is installed here, and goes before trnbench's own unless asked",
+            try_="--nki trnbench",
+        )
+    return Loaded(ref, kernel, str(by))
+
+
+def compute(
+    loaded: Loaded, system: System, arguments: Mapping[str, Any], *, limit: int, timeout_s: float
+) -> Trace:
+    """Run it with values, checked against the limits of `system`'s core."""
+    from trnbench.nki import Machine, provide, record
+
+    with guarded(loaded.ref, timeout_s=timeout_s), provide("trnbench"), _room():
+        return record(loaded.kernel, (), arguments, machine=Machine.of(system), functional=True, limit=limit)
+
+
+@contextlib.contextmanager
+def guarded(ref: str, *, timeout_s: float = 0.0) -> Iterator[None]:
+    """The user's code inside: stdout stays ours, sys.exit() ends the kernel only, time is limited.
+
+    Modules beside the kernel's file can be imported. Raises `TookTooLong`, and `KernelError` for an
+    exit.
+    """
+    from trnbench.run.limit import CaseTimeout, can_limit, limited
+
+    home, double, _ = ref.partition("::")
+    folder = str(Path(home).resolve().parent)
+    if double:
+        sys.path.insert(0, folder)
+    try:
+        with contextlib.redirect_stdout(sys.stderr), limited(timeout_s if can_limit() else 0.0):
+            yield
+    except CaseTimeout:
+        raise TookTooLong(
+            f"{ref} did not end within {timeout_s:g} s",
+            cause="a loop without end, or a problem far larger than meant",
+            try_="check the loop's bounds, or raise --timeout",
+        ) from None
+    except SystemExit as error:
+        raise KernelError(
+            f"{ref} calls sys.exit({error.code!r})",
+            cause="a kernel's file is imported, not run",
+            try_='keep such calls under if __name__ == "__main__":',
+        ) from None
+    finally:
+        if double:
+            with contextlib.suppress(ValueError):
+                sys.path.remove(folder)
+
+
+@contextlib.contextmanager
+def _room() -> Iterator[None]:
+    """No more memory than is free: a kernel that asks for all of it gets an error, not the whole machine."""
+    free = _free_bytes()
+    try:
+        import resource
+    except ImportError:  # no such limits on this platform
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = None if free is None else int(free[0] + ROOM * free[1])
+    if wanted is not None and soft == resource.RLIM_INFINITY and hard in (resource.RLIM_INFINITY, soft):
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _free_bytes() -> tuple[int, int] | None:
+    """Addresses that this process uses, and memory that is available; None where /proc does not tell."""
+    try:
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * 4096
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = next(int(each.split()[1]) << 10 for each in lines if each.startswith("MemAvailable"))
+    except (OSError, ValueError, StopIteration, IndexError):
+        return None
+    return used, free

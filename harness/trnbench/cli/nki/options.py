@@ -1,0 +1,105 @@
+"""Options that several `trnbench nki` commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from trnbench.cli.names import complete_systems
+from trnbench.errors import FactError, UsageError
+
+if TYPE_CHECKING:
+    from trnbench.generation import System
+    from trnbench.registry import Registry
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel_options(command: F) -> F:
+    """KERNEL, and how it is loaded, called and limited."""
+    for decorate in reversed(
+        (
+            click.argument("kernel", metavar="FILE.py::KERNEL"),
+            click.option(
+                "-i",
+                "--instance",
+                metavar="NAME",
+                help="The system whose core it runs on.",
+                shell_complete=complete_systems,
+            ),
+            click.option(
+                "--arg",
+                "texts",
+                multiple=True,
+                metavar="NAME=VALUE",
+                help="An argument: x=128x512:bf16, x=random:128x512:bf16, x=@file.npy or n=3. Repeatable.",
+            ),
+            click.option(
+                "--check",
+                "reference",
+                metavar="FUNCTION",
+                help="Compare with a NumPy function: its name (same file), FILE.py::NAME or module:NAME.",
+            ),
+            click.option(
+                "--tolerance",
+                type=click.FloatRange(min=0),
+                metavar="X",
+                help="For --check: largest error as a share of the largest value. Default: by data type.",
+            ),
+            click.option(
+                "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of random values."
+            ),
+            click.option(
+                "--limit",
+                type=click.IntRange(min=1),
+                default=20_000_000,
+                show_default=True,
+                metavar="N",
+                help="Instructions after which a kernel is taken to be endless.",
+            ),
+            click.option(
+                "--timeout",
+                "timeout_s",
+                type=click.FloatRange(min=0),
+                default=600.0,
+                show_default=True,
+                metavar="SECONDS",
+                help="Stop after this long; 0 for never.",
+            ),
+            click.option(
+                "--nki",
+                type=click.Choice(("auto", "trnbench")),
+                default="auto",
+                show_default=True,
+                help="What `import nki` means: auto is the real package where it is installed.",
+            ),
+        )
+    ):
+        command = decorate(command)
+    return command
+
+
+def system_of(registry: Registry, instance: str | None) -> System:
+    """The system called `instance`; "" names those there are. Raises `UsageError` and `UnknownName`."""
+    if not instance:
+        raise UsageError(
+            "no --instance is given",
+            cause="limits and times are those of one machine",
+            try_="--instance "
+            + next(iter(registry.instance_names()), "NAME")
+            + "   (trnbench list instances)",
+        )
+    return runnable(registry.system(instance))
+
+
+def runnable(system: System) -> System:
+    """Raises `FactError` where no cost table says how long anything takes."""
+    if not system.costs:
+        raise FactError(
+            f"{system.generation.name} has no cost table, so no time follows",
+            cause=f"its plugin ({system.plugin or 'unknown'}) brings none",
+            try_="an instance of another generation: trnbench list instances",
+        )
+    return system

@@ -1,0 +1,239 @@
+"""`trnbench nki run`: how long, how close to which peak, and what takes the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trnbench.cli.context import Session, quiet_option, session
+from trnbench.cli.nki import arguments as given
+from trnbench.cli.nki.options import kernel_options, runnable, system_of
+from trnbench.cli.output import format_option, say
+from trnbench.errors import ExitCode, FactError, KernelError, UsageError
+
+if TYPE_CHECKING:
+    from trnbench.cli.nki.kernel import Loaded
+    from trnbench.generation import System
+    from trnbench.registry import Registry
+    from trnbench.run.kernel import KernelRun
+
+CORES = ("core", "device", "instance")
+POLICIES = ("seed", "device", "engine", "latest")
+
+
+@click.command("run")
+@kernel_options
+@click.option(
+    "--cores",
+    type=click.Choice(CORES),
+    default="core",
+    show_default=True,
+    help="How many run it at once, each the whole problem: one, a device's, the whole system's.",
+)
+@click.option(
+    "--all-generations", "everywhere", is_flag=True, help="On one system of every generation, side by side."
+)
+@click.option("--functional", is_flag=True, help="Compute the values as well; --check does so too.")
+@click.option("--lines", is_flag=True, help="Time by source line.")
+@click.option(
+    "--peak",
+    "policy",
+    type=click.Choice(POLICIES),
+    default="seed",
+    show_default=True,
+    help="Which of the disagreeing documents percentages are taken of.",
+)
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path),
+    metavar="FILE.json",
+    help="Write the timeline for ui.perfetto.dev.",
+)
+@click.option(
+    "--trace-limit", default="64M", show_default=True, metavar="SIZE", help="Largest size of that file."
+)
+@click.option("--force", is_flag=True, help="Let --trace replace a file that trnbench did not write.")
+@quiet_option
+@format_option
+@session
+def run(
+    state: Session,
+    kernel: str,
+    instance: str | None,
+    texts: tuple[str, ...],
+    reference: str | None,
+    tolerance: float | None,
+    seed: int,
+    limit: int,
+    timeout_s: float,
+    nki: str,
+    cores: str,
+    everywhere: bool,
+    functional: bool,
+    lines: bool,
+    policy: str,
+    trace: Path | None,
+    trace_limit: str,
+    force: bool,
+    format: str,
+) -> ExitCode:
+    """Emulate KERNEL: time, share of each peak, what is busy, what bounds it.
+
+    Only shapes count for the time; values are computed with --functional and --check. Exits with 1
+    when a value is wrong, with 3 when the kernel breaks a rule of the machine, with 124 when it takes
+    longer than --timeout.
+    """
+    from trnbench.cli.nki import layout
+    from trnbench.cli.nki.check import VALUES, computed, rows, verdict
+    from trnbench.cli.nki.kernel import guarded, load
+
+    asked = given.gather(texts)
+    cap = _size(trace_limit)
+    if trace is not None:
+        _check_trace(trace, everywhere=everywhere, force=force)
+    systems = _everywhere(state.registry, instance) if everywhere else [system_of(state.registry, instance)]
+    loaded = load(kernel, nki)
+    asked = given.fit(loaded.function, asked, loaded.name)
+    code, values = ExitCode.OK, []
+    if functional or reference:
+        found, compared = computed(
+            loaded,
+            systems[0],
+            asked,
+            reference,
+            tolerance=tolerance,
+            seed=seed,
+            limit=limit,
+            timeout_s=timeout_s,
+        )
+        values, code = rows(found, compared), verdict(compared)
+    options: dict[str, Any] = {"cores": cores, "policy": policy, "limit": limit}
+    if everywhere:
+        with guarded(loaded.ref, timeout_s=timeout_s):
+            runs, refused = _side_by_side(loaded, asked, systems, options)
+        layout.show_runs(runs, refused, format)
+        for row in values:
+            if row["verdict"].startswith("wrong"):
+                say(f"output {row['output']} on {systems[0].name}: {row['verdict']}")
+        return code
+    with guarded(loaded.ref, timeout_s=timeout_s):
+        made, timeline = _emulated(loaded, asked, systems[0], options, timeline=trace is not None)
+    if trace is not None and timeline is not None:
+        _write(trace, made, timeline, cap)
+    layout.show_run(made, format, lines=lines, values=values, value_columns=VALUES)
+    return code
+
+
+def _emulated(
+    loaded: Loaded,
+    asked: Mapping[str, given.Argument],
+    system: System,
+    options: Mapping[str, Any],
+    *,
+    timeline: bool,
+) -> tuple[KernelRun, Any]:
+    from trnbench.run.api import as_policy
+    from trnbench.run.emulation import emulate
+
+    return emulate(
+        loaded.kernel,
+        given.specs(asked),
+        system,
+        cores=options["cores"],
+        by=loaded.by,
+        policy=as_policy(options["policy"]),
+        limit=options["limit"],
+        timeline=timeline,
+    )
+
+
+def _side_by_side(
+    loaded: Loaded,
+    asked: Mapping[str, given.Argument],
+    systems: Sequence[System],
+    options: Mapping[str, Any],
+) -> tuple[list[KernelRun], list[tuple[str, str, str]]]:
+    """Raises `KernelError` when the kernel runs nowhere, for the same reason everywhere."""
+    runs: list[KernelRun] = []
+    refused: list[tuple[str, str, str]] = []
+    errors: list[KernelError | FactError] = []
+    for system in systems:
+        try:
+            made, _ = _emulated(loaded, asked, runnable(system), options, timeline=False)
+        except (KernelError, FactError) as error:
+            refused.append((system.generation.name, system.name, error.what))
+            errors.append(error)
+        else:
+            runs.append(made)
+    if not runs and len({error.what for error in errors}) == 1:
+        raise errors[0]
+    return runs, refused
+
+
+def _everywhere(registry: Registry, instance: str | None) -> list[System]:
+    """One system of every generation that has NeuronCores: the one that was asked for, else the first
+    of more than one device, else the first."""
+    from trnbench.facts.scope import Scope
+
+    asked = registry.system(instance) if instance else None
+    found = []
+    for generation in sorted(registry.generations.values(), key=lambda each: each.order):
+        if not generation.instances:
+            continue
+        if asked is not None and asked.generation.name == generation.name:
+            found.append(asked)
+            continue
+        systems = [registry.system(each.name) for each in generation.instances if not each.sizable]
+        whole = [each for each in systems if each.instance.default and each.devices > 1]
+        found += [each for each in (whole or systems)[:1] if each.fact(Scope.CORE, "array_rows")]
+    return found
+
+
+def _check_trace(path: Path, *, everywhere: bool, force: bool) -> None:
+    from trnbench.run.writing import check_writable
+
+    if everywhere:
+        raise UsageError(
+            "--trace and --all-generations do not go together",
+            cause="a trace file holds the timeline of one system",
+            try_="--instance NAME --trace FILE.json, once for each",
+        )
+    check_writable(path, force=force, option="--trace", example="trace.json")
+
+
+def _write(path: Path, made: KernelRun, timeline: Any, cap: int) -> None:
+    from importlib.metadata import version
+
+    from trnbench.emulator.trace import write_trace
+    from trnbench.run.writing import write_whole
+
+    evidence = f"{made.evidence.grade} by {made.evidence.by} {made.evidence.version}".strip()
+    about = {
+        "tool": f"trnbench {version('trnbench')}",
+        "kernel": made.kernel,
+        "nki": made.nki,
+        "system": made.system,
+        "scope": str(made.scope),
+        "cores": made.cores,
+        "latency_s": made.latency_s,
+    }
+    file = write_trace(timeline, evidence=evidence, about=about, cap=cap)
+    write_whole(path, file.data, option="--trace")
+    say(f"wrote {path}: {file.kept:,} slices, {len(file.data):,} bytes; open it at ui.perfetto.dev", level=0)
+    if file.said:
+        say(f"warning: {path} is not complete: {file.said}")
+
+
+def _size(text: str) -> int:
+    """`64M` in bytes; K, M and G are powers of 1,024."""
+    number = text.rstrip("BbIi").upper()
+    factor = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(number[-1:], 1)
+    digits = number[:-1] if factor > 1 else number
+    if not digits.isascii() or not digits.isdigit() or not int(digits):
+        raise UsageError(
+            f"--trace-limit {text!r} is no size", cause="a size is a number with K, M or G", try_="64M"
+        )
+    return int(digits) * factor

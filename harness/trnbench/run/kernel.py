@@ -1,0 +1,123 @@
+"""One kernel of a user's, emulated: `trnbench.emulate_kernel` and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from trnbench.errors import UsageError
+from trnbench.facts.peak import PeakChoice, PeakPolicy
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.results.evidence import Evidence
+from trnbench.results.measurement import Part
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
+
+CORES = ("core", "device", "instance")
+"""How many run the kernel at once, each with a problem of its own."""
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """A rate that was reached, against its peak at the same scope. `what` is an engine or a memory."""
+
+    what: str
+    value: float
+    unit: str
+    choice: PeakChoice
+
+    @property
+    def fraction(self) -> float:
+        return self.value / self.choice.chosen.value
+
+    @property
+    def of_engine_bound(self) -> float | None:
+        """Of what the clocks allow; None where no document gives them."""
+        bound = self.choice.engine_bound
+        return self.value / bound.value if bound is not None else None
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """What one line of the kernel's source cost: `seconds` its engines were busy with it."""
+
+    file: str
+    line: int
+    seconds: float
+    instructions: int
+    engine: str
+    source: str = ""
+
+
+class KernelRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One kernel on one system. Everything but `shares` is of one core.
+
+    `busy_s`: seconds per engine and queue. `bytes`: per memory and direction. `waterfall`: what lies
+    between the peak and `latency_s`, in order; its terms add up to `latency_s`. `path`: the critical
+    path by cause, adding up to `latency_s` as well.
+    """
+
+    kernel: str
+    nki: str  # which nki it imported
+    system: str
+    generation: str
+    scope: Scope
+    cores: int
+    evidence: Evidence
+    latency_s: float
+    bound: str
+    instructions: int
+    flops: float
+    busy_s: dict[str, float]
+    bytes: dict[str, float]
+    shares: tuple[Share, ...]
+    waterfall: tuple[Part, ...] = ()
+    path: tuple[Part, ...] = ()
+    lines: tuple[Line, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def intensity(self) -> float | None:
+        """FLOP of the tensor engine per byte of device memory; None where there is none of either."""
+        moved = self.bytes.get("hbm_read", 0.0) + self.bytes.get("hbm_write", 0.0)
+        return self.flops / moved if moved and self.flops else None
+
+
+def emulate_kernel(
+    kernel: Any,
+    args: Mapping[str, Any],
+    *,
+    instance: str | System,
+    cores: str = "core",
+    nki: str = "auto",
+    policy: PeakPolicy | str = PeakPolicy.SEED,
+    limit: int | None = None,
+    registry: Registry | None = None,
+) -> KernelRun:
+    """Emulate an NKI kernel and say what it reaches of each peak, and what limits it.
+
+    `kernel` is a function (decorated with `nki.jit` or not), "FILE.py::name" or "package.module:name".
+    `args` by name: NumPy arrays and `trnbench.nki.TensorSpec`s, of which only the shapes count, and
+    plain values. `instance` is a name or a `System`. `cores` is "core", "device" or "instance": all
+    cores of it at once, each with the whole problem. `nki` says what `import nki` means in a file:
+    "auto" is the real package where it is installed, which cannot be emulated; "trnbench" is ours.
+
+    Raises `KernelError` for what the kernel does wrong, with its file and line; `UsageError` and
+    `UnknownName` for arguments that name nothing.
+    """
+    from trnbench.run.api import as_policy
+    from trnbench.run.emulation import emulate, loaded
+
+    if cores not in CORES:
+        raise UsageError(f"cores={cores!r} is unknown", cause=f"it is one of {', '.join(CORES)}")
+    if isinstance(instance, System):
+        system = instance
+    else:
+        from trnbench.registry import load_registry
+
+        system = (registry or load_registry()).system(instance)
+    function, by = loaded(kernel, nki)
+    run, _ = emulate(function, args, system, cores=cores, by=by, policy=as_policy(policy), limit=limit)
+    return run

@@ -1,0 +1,94 @@
+"""What a kernel's counts are of each peak at the same scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from trnbench.facts.peak import Peak, PeakChoice, PeakPolicy
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.kernels.extent import Extent
+from trnbench.peaks import choose_peak
+
+LANES = ("vector", "scalar", "gpsimd")
+_ALONE = {"hbm_read", "hbm_write"}
+
+
+def shares_of(
+    system: System,
+    extent: Extent,
+    policy: PeakPolicy,
+    *,
+    flops: Mapping[str, float],
+    elements: Mapping[str, float],
+    moved: Mapping[str, float],
+    dma_bytes: float,
+    latency_s: float,
+) -> Iterator[tuple[str, float, str, PeakChoice]]:
+    """(what, rate of the whole scope, unit, peak), for what was used and has a peak.
+
+    The counts are of one core: `flops` of the tensor engine by data type, `elements` of the other
+    engines, `moved` bytes by memory and direction. All cores do the same in `latency_s`.
+    """
+
+    def peak(metric: str, dtype: str = "") -> PeakChoice | None:
+        return choose_peak(
+            system, metric=metric, scope=extent.scope, dtype=dtype, extent=extent, policy=policy
+        )
+
+    rate = extent.cores / latency_s
+    for dtype, count in flops.items():
+        choice = peak("peak_flops", dtype) if count else None
+        if choice is not None:
+            yield f"tensor {dtype}", count * rate, "FLOP/s", choice
+    for engine in LANES:
+        choice = lanes(system, engine, extent) if elements.get(engine) else None
+        if choice is not None:
+            yield engine, elements[engine] * rate, "element/s", choice
+    hbm = sum(count for name, count in moved.items() if name in _ALONE)
+    choice = peak("hbm_bandwidth") if hbm else None
+    if choice is not None:
+        yield "hbm", hbm * rate, "B/s", choice
+    choice = peak("dma_bandwidth") if dma_bytes else None
+    if choice is not None:
+        yield "dma", dma_bytes * rate, "B/s", choice
+
+
+def lanes(system: System, engine: str, extent: Extent) -> PeakChoice | None:
+    """Elements per second of an engine that takes one per lane and cycle; None without those facts.
+
+    The documents count elements and cycles, and multiply by operations as they see fit: elements are
+    what a kernel's instructions have.
+    """
+    core = system.instance.core
+    wide = next(iter(system.book.select(core, "elements_per_cycle", qualifier=engine)), None)
+    clock = next(iter(system.book.select(core, "clock", qualifier=engine)), None)
+    if wide is None or clock is None or not wide.value or not clock.value:
+        return None
+    all_of_them = f" × {extent.cores:,} cores" if extent.cores > 1 else ""
+    peak = Peak(
+        metric="elements_per_cycle",
+        value=wide.value * clock.value * extent.cores,
+        scope=extent.scope,
+        qualifier=engine,
+        evidence="derived",
+        formula=f"{wide.printed} elements per cycle × {clock.printed} {clock.printed_unit}{all_of_them}",
+        facts=(wide.id, clock.id),
+        source=clock.source,
+        policy=PeakPolicy.ENGINE,
+    )
+    return PeakChoice(policy=PeakPolicy.ENGINE, chosen=peak, engine_bound=peak)
+
+
+def extent_of(system: System, cores: str) -> Extent:
+    """`core`, `device` or `instance`: the whole system, be it an instance or more."""
+    if cores == "core":
+        return Extent(scope=Scope.CORE)
+    if cores == "device":
+        return Extent(scope=Scope.DEVICE, cores=system.cores_per_device)
+    return Extent(
+        scope=system.instance.scope,
+        cores=system.devices * system.cores_per_device,
+        devices=system.devices,
+        hosts=system.hosts,
+    )
