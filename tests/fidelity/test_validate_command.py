@@ -61,6 +61,12 @@ def test_selection_by_generation_and_instance() -> None:
     assert {row["generation"] for row in rows("--points", "--generation", "trn3")} == {"trn3"}
     found = rows("--points", "-i", "inf2.xlarge", "--family", "hbm")
     assert {row["id"] for row in found} == {"inf2-hbm-read-1c-8GiB", "inf2-hbm-write-2c"}
+    any_size, two = (
+        rows("--points", "-i", name, "--family", "collective-network")
+        for name in ("trn1-ultracluster", "trn1-ultracluster:2")
+    )
+    assert any_size == two != []
+    assert run("-i", "trn1-ultracluster:4").exit_code == 5
 
 
 def test_csv_has_a_row_per_family() -> None:

@@ -104,7 +104,7 @@ def validate(
 
     Median, 90th percentile and worst of the absolute error; bias is the median error of the time,
     + where the model is slower than the machine. Points that a constant was fitted on are counted;
-    the cross-validated columns are without them. Bounds, contradicted points and our own kernel of
+    the cross-validated columns are of constants fitted without the point. Bounds, contradicted points and our own kernel of
     the same operation are shown apart and never counted.
     """
     from trnbench.fidelity.validate import validate as hold
@@ -112,8 +112,8 @@ def validate(
     registry = state.registry
     _check_names(registry, families, generations)
     gates = [_limit(each) for each in limits]
-    systems = {registry.instance(name)[1].name for name in instances}
-    systems |= {name for name in instances if ":" in name}
+    # An alias becomes the name; a size stays, and without one every size is meant.
+    systems = {"".join((registry.instance(each)[1].name, *each.partition(":")[1:])) for each in instances}
     if kernels is not None and not kernels.is_dir():
         raise MissingFile(
             f"--kernels: {kernels} is no folder",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,19 +53,22 @@ def validate(
     *,
     families: Collection[str] = (),
     generations: Collection[str] = (),
-    systems: Collection[str] = (),
+    systems: Set[str] = frozenset(),
     kernels: Path | None = None,
     with_same: bool = True,
 ) -> Fidelity:
     """Every published point emulated as far as that is possible; all of them unless some are named.
 
-    `kernels` is a folder of public sources. `with_same` adds our own kernels of the same operation.
+    `systems` are names of instances; one without a size means every size of it. `kernels` is a folder
+    of public sources. `with_same` adds our own kernels of the same operation.
     """
     bench = Bench(registry, kernels=kernels)
     comparisons: list[Comparison] = []
     for points in published_points(registry, generations).values():
         for point in points:
-            if (families and point.family not in families) or (systems and point.system not in systems):
+            if families and point.family not in families:
+                continue
+            if systems and not systems & {point.system, point.system.partition(":")[0]}:
                 continue
             comparisons += compare(point, bench, with_same=with_same)
     present = {each.family for each in comparisons}
