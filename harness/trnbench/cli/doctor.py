@@ -31,6 +31,7 @@ def doctor(shared: Session, *, format: str) -> int:
     """
     shared.hush()
     rows = [*_python(), *_settings(shared), *_store(shared), *_plugins(shared), *_backends(shared)]
+    rows += _noise()
     if format == "table":
         write("\n".join(_lines(rows)) + "\n")
     else:
@@ -193,3 +194,11 @@ def _backend(backend: Backend) -> Iterator[Row]:
         yield _row("backend", backend.name, MISSING, seen.why, seen.try_)
     for each in seen.unverified:
         yield _row("backend", backend.name, UNVERIFIED, each)
+
+
+def _noise() -> Iterator[Row]:
+    """How quiet this machine is: what a measurement here is worth."""
+    from trnbench.measure.noise import look
+
+    for each in look():
+        yield _row("noise", each.name, OK if each.quiet else UNVERIFIED, each.found, each.advice)

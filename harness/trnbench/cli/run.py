@@ -45,6 +45,19 @@ POLICIES = ("seed", "device", "engine", "latest")
     "--maxfail", type=int, default=0, metavar="N", help="Stop after N failed or suspect cases; 0: never."
 )
 @click.option("--seed", type=int, metavar="N", help="Of random data.  [default: 0]")
+@click.option(
+    "--retries", type=int, default=0, metavar="N", help="Tries more for a case that crashed or hung."
+)
+@click.option(
+    "--sample-time",
+    type=float,
+    default=0.0,
+    metavar="SECONDS",
+    help="Sampling of one measured case; 0: its own.",
+)
+@click.option(
+    "--keep-identity", is_flag=True, help="Leave names of host and user, and addresses, in the run."
+)
 @click.option("--preset", default="", metavar="NAME", help="A preset of the configuration.")
 @click.option("--label", "labels", multiple=True, metavar="TAG", help="Tag the stored run; may be repeated.")
 @click.option(
@@ -72,6 +85,9 @@ def run(
     timeout: float,
     maxfail: int,
     seed: int | None,
+    retries: int,
+    sample_time: float,
+    keep_identity: bool,
     preset: str,
     labels: tuple[str, ...],
     output: Path | None,
@@ -90,7 +106,7 @@ def run(
         shared.settings = load_settings(preset)
     configured = shared.settings
 
-    from trnbench.run.api import as_policy, choose_backend
+    from trnbench.run.api import as_policy, choose_backend, here
     from trnbench.run.execute import RunNotKept, execute
     from trnbench.run.plan import plan
     from trnbench.run.progress import progress
@@ -103,6 +119,9 @@ def run(
         timeout_s=timeout,
         maxfail=maxfail,
         seed=configured.seed if seed is None else seed,
+        retries=retries,
+        sample_s=sample_time,
+        keep_identity=keep_identity,
         tags=checked_tags(labels),
         argv=tuple(sys.argv),
     ).checked()
@@ -111,7 +130,7 @@ def run(
         target = report_target(output, force=force)
         _check_html(shared)
     chosen = choose_backend(shared.registry, backend or configured.backend)
-    selection = selection_from(**_merged(selected, configured.selection))
+    selection = here(selection_from(**_merged(selected, configured.selection)), chosen)
     planned = plan(shared.registry, selection, extra_facts=(*configured.facts, *facts))
     if dry_run:
         _list_cases(planned, format)

@@ -30,8 +30,8 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
         if len(self.samples) < 5:
             return ()
         middle = median(self.samples)
-        # A floor of 1 %: where all samples are equal to the tick, one tick is no outlier.
-        reach = max(FAR * SCALE * mad(self.samples), 0.01 * middle)
+        # A floor of 5 %: where all samples are equal to the tick, a few ticks are no outlier.
+        reach = max(FAR * SCALE * mad(self.samples), 0.05 * middle)
         return tuple(i for i, each in enumerate(self.samples) if abs(each - middle) > reach)
 
     @property

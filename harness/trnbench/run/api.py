@@ -16,6 +16,7 @@ from trnbench.store.store import LATEST, Store
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
+    from trnbench.run.selection import Selection
 
 EMULATOR = "emulated"
 """The backend that is taken when none is named: the only one that needs no machine."""
@@ -41,6 +42,9 @@ def bench(
     timeout_s: float = 0.0,
     maxfail: int = 0,
     seed: int = 0,
+    retries: int = 0,
+    sample_s: float = 0.0,
+    keep_identity: bool = False,
     store: Store | str | Path | None = None,
     registry: Registry | None = None,
     on_progress: Callable[[Step], None] | None = None,
@@ -76,9 +80,16 @@ def bench(
         zips=tuple(zips),
         excludes=tuple(excludes),
     )
-    planned = plan(registry, selection, extra_facts=tuple(Path(each) for each in facts))
+    planned = plan(registry, here(selection, chosen), extra_facts=tuple(Path(each) for each in facts))
     settings = RunSettings(
-        policy=as_policy(policy), jobs=jobs, timeout_s=timeout_s, maxfail=maxfail, seed=seed
+        policy=as_policy(policy),
+        jobs=jobs,
+        timeout_s=timeout_s,
+        maxfail=maxfail,
+        seed=seed,
+        retries=retries,
+        sample_s=sample_s,
+        keep_identity=keep_identity,
     )
     if store is None or isinstance(store, Store):
         return execute(planned, chosen, registry, settings, on_progress, store=store)
@@ -143,6 +154,16 @@ def choose_backend(registry: Registry, name: str = "") -> Backend:
             try_=found.try_ or "trnbench doctor",
         )
     return backend
+
+
+def here(selection: Selection, backend: Backend) -> Selection:
+    """A measuring backend measures the machine it found, unless systems are asked for by name."""
+    import msgspec
+
+    found = backend.detect().instance
+    if not found or selection.instances or selection.generations:
+        return selection
+    return msgspec.structs.replace(selection, instances=(found,))
 
 
 def as_policy(policy: PeakPolicy | str) -> PeakPolicy:

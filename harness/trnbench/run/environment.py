@@ -8,10 +8,14 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+_KEPT: ContextVar[bool] = ContextVar("identity_kept", default=False)
+"""Set by --keep-identity for the length of a run; everything else is scrubbed."""
 
 _PACKAGES = ("trnbench", "msgspec", "numpy", "ml_dtypes", "pluggy", "click", "jinja2", "vl-convert-python")
 _IDENTITY = re.compile(
@@ -42,16 +46,30 @@ def describe(extra: Mapping[str, Any] = {}) -> dict[str, Any]:
         "memory_bytes": _memory_bytes(),
         "byte_order": sys.byteorder,
     }
+    if _KEPT.get():
+        found["host_name"] = platform.node()
     found.update({f"package_{name.replace('-', '_')}": version for name, version in _versions().items()})
     for key, value in extra.items():
         name = re.sub(r"\W+", "_", str(key)).strip("_").lower()
-        if name and not _IDENTITY.search(name):
+        if name and (_KEPT.get() or not _IDENTITY.search(name)):
             found[name] = value if isinstance(value, (bool, int, float)) else scrub(str(value))
     return {key: scrub(value) if isinstance(value, str) else value for key, value in found.items()}
 
 
+@contextlib.contextmanager
+def identity(*, kept: bool) -> Iterator[None]:
+    """Inside, `scrub` and `describe` leave names and addresses in where they are to be `kept`."""
+    token = _KEPT.set(kept)
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+
+
 def scrub(text: str) -> str:
     """`text` without the home folder, the user's name, the host's name and addresses."""
+    if _KEPT.get():
+        return text
     text = text.encode("utf-8", "backslashreplace").decode()
     for pattern, instead in (*_PATTERNS, *_own_names()):
         text = pattern.sub(instead, text)
@@ -76,6 +94,8 @@ def scrub_argv(argv: Iterable[str]) -> tuple[str, ...]:
         words[0] = Path(words[0]).name
         if words[0] == "__main__.py":
             words[0] = "trnbench"
+    if _KEPT.get():
+        return tuple(words)
     return tuple(_without_addresses(scrub(word)) for word in words)
 
 

@@ -14,7 +14,7 @@ from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
 from trnbench.results.run import Run
 from trnbench.run.attempt import Attempts
-from trnbench.run.environment import scrub
+from trnbench.run.environment import identity, scrub
 from trnbench.run.interruption import Interruption
 from trnbench.run.judge import Judge
 from trnbench.run.limit import can_limit
@@ -70,7 +70,7 @@ def execute(
     tuned = getattr(backend, "tuned", None)
     if settings.sample_s > 0.0 and tuned is not None:
         backend = tuned(settings.sample_s)
-    with Interruption() as interruption:
+    with identity(kept=settings.keep_identity), Interruption() as interruption:
         begun = begin(plan, backend, registry, settings, grade=grade)
         recording = (
             store.record(begun, planned=len(plan.cases), tags=settings.tags) if store is not None else None
@@ -82,6 +82,7 @@ def execute(
             grade=grade,
             timeout_s=settings.timeout_s or (MEASURED_LIMIT_S if grade is Grade.MEASURED else 0.0),
             seed=settings.seed,
+            keep_identity=settings.keep_identity,
         )
         conduct = _Conduct(
             plan, attempts, settings, recording, on_progress, interruption, apart=grade is Grade.MEASURED

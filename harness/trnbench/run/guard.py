@@ -91,6 +91,17 @@ def weigh(value: float, better: str, choice: PeakChoice, around: Circumstances) 
             comment=text,
             reason_text=text,
         )
+    if above_document and around.unit == "FLOP/s" and around.grade is Grade.MEASURED:
+        # Rates of memory and links are printed as totals, and streams do exceed them. A peak of
+        # operations is units × clock: nothing honest is above it but a clock that was boosted.
+        causes = rank_causes(fraction, around)
+        return Verdict(
+            status=Status.SUSPECT,
+            fraction=fraction,
+            causes=causes,
+            comment=f"{percent(fraction)} of the documented peak, and no clock is known that allows it",
+            reason_text=f"{percent(fraction)} of the documented peak; most likely: {causes[0]}",
+        )
     comment = ""
     if bound is None:
         comment = "no document gives a clock that bounds this figure: compared, not judged"

@@ -15,6 +15,7 @@ from trnbench.kernels.case import Case
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Reason
 from trnbench.run.attempt import Attempts
+from trnbench.run.freight import dumps
 from trnbench.run.memory import out_of_memory_kills
 from trnbench.run.retry import Retries
 from trnbench.run.worker import serve
@@ -40,7 +41,7 @@ class WorkerLost(TrnbenchError):
 def pack(attempts: Attempts, cases: Sequence[Case]) -> bytes:
     """What every worker is sent. Raises `ValueError` when something cannot be sent to another process."""
     try:
-        return pickle.dumps((attempts, tuple(cases)), protocol=pickle.HIGHEST_PROTOCOL)
+        return dumps((attempts, tuple(cases)))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ValueError(str(error)) from error
 

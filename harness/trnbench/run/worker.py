@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import signal
 import sys
 from typing import TYPE_CHECKING
+
+from trnbench.run.freight import loads
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -21,7 +22,7 @@ def serve(connection: Connection) -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     _first_to_go()
     try:
-        attempts, cases = pickle.loads(connection.recv_bytes())
+        attempts, cases = loads(connection.recv_bytes())
         connection.send("ready")
         while (batch := connection.recv()) is not None:
             for position in batch:

@@ -1,0 +1,82 @@
+"""The cases of a system as pytest sees them: planned as `trnbench run` plans them, judged as it judges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from trnbench.backend import Backend
+from trnbench.facts.peak import PeakPolicy
+from trnbench.kernels.case import Case
+from trnbench.measure.timing import replay
+from trnbench.results.evidence import Grade
+from trnbench.results.measurement import Measurement, Status
+from trnbench.run.attempt import Attempts
+from trnbench.run.judge import Judge
+from trnbench.run.plan import Plan, plan
+from trnbench.run.selection import Selection
+
+REPLAYED = 2000
+"""Samples handed to pytest-benchmark at most; its statistics are made of all of them."""
+
+
+class Cases(msgspec.Struct, frozen=True, kw_only=True):
+    plan: Plan
+    attempts: Attempts
+
+    def carry_out(self, case: Case, benchmark: Any) -> None:
+        """One case: its samples become the benchmark's, its judgement the test's outcome."""
+        import pytest
+
+        measurement, _ = self.attempts(case)
+        if measurement.status is Status.SKIPPED:
+            pytest.skip(measurement.reason_text)
+        benchmark.extra_info.update(told(measurement))
+        if measurement.samples and benchmark.enabled:
+            replay(benchmark, measurement.samples[:REPLAYED])
+        elif not benchmark.enabled:
+            benchmark(int)  # a fixture that is asked for and not used is a warning
+        if measurement.status in (Status.FAILED, Status.SUSPECT):
+            pytest.fail(f"{measurement.status}: {measurement.reason_text}", pytrace=False)
+
+
+def told(measurement: Measurement) -> dict[str, Any]:
+    """What a number has to be shown with, JSON-safe and flat."""
+    info: dict[str, Any] = {
+        "evidence": str(measurement.evidence.grade),
+        "by": measurement.evidence.by,
+        "clock": measurement.clock,
+        "instance": measurement.case.instance,
+        "status": str(measurement.status),
+    }
+    info.update({name: metric.value for name, metric in measurement.metrics.items() if name != "latency_s"})
+    if measurement.judgement is not None:
+        info["percent_of_peak"] = 100.0 * measurement.judgement.fraction
+        info["peak"] = measurement.judgement.peaks.chosen.value
+    return info
+
+
+def cases_of(instance: str, kernels: tuple[str, ...], backend: str) -> Cases:
+    """Raises what `trnbench run -i instance kernels --backend backend` would."""
+    from trnbench.registry import load_registry
+    from trnbench.run.api import choose_backend
+
+    registry = load_registry()
+    _, named = registry.instance(instance)
+    chosen = choose_backend(registry, backend) if backend else _fitting(registry.backends, named.name)
+    planned = plan(registry, Selection(instances=(instance,), kernels=kernels))
+    grade = Grade.MEASURED if chosen.detect().instance else Grade.EMULATED
+    return Cases(
+        plan=planned, attempts=Attempts(chosen, planned.systems, Judge(PeakPolicy.SEED), grade=grade)
+    )
+
+
+def _fitting(backends: dict[str, Backend], instance: str) -> Backend:
+    """What measures this system here, else the emulator."""
+    from trnbench.run.api import EMULATOR
+
+    for each in backends.values():
+        if each.name != EMULATOR and (seen := each.detect()).available and seen.instance == instance:
+            return each
+    return backends[EMULATOR]
