@@ -104,8 +104,8 @@ def validate(
 
     Median, 90th percentile and worst of the absolute error; bias is the median error of the time,
     + where the model is slower than the machine. Points that a constant was fitted on are counted;
-    the cross-validated columns are of constants fitted without the point. Bounds, contradicted points and our own kernel of
-    the same operation are shown apart and never counted.
+    the cross-validated columns are of constants fitted without the point. Bounds,
+    contradicted points and our own kernel of the same operation are shown apart and never counted.
     """
     from trnbench.fidelity.validate import validate as hold
 
