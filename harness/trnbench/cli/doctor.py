@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trnbench.backend import Backend
 
 # "broken" alone makes the exit code 1: what is missing on this machine is no fault of it.
-OK, MISSING, UNVERIFIED, BROKEN = "ok", "not available", "unverified", "broken"
+OK, MISSING, UNVERIFIED, NOISY, BROKEN = "ok", "not available", "unverified", "noisy", "broken"
 
 Row = dict[str, object]
 
@@ -201,4 +201,4 @@ def _noise() -> Iterator[Row]:
     from trnbench.measure.noise import look
 
     for each in look():
-        yield _row("noise", each.name, OK if each.quiet else UNVERIFIED, each.found, each.advice)
+        yield _row("noise", each.name, OK if each.quiet else NOISY, each.found, each.advice)

@@ -26,10 +26,13 @@ class TrnbenchBenchmark:
         bytes: float = 0.0,
         dtype: str = "",
         instance: str = "",
-        scope: Scope | str = Scope.CORE,
+        scope: Scope | str = Scope.INSTANCE,
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         """What `function(*args, **kwargs)` returns. Counts are those of one call.
+
+        Nothing here keeps the function on one core, so the peak is that of the whole machine unless
+        `scope` says that the function has one to itself. More than the peak is marked as suspect.
 
         Raises `UnknownName` for an instance, and `UsageError` for one that is not this machine.
         """
@@ -57,6 +60,7 @@ class TrnbenchBenchmark:
 
     def _of_peak(self, system: Any, rate: float, dtype: str, scope: Scope) -> None:
         from trnbench.peaks import choose_peak
+        from trnbench.run.guard import TOLERANCE
 
         choice = choose_peak(system, metric="peak_flops", scope=scope, dtype=dtype)
         info = self.benchmark.extra_info
@@ -64,6 +68,11 @@ class TrnbenchBenchmark:
             info["peak"] = f"no figure of {system.name} for {dtype} at scope {scope}"
             return
         info["percent_of_peak"] = 100.0 * rate / choice.chosen.value
+        if rate > choice.chosen.value * (1.0 + TOLERANCE):
+            info["status"] = "suspect"
+            info["reason"] = (
+                f"above the peak: work counted twice or optimised away, or not {dtype} at {scope}"
+            )
         info["peak_flops"] = choice.chosen.value
         info["peak_source"] = choice.chosen.formula or choice.chosen.source
 

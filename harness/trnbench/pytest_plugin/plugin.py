@@ -5,7 +5,6 @@ All else is imported when an option or the fixture is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest  # noqa: TID253 (this module is only ever loaded by pytest)
@@ -49,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def trnbench_benchmark(request: pytest.FixtureRequest) -> Iterator[TrnbenchBenchmark]:
+def trnbench_benchmark(request: pytest.FixtureRequest) -> TrnbenchBenchmark:
     """pytest-benchmark's `benchmark`, which also tells FLOP/s, bytes/s, % of peak and evidence.
 
     `trnbench_benchmark(function, *args, flops=…, bytes=…, dtype=…, instance=…)`
@@ -57,4 +56,4 @@ def trnbench_benchmark(request: pytest.FixtureRequest) -> Iterator[TrnbenchBench
     from trnbench.pytest_plugin.fixture import TrnbenchBenchmark
 
     benchmark: Any = request.getfixturevalue("benchmark")
-    yield TrnbenchBenchmark(benchmark)
+    return TrnbenchBenchmark(benchmark)
