@@ -398,7 +398,10 @@ def test_instances_by_name_alias_and_size() -> None:
     assert unknown.value.cause == "did you mean one?"
     with pytest.raises(UnknownName) as generic:
         registry.instance("g")
-    assert str(generic.value) == "unknown instance 'g'\n  cause: known: many, one\n  try:   --generation g"
+    assert (
+        str(generic.value)
+        == "unknown instance 'g'\n  cause: known: many, one\n  try:   trnbench list instances --generation g"
+    )
     with pytest.raises(UsageError, match="instance 'one' cannot be given a size"):
         registry.instance("one:2")
     for size in ("0", "-1", "x", "", "1e3", "²"):

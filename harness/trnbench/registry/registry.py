@@ -246,7 +246,7 @@ class Registry:
         base, colon, size = name.partition(":")
         if base not in self._instances:
             generation = self.generations.get(base)
-            hint = f"--generation {base}" if generation else "trnbench list instances"
+            hint = f"trnbench list instances --generation {base}" if generation else "trnbench list instances"
             known = [each.name for each in generation.instances] if generation else self._instances
             raise UnknownName("instance", base, known, try_=hint)
         generation, instance = self._instances[base]
