@@ -30,7 +30,7 @@ def svg(
     """The picture as an <svg> element.
 
     `colours` paints single directions: (source id, destination id) → a CSS colour; the half of the
-    cable next to the source is painted. `standalone` adds a background that follows the reader's
+    cable next to the source is painted, all of it where both directions have one colour. `standalone` adds a background that follows the reader's
     light or dark setting, for a file of its own; leave it out inside a page, and give class `paper`
     the page's background as fill there, so that cables pass behind boxes unseen.
     """
@@ -65,6 +65,9 @@ def _links(topology: Topology, plan: Layout, canvas: Canvas, colours: Mapping[tu
             opacity = 0.55 if kind in DEVICE_LINKS else 0.3
             canvas.curve(curve, label, width=1.4, opacity=opacity * plan.fade(*pair))
     for curve, there, back, label in painted:
+        if there and there == back:
+            canvas.curve(curve, label, width=3, colour=there)
+            continue
         first, second = curve.halves()
         for half, colour in ((first, there), (second, back)):
             if colour:

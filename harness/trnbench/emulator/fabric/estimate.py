@@ -9,6 +9,7 @@ import msgspec
 
 from trnbench.emulator.assumed import Assumed
 from trnbench.emulator.fabric.collective import AUTO, NAMES, run
+from trnbench.emulator.fabric.drawn import detail
 from trnbench.emulator.fabric.result import Result
 from trnbench.emulator.fabric.systems import ACROSS, INSIDE, Fabric
 from trnbench.errors import KernelError, TopologyError
@@ -79,7 +80,10 @@ class FabricModel:
                 f"{system.name}: a collective of {case.extent.ranks} ranks on {fabric.size} devices",
                 cause="a case takes all devices together",
             )
-        return _estimate(fabric, run(fabric, name, size, algorithm=AUTO))
+        result = run(fabric, name, size, algorithm=AUTO, with_links=True)
+        sweep = [axis for axis in case.kernel.axes if axis.name == "size"]
+        last = bool(sweep) and size == max(float(str(each)) for each in sweep[0].values)
+        return _estimate(fabric, result, detail(fabric, name, size, result, last=last))
 
     def pair(self, case: Case, system: System, size: float, *, read: bool) -> FabricEstimate:
         """One message between two devices over one minimal route."""
@@ -168,7 +172,7 @@ class FabricModel:
         )
 
 
-def _estimate(fabric: Fabric, result: Result) -> FabricEstimate:
+def _estimate(fabric: Fabric, result: Result, detail: dict[str, Any]) -> FabricEstimate:
     """The result as parts, notes and a small detail."""
     times = {
         "latency": result.latency_s,
@@ -193,7 +197,7 @@ def _estimate(fabric: Fabric, result: Result) -> FabricEstimate:
         notes=(*result.notes, *assumed.notes()),
         counters={"hbm_bytes": result.memory_bytes},
         unvalidated=result.unvalidated,
-        detail=result.detail(),
+        detail=detail,
     )
 
 
