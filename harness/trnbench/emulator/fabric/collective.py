@@ -52,7 +52,16 @@ SLOW_ABOVE = 256
 """Ranks above which `best` leaves out algorithms that have to be simulated flow by flow."""
 MOST_FLOWS = 4096
 """Flows above which steps that compete unevenly are taken in lockstep."""
-ONE_BY_ONE = ("ring", "ring-1", "ring-2", "kangaring", "pairwise", "tree")
+ONE_BY_ONE = (
+    "ring",
+    "ring-1",
+    "ring-2",
+    "pairwise",
+    "tree",
+    "hierarchical-ring",
+    "hierarchical-rdh",
+    "hierarchical-mesh",
+)
 
 
 def factor(collective: str, n: int) -> float:
@@ -338,7 +347,8 @@ class _ClusterRunner(_Runner):
 def _alone(network: Network, move: Move) -> float:
     """Seconds of a move's slowest flow, had it all links to itself."""
     if move.offset is not None:
-        pairs = [(0, network.pairs(move.offset)[0][1])] if network.symmetry else []
+        assert network.symmetry is not None
+        pairs = [(network.symmetry.before(0, move.offset), 0)]  # all routes to one rank: one search
     else:
         pairs = list(move.pairs[: network.size])
     slowest = 0.0
@@ -368,7 +378,7 @@ def _ports(network: Network) -> tuple[int, float, float, float, int, float]:
     for link, rate in zip(network.links, network.bandwidth, strict=True):
         if network.nodes[link.dst].kind is NodeKind.NETWORK and network.nodes[link.src].host in hosts:
             hosts[network.nodes[link.src].host] += float(rate)
-    latency = max(network.route(0, rank).latency for rank in range(1, network.size)) / TICKS_PER_SECOND
+    latency = max(network.route(rank, 0).latency for rank in range(1, network.size)) / TICKS_PER_SECOND
     return (
         len(devices),
         max((out.get(node, 0.0) for node in devices), default=0.0),
