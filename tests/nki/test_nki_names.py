@@ -12,9 +12,9 @@ from trnbench.nki.names import KNOWN, REMOVED
 
 REFUSED = [
     (
-        "nisa.topk(1)",
-        "nki.isa.topk is part of NKI but trnbench does not emulate it (snippet.py:6)",
-        "this version runs the calls most kernels use; docs/emulator.md lists them",
+        "nisa.NkiInstruction(1)",
+        "nki.isa.NkiInstruction is part of NKI but trnbench does not emulate it (snippet.py:6)",
+        "instructions have no handles here; their order is the program's; docs/nki.md lists what is emulated",
     ),
     (
         "nl.arange(4)",
@@ -26,7 +26,7 @@ REFUSED = [
     (
         "nki.benchmark(1)",
         "nki.benchmark is part of NKI but trnbench does not emulate it (snippet.py:6)",
-        "this version runs the calls most kernels use; docs/emulator.md lists them",
+        "it was in Beta 1 and is gone since 0.1; docs/nki.md lists what is emulated",
     ),
 ]
 
@@ -41,8 +41,10 @@ def test_refused_by_name(snippets: Any, line: str, message: str, cause: str) -> 
 
 def test_refused_in_an_import_statement(snippets: Any) -> None:
     with pytest.raises(KernelError) as caught:
-        load_kernel(snippets.write("pass", head="from nki.isa import topk"), nki="trnbench")
-    assert caught.value.what == "nki.isa.topk is part of NKI but trnbench does not emulate it (snippet.py:4)"
+        load_kernel(snippets.write("pass", head="from nki.isa import NkiInstruction"), nki="trnbench")
+    assert caught.value.what == (
+        "nki.isa.NkiInstruction is part of NKI but trnbench does not emulate it (snippet.py:4)"
+    )
 
 
 def test_a_missing_submodule_is_named(snippets: Any) -> None:
@@ -61,7 +63,7 @@ def test_how_it_is_made_is_not_visible_to_kernels(snippets: Any) -> None:
 
 
 def test_asking_for_a_name_is_no_error(snippets: Any) -> None:
-    assert snippets.run("assert getattr(nisa, 'topk', None) is None").count == 0
+    assert snippets.run("assert getattr(nisa, 'NkiInstruction', None) is None").count == 0
 
 
 @pytest.mark.parametrize(("name", "module"), [("nki.isa", isa), ("nki.language", language)])

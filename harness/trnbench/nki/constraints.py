@@ -5,10 +5,13 @@ Checked once per combination of operand forms, so that a loop of a million calls
 
 from __future__ import annotations
 
+import numpy as np
+
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Buffer, Form
+from trnbench.nki.register import VirtualRegister
 
 
 class Rules:
@@ -26,6 +29,13 @@ class Rules:
     def require(self, ok: bool, text: str, *, cause: str = "", try_: str = "") -> None:
         if not ok:
             raise self.fail(text, cause=cause, try_=try_)
+
+    def since(self, version: int) -> None:
+        """The instruction exists from this NeuronCore version on."""
+        self.require(
+            self.machine.nc_version >= version,
+            f"it is available from NeuronCore-v{version} on, this is {self.machine.core}",
+        )
 
     def within(self, operand: Form, *buffers: Buffer, name: str) -> None:
         """`name` must live in one of `buffers`."""
@@ -62,7 +72,7 @@ class Rules:
         """A number, or a column: one fp32 element for each partition."""
         form = getattr(operand, "form", None)
         if form is None:
-            if not isinstance(operand, (int, float)):
+            if not isinstance(operand, (int, float, np.number, VirtualRegister)):
                 raise self.fail(f"{name} is {type(operand).__name__}, it must be a number or a (P, 1) tensor")
             return
         self.on_chip(form, name=name)

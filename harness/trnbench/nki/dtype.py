@@ -19,21 +19,32 @@ class DType:
     """One data type. Compared by identity: `nl.bfloat16` is one object however it was asked for.
 
     `mantissa` is set where NumPy has no such type and values are rounded by hand (tfloat32).
+    `packed` is the type of the four elements that an x4 type holds; its own values are bit patterns.
     """
 
-    __slots__ = ("is_float", "mantissa", "name", "numpy", "size", "unset", "word")
+    __slots__ = ("is_float", "mantissa", "name", "numpy", "packed", "size", "unset", "word")
 
-    def __init__(self, name: str, word: str, numpy: npt.DTypeLike, mantissa: int = 0) -> None:
+    def __init__(
+        self, name: str, word: str, numpy: npt.DTypeLike, mantissa: int = 0, packed: Any = None
+    ) -> None:
         self.name = name
         self.word = word  # as in peak_flops facts: "bf16", "fp8"
         self.numpy = np.dtype(numpy)
         self.size = self.numpy.itemsize
         self.mantissa = mantissa
+        self.packed = None if packed is None else np.dtype(packed)
         self.is_float = self.numpy.kind not in "iub"
         self.unset: float | int = float("nan") if self.is_float else UNSET_INTEGER
 
     def __repr__(self) -> str:
         return self.name
+
+    __str__ = __repr__
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element, under NumPy's name."""
+        return self.size
 
     def cast(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """`values` rounded to this type, to nearest even; out of range becomes what the type has for it."""
@@ -46,6 +57,16 @@ class DType:
                 rounded = (bits + half + odd) & np.uint32(0xFFFFFFFF ^ ((1 << drop) - 1))
                 finite = np.isfinite(values)
                 return np.where(finite, rounded.view(np.float32), values).astype(np.float32)
+            if not self.is_float and values.dtype.kind not in "iub":
+                # Floats become integers to nearest even, held at the ends of the range.
+                if self.numpy.kind == "b":
+                    return np.asarray(values != 0)
+                info = np.iinfo(self.numpy)
+                wide = np.rint(values.astype(np.float64))
+                held: npt.NDArray[Any] = np.clip(
+                    np.nan_to_num(wide, nan=0.0, posinf=info.max, neginf=info.min), info.min, info.max
+                )
+                return held.astype(self.numpy)
             return values.astype(self.numpy)
 
 
@@ -67,10 +88,13 @@ DTYPES: dict[str, DType] = {
         DType("float8_e4m3fn", "fp8", ml_dtypes.float8_e4m3fn),
         DType("float8_e5m2", "fp8", ml_dtypes.float8_e5m2),
         DType("float8_e8m0fnu", "e8m0", ml_dtypes.float8_e8m0fnu),
+        DType("float8_e5m2_x4", "mxfp8", np.uint32, packed=ml_dtypes.float8_e5m2),
+        DType("float8_e4m3fn_x4", "mxfp8", np.uint32, packed=ml_dtypes.float8_e4m3fn),
+        DType("float4_e2m1fn_x4", "mxfp4", np.uint16, packed=ml_dtypes.float4_e2m1fn),
     )
 }
 
-_BY_NUMPY = {each.numpy: each for each in DTYPES.values() if not each.mantissa}
+_BY_NUMPY = {each.numpy: each for each in DTYPES.values() if not each.mantissa and each.packed is None}
 
 # The documents' words, and which NKI type carries them. cFP8 has a configurable exponent bias;
 # its four-bit-exponent form stands for it.
@@ -83,6 +107,8 @@ WORDS = {
     "bf16": "bfloat16",
     "tf32": "tfloat32",
     "fp32": "float32",
+    "mxfp8": "float8_e4m3fn_x4",
+    "mxfp4": "float4_e2m1fn_x4",
 }
 
 

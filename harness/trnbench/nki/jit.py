@@ -8,16 +8,20 @@ from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench.nki import site
-from trnbench.nki.recorder import STATE
+from trnbench.nki.recorder_state import STATE
+
+MOST_PROGRAMS = 2
+"""Cores of a logical NeuronCore."""
 
 
 class Kernel:
     """A decorated kernel. Called from within another kernel it is inlined; it runs through `record`."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], grid: int = 0) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self.options = options
+        self.grid = grid  # programs it is launched as, 0 when nothing was said
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if STATE.recorder is None:
@@ -30,12 +34,12 @@ class Kernel:
 
     def __getitem__(self, grid: Any) -> Kernel:
         sizes = grid if isinstance(grid, tuple) else (grid,)
-        if all(each == 1 for each in sizes):
-            return self
+        if len(sizes) == 1 and isinstance(sizes[0], int) and 1 <= sizes[0] <= MOST_PROGRAMS:
+            return Kernel(self.function, self.options, sizes[0])
         raise KernelError(
             f"kernel {self.function.__name__!r}: grid {list(sizes)} is not emulated ({site.here()})",
-            cause="one program runs on one core",
-            try_="launch it with [1], or without a grid",
+            cause="one program runs on one core, and a launch has the 1 or 2 cores of a logical core",
+            try_="launch it with [1], [2], or without a grid",
         )
 
 

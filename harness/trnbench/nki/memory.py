@@ -40,14 +40,20 @@ class Form:
     """
 
     __slots__ = (
-        "buffer", "children", "dtype", "elements", "free", "nbytes", "on_chip", "partitions", "run_bytes",
-        "shape", "strides",
+        "buffer", "children", "dtype", "elements", "free", "indirect", "nbytes", "on_chip", "partitions",
+        "run_bytes", "shape", "strides",
     )  # fmt: skip
 
     def __init__(
-        self, buffer: Buffer, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]
+        self,
+        buffer: Buffer,
+        dtype: DType,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        indirect: str = "",
     ) -> None:
         self.buffer = buffer
+        self.indirect = indirect  # "", or how elements are addressed at run time: scalar, vector, column
         self.dtype = dtype
         self.shape = shape
         self.strides = strides
@@ -75,21 +81,24 @@ class Form:
         return self.run_bytes == self.free * self.dtype.size
 
     def __repr__(self) -> str:
-        return f"{self.dtype.name}{list(self.shape)}@{self.buffer.value}"
+        how = f" ({self.indirect} indirect)" if self.indirect else ""
+        return f"{self.dtype.name}{list(self.shape)}@{self.buffer.value}{how}"
 
 
 _FORMS: dict[Any, Form] = {}
 _MAX_FORMS = 1 << 16
 
 
-def intern(buffer: Buffer, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]) -> Form:
+def intern(
+    buffer: Buffer, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], indirect: str = ""
+) -> Form:
     """The one Form of this layout. Dropping the table costs time, never correctness."""
-    key = (buffer, dtype, shape, strides)
+    key = (buffer, dtype, shape, strides, indirect)
     found = _FORMS.get(key)
     if found is None:
         if len(_FORMS) >= _MAX_FORMS:
             _FORMS.clear()
-        found = _FORMS[key] = Form(buffer, dtype, shape, strides)
+        found = _FORMS[key] = Form(buffer, dtype, shape, strides, indirect)
     return found
 
 
@@ -109,13 +118,17 @@ class Life:
 class Storage:
     """One allocation. `data` is its bytes, None when only shapes are recorded.
 
-    `written` tells which PSUM elements hold a value: a matmul overwrites the others.
+    `written` tells which bytes of PSUM hold a value: a matmul overwrites the others. `row` is the
+    offset of the second partition. `place` is (memory, partition, byte) where the kernel chose the
+    address itself: regions are then those of the memory.
     """
 
-    __slots__ = ("data", "form", "ledger", "life", "name", "written")
+    __slots__ = ("data", "form", "ledger", "life", "name", "place", "row", "written")
 
     def __init__(self, form: Form, name: str, life: Life, ledger: Ledger | None) -> None:
         self.form = form
+        self.row = form.free if form.on_chip else 1 << 62
+        self.place: tuple[Storage, int, int] | None = None
         self.name = name
         self.life = life
         self.ledger = ledger

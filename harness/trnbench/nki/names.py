@@ -13,27 +13,27 @@ from collections.abc import Iterable
 from trnbench.errors import KernelError
 from trnbench.nki import site
 
-KNOWN: dict[str, frozenset[str]] = {
-    "nki": frozenset({"benchmark", "profile", "baremetal", "simulate", "collectives", "compiler"}),
-    "nki.isa": frozenset(
-        """activate2 activation_reduce affine_select bn_aggr bn_stats core_barrier dma_compute dma_engine
-        dma_transpose dropout exponential get_nc_sub_version iota local_gather max8 nc_find_index8
-        nc_match_replace8 nc_matmul_mx nc_n_gather nc_stream_shuffle nonzero_with_count quantize_mx
-        rand2 rand_get_state rand_set_state range_select register_alloc register_load register_move
-        register_store rng select_reduce sendrecv sequence_bounds set_rng_seed tensor_copy_predicated
-        tensor_partition_reduce tensor_scalar_cumulative tensor_scalar_reduce tensor_tensor_scan
-        topk""".split()
-    ),
-    "nki.language": frozenset(
-        """NKIObject abs_max abs_min all arctan broadcast_to ceil device_print dropout dynamic_range
-        empty_like expand_dims float4_e2m1fn_x4 float8_e4m3fn_x4 float8_e5m2_x4 floor fmod fori_loop full
-        gather_flattened gelu_apprx_sigmoid gelu_apprx_sigmoid_dx gelu_dx erf_dx invert is_hbm is_on_chip
-        is_psum is_sbuf left_shift load_transpose2d logical_and logical_not logical_or logical_xor matmul
-        max mean min mish mod no_reorder prod rand random_seed right_shift rms_norm shared_constant
-        shared_identity_matrix silu_dx softmax softplus sum tan transpose trunc var where while_loop
-        zeros_like""".split()
-    ),
+_NO_PARTNERS = "collectives need other devices; trnbench emulates them as kernels of their own (trnbench run)"
+_COMPILER = "it drives the compiler or the device, which do not exist here"
+
+WHY: dict[str, dict[str, str]] = {
+    "nki": {
+        "simulate": "trnbench is the simulator: record the kernel itself",
+        "benchmark": "it was in Beta 1 and is gone since 0.1",
+        "profile": "it was in Beta 1 and is gone since 0.1",
+        "baremetal": "it was in Beta 1 and is gone since 0.1",
+        "collectives": _NO_PARTNERS,
+        "compiler": _COMPILER,
+    },
+    "nki.isa": {
+        "NkiInstruction": "instructions have no handles here; their order is the program's",
+        "NkiValidationError": "broken rules are reported as they occur and cannot be caught by name",
+    },
+    "nki.language": {},
 }
+"""Public names that are refused, and why."""
+
+KNOWN: dict[str, frozenset[str]] = {module: frozenset(names) for module, names in WHY.items()}
 
 REMOVED: dict[str, frozenset[str]] = {
     "nki.isa": frozenset({"builtin_custom_op", "tensor_copy_dynamic_dst", "tensor_copy_dynamic_src"}),
@@ -63,7 +63,7 @@ def refuse(module: str, name: str, provided: Iterable[str], where: str = "") -> 
     if name in KNOWN.get(module, ()):
         return Refused(
             f"{module}.{name} is part of NKI but trnbench does not emulate it ({where})",
-            cause="this version runs the calls most kernels use; docs/emulator.md lists them",
+            cause=f"{WHY[module][name]}; docs/nki.md lists what is emulated",
             try_="write it with the calls provided, or run the kernel on a device",
         )
     near = difflib.get_close_matches(name, [*provided, *KNOWN.get(module, ())], n=3, cutoff=0.6)

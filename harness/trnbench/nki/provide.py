@@ -15,7 +15,7 @@ import msgspec
 from trnbench.errors import UsageError
 from trnbench.nki.names import refuse
 
-CONSTANTS = ("dge_mode", "engine", "matmul_perf_mode", "nc_version", "oob_mode", "reduce_cmd")
+CONSTANTS = ("dge_mode", "dma_engine", "engine", "matmul_perf_mode", "nc_version", "oob_mode", "reduce_cmd")
 MODES = ("auto", "trnbench", "real")
 
 
@@ -87,7 +87,7 @@ def _installed() -> Iterator[None]:
 def _facades() -> dict[str, ModuleType]:
     """Modules with exactly the provided names: what is public to a kernel, and nothing of how it is made."""
     from trnbench import nki
-    from trnbench.nki import isa, language, typing
+    from trnbench.nki import dtype, isa, language, tensor, typing
     from trnbench.nki.isa import constants
 
     made: dict[str, ModuleType] = {}
@@ -96,6 +96,8 @@ def _facades() -> dict[str, ModuleType]:
         ("nki.isa", isa, isa.__all__),
         ("nki.isa.constants", constants, CONSTANTS),
         ("nki.language", language, language.__all__),
+        ("nki.dtype", dtype, ("DType",)),
+        ("nki.tensor", tensor, ("NkiTensor",)),
         ("nki.typing", typing, typing.__all__),
     ):
         facade = made[name] = ModuleType(name, module.__doc__)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trnbench.errors import KernelError
 from trnbench.nki import site
-from trnbench.nki.dtype import DType
-from trnbench.nki.instruction import Instruction, Op, Sink
+from trnbench.nki.dtype import DTYPES, DType
+from trnbench.nki.instruction import DMA, Instruction, Op, Sink
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Buffer, Form, Ledger, Life, Storage, checked_shape, intern
+from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
+
+if TYPE_CHECKING:
+    from trnbench.nki.programs import Programs
 
 DEFAULT_LIMIT = 20_000_000
 """Instructions after which a kernel is taken to be endless."""
@@ -29,9 +33,26 @@ class Recorder:
     """
 
     def __init__(
-        self, machine: Machine, sink: Sink, *, functional: bool, limit: int = DEFAULT_LIMIT, kernel: str = ""
+        self,
+        machine: Machine,
+        sink: Sink,
+        *,
+        functional: bool,
+        limit: int = DEFAULT_LIMIT,
+        kernel: str = "",
+        programs: Programs | None = None,
+        program: int = 0,
+        grid: int = 0,
     ) -> None:
         self.machine = machine
+        self.programs = programs  # those that run beside this one, None where nobody waits for another
+        self.program = program
+        self.grid = grid  # how many programs were launched, 0 without a grid
+        self.indirect = False  # any tensor addressed at run time so far
+        self.accumulators: dict[str, Any] = {}  # sums that an engine holds between instructions
+        self.generators: dict[Any, Any] = {}  # random numbers, per engine
+        self.identities: dict[Any, NkiTensor] = {}
+        self._arenas: dict[Buffer, Storage] = {}
         self.sink = sink.take
         self.functional = functional
         self.limit = limit
@@ -45,7 +66,9 @@ class Recorder:
             Buffer.PSUM: Ledger("psum", machine.psum_partition_bytes),
         }
 
-    def allocate(self, shape: Any, dtype: DType, buffer: Buffer, name: str = "") -> NkiTensor:
+    def allocate(
+        self, shape: Any, dtype: DType, buffer: Buffer, name: str = "", address: Any = None
+    ) -> NkiTensor:
         """A new tensor, uninitialised. Raises `KernelError` when it can never fit."""
         sizes = shape if type(shape) is tuple else checked_shape(shape, site.here())
         try:
@@ -57,6 +80,12 @@ class Recorder:
             form = intern(buffer, dtype, sizes, _row_major(sizes))
             self._check_fits(form, name)
             self.fits.add(form)
+        if address is not None:
+            return self._at(form, name, address)
+        if buffer is Buffer.SHARED_HBM and self.programs is not None:
+            shared = self.programs.shared(self, form, name)
+            if shared is not None:
+                return shared
         if form.on_chip:
             size = form.free * dtype.size
             ledger: Ledger | None = self.ledgers[buffer]
@@ -74,12 +103,52 @@ class Recorder:
                     f"of one {self.machine.generation} device ({site.here()})",
                     try_="make the tensors smaller, or split the work over devices",
                 )
-        storage = Storage(form, name, life, ledger)
+        tensor = NkiTensor(self._filled(Storage(form, name, life, ledger)), form, 0)
+        if buffer is Buffer.SHARED_HBM and self.programs is not None:
+            self.programs.share(self, tensor)
+        return tensor
+
+    def _filled(self, storage: Storage) -> Storage:
         if self.functional:
+            form, dtype = storage.form, storage.form.dtype
             storage.data = np.full(form.elements, dtype.unset, dtype.numpy).view(np.uint8)
-            if buffer is Buffer.PSUM:
-                storage.written = np.zeros(form.elements, np.bool_)
-        return NkiTensor(storage, form, 0)
+            if form.buffer is Buffer.PSUM:
+                storage.written = np.zeros(form.nbytes, np.bool_)
+        return storage
+
+    def _at(self, form: Form, name: str, address: Any) -> NkiTensor:
+        """A tile at an address of the kernel's own choice: (partition, byte of the partition)."""
+        try:
+            partition, byte = (int(each) for each in address)
+        except (TypeError, ValueError):
+            raise KernelError(
+                f"ndarray: address={address!r} is no (partition, byte) pair ({site.here()})"
+            ) from None
+        if not form.on_chip:
+            raise KernelError(f"ndarray: address= places tiles in SBUF and PSUM ({site.here()})")
+        capacity = self.ledgers[form.buffer].capacity
+        end = byte + form.free * form.dtype.size
+        if (
+            partition < 0
+            or byte < 0
+            or end > capacity
+            or partition + form.partitions > self.machine.partitions
+        ):
+            raise KernelError(
+                f"ndarray: {form!r} at partition {partition}, byte {byte} ends at byte {end:,} and partition "
+                f"{partition + form.partitions}, {form.buffer.memory.upper()} on {self.machine.generation} "
+                f"has {capacity:,} and {self.machine.partitions} ({site.here()})"
+            )
+        arena = self._arenas.get(form.buffer)
+        if arena is None:
+            whole = (self.machine.partitions, capacity)
+            layout = intern(form.buffer, DTYPES["uint8"], whole, (capacity, 1))
+            arena = self._arenas[form.buffer] = Storage(layout, form.buffer.value, Life(0, 0, "", ""), None)
+        storage = Storage(form, name, Life(self.count, 0, name, ""), None)
+        storage.place = (arena, partition, byte)
+        ledger = self.ledgers[form.buffer]
+        ledger.peak = max(ledger.peak, end)
+        return NkiTensor(self._filled(storage), form, 0)
 
     def _check_fits(self, form: Form, name: str) -> None:
         if not form.on_chip:
@@ -116,11 +185,37 @@ class Recorder:
                 cause="a loop that never ends, or a problem far larger than meant",
                 try_="check the loop's bounds, or raise the instruction limit",
             )
+        if self.indirect:
+            reads = _with_indices(writes, reads)
         for view in writes:
-            view.storage.life.last = count
+            storage = view.storage
+            storage.life.last = count
+            if view.offset >= storage.row or storage.place is not None:
+                self._check_start(op, view)
         for view in reads:
-            view.storage.life.last = count
+            storage = view.storage
+            storage.life.last = count
+            if view.offset >= storage.row or storage.place is not None:
+                self._check_start(op, view)
         self.sink(Instruction(op, writes, reads, frame.f_code.co_filename, frame.f_lineno))
+
+    def _check_start(self, op: Op, view: NkiTensor) -> None:
+        """Compute engines reach partitions from a multiple of 32 on (of 64, or 0, for larger operands)."""
+        if op.engine == DMA:
+            return
+        form, place = view.form, view.storage.place
+        first = view.offset * form.dtype.size // (view.storage.row * view.storage.form.dtype.size)
+        first += place[1] if place is not None else 0
+        count = form.partitions
+        allowed = (0,) if count > 64 else (0, 64) if count > 32 else (0, 32, 64, 96)
+        if first not in allowed and count > 0:
+            listed = ", ".join(str(each) for each in allowed)
+            raise KernelError(
+                f"{op.opcode} on {self.machine.generation}: an operand of {count} partitions starts at "
+                f"partition {first}, it may start at {listed} ({site.here()})",
+                cause="compute engines reach partitions in groups of 32",
+                try_="move it with nisa.dma_copy, or lay the tile out in groups of 32 partitions",
+            )
 
     def finish(self) -> None:
         """Settle what only the whole kernel can tell: do its tiles fit?"""
@@ -138,18 +233,6 @@ class Recorder:
                 cause=f"{len(holding)} tiles are alive there, the largest: {largest}",
                 try_="use smaller tiles, or fewer at a time",
             )
-
-
-class _State:
-    """The recording that calls belong to. One per process: runs are parallel by process."""
-
-    __slots__ = ("recorder",)
-
-    def __init__(self) -> None:
-        self.recorder: Recorder | None = None
-
-
-STATE = _State()
 
 
 def current() -> Recorder:
@@ -177,6 +260,12 @@ class recording:  # noqa: N801 - reads as a statement: `with recording(recorder)
 
     def __exit__(self, *_: object) -> None:
         STATE.recorder = self.before
+
+
+def _with_indices(writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]) -> tuple[NkiTensor, ...]:
+    """The operands that are read: indices of tensors addressed at run time are, too."""
+    more = [getattr(view, "index", None) for view in (*writes, *reads) if view.form.indirect]
+    return (*reads, *(each for each in more if isinstance(each, NkiTensor)))
 
 
 def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:

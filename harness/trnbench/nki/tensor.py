@@ -12,6 +12,7 @@ from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.dtype import DType, dtype_of
 from trnbench.nki.memory import Buffer, Form, Storage, intern
+from trnbench.nki.view import grouped, indexed, reshaped
 
 _MAX_CHILDREN = 1 << 16
 
@@ -19,7 +20,8 @@ _MAX_CHILDREN = 1 << 16
 class Region(NamedTuple):
     """The box of memory a view touches: partitions and elements of a partition, ends excluded.
 
-    Tensors in HBM have one partition. Views with gaps are covered by their box.
+    Tensors in HBM have one partition. Views with gaps are covered by their box. Tiles that the kernel
+    placed itself share one storage, whose elements are bytes.
     """
 
     storage: Storage
@@ -42,6 +44,10 @@ class NkiTensor:
         return self.form.shape
 
     @property
+    def strides(self) -> tuple[int, ...]:
+        return self.form.strides
+
+    @property
     def dtype(self) -> DType:
         return self.form.dtype
 
@@ -54,11 +60,22 @@ class NkiTensor:
         return len(self.form.shape)
 
     @property
+    def size(self) -> int:
+        return self.form.elements
+
+    @property
     def name(self) -> str:
         return self.storage.name
 
     def is_contiguous(self) -> bool:
         return self.form.contiguous
+
+    def is_indirect(self) -> bool:
+        return bool(self.form.indirect)
+
+    def get_pattern(self) -> list[list[int]]:
+        """[[stride, count], …] of the dimensions, outermost first."""
+        return [[s, n] for s, n in zip(self.form.strides, self.form.shape, strict=True)]
 
     def __repr__(self) -> str:
         return f"NkiTensor({self.form!r})"
@@ -78,7 +95,7 @@ class NkiTensor:
         except TypeError:  # a tensor or an array as index
             hit = None
         if hit is None:
-            hit = _indexed(form, index)
+            hit = indexed(form, index)
             if len(form.children) > _MAX_CHILDREN:
                 form.children.clear()
             form.children[key] = hit
@@ -90,6 +107,44 @@ class NkiTensor:
             cause="which engine would carry it out is not said",
             try_="nisa.tensor_copy(dst=tile[…], src=…) on chip, nisa.dma_copy(dst=…, src=…) to HBM",
         )
+
+    def slice(self, dim: int, start: int, end: int, step: int = 1) -> NkiTensor:
+        """Elements `start` to `end` of dimension `dim`."""
+        dim = self._dim(dim, "slice")
+        return self[(slice(None),) * dim + (slice(start, end, step),)]
+
+    def select(self, dim: int, index: Any) -> NkiTensor:
+        """One element of dimension `dim`, which is removed; a tensor or register is read at run time."""
+        dim = self._dim(dim, "select")
+        if isinstance(index, int):
+            picked = self[(slice(None),) * dim + (index,)]
+            if dim == 0 and self.form.on_chip:
+                return picked
+            shape = self.form.shape[:dim] + self.form.shape[dim + 1 :]
+            return picked._as(self.form.dtype, shape, self._without(dim), picked.offset) if shape else picked
+        from trnbench.nki.indirect import scalar_indirect
+
+        if dim == 0 and self.form.on_chip:
+            raise self._wrong("select", "the partition dimension of a tile cannot be selected at run time")
+        shape = self.form.shape[:dim] + self.form.shape[dim + 1 :]
+        return scalar_indirect(self, index, dim, self.form.dtype, shape or (1,), self._without(dim) or (1,))
+
+    def vector_select(self, dim: int, vector_offset: NkiTensor) -> NkiTensor:
+        """Row `vector_offset[p]` of an HBM tensor for each partition p."""
+        from trnbench.nki.indirect import vector_indirect
+
+        if dim != 0 or self.form.on_chip:
+            raise self._wrong("vector_select", "it takes dimension 0 of a tensor in HBM")
+        count = vector_offset.form.partitions
+        return vector_indirect(
+            self, vector_offset, 0, self.form.dtype, (count, *self.form.shape[1:]), self.form.strides
+        )
+
+    def indirect(self, index: NkiTensor, num_elem: int | None = None) -> NkiTensor:
+        """Columns at free offsets that `index` holds, in its snake order (NeuronCore-v4)."""
+        from trnbench.nki.indirect import column_indirect
+
+        return column_indirect(self, index, num_elem)
 
     def reshape(self, *shape: Any) -> NkiTensor:
         """The same elements under another shape; dimension 0 stays the partition on chip."""
@@ -110,8 +165,59 @@ class NkiTensor:
                 cause="dimension 0 of a tensor in SBUF or PSUM is the partition; a view cannot change it",
                 try_="move the data with nisa.nc_transpose or nisa.dma_copy",
             )
-        strides = _reshaped(form, sizes)
-        return self._as(form.dtype, sizes, strides, self.offset)
+        return self._as(form.dtype, sizes, reshaped(form, sizes), self.offset)
+
+    def reshape_dim(self, dim: int, shape: tuple[int, ...]) -> NkiTensor:
+        """Dimension `dim` split into several; one of them may be -1."""
+        dim = self._dim(dim, "reshape_dim")
+        sizes = list(shape)
+        if -1 in sizes:
+            known = prod(each for each in sizes if each != -1)
+            sizes[sizes.index(-1)] = self.form.shape[dim] // max(known, 1)
+        if prod(sizes) != self.form.shape[dim]:
+            raise self._wrong("reshape_dim", f"dimension {dim} is not the product of {list(shape)}")
+        if dim == 0 and self.form.on_chip and len(sizes) > 1:
+            raise self._wrong("reshape_dim", "the partition dimension of a tile cannot be split")
+        strides, step = [], self.form.strides[dim]
+        for size in reversed(sizes):
+            strides.append(step)
+            step *= size
+        form = self.form
+        return self._as(
+            form.dtype,
+            (*form.shape[:dim], *sizes, *form.shape[dim + 1 :]),
+            (*form.strides[:dim], *reversed(strides), *form.strides[dim + 1 :]),
+            self.offset,
+        )
+
+    def flatten_dims(self, start_dim: int, end_dim: int) -> NkiTensor:
+        """Dimensions `start_dim` to `end_dim`, both included, merged into one."""
+        first, last = self._dim(start_dim, "flatten_dims"), self._dim(end_dim, "flatten_dims")
+        if first == 0 and self.form.on_chip and last > 0:
+            raise self._wrong("flatten_dims", "the partition dimension of a tile cannot be merged")
+        shape = self.form.shape
+        return self.reshape((*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :]))
+
+    def squeeze_dim(self, dim: int) -> NkiTensor:
+        """A dimension of size 1 removed."""
+        dim = self._dim(dim, "squeeze_dim")
+        if self.form.shape[dim] != 1 or (dim == 0 and self.form.on_chip):
+            raise self._wrong("squeeze_dim", f"dimension {dim} is not a free dimension of size 1")
+        shape = self.form.shape[:dim] + self.form.shape[dim + 1 :]
+        return self._as(self.form.dtype, shape, self._without(dim), self.offset)
+
+    def rearrange(
+        self, src_pattern: Any, dst_pattern: Any, fixed_sizes: dict[str, int] | None = None
+    ) -> NkiTensor:
+        """Dimensions split, reordered and merged by name: ("b", ("h", "w")) to ("b", "w", "h")."""
+        split, order, merged = grouped(self.form, src_pattern, dst_pattern, fixed_sizes or {})
+        view = self
+        for dim, sizes in reversed(split):
+            view = view.reshape_dim(dim, sizes)
+        view = view.permute(order)
+        for first, last in reversed(merged):
+            view = view.flatten_dims(first, last)
+        return view
 
     def permute(self, dims: tuple[int, ...]) -> NkiTensor:
         """Dimensions in another order; on chip dimension 0 stays in place."""
@@ -142,33 +248,80 @@ class NkiTensor:
         shape[dim], strides[dim] = size, 0
         return self._as(form.dtype, tuple(shape), tuple(strides), self.offset)
 
-    def ap(self, pattern: Any, offset: int = 0, dtype: Any = None, **dynamic: Any) -> NkiTensor:
+    def view(self, dtype: Any) -> NkiTensor:
+        """The same bytes read as another type; the last dimension grows or shrinks with its size."""
+        form, kind = self.form, dtype_of(dtype)
+        old, new = form.dtype.size, kind.size
+        shape, strides = list(form.shape), list(form.strides)
+        if old != new:
+            fits = (shape[-1] * old) % new == 0 and (self.offset * old) % new == 0
+            fits = fits and all((s * old) % new == 0 for s in strides[:-1])
+            if strides[-1] != 1 or not fits or form.indirect:
+                raise self._wrong("view", f"its bytes cannot be read as {kind}")
+            shape[-1] = shape[-1] * old // new
+            strides = [s * old // new for s in strides[:-1]] + [1]
+        return self._as(kind, tuple(shape), tuple(strides), self.offset * old // new)
+
+    reinterpret_cast = view
+
+    def ap(
+        self,
+        pattern: Any,
+        offset: int | None = None,
+        scalar_offset: Any = None,
+        vector_offset: NkiTensor | None = None,
+        indirect_dim: int = 0,
+        dtype: Any = None,
+    ) -> NkiTensor:
         """A raw access pattern: [[stride, count], …] in elements of the whole storage.
 
         On chip the first pair walks partitions (its stride is in elements of the storage as well).
+        `offset` is added to this view's own. A `scalar_offset` (register or 1 × 1 tile) or a
+        `vector_offset` (one index per partition) times the stride of `indirect_dim` is added at run time.
         """
-        if any(value is not None for value in dynamic.values()):
-            raise KernelError(
-                f".ap({', '.join(dynamic)}=…) is not emulated ({site.here()})",
-                cause="dynamic addresses are not part of this version",
-            )
         pairs = [tuple(int(each) for each in pair) for pair in pattern]
         kind = self.form.dtype if dtype is None else dtype_of(dtype)
-        last = offset + sum((count - 1) * stride for stride, count in pairs)
-        if offset < 0 or last >= self.storage.form.elements or kind.size != self.form.dtype.size:
+        scale = self.form.dtype.size / kind.size
+        start = int(self.offset * scale) + (offset or 0)
+        shape, strides = tuple(c for _, c in pairs), tuple(s for s, _ in pairs)
+        if scalar_offset is not None or vector_offset is not None:
+            from trnbench.nki import indirect
+
+            base = NkiTensor(self.storage, self.form, start) if kind is self.form.dtype else self.view(kind)
+            base = NkiTensor(self.storage, base.form, start)
+            if scalar_offset is not None and vector_offset is not None:
+                raise self._wrong("ap", "scalar_offset and vector_offset exclude each other")
+            if vector_offset is not None:
+                return indirect.vector_indirect(base, vector_offset, indirect_dim, kind, shape, strides)
+            return indirect.scalar_indirect(base, scalar_offset, indirect_dim, kind, shape, strides)
+        reach = [(count - 1) * stride for stride, count in pairs]
+        first, last = start + sum(min(each, 0) for each in reach), start + sum(max(each, 0) for each in reach)
+        if first < 0 or last >= self.storage.form.nbytes // kind.size or not all(c > 0 for _, c in pairs):
             raise KernelError(
-                f".ap({[list(pair) for pair in pairs]}, offset={offset}) reaches outside "
+                f".ap({[list(pair) for pair in pairs]}, offset={offset or 0}) reaches outside "
                 f"{self.storage.form!r} ({site.here()})"
             )
-        return self._as(kind, tuple(c for _, c in pairs), tuple(s for s, _ in pairs), offset)
+        return self._as(kind, shape, strides, start)
 
     def _as(self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> NkiTensor:
         form = self.form
         key = ("as", dtype, shape, strides)
         hit = form.children.get(key)
         if hit is None:
-            hit = form.children[key] = (intern(form.buffer, dtype, shape, strides), 0)
+            hit = form.children[key] = (intern(form.buffer, dtype, shape, strides, form.indirect), 0)
         return NkiTensor(self.storage, hit[0], offset)
+
+    def _without(self, dim: int) -> tuple[int, ...]:
+        return self.form.strides[:dim] + self.form.strides[dim + 1 :]
+
+    def _dim(self, dim: int, call: str) -> int:
+        at = dim if dim >= 0 else len(self.form.shape) + dim
+        if not 0 <= at < len(self.form.shape):
+            raise self._wrong(call, f"it has no dimension {dim}")
+        return at
+
+    def _wrong(self, call: str, why: str) -> KernelError:
+        return KernelError(f"{call}: {self.form!r}: {why} ({site.here()})")
 
     # Values (functional mode) -------------------------------------------------------------------
 
@@ -194,17 +347,22 @@ class NkiTensor:
         """Store `values`, rounded to this tensor's type."""
         self.array[...] = self.form.dtype.cast(np.asarray(values)).reshape(self.form.shape)
         if self.storage.written is not None:
-            self.written()[...] = True
+            self._marks()[...] = True
 
     def written(self) -> npt.NDArray[np.bool_]:
         """Which of these PSUM elements hold a value."""
+        marks: npt.NDArray[np.bool_] = self._marks()[..., 0]
+        return marks
+
+    def _marks(self) -> npt.NDArray[np.bool_]:
         assert self.storage.written is not None
+        size = self.form.dtype.size
         return np.ndarray(
-            self.form.shape,
+            (*self.form.shape, size),
             np.bool_,
             buffer=self.storage.written,
-            offset=self.offset,
-            strides=self.form.strides,
+            offset=self.offset * size,
+            strides=(*(stride * size for stride in self.form.strides), 1),
         )
 
     # Regions ------------------------------------------------------------------------------------
@@ -213,96 +371,42 @@ class NkiTensor:
     def region(self) -> Region:
         """What of the storage this view covers, for dependencies."""
         form, root = self.form, self.storage.form
-        per_partition = root.free
+        if form.indirect:
+            return self._placed(0, root.partitions, 0, root.free)
+        old, new = form.dtype.size, root.dtype.size
         if not form.on_chip:
-            span = sum((n - 1) * s for n, s in zip(form.shape, form.strides, strict=True))
-            return Region(self.storage, (0, 1), (self.offset, self.offset + span + 1))
+            low, high = _span(form.shape, form.strides)
+            return Region(
+                self.storage,
+                (0, 1),
+                ((self.offset + low) * old // new, -(-(self.offset + high + 1) * old // new)),
+            )
+        per_partition = root.free * new // old
         first, start = divmod(self.offset, per_partition)
         step = form.strides[0] // per_partition if per_partition else 0
         last = first + (form.shape[0] - 1) * step
-        span = sum((n - 1) * s for n, s in zip(form.shape[1:], form.strides[1:], strict=True))
-        return Region(self.storage, (first, last + 1), (start, start + span + 1))
+        low, high = _span(form.shape[1:], form.strides[1:])
+        return self._placed(
+            min(first, last),
+            max(first, last) + 1,
+            (start + low) * old // new,
+            -(-(start + high + 1) * old // new),
+        )
+
+    def _placed(self, first: int, last: int, start: int, end: int) -> Region:
+        place = self.storage.place
+        if place is None:
+            return Region(self.storage, (first, last), (start, end))
+        memory, partition, byte = place
+        size = self.storage.form.dtype.size
+        return Region(memory, (first + partition, last + partition), (byte + start * size, byte + end * size))
 
 
-def _indexed(form: Form, index: tuple[Any, ...]) -> tuple[Form, int]:
-    """The form and offset of `tensor[index]`. Out of bounds is an error, not cut off as in NumPy."""
-    shape, strides = form.shape, form.strides
-    if any(each is Ellipsis for each in index):
-        at = next(i for i, each in enumerate(index) if each is Ellipsis)
-        index = (*index[:at], *[slice(None)] * (len(shape) - len(index) + 1), *index[at + 1 :])
-    if len(index) > len(shape):
-        raise KernelError(f"{len(index)} indices on {form!r} ({site.here()})")
-    index = (*index, *[slice(None)] * (len(shape) - len(index)))
-    new_shape: list[int] = []
-    new_strides: list[int] = []
-    offset = 0
-    for axis, (each, size, stride) in enumerate(zip(index, shape, strides, strict=True)):
-        if isinstance(each, slice):
-            start = 0 if each.start is None else int(each.start)
-            stop = size if each.stop is None else int(each.stop)
-            step = 1 if each.step is None else int(each.step)
-            start, stop = (start + size if start < 0 else start), (stop + size if stop < 0 else stop)
-            if start < 0 or stop > size or step < 1 or stop <= start:
-                raise KernelError(
-                    f"[{each.start}:{each.stop}] is outside dimension {axis} (size {size}) of {form!r} "
-                    f"({site.here()})",
-                    try_="mind the last, smaller tile when the size is no multiple of the tile",
-                )
-            new_shape.append((stop - start + step - 1) // step)
-            new_strides.append(stride * step)
-            offset += start * stride
-            continue
-        try:
-            at = int(each.__index__())
-        except (AttributeError, TypeError):
-            raise KernelError(
-                f"index of type {type(each).__name__} on {form!r} ({site.here()})",
-                cause="integers and slices are emulated; index tensors and masks are not",
-                try_="use slices, nl.ds(start, size) or .ap(…)",
-            ) from None
-        at = at + size if at < 0 else at
-        if not 0 <= at < size:
-            raise KernelError(
-                f"index {each} is outside dimension {axis} (size {size}) of {form!r} ({site.here()})"
-            )
-        offset += at * stride
-        if form.on_chip and axis == 0:  # one partition is still a partition dimension
-            new_shape.append(1)
-            new_strides.append(stride)
-    if form.on_chip and len(new_shape) == 1:
-        new_shape.append(1)
-        new_strides.append(1)
-    if not new_shape:
-        new_shape, new_strides = [1], [1]
-    return intern(form.buffer, form.dtype, tuple(new_shape), tuple(new_strides)), offset
-
-
-def _reshaped(form: Form, sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of the reshaped view; raises where only a copy could do it.
-
-    Neighbouring dimensions that lie in one run are merged, then split as asked, innermost first.
-    """
-    fixed = 1 if form.on_chip else 0
-    runs: list[tuple[int, int]] = []  # (elements, stride), outermost first
-    for size, stride in zip(form.shape[fixed:], form.strides[fixed:], strict=True):
-        if size == 1:
-            continue
-        if runs and runs[-1][1] == size * stride:
-            runs[-1] = (runs[-1][0] * size, stride)
+def _span(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
+    low = high = 0
+    for n, s in zip(shape, strides, strict=True):
+        if s < 0:
+            low += (n - 1) * s
         else:
-            runs.append((size, stride))
-    strides: list[int] = []
-    left, stride = runs.pop() if runs else (1, 1)
-    for size in reversed(sizes[fixed:]):
-        if left == 1 and size != 1 and runs:
-            left, stride = runs.pop()
-        if left % size:
-            raise KernelError(
-                f"reshape: {form!r} to {list(sizes)} needs a copy, its elements are not in one run "
-                f"({site.here()})",
-                try_="reshape before slicing, or copy the tile first",
-            )
-        strides.append(stride)
-        stride *= size
-        left //= size
-    return (*form.strides[:fixed], *reversed(strides))
+            high += (n - 1) * s
+    return low, high

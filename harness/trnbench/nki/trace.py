@@ -6,6 +6,7 @@ import inspect
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from trnbench.nki.instruction import Instruction, Listing, Op, Sink, Tally
 from trnbench.nki.jit import Kernel
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Buffer
+from trnbench.nki.programs import Programs
 from trnbench.nki.recorder import DEFAULT_LIMIT, Recorder, recording
 from trnbench.nki.tensor import NkiTensor
 
@@ -35,7 +37,8 @@ class Trace(msgspec.Struct, kw_only=True):
     """What one execution did. `outputs` hold values in functional mode only.
 
     `instructions` is filled when they were asked for; `tally` always (unless the caller brought
-    a sink of its own). Peaks are bytes per partition.
+    a sink of its own). Peaks are bytes per partition. Of several `programs`, all give the values,
+    and the first one the instructions.
     """
 
     kernel: str
@@ -47,6 +50,7 @@ class Trace(msgspec.Struct, kw_only=True):
     output_specs: tuple[TensorSpec, ...] = ()
     sbuf_peak_bytes: int = 0
     psum_peak_bytes: int = 0
+    programs: int = 1
 
 
 def record(
@@ -73,11 +77,36 @@ def record(
     name = getattr(function, "__name__", type(function).__name__)
     tally, listing = Tally(), Listing()
     taker: Sink = sink or (listing if keep else tally)
-    recorder = Recorder(machine, taker, functional=functional, limit=limit, kernel=name)
-    with recording(recorder):
-        result = _call(recorder, function, name, args, dict(kwargs or {}))
-        outputs = _outputs(name, result)
-        recorder.finish()
+    grid = kernel.grid if isinstance(kernel, Kernel) else 0
+    # Without values nothing depends on the other programs: one of them is recorded.
+    together = Programs(grid) if grid > 1 and functional else None
+    recorders = [
+        Recorder(
+            machine,
+            taker if number == 0 else Tally(),
+            functional=functional,
+            limit=limit,
+            kernel=name,
+            programs=together,
+            program=number,
+            grid=grid,
+        )
+        for number in range(grid if together is not None else 1)
+    ]
+    shared: dict[str, Any] = {}
+
+    def carry_out(recorder: Recorder) -> Any:
+        with recording(recorder):
+            result = _call(recorder, function, name, args, dict(kwargs or {}), shared)
+            outputs = _outputs(name, result)
+            recorder.finish()
+        return outputs
+
+    recorder = recorders[0]
+    if together is None:
+        outputs = carry_out(recorder)
+    else:
+        outputs = together.run([partial(carry_out, each) for each in recorders])[0]
     if keep and sink is None:
         tally.counts = Counter(each.op for each in listing.instructions)
     return Trace(
@@ -90,10 +119,18 @@ def record(
         output_specs=tuple(TensorSpec(each.shape, each.dtype.name) for each in outputs),
         sbuf_peak_bytes=recorder.ledgers[Buffer.SBUF].peak,
         psum_peak_bytes=recorder.ledgers[Buffer.PSUM].peak,
+        programs=max(grid, 1),
     )
 
 
-def _call(recorder: Recorder, function: Any, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def _call(
+    recorder: Recorder,
+    function: Any,
+    name: str,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    shared: dict[str, Any],
+) -> Any:
     try:
         bound = inspect.signature(function).bind(*args, **kwargs)
     except TypeError as error:
@@ -101,7 +138,9 @@ def _call(recorder: Recorder, function: Any, name: str, args: Sequence[Any], kwa
             f"kernel {name!r} cannot be called with these arguments: {error}",
             try_=f"its parameters are {inspect.signature(function)}",
         ) from None
-    bound.arguments = {key: _argument(recorder, key, value) for key, value in bound.arguments.items()}
+    if not shared:  # all programs of a launch get the same tensors
+        shared.update({key: _argument(recorder, key, value) for key, value in bound.arguments.items()})
+    bound.arguments = dict(shared)
     source = getattr(getattr(function, "__code__", None), "co_filename", "")
     try:
         return function(*bound.args, **bound.kwargs)
@@ -118,7 +157,7 @@ def _call(recorder: Recorder, function: Any, name: str, args: Sequence[Any], kwa
         raise KernelError(f"kernel {name!r} calls itself without end ({_where(source)})") from None
     except Exception as error:
         cause = ""
-        if isinstance(error, AttributeError) and error.name == "form":
+        if isinstance(error, AttributeError) and error.name in ("form", "shape"):
             cause = f"a tensor is needed where {type(error.obj).__name__} was given"
         raise KernelError(
             f"kernel {name!r} failed: {type(error).__name__}: {error} ({_where(source)})", cause=cause
@@ -131,8 +170,8 @@ def _where(source: str) -> str:
 
 
 def _argument(recorder: Recorder, name: str, value: Any) -> Any:
-    if isinstance(value, tuple) and value and all(isinstance(v, (np.ndarray, TensorSpec)) for v in value):
-        return tuple(_argument(recorder, name, each) for each in value)
+    if isinstance(value, (tuple, list)) and any(isinstance(v, (np.ndarray, TensorSpec)) for v in value):
+        return type(value)(_argument(recorder, name, each) for each in value)
     if isinstance(value, TensorSpec):
         if recorder.functional:
             raise KernelError(

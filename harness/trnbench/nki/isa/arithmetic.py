@@ -1,4 +1,4 @@
-"""Vector and Scalar: element-wise, reducing and activation instructions. They compute in fp32."""
+"""Vector, GpSimd and Scalar: element-wise and reducing instructions. They compute in fp32."""
 
 # ruff: noqa: ARG001 - the signatures are NKI's, whole; not every argument changes what is modelled
 
@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from trnbench.nki.constraints import Rules, elementwise, moved
-from trnbench.nki.functions import FUNCTIONS, Function, function_of
+from trnbench.nki.constraints import Rules
+from trnbench.nki.functions import Function, function_of
 from trnbench.nki.instruction import GPSIMD, SCALAR, VECTOR, Op
+from trnbench.nki.isa.common import INTEGERS, bits, column, form_of, made, step, tiles, word
 from trnbench.nki.isa.constants import engine as engines
-from trnbench.nki.isa.constants import reduce_cmd as reduce_cmds
-from trnbench.nki.memory import Form
+from trnbench.nki.memory import Buffer
 from trnbench.nki.recorder import Recorder, current
 from trnbench.nki.tensor import NkiTensor
+
+_SCALAR_AFFINE_SINCE = 3  # NeuronCore-v3: tensor_scalar on Scalar
 
 
 def tensor_tensor(
@@ -26,38 +28,45 @@ def tensor_tensor(
     engine: engines = engines.unknown,
     name: str | None = None,
 ) -> None:
-    """dst = data1 op data2. Vector; GpSimd for power and for 32-bit integers."""
+    """dst = data1 op data2. Vector; GpSimd for power and for 32-bit integers in SBUF."""
     recorder = current()
     key = ("tensor_tensor", dst.form, data1.form, data2.form, op, engine)
     found = recorder.ops.get(key)
     if found is None:
-        rules = Rules("tensor_tensor", recorder.machine)
-        function = function_of(op, "tensor_tensor", arity=2)
-        for label, view in (("data1", data1), ("data2", data2), ("dst", dst)):
-            rules.on_chip(view.form, name=label)
-        rules.same_elements(data1.form, data2.form, ("data1", "data2"))
-        rules.same_elements(dst.form, data1.form, ("dst", "data1"))
-        rules.not_both_psum(data1.form, data2.form, ("data1", "data2"))
-        integers = all(view.form.dtype.name in ("int32", "uint32") for view in (dst, data1, data2))
-        first = GPSIMD if function.name == "power" or (integers and not function.bitwise) else VECTOR
-        order = (first, GPSIMD if first == VECTOR else VECTOR)
-        chosen = rules.engine(_name(engine), order, dst.form, data1.form, data2.form)
-        found = _op(
-            recorder, key, chosen, "tensor_tensor", dst.form, (data1.form, data2.form), op=function.name
-        )
+        found = recorder.ops[key] = _tensor_tensor(recorder, dst, data1, data2, op, engine)
     recorder.emit(found, (dst,), (data1, data2))
     if recorder.functional:
         function = function_of(op, "tensor_tensor", arity=2)
-        left, right = _values(function, data1, data2)
+        if function.bitwise or (found.engine == GPSIMD and found.variables["op"] != "power"):
+            left, right = data1.array, data2.array
+        else:
+            left, right = data1.floats(), data2.floats()
         with np.errstate(all="ignore"):
             dst.put(function.apply(left, right.reshape(left.shape)).reshape(dst.shape))
+
+
+def _tensor_tensor(recorder: Recorder, dst: Any, data1: Any, data2: Any, op: Any, engine: Any) -> Op:
+    rules = Rules("tensor_tensor", recorder.machine)
+    function = function_of(op, "tensor_tensor", arity=2, kind="alu")
+    tiles(rules, data1=data1, data2=data2, dst=dst)
+    rules.same_elements(data1.form, data2.form, ("data1", "data2"))
+    rules.same_elements(dst.form, data1.form, ("dst", "data1"))
+    rules.not_both_psum(data1.form, data2.form, ("data1", "data2"))
+    _bit_types(rules, function, dst, data1, data2)
+    views = (dst, data1, data2)
+    integers = all(view.form.dtype.name in ("int32", "uint32") for view in views)
+    integers = integers and not any(view.form.buffer is Buffer.PSUM for view in views)
+    first = GPSIMD if function.name == "power" or (integers and not function.bitwise) else VECTOR
+    order = (first, GPSIMD if first == VECTOR else VECTOR)
+    chosen = rules.engine(word(engine), order, dst.form, data1.form, data2.form)
+    return made(chosen, "tensor_tensor", (dst.form,), (data1.form, data2.form), op=function.name)
 
 
 def tensor_scalar(
     dst: NkiTensor,
     data: NkiTensor,
     op0: Any,
-    operand0: float | NkiTensor,
+    operand0: float | NkiTensor | None,
     reverse0: bool = False,
     op1: Any = None,
     operand1: float | NkiTensor | None = None,
@@ -67,44 +76,97 @@ def tensor_scalar(
 ) -> None:
     """dst = (data op0 operand0) op1 operand1, operands being numbers or one per partition."""
     recorder = current()
-    forms = getattr(operand0, "form", None), getattr(operand1, "form", None)
-    key = ("tensor_scalar", dst.form, data.form, op0, op1, forms, engine)
+    key = ("tensor_scalar", dst.form, data.form, op0, op1, form_of(operand0), form_of(operand1), engine)
     found = recorder.ops.get(key)
     if found is None:
-        rules = Rules("tensor_scalar", recorder.machine)
-        first = function_of(op0, "tensor_scalar", arity=2)
-        rules.on_chip(data.form, name="data")
-        rules.on_chip(dst.form, name="dst")
-        rules.same_elements(dst.form, data.form, ("dst", "data"))
-        rules.scalar_operand(operand0, data.form.partitions, name="operand0")
-        if op1 is not None:
-            second = function_of(op1, "tensor_scalar", arity=2)
-            rules.scalar_operand(operand1, data.form.partitions, name="operand1")
-            rules.require(
-                first.bitwise == second.bitwise, f"{op0!r} and {op1!r} mix arithmetic with bit vectors"
-            )
-        chosen = rules.engine(_name(engine), (VECTOR, SCALAR, GPSIMD), dst.form, data.form)
-        found = _op(recorder, key, chosen, "tensor_scalar", dst.form, (data.form,), op=first.name)
-    extra = tuple(each for each in (operand0, operand1) if isinstance(each, NkiTensor))
+        found = recorder.ops[key] = _tensor_scalar(recorder, dst, data, op0, operand0, op1, operand1, engine)
+    extra = tuple([each for each in (operand0, operand1) if isinstance(each, NkiTensor)])
     recorder.emit(found, (dst,), (data, *extra))
     if recorder.functional:
-        values = data.floats()
-        steps = [(op0, operand0, reverse0)] + ([(op1, operand1, reverse1)] if op1 is not None else [])
+        first = function_of(op0, "tensor_scalar")
+        take = bits if first.bitwise else column
+        values = data.array if first.bitwise else data.floats()
         with np.errstate(all="ignore"):
-            for each, operand, reverse in steps:
-                function = function_of(each, "tensor_scalar", arity=2)
-                other = _column(operand, values.ndim)
-                if function.bitwise:
-                    values, other = values.astype(np.int64), np.asarray(other).astype(np.int64)
-                values = function.apply(other, values) if reverse else function.apply(values, other)
-        dst.put(values.reshape(dst.shape))
+            values = step(first, values, _typed(take(operand0, values.ndim), values), reverse=reverse0)
+            if op1 is not None:
+                second = function_of(op1, "tensor_scalar")
+                other = _typed(take(operand1, values.ndim), values)
+                if not second.bitwise:
+                    values = np.asarray(values, np.float32)
+                values = step(second, values, other, reverse=reverse1)
+        dst.put(np.asarray(values).reshape(dst.shape))
+
+
+def _tensor_scalar(
+    recorder: Recorder, dst: Any, data: Any, op0: Any, operand0: Any, op1: Any, operand1: Any, engine: Any
+) -> Op:
+    rules = Rules("tensor_scalar", recorder.machine)
+    first = function_of(op0, "tensor_scalar", kind="alu")
+    tiles(rules, data=data, dst=dst)
+    rules.same_elements(dst.form, data.form, ("dst", "data"))
+    operand(rules, first, operand0, data.form.partitions, "operand0")
+    names = first.name
+    if op1 is not None:
+        second = function_of(op1, "tensor_scalar", kind="alu")
+        operand(rules, second, operand1, data.form.partitions, "operand1")
+        rules.require(first.bitwise == second.bitwise, f"{op0!r} and {op1!r} mix arithmetic with bit vectors")
+        names = f"{first.name} {second.name}"
+    _bit_types(rules, first, dst, data)
+    allowed = (VECTOR,) if first.bitwise else (VECTOR, SCALAR, GPSIMD)
+    chosen = rules.engine(word(engine), allowed, dst.form, data.form)
+    if chosen == SCALAR:
+        rules.require(
+            recorder.machine.nc_version >= _SCALAR_AFFINE_SINCE,
+            "engine scalar has it from NeuronCore-v3 on",
+            try_="nisa.activation(dst, nl.copy, data, scale=…, bias=…), or leave the engine open",
+        )
+        rules.require(
+            names in ("multiply add", "multiply", "add")
+            or recorder.machine.nc_version > _SCALAR_AFFINE_SINCE,
+            f"engine scalar does multiply, add, or multiply and add, not {names}",
+            try_="leave the engine open",
+        )
+    reads = tuple(each.form for each in (data, operand0, operand1) if isinstance(each, NkiTensor))
+    found = made(chosen, "tensor_scalar", (dst.form,), (data.form,), op=first.name)
+    found.traffic = made(chosen, "tensor_scalar", (dst.form,), reads).traffic
+    return found
+
+
+def operand(rules: Rules, function: Function, given: Any, partitions: int, name: str) -> None:
+    """The second operand of a binary operation; a unary one takes None or 0."""
+    if function.arity == 1:
+        rules.require(
+            given is None or (isinstance(given, (int, float)) and given == 0) or form_of(given) is not None,
+            f"{name} is {given!r}, nl.{function.name} takes one operand: it must be None or 0",
+        )
+        return
+    rules.scalar_operand(given, partitions, name=name)
+
+
+def _typed(other: Any, values: Any) -> Any:
+    """A number beside bit patterns, in their type; -1 is all ones."""
+    if isinstance(other, int):
+        size = values.dtype.itemsize * 8
+        return np.array(other & ((1 << size) - 1), f"u{size // 8}").view(values.dtype)
+    return other
+
+
+def _bit_types(rules: Rules, function: Function, *views: Any) -> None:
+    if not function.bitwise:
+        return
+    for view in views:
+        rules.require(
+            view.form.dtype.name in (*INTEGERS, "bool_"),
+            f"nl.{function.name} works on integers, an operand is {view.form.dtype}",
+            try_="tile.view(nl.uint32) reads the bits of floats as integers",
+        )
 
 
 def scalar_tensor_tensor(
     dst: NkiTensor,
     data: NkiTensor,
     op0: Any,
-    operand0: float | NkiTensor,
+    operand0: float | NkiTensor | None,
     op1: Any,
     operand1: NkiTensor,
     reverse0: bool = False,
@@ -113,38 +175,38 @@ def scalar_tensor_tensor(
 ) -> None:
     """dst = (data op0 operand0) op1 operand1: a number (or column), then a tensor."""
     recorder = current()
-    key = (
-        "scalar_tensor_tensor",
-        dst.form,
-        data.form,
-        operand1.form,
-        op0,
-        op1,
-        getattr(operand0, "form", None),
-    )
+    key = ("scalar_tensor_tensor", dst.form, data.form, operand1.form, op0, op1, form_of(operand0))
     found = recorder.ops.get(key)
     if found is None:
         rules = Rules("scalar_tensor_tensor", recorder.machine)
-        for label, view in (("data", data), ("operand1", operand1), ("dst", dst)):
-            rules.on_chip(view.form, name=label)
+        tiles(rules, data=data, operand1=operand1, dst=dst)
         rules.same_elements(dst.form, data.form, ("dst", "data"))
         rules.same_elements(data.form, operand1.form, ("data", "operand1"))
         rules.not_both_psum(data.form, operand1.form, ("data", "operand1"))
-        rules.scalar_operand(operand0, data.form.partitions, name="operand0")
-        names = " ".join(function_of(each, "scalar_tensor_tensor", arity=2).name for each in (op0, op1))
-        found = _op(
-            recorder, key, VECTOR, "scalar_tensor_tensor", dst.form, (data.form, operand1.form), op=names
+        first = function_of(op0, "scalar_tensor_tensor", kind="alu")
+        second = function_of(op1, "scalar_tensor_tensor", arity=2, kind="alu")
+        operand(rules, first, operand0, data.form.partitions, "operand0")
+        rules.require(
+            not (first.bitwise or second.bitwise), "bitwise operations are not among its operations"
+        )
+        found = recorder.ops[key] = made(
+            VECTOR,
+            "scalar_tensor_tensor",
+            (dst.form,),
+            (data.form, operand1.form),
+            op=f"{first.name} {second.name}",
         )
     extra = (operand0,) if isinstance(operand0, NkiTensor) else ()
     recorder.emit(found, (dst,), (data, operand1, *extra))
     if recorder.functional:
-        first = function_of(op0, "scalar_tensor_tensor", arity=2)
-        second = function_of(op1, "scalar_tensor_tensor", arity=2)
         values = data.floats()
-        other, third = _column(operand0, values.ndim), operand1.floats().reshape(values.shape)
+        third = operand1.floats().reshape(values.shape)
         with np.errstate(all="ignore"):
-            values = first.apply(other, values) if reverse0 else first.apply(values, other)
-            values = second.apply(third, values) if reverse1 else second.apply(values, third)
+            first = function_of(op0, "scalar_tensor_tensor")
+            values = np.asarray(
+                step(first, values, column(operand0, values.ndim), reverse=reverse0), np.float32
+            )
+            values = step(function_of(op1, "scalar_tensor_tensor"), values, third, reverse=reverse1)
         dst.put(values.reshape(dst.shape))
 
 
@@ -159,19 +221,14 @@ def tensor_reduce(
 ) -> None:
     """dst = op over the trailing free axes of data."""
     recorder = current()
-    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    rank = len(data.form.shape)
+    axes = tuple(sorted(each % rank for each in ((axis,) if isinstance(axis, int) else axis)))
     key = ("tensor_reduce", dst.form, data.form, op, axes)
     found = recorder.ops.get(key)
-    rank = len(data.form.shape)
-    axes = tuple(sorted(each % rank for each in axes))
     if found is None:
         rules = Rules("tensor_reduce", recorder.machine)
-        function = function_of(op, "tensor_reduce", arity=2)
-        rules.on_chip(data.form, name="data")
-        rules.on_chip(dst.form, name="dst")
-        rules.require(
-            function.reduce is not None, f"{op!r} does not reduce, add, multiply, maximum and minimum do"
-        )
+        function = function_of(op, "tensor_reduce", arity=2, kind="fold")
+        tiles(rules, data=data, dst=dst)
         rules.require(
             axes == tuple(range(rank - len(axes), rank)) and 0 not in axes,
             f"axis {axis} of {data.form!r} is not made of the last free dimensions",
@@ -184,102 +241,14 @@ def tensor_reduce(
             f"dst has {dst.form.elements} elements on {dst.form.partitions} partitions, "
             f"the reduction has {left} on {data.form.partitions}",
         )
-        found = _op(recorder, key, VECTOR, "tensor_reduce", dst.form, (data.form,), op=function.name)
+        _bit_types(rules, function, dst, data)
+        rules.require(not (negate and function.bitwise), "negate= goes with arithmetic operations")
+        found = recorder.ops[key] = made(VECTOR, "tensor_reduce", (dst.form,), (data.form,), op=function.name)
     recorder.emit(found, (dst,), (data,))
     if recorder.functional:
-        reduce = function_of(op, "tensor_reduce", arity=2).reduce
-        assert reduce is not None
-        values = reduce(data.floats(), axis=axes)
+        function = function_of(op, "tensor_reduce")
+        assert function.fold is not None
+        whole = data.array if function.bitwise else data.floats()
+        kept = whole.shape[: rank - len(axes)]
+        values = function.fold(whole.reshape(*kept, -1), axis=len(kept))
         dst.put((-values if negate else values).reshape(dst.shape))
-
-
-def activation(
-    dst: NkiTensor,
-    op: Any,
-    data: NkiTensor,
-    bias: float | NkiTensor | None = None,
-    scale: float | NkiTensor = 1.0,
-    reduce_op: Any = None,
-    reduce_res: NkiTensor | None = None,
-    reduce_cmd: reduce_cmds = reduce_cmds.idle,
-    name: str | None = None,
-) -> None:
-    """dst = op(data · scale + bias) on Scalar, one function and one affine step for one price."""
-    recorder = current()
-    forms = getattr(bias, "form", None), getattr(scale, "form", None)
-    key = ("activation", dst.form, data.form, op, forms, reduce_op, reduce_cmd)
-    found = recorder.ops.get(key)
-    if found is None:
-        rules = Rules("activation", recorder.machine)
-        function = function_of(op, "activation", arity=1)
-        rules.require(
-            reduce_op is None and reduce_res is None and reduce_cmd == reduce_cmds.idle,
-            "reduce_op, reduce_res and reduce_cmd are not emulated",
-            try_="reduce with nisa.tensor_reduce",
-        )
-        rules.on_chip(data.form, name="data")
-        rules.on_chip(dst.form, name="dst")
-        rules.same_elements(dst.form, data.form, ("dst", "data"))
-        rules.scalar_operand(scale, data.form.partitions, name="scale")
-        if bias is not None:
-            rules.scalar_operand(bias, data.form.partitions, name="bias")
-        found = _op(recorder, key, SCALAR, "activation", dst.form, (data.form,), op=function.name)
-    extra = tuple(each for each in (bias, scale) if isinstance(each, NkiTensor))
-    recorder.emit(found, (dst,), (data, *extra))
-    if recorder.functional:
-        function = function_of(op, "activation", arity=1)
-        values = data.floats()
-        with np.errstate(all="ignore"):
-            values = values * _column(scale, values.ndim)
-            if bias is not None:
-                values = values + _column(bias, values.ndim)
-            dst.put(function.apply(values).reshape(dst.shape))
-
-
-def reciprocal(dst: NkiTensor, data: NkiTensor, name: str | None = None) -> None:
-    """dst = 1 / data, on Vector."""
-    recorder = current()
-    key = ("reciprocal", dst.form, data.form)
-    found = recorder.ops.get(key)
-    if found is None:
-        rules = Rules("reciprocal", recorder.machine)
-        rules.on_chip(data.form, name="data")
-        rules.on_chip(dst.form, name="dst")
-        rules.same_elements(dst.form, data.form, ("dst", "data"))
-        found = _op(recorder, key, VECTOR, "reciprocal", dst.form, (data.form,), op="reciprocal")
-    recorder.emit(found, (dst,), (data,))
-    if recorder.functional:
-        with np.errstate(all="ignore"):
-            dst.put(FUNCTIONS["reciprocal"].apply(data.floats()).reshape(dst.shape))
-
-
-def _name(engine: Any) -> str:
-    return str(getattr(engine, "value", engine))
-
-
-def _op(
-    recorder: Recorder, key: Any, engine: str, opcode: str, dst: Form, sources: tuple[Form, ...], *, op: str
-) -> Op:
-    made = Op(
-        engine,
-        opcode,
-        sources[0].dtype.word,
-        {**elementwise(dst, *sources), "op": op},
-        moved(reads=sources, writes=(dst,)),
-        elements=max(dst.elements, *(each.elements for each in sources)),
-    )
-    recorder.ops[key] = made
-    return made
-
-
-def _values(function: Function, left: NkiTensor, right: NkiTensor) -> tuple[Any, Any]:
-    if function.bitwise:
-        return left.array, right.array
-    return left.floats(), right.floats()
-
-
-def _column(operand: float | NkiTensor | None, ndim: int) -> Any:
-    """A number as it is; a (P, 1) tensor in a shape that broadcasts over the free dimensions."""
-    if isinstance(operand, NkiTensor):
-        return operand.floats().reshape(-1, *([1] * (ndim - 1)))
-    return np.float32(0 if operand is None else operand)

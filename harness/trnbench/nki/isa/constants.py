@@ -15,11 +15,16 @@ class engine(str, Enum):  # noqa: N801 - the documented names are lower case
     sync = "sync"
 
 
+tensor_engine, vector_engine, scalar_engine = engine.tensor, engine.vector, engine.scalar
+gpsimd_engine, unknown_engine = engine.gpsimd, engine.unknown
+
+
 class reduce_cmd(str, Enum):  # noqa: N801
     idle = "idle"
     reset = "reset"
     reduce = "reduce"
     reset_reduce = "reset_reduce"
+    load_reduce = "load_reduce"
 
 
 class dge_mode(str, Enum):  # noqa: N801
@@ -43,3 +48,8 @@ class nc_version(IntEnum):  # noqa: N801
     gen2 = 2
     gen3 = 3
     gen4 = 4
+
+
+class dma_engine(str, Enum):  # noqa: N801
+    dma = "dma"
+    gpsimd_dma = "gpsimd_dma"

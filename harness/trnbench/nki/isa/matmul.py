@@ -10,6 +10,7 @@ import numpy as np
 
 from trnbench.nki.constraints import Rules, moved
 from trnbench.nki.instruction import TENSOR, VECTOR, Op
+from trnbench.nki.isa.common import word
 from trnbench.nki.isa.constants import engine as engines
 from trnbench.nki.isa.constants import matmul_perf_mode
 from trnbench.nki.machine import Machine
@@ -21,6 +22,7 @@ _WIDE = ("float32", "tfloat32")
 _FP8 = ("float8_e4m3", "float8_e4m3fn", "float8_e5m2")
 _MATMUL_TYPES = (*_WIDE, "bfloat16", "float16", *_FP8)
 _DOUBLE_ROW_SINCE = 3  # NeuronCore-v3
+_ROW_TILE = {2: 64, 3: 32}  # smallest tile of the array by NeuronCore version
 _VECTOR_BLOCK = 32  # the Vector engine transposes blocks of 32 × 32
 
 
@@ -56,7 +58,7 @@ def nc_matmul(
     if op is None:
         op = recorder.ops[key] = _matmul(
             recorder.machine, dst.form, stationary.form, moving.form, is_transpose, perf_mode,
-            bool(tile_position or tile_size),
+            tile_position, tile_size,
         )  # fmt: skip
     recorder.emit(op, (dst,), (stationary, moving))
     if recorder.functional:
@@ -64,13 +66,22 @@ def nc_matmul(
 
 
 def _matmul(
-    machine: Machine, dst: Form, stationary: Form, moving: Form, transpose: bool, mode: Any, tiled: bool
+    machine: Machine,
+    dst: Form,
+    stationary: Form,
+    moving: Form,
+    transpose: bool,
+    mode: Any,
+    position: Any = (),
+    size: Any = (),
 ) -> Op:
     rules = Rules("nc_matmul", machine)
-    rules.require(
-        not tiled, "tile_position and tile_size are not emulated", try_="leave them out: whole-array matmuls"
-    )
     double = mode == matmul_perf_mode.double_row
+    check_tile(rules, position, size, stationary.partitions, stationary.free // (2 if double else 1))
+    rules.require(
+        not double or not size or int(size[1]) == machine.stationary_free,
+        "perf_mode double_row does not go with column tiles",
+    )
     rules.within(stationary, Buffer.SBUF, name="stationary")
     rules.within(moving, Buffer.SBUF, name="moving")
     rules.within(dst, Buffer.PSUM, name="dst")
@@ -110,7 +121,7 @@ def _matmul(
         f"dst has {dst.partitions} × {dst.free} elements (partitions × free), the product has {m} × {n}",
     )
     rules.require(
-        transpose or dst.dtype.name in machine.psum_dtypes,
+        dst.dtype.name in machine.psum_dtypes or (transpose and dst.dtype is moving.dtype),
         f"dst has dtype {dst.dtype}, a matmul leaves {' or '.join(machine.psum_dtypes)} in PSUM",
     )
     if machine.moving_free * 4 <= machine.psum_bank_bytes:
@@ -121,8 +132,10 @@ def _matmul(
         "N_moving": n,
         "rows": rows,
         "fp32": "float32" in (stationary.dtype.name, moving.dtype.name),
-        "perf_mode": str(getattr(mode, "value", mode)),
+        "perf_mode": word(mode),
         "transpose": transpose,
+        "tile_rows": int(size[0]) if size else machine.partitions,
+        "tile_columns": int(size[1]) if size else machine.stationary_free,
     }
     return Op(
         TENSOR,
@@ -145,13 +158,43 @@ def _multiply(
     left = left.reshape(left.shape[0], -1)
     right = right.reshape(right.shape[0], -1)
     with np.errstate(all="ignore"):
-        product = (left.T @ right).reshape(dst.shape)
-        before = dst.array
-        if accumulate is None:
-            product = np.where(dst.written(), before.astype(np.float32) + product, product)
-        elif accumulate:
-            product = before.astype(np.float32) + product
+        accumulated(dst, (left.T @ right).reshape(dst.shape), accumulate)
+
+
+def accumulated(dst: NkiTensor, product: Any, accumulate: bool | None) -> None:
+    """Leave `product` in PSUM, or add it to what is there."""
+    before = dst.array
+    if accumulate is None:
+        product = np.where(dst.written(), before.astype(np.float32) + product, product)
+    elif accumulate:
+        product = before.astype(np.float32) + product
     dst.put(product)
+
+
+def check_tile(
+    rules: Rules, position: Any, size: Any, rows: int, columns: int, *, columns_too: bool = True
+) -> None:
+    """Part of the array: its size and where it starts."""
+    if not position and not size:
+        return
+    rules.require(
+        bool(position) and bool(size) and len(position) == 2 and len(size) == 2,
+        f"tile_position is {position!r} and tile_size is {size!r}: both are set, or neither",
+    )
+    machine = rules.machine
+    whole = machine.partitions, machine.stationary_free
+    smallest = _ROW_TILE.get(machine.nc_version, min(_ROW_TILE.values()))
+    for label, start, part, limit in zip(("row", "column"), position, size, whole, strict=True):
+        allowed = [limit >> shift for shift in range(3) if limit >> shift >= smallest]
+        if label == "column" and not columns_too:
+            allowed = [limit]
+        rules.require(int(part) in allowed, f"tile_size has {label} size {part}, it is one of {allowed}")
+        rules.require(
+            int(start) % int(part) == 0 and int(start) + int(part) <= limit,
+            f"tile_position starts at {label} {start}, it must be a multiple of {part} below {limit}",
+        )
+    rules.at_most(rows, int(size[0]), "the number of partitions in a row tile")
+    rules.at_most(columns, int(size[1]), "the stationary free size in a column tile")
 
 
 def nc_transpose(
@@ -177,7 +220,7 @@ def _transpose(machine: Machine, dst: Form, data: Form, given: Any) -> Op:
     rules.on_chip(data, name="data")
     rules.on_chip(dst, name="dst")
     small = data.partitions <= _VECTOR_BLOCK and data.free <= _VECTOR_BLOCK
-    wanted = str(getattr(given, "value", given))
+    wanted = word(given)
     if wanted == "unknown":
         wanted = VECTOR if small and dst.buffer is Buffer.SBUF else TENSOR
     engine = rules.engine(wanted, (TENSOR, VECTOR))
@@ -196,6 +239,10 @@ def _transpose(machine: Machine, dst: Form, data: Form, given: Any) -> Op:
         )
     else:
         rules.require(small, f"data is {data!r}, the Vector engine transposes at most 32 × 32")
+        rules.require(
+            dst.dtype is data.dtype,
+            f"dst has dtype {dst.dtype}, data has {data.dtype}: they must be the same",
+        )
     variables = {"P": data.partitions, "F": data.free, "N": data.free, "fp32": data.dtype.size == 4}
     return Op(
         engine,

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from trnbench.nki.constraints import Rules, elementwise, moved
+from trnbench.nki.indirect import IndirectTensor
 from trnbench.nki.instruction import DMA, GPSIMD, SCALAR, VECTOR, Op
+from trnbench.nki.isa.common import word
 from trnbench.nki.isa.constants import dge_mode as dge_modes
 from trnbench.nki.isa.constants import engine as engines
 from trnbench.nki.isa.constants import oob_mode as oob_modes
@@ -19,6 +21,7 @@ from trnbench.nki.recorder import current
 from trnbench.nki.tensor import NkiTensor
 
 _SCALAR_COPY_SINCE = 3  # NeuronCore-v3 copies bit by bit on Scalar
+_HARDWARE_DGE_SINCE = 3
 
 
 def dma_copy(
@@ -30,32 +33,82 @@ def dma_copy(
     engine: engines = engines.unknown,
     name: str | None = None,
 ) -> None:
-    """Copy (and cast) between HBM and SBUF, or within either. PSUM is out of DMA's reach."""
+    """Copy (and cast) between HBM and SBUF, or within either. PSUM is out of DMA's reach.
+
+    Either side may be addressed at run time; `oob_mode.skip` leaves out what is then outside.
+    """
     recorder = current()
-    key = ("dma_copy", dst.form, src.form, dge_mode)
+    key = ("dma_copy", dst.form, src.form, dge_mode, engine, priority)
     op = recorder.ops.get(key)
     if op is None:
-        op = recorder.ops[key] = _dma(recorder.machine, dst.form, src.form, dge_mode)
+        op = recorder.ops[key] = _dma(recorder.machine, dst.form, src.form, dge_mode, engine, priority)
     recorder.emit(op, (dst,), (src,))
     if recorder.functional:
-        dst.put(src.array.reshape(dst.shape))
+        if dst.form.indirect or src.form.indirect:
+            move(dst, src, skip=word(oob_mode) == "skip", call="dma_copy")
+        else:
+            dst.put(src.array.reshape(dst.shape))
 
 
-def _dma(machine: Machine, dst: Form, src: Form, mode: Any) -> Op:
+def move(dst: NkiTensor, src: NkiTensor, *, skip: bool, call: str) -> None:
+    """Copy where both sides are addressed inside their tensors."""
+    values = src.array.reshape(dst.shape)
+    if isinstance(dst, IndirectTensor):
+        dst.inside(call, skip=skip)
+    if isinstance(src, IndirectTensor):
+        inside = src.inside(call, skip=skip).reshape(dst.shape)
+        if not inside.all():
+            values = np.where(inside, values, dst.array)
+    dst.put(values)
+
+
+def _dma(machine: Machine, dst: Form, src: Form, mode: Any, engine: Any, priority: int | None) -> Op:
     rules = Rules("dma_copy", machine)
-    for name, form in (("src", src), ("dst", dst)):
+    reachable(rules, src=src, dst=dst)
+    rules.require(
+        src.elements == dst.elements,
+        f"src has {src.elements} elements {list(src.shape)}, dst has {dst.elements} {list(dst.shape)}",
+    )
+    generator(rules, mode, engine, priority)
+    variables = {**transfer_variables(dst, src), "dge": word(mode)}
+    return Op(DMA, "dma_copy", src.dtype.word, variables, moved(reads=(src,), writes=(dst,)))
+
+
+def reachable(rules: Rules, **forms: Form) -> None:
+    """DMA engines do not reach PSUM."""
+    for name, form in forms.items():
         rules.require(
             form.buffer is not Buffer.PSUM,
             f"{name} is in PSUM, DMA engines reach SBUF and HBM",
             try_="copy through SBUF with nisa.tensor_copy",
         )
+
+
+def generator(rules: Rules, mode: Any, engine: Any, priority: int | None) -> None:
+    """What makes the descriptors, and for whom it may be asked."""
+    version = rules.machine.nc_version
     rules.require(
-        src.elements == dst.elements,
-        f"src has {src.elements} elements {list(src.shape)}, dst has {dst.elements} {list(dst.shape)}",
+        word(mode) != "hwdge" or version >= _HARDWARE_DGE_SINCE,
+        "dge_mode hwdge is available from NeuronCore-v3 on",
+        try_="dge_mode=nisa.dge_mode.swdge, or leave it open",
     )
+    rules.require(
+        word(engine) in ("unknown", "sync", "scalar", "gpsimd"),
+        f"engine {word(engine)} cannot start a transfer, sync, scalar and gpsimd can",
+    )
+    rules.require(
+        priority is None or (isinstance(priority, int) and 0 <= priority <= 3),
+        f"priority is {priority!r}, it is 0 to 3",
+    )
+
+
+def transfer_variables(dst: Form, src: Form) -> dict[str, Any]:
+    """What a transfer's cost depends on: bytes, and runs of them that one descriptor moves."""
     run = min(src.run_bytes // src.dtype.size, dst.run_bytes // dst.dtype.size)
+    if "column" in (src.indirect, dst.indirect):
+        run = 1
     size = max(src.dtype.size, dst.dtype.size)
-    variables = {
+    return {
         "bytes": src.elements * size,
         "run_bytes": run * size,
         "descriptors": -(-src.elements // run),
@@ -63,9 +116,8 @@ def _dma(machine: Machine, dst: Form, src: Form, mode: Any) -> Op:
         "src": src.buffer.memory,
         "dst": dst.buffer.memory,
         "cast": src.dtype is not dst.dtype,
-        "dge": str(getattr(mode, "value", mode)),
+        "indirect": src.indirect or dst.indirect,
     }
-    return Op(DMA, "dma_copy", src.dtype.word, variables, moved(reads=(src,), writes=(dst,)))
 
 
 def tensor_copy(
@@ -87,7 +139,7 @@ def _copy(machine: Machine, dst: Form, src: Form, given: Any) -> Op:
     rules.on_chip(src, name="src")
     rules.on_chip(dst, name="dst")
     rules.same_elements(dst, src, ("dst", "src"))
-    engine = rules.engine(str(getattr(given, "value", given)), (VECTOR, SCALAR, GPSIMD), dst, src)
+    engine = rules.engine(word(given), (VECTOR, SCALAR, GPSIMD), dst, src)
     rules.require(
         engine != SCALAR or machine.nc_version >= _SCALAR_COPY_SINCE,
         "engine scalar copies from NeuronCore-v3 on",
@@ -110,8 +162,12 @@ def memset(dst: NkiTensor, value: float, engine: engines = engines.unknown, name
     op = recorder.ops.get(key)
     if op is None:
         rules = Rules("memset", recorder.machine)
+        rules.require(
+            dst.form.dtype.packed is None or value == 0,
+            f"value is {value!r}, {dst.form.dtype} can only be set to 0",
+        )
         rules.on_chip(dst.form, name="dst")
-        chosen = rules.engine(str(getattr(engine, "value", engine)), (VECTOR, GPSIMD), dst.form)
+        chosen = rules.engine(word(engine), (VECTOR, GPSIMD), dst.form)
         variables = {**elementwise(dst.form), "zero": value == 0}
         op = recorder.ops[key] = Op(
             chosen,
@@ -123,4 +179,4 @@ def memset(dst: NkiTensor, value: float, engine: engines = engines.unknown, name
         )
     recorder.emit(op, (dst,), ())
     if recorder.functional:
-        dst.put(np.full(dst.shape, value, np.float64))
+        dst.put(np.full(dst.shape, value, np.float64 if dst.form.dtype.is_float else np.int64))

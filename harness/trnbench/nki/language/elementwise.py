@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from trnbench.errors import KernelError
 from trnbench.nki import isa, site
 from trnbench.nki.functions import Function
+from trnbench.nki.instruction import VECTOR
+from trnbench.nki.isa.common import issue, made
 from trnbench.nki.language.creation import ndarray, sbuf
+from trnbench.nki.recorder import current
 from trnbench.nki.tensor import NkiTensor
 
 
@@ -17,9 +22,7 @@ def apply(function: Function, operands: tuple[Any, ...], dtype: Any) -> NkiTenso
     if first is None:
         raise KernelError(f"nl.{function.name}: no operand is a tensor ({site.here()})")
     if len(operands) == 1:
-        dst = ndarray(first.shape, dtype or first.dtype, sbuf)
-        isa.activation(dst, function, first)
-        return dst
+        return _unary(function, first, dtype)
     left, right = operands
     both = isinstance(left, NkiTensor) and isinstance(right, NkiTensor)
     wide = max((each for each in operands if isinstance(each, NkiTensor)), key=lambda each: each.form.free)
@@ -30,4 +33,28 @@ def apply(function: Function, operands: tuple[Any, ...], dtype: Any) -> NkiTenso
         isa.tensor_scalar(dst, left, function, right)
     else:
         isa.tensor_scalar(dst, right, function, left, reverse0=True)
+    return dst
+
+
+def _unary(function: Function, x: NkiTensor, dtype: Any) -> NkiTensor:
+    dst = ndarray(x.shape, dtype or x.dtype, sbuf)
+    if function.table:
+        isa.activation(dst, function, x)
+    elif function.alu:
+        isa.tensor_scalar(dst, x, function, None)
+    elif function.name == "negative":
+        isa.tensor_scalar(dst, x, np.multiply, -1.0)
+    else:
+        # No document says which instructions ceil, cos, … become: one on Vector stands for them.
+        recorder = current()
+        issue(
+            recorder,
+            ("unary", function, dst.form, x.form),
+            lambda: made(VECTOR, "tensor_scalar", (dst.form,), (x.form,), op=function.name),
+            (dst,),
+            (x,),
+        )
+        if recorder.functional:
+            with np.errstate(all="ignore"):
+                dst.put(function.apply(x.floats()).reshape(dst.shape))
     return dst

@@ -1,15 +1,18 @@
 """Loops and the program grid."""
 
-# ruff: noqa: ARG001 - the signatures are NKI's, whole; not every argument changes what is modelled
-
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.recorder import current
+from trnbench.nki.register import VirtualRegister
 
 
-def _range(call: str, start: int, stop: int | None, step: int) -> range:
+def _range(call: str, start: Any, stop: Any, step: int) -> range:
     try:
         return range(start) if stop is None else range(start, stop, step)
     except (TypeError, ValueError) as error:
@@ -34,24 +37,61 @@ def static_range(start: int, stop: int | None = None, step: int = 1) -> range:
     return _range("static_range", start, stop, step)
 
 
-def ds(start: int, size: int) -> slice:
+def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> range:
+    """A loop whose bounds may be registers, read when it starts."""
+    return _range("dynamic_range", start, stop, step)
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[VirtualRegister], Any], step: int = 1) -> None:
+    """body_fun(i) for every i from lower to upper; i is a register."""
+    for each in _range("fori_loop", int(lower), int(upper), step):
+        body_fun(VirtualRegister(each))
+
+
+def while_loop(init: VirtualRegister, body_fun: Callable[[VirtualRegister], Any]) -> None:
+    """body_fun(r) until the register it returns is 0."""
+    condition = init
+    current()
+    while condition:
+        condition = body_fun(VirtualRegister(int(condition)))
+        if not isinstance(condition, VirtualRegister):
+            raise KernelError(
+                f"nl.while_loop: the body returned {type(condition).__name__}, no register ({site.here()})",
+                cause="the register it returns is the condition of the next round",
+            )
+
+
+def ds(start: Any, size: int) -> slice:
     """The slice of `size` elements from `start`."""
-    return slice(start, start + size)
+    first = start if isinstance(start, int) else int(start)
+    return slice(first, first + size)
+
+
+@contextmanager
+def no_reorder() -> Iterator[None]:
+    """Keep the order of the instructions inside. It is always kept here."""
+    yield
 
 
 def program_id(axis: int = 0) -> int:
     """Index of this program: one program runs on one core."""
-    current()
-    if axis != 0:
-        raise KernelError(f"nl.program_id({axis}): the grid has one dimension ({site.here()})")
-    return 0
+    recorder = current()
+    _axis("program_id", axis)
+    return recorder.program
 
 
-def num_programs(axes: int = 0) -> int:
-    current()
-    return 1
+def num_programs(axes: Any = 0) -> int:
+    """How many programs were launched."""
+    for each in axes if isinstance(axes, (tuple, list)) else (0 if axes is None else axes,):
+        _axis("num_programs", each)
+    return max(current().grid, 1)
 
 
 def program_ndim() -> int:
-    current()
-    return 0
+    """0 without a grid, else 1."""
+    return int(current().grid > 0)
+
+
+def _axis(call: str, axis: int) -> None:
+    if axis != 0:
+        raise KernelError(f"nl.{call}({axis}): the grid has one dimension ({site.here()})")

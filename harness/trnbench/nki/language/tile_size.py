@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from trnbench.nki.isa.statistics import BN_STATS_MOST
 from trnbench.nki.recorder import current
+
+_FP32 = 4
 
 
 class TileSize:
     """Read while a kernel runs; in elements, except where the name says bytes."""
+
+    psum_min_align = 4
+    sbuf_min_align = 1
+    bn_stats_fmax = BN_STATS_MOST
 
     @property
     def pmax(self) -> int:
@@ -20,21 +27,41 @@ class TileSize:
     def gemm_moving_fmax(self) -> int:
         """512 wherever a product has to fit one PSUM bank at fp32; kernels tile by it on every generation."""
         machine = current().machine
-        return min(machine.moving_free, machine.psum_bank_bytes // 4)
+        return min(machine.moving_free, machine.psum_bank_bytes // _FP32)
 
     @property
     def psum_fmax(self) -> int:
         """fp32 elements of one PSUM bank."""
-        return current().machine.psum_bank_bytes // 4
+        return current().machine.psum_bank_bytes // _FP32
+
+    psum_bank_fmax = psum_fmax
 
     @property
-    def psum_fmax_bytes(self) -> int:
+    def psum_bank_fmax_bytes(self) -> int:
         return current().machine.psum_bank_bytes
 
+    psum_fmax_bytes = psum_bank_fmax_bytes
+
     @property
-    def total_available_sbuf_size(self) -> int:
+    def psum_num_banks(self) -> int:
+        return current().machine.psum_banks
+
+    @property
+    def sbuf_fmax_bytes(self) -> int:
         """Bytes per partition."""
         return current().machine.sbuf_partition_bytes
+
+    total_available_sbuf_size = sbuf_fmax_bytes
+
+    @property
+    def sbuf_fmax(self) -> int:
+        return current().machine.sbuf_partition_bytes // _FP32
+
+    @property
+    def sbuf_size_bytes(self) -> int:
+        """Of all partitions."""
+        machine = current().machine
+        return machine.sbuf_partition_bytes * machine.partitions
 
 
 tile_size = TileSize()

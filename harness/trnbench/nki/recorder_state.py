@@ -1,0 +1,18 @@
+"""Which recording the calls of a kernel belong to. One per process: runs are parallel by process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trnbench.nki.recorder import Recorder
+
+
+class _State:
+    __slots__ = ("recorder",)
+
+    def __init__(self) -> None:
+        self.recorder: Recorder | None = None
+
+
+STATE = _State()
