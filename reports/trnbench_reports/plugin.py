@@ -1,4 +1,4 @@
-"""What this package brings to trnbench: nine sections of the page and four output formats."""
+"""What this package brings to trnbench: ten sections of the page and four output formats."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ _SECTIONS = (
     ("rooflines", "Rooflines", 30),
     ("generations", "Generations", 40),
     ("fabric", "Fabric", 50),
+    ("losses", "Why not 100 %", 60),
     ("fidelity", "Fidelity", 70),
     ("cases", "Cases", 75),
     ("documents", "Documents", 80),

@@ -1,0 +1,108 @@
+"""What a case says of its time: waterfall, busy engines, and how busy they were when.
+
+A backend stores them in `Measurement.detail`, small enough for a run of thousands:
+
+- "waterfall": `[[name, seconds], …]` from the time at the peak on; adds up to `time_s`
+- "busy": `{engine or queue: seconds}`
+- "strip": `{engine or queue: "0359…"}`, one digit for each equal span of the time: its busy share, 9 is all
+- "command": what makes the timeline file
+
+Runs may come from anywhere, so whatever is not of this form counts as absent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from trnbench import Measurement
+
+_TOLERANCE = 1e-6
+_OVERLAPPING = ("tensor", "vector", "scalar", "gpsimd", "sync", "dma", "hbm")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Losses:
+    """Seconds, except `strip`: busy shares from 0 to 1. `terms` is empty where no waterfall is stored."""
+
+    case: Measurement
+    time_s: float
+    terms: tuple[tuple[str, float], ...]
+    busy: tuple[tuple[str, float], ...]
+    strip: tuple[tuple[str, tuple[float, ...]], ...]
+    command: str
+
+    @property
+    def worst(self) -> tuple[str, float] | None:
+        """The largest term that is no work at the peak."""
+        return max(self.terms[1:], key=lambda term: term[1], default=None)
+
+
+def of(case: Measurement) -> Losses | None:
+    """None where nothing is known of what was busy."""
+    if not case.time_s or not math.isfinite(case.time_s) or case.time_s <= 0:
+        return None
+    detail = case.detail
+    busy = _seconds(detail.get("busy"))
+    if not busy:
+        busy = tuple((part.name, part.seconds) for part in case.parts if part.name in _OVERLAPPING)
+    busy = tuple((name, spent) for name, spent in busy if 0 < spent <= case.time_s * (1 + 1e-3))
+    terms = _terms(detail.get("waterfall"), case.time_s)
+    if not busy and not terms:
+        return None
+    command = detail.get("command", "")
+    return Losses(
+        case=case,
+        time_s=case.time_s,
+        terms=terms,
+        busy=tuple(sorted(busy, key=_rank)),
+        strip=_strip(detail.get("strip")),
+        command=command if isinstance(command, str) else "",
+    )
+
+
+def _rank(entry: tuple[str, float]) -> tuple[int, str]:
+    name = entry[0]
+    first = next((i for i, each in enumerate(_OVERLAPPING) if name.startswith(each)), len(_OVERLAPPING))
+    return first, name
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def _seconds(found: object) -> tuple[tuple[str, float], ...]:
+    if not isinstance(found, Mapping):
+        return ()
+    pairs = ((str(name), _number(value)) for name, value in found.items())
+    return tuple((name, value) for name, value in pairs if value is not None)
+
+
+def _terms(found: object, total: float) -> tuple[tuple[str, float], ...]:
+    """A waterfall that does not add up is no waterfall."""
+    if not isinstance(found, list | tuple) or len(found) < 2:
+        return ()
+    terms = []
+    for each in found:
+        if not isinstance(each, list | tuple) or len(each) != 2:
+            return ()
+        seconds = _number(each[1])
+        if seconds is None:
+            return ()
+        terms.append((str(each[0]), seconds))
+    if abs(math.fsum(seconds for _, seconds in terms) - total) > _TOLERANCE * total:
+        return ()
+    return tuple(terms)
+
+
+def _strip(found: object) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    if not isinstance(found, Mapping):
+        return ()
+    rows = []
+    for name, digits in found.items():
+        if isinstance(digits, str) and 2 <= len(digits) <= 400 and digits.isascii() and digits.isdigit():
+            rows.append((str(name), tuple(int(each) / 9 for each in digits)))
+    return tuple(rows)

@@ -1,0 +1,219 @@
+"""Section 6: what it draws of stored waterfalls and strips, and what it makes of strange ones."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from types import ModuleType
+from typing import Any
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trnbench import Measurement, Run, Scope, Status
+from trnbench_reports import losses, numbers
+from trnbench_reports.charts import engines, waterfall
+from trnbench_reports.charts.svg import draw
+from trnbench_reports.sections import losses as section
+
+replace = msgspec.structs.replace
+
+
+def plain(markup: str) -> str:
+    text = re.sub(r"<[^>]+>", " ", markup).replace(numbers.NBSP, " ").replace("&amp;", "&")
+    return re.sub(r"\s+", " ", text)
+
+
+def told(case: Measurement) -> Measurement:
+    """`case` with a waterfall whose largest cause is known."""
+    time = case.time_s
+    assert time
+    work = time * (case.judgement.fraction if case.judgement else 0.5)
+    rest = time - work
+    waits, launch = 0.75 * rest, 0.1 * rest
+    return replace(
+        case,
+        detail={
+            "waterfall": [
+                ["work at the peak", work],
+                ["waiting for DMA", waits],
+                ["semaphores", time - work - waits - launch],
+                ["launch", launch],
+            ],
+            "busy": {"tensor": work, "dma": 0.9 * time},
+            "strip": {"tensor": "0099", "dma": "9990"},
+            "command": "trnbench nki run gemm --trace gemm.json",
+        },
+    )
+
+
+@pytest.fixture(scope="module")
+def stored(synthetic: ModuleType) -> Run:
+    run: Run = synthetic.make_run(sizes=4, extra_kernels=0)
+    measured = tuple(
+        told(each) if each.time_s and each.judgement and each.case.scope is Scope.CORE else each
+        for each in run.measurements
+    )
+    return replace(run, measurements=measured)
+
+
+def case_of(run: Run, kernel: str = "gemm") -> Measurement:
+    return next(
+        each for each in run.measurements if each.case.kernel == kernel and "waterfall" in each.detail
+    )
+
+
+def test_worst_first_and_one_core(stored: Run) -> None:
+    found = section.chosen(stored)
+    shares = [each.case.judgement.fraction for each in found if each.case.judgement]
+    assert len(shares) == len(found) > 3
+    assert shares == sorted(shares)
+    assert {each.case.case.scope for each in found if each.terms} == {Scope.CORE}
+    pairs = [(each.case.case.kernel, each.case.case.generation) for each in found]
+    assert len(set(pairs)) == len(pairs)
+    best = max(
+        each.judgement.fraction
+        for each in stored.measurements
+        if each.judgement
+        and each.status is Status.OK
+        and (each.case.kernel, each.case.generation, each.case.scope) == (*pairs[0], Scope.CORE)
+    )
+    assert shares[0] == best
+
+
+def test_links_are_left_to_the_fabric(stored: Run) -> None:
+    linked = {each.case.kernel for each in stored.measurements if each.work.get("link_bytes")}
+    assert linked
+    assert not linked & {each.case.case.kernel for each in section.chosen(stored)}
+
+
+def test_one_drawing_of_each_kernel(stored: Run) -> None:
+    shown = section.drawn(section.chosen(stored))
+    names = [each.case.case.kernel for each in shown]
+    assert len(set(names)) == len(names) <= section.SHOWN
+
+
+def test_the_page_says_the_finding_the_cause_and_the_command(stored: Run) -> None:
+    text = plain(section.render([stored]))
+    first = next(each for each in section.drawn(section.chosen(stored)))
+    assert first.case.judgement is not None
+    share = numbers.percent(first.case.judgement.fraction).replace(numbers.NBSP, " ")
+    lost = numbers.percent(0.75 * (1 - first.case.judgement.fraction)).replace(numbers.NBSP, " ")
+    assert (
+        f"Emulated. {first.case.case.kernel} on {first.case.case.instance}, core: {share} of peak; "
+        f"the largest cause is waiting for DMA, {lost} of the time" in text
+    )
+    assert "for ui.perfetto.dev: trnbench nki run gemm --trace gemm.json" in text
+    assert text.count("the terms add up to the time ") >= len(section.drawn(section.chosen(stored)))
+
+
+def test_bars_of_a_waterfall_begin_where_the_last_one_ended(stored: Run) -> None:
+    each = losses.of(case_of(stored))
+    assert each is not None
+    bars = waterfall.draw("w", each, 0, "c0123456789").spec["data"]["values"]
+    for before, after in pairwise(bars[:-1]):
+        assert after["a"] == pytest.approx(before["b"])
+    assert (bars[-1]["a"], bars[-1]["b"]) == (0.0, pytest.approx(bars[-2]["b"]))
+    assert [each["tint"] for each in bars] == [
+        "var(--g0)",
+        "var(--fg)",
+        "var(--soft)",
+        "var(--soft)",
+        "var(--g0)",
+    ]
+
+
+def test_drawings_are_small_and_of_one_width(stored: Run) -> None:
+    each = losses.of(case_of(stored))
+    assert each is not None
+    for number, made in enumerate((waterfall.draw("w", each, 0, ""), engines.draw("e", each, 0, ""))):
+        svg = draw(made.spec, f"x{number}", made.label)
+        if svg is None:
+            pytest.skip("vl_convert is not installed")
+        assert len(svg) < 9_000
+        root = ElementTree.fromstring(svg)
+        assert waterfall.WIDTH - 10 < float(root.get("width", "0")) < waterfall.WIDTH + 30
+
+
+def test_a_strip_is_steps_on_its_ground_line() -> None:
+    points = engines._area(0, 2, (0.0, 0.0, 1.0, 1.0), 8.0)
+    assert [(each["t"], round(each["y"], 2), each["z"]) for each in points] == [
+        (0.0, 1.0, 1),
+        (4.0, 1.78, 1),
+        (8.0, 1.78, 1),
+    ]
+
+
+def test_without_a_waterfall_the_parts_of_the_model_are_shown(synthetic: ModuleType) -> None:
+    run: Run = synthetic.make_run(sizes=3, extra_kernels=0)
+    found = section.chosen(run)
+    assert found
+    assert not any(each.terms for each in found)
+    text = plain(section.render([run]))
+    assert "share of the time busy" in text
+    assert "for ui.perfetto.dev" not in text
+
+
+def test_nothing_known_nothing_said(synthetic: ModuleType) -> None:
+    run: Run = synthetic.make_run(sizes=3, extra_kernels=0)
+    bare = replace(run, measurements=tuple(replace(m, parts=(), detail={}) for m in run.measurements))
+    assert section.render([bare]) == ""
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys(("waterfall", "busy", "strip", "command"), JSON)))
+def test_whatever_is_stored_the_rest_is_shown(synthetic_case: Measurement, detail: dict[str, Any]) -> None:
+    found = losses.of(replace(synthetic_case, detail=detail))
+    if found is not None:
+        assert found.busy or found.terms
+        total = sum(seconds for _, seconds in found.terms)
+        assert not found.terms or total == pytest.approx(found.time_s, rel=1e-5)
+        assert all(0 <= share <= 1 for _, shares in found.strip for share in shares)
+
+
+@pytest.fixture(scope="module")
+def synthetic_case(stored: Run) -> Measurement:
+    return case_of(stored)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [["work", 1.0]],
+        [["work", 1e9], ["x", 1.0]],
+        [["work"], ["x"]],
+        {"work": 1.0},
+        "0099",
+        [["a", float("nan")], ["b", 1.0]],
+    ],
+)
+def test_a_waterfall_that_does_not_add_up_is_none(synthetic_case: Measurement, wrong: Any) -> None:
+    found = losses.of(replace(synthetic_case, detail={"waterfall": wrong}))
+    assert found is not None
+    assert found.terms == ()
+
+
+def test_names_of_a_hostile_plugin_stay_text(synthetic_case: Measurement) -> None:
+    time = synthetic_case.time_s
+    assert time
+    bad = "<script>alert(1)</script>"
+    case = replace(
+        synthetic_case,
+        detail={"waterfall": [["in all", time / 2], [bad, time / 4], [bad, time / 4]], "busy": {bad: time}},
+    )
+    found = losses.of(case)
+    assert found is not None
+    made = waterfall.draw("w", found, 0, "c0123456789")
+    names = [each["name"] for each in made.spec["data"]["values"]]
+    assert names == ["in all (2)", bad, f"{bad} (2)", "in all"]
+    svg = draw(made.spec, "hostile", made.label)
+    assert svg is None or "<script" not in svg
