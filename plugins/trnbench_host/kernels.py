@@ -24,7 +24,7 @@ def _nothing(_: Point) -> tuple[str, ...]:
 
 
 def kernels() -> Iterator[Kernel]:
-    """host_gemm, stream_*, transcendental, process_copy, pointer_chase."""
+    """host_matmul, stream_*, transcendental, process_copy, pointer_chase."""
     yield _gemm()
     for name, arrays, flops, formula in (
         ("copy", 2, 0, "c = a"),
@@ -48,7 +48,7 @@ def _gemm() -> Kernel:
         )
 
     return Kernel(
-        name="host_gemm",
+        name="host_matmul",
         family="gemm",
         title="Square matrix product on the processor",
         about="How close the BLAS behind NumPy comes to what the vector units allow.",
@@ -95,7 +95,7 @@ def _stream(name: str, arrays: int, flops: int, formula: str) -> Kernel:
         work=work,
         footprint=footprint(3),
         requires=_nothing,
-        tags=("memory", "bandwidth", "stream", "host", name),
+        tags=("memory", "bandwidth", "stream", "host"),
         implementations={"numpy": f"trnbench_host.stream:{name}"},
     )
 

@@ -70,9 +70,7 @@ class TrnbenchBenchmark:
         info["percent_of_peak"] = 100.0 * rate / choice.chosen.value
         if rate > choice.chosen.value * (1.0 + TOLERANCE):
             info["status"] = "suspect"
-            info["reason"] = (
-                f"above the peak: work counted twice or optimised away, or not {dtype} at {scope}"
-            )
+            info["reason"] = f"above the peak: work counted twice or left out, or not {dtype} at {scope}"
         info["peak_flops"] = choice.chosen.value
         info["peak_source"] = choice.chosen.formula or choice.chosen.source
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import msgspec
 
 from trnbench.errors import NothingSelected, TrnbenchError
 from trnbench.facts.scope import Scope
-from trnbench.generation import System
+from trnbench.generation import Instance, System
 from trnbench.kernels.case import Case
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point
@@ -61,7 +62,7 @@ def plan(
     keyword = parse_keyword(selection.keyword) if selection.keyword else None
     points = Points.of(selection, kernels)
     systems = {}
-    for name in choose_instances(registry, selection):
+    for name in _fitting(registry, selection, kernels):
         system = registry.system(name, extra_facts=extra_facts)
         systems[system.name] = system
 
@@ -69,7 +70,7 @@ def plan(
     for system in systems.values():
         repeats = not scopes and system.instance.parent in systems
         for kernel in kernels:
-            if not runs_on(kernel, system):
+            if not runs_on(kernel, system.instance):
                 planner.elsewhere += 1
                 continue
             for scope in scopes_of(kernel, system.instance.scope, scopes):
@@ -85,10 +86,25 @@ def plan(
     )
 
 
-def runs_on(kernel: Kernel, system: System) -> bool:
-    """Whether `system` has a stack for any implementation of `kernel`; one without any runs anywhere."""
+def runs_on(kernel: Kernel, instance: Instance) -> bool:
+    """Whether `instance` has a stack for any implementation of `kernel`; one without any runs anywhere."""
     kinds = kernel.implementations
-    return not kinds or any(kind in kinds for kind in system.instance.stack)
+    return not kinds or any(kind in kinds for kind in instance.stack)
+
+
+def _fitting(registry: Registry, selection: Selection, kernels: Sequence[Kernel]) -> tuple[str, ...]:
+    """The systems of the selection; where it names none and no default one can run any of `kernels`,
+    those that can."""
+    names = choose_instances(registry, selection)
+    if selection.instances or selection.generations:
+        return names
+
+    def fits(name: str) -> bool:
+        return any(runs_on(kernel, registry.instance(name)[1]) for kernel in kernels)
+
+    if any(map(fits, names)):
+        return names
+    return tuple(filter(fits, registry.instance_names())) or names
 
 
 def extent_of(kernel: Kernel, system: System, scope: Scope, point: Point) -> Extent:
