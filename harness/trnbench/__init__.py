@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from trnbench.run.kernel import KernelRun, emulate_kernel
     from trnbench.section import Format, Importer, Section
     from trnbench.store.store import Store
+    from trnbench.topology.draw import topology_svg
     from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
 
 _HOMES = {
@@ -92,6 +93,7 @@ _HOMES = {
     "trnbench.run.kernel": ("KernelRun", "emulate_kernel"),
     "trnbench.store.store": ("Store",),
     "trnbench.section": ("Format", "Importer", "Section"),
+    "trnbench.topology.draw": ("topology_svg",),
     "trnbench.topology.graph": (
         "Figure",
         "Link",
@@ -179,6 +181,7 @@ __all__ = [
     "render",
     "resolve",
     "show",
+    "topology_svg",
 ]
 
 

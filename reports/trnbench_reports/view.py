@@ -114,8 +114,9 @@ def tooltip(measurement: Measurement) -> str:
     """One line with all that a number needs: value, share, evidence, scope, case."""
     judged = measurement.judgement
     share = f", {numbers.percent(judged.fraction)} of {peak_text(measurement)}" if judged else ""
+    unproven = ", unvalidated" if measurement.evidence.unvalidated else ""
     return words.clean(
-        f"{value_text(measurement)}{share} · {measurement.evidence.grade} · {measurement.status}"
+        f"{value_text(measurement)}{share} · {measurement.evidence.grade}{unproven} · {measurement.status}"
         f" · {measurement.case.instance} · {measurement.case.fullname}",
         300,
     )

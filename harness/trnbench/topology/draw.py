@@ -92,3 +92,7 @@ def _nodes(topology: Topology, plan: Layout, canvas: Canvas) -> None:
         if wide >= 16:
             label = plan.labels.get(node.id, node.name)
             canvas.text(place, label, size=min(12, wide / max(len(label), 2) * 1.5))
+
+
+topology_svg = svg
+"""The same by the name it has in `trnbench`."""

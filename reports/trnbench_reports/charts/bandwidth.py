@@ -117,7 +117,7 @@ def draw(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
             "resolve": {"scale": {"shape": "independent"}},
         },
         series=tuple(
-            Series(index=i, name=curve.system, symbol=SYMBOLS[SHAPES[i % len(SHAPES)]], colour=curve.colour)
+            Series(index=i, name=_named(curve), symbol=SYMBOLS[SHAPES[i % len(SHAPES)]], colour=curve.colour)
             for i, curve in enumerate(curves)
         ),
         columns=("case", "message", "bus bandwidth", "% of peak", "evidence"),
@@ -129,12 +129,18 @@ def draw(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
                     numbers.show(size, "B"),
                     numbers.show(rate, "B/s"),
                     numbers.percent(case.judgement.fraction) if case.judgement else "no peak",
-                    str(case.evidence.grade),
+                    f"{case.evidence.grade}{', unvalidated' if case.evidence.unvalidated else ''}",
                 ),
             )
             for size, rate, case, anchor in every
         ),
     )
+
+
+def _named(curve: Curve) -> str:
+    """The system, and whether anything published stands against its numbers."""
+    unproven = any(case.evidence.unvalidated for _, _, case, _ in curve.points)
+    return f"{curve.system} (unvalidated)" if unproven else curve.system
 
 
 def _promised(curves: Sequence[Curve]) -> list[tuple[float, str, int]]:

@@ -37,6 +37,15 @@ CONFIG: dict[str, Any] = {
 _NUMBER = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 _LABEL = re.compile(r"^(c[0-9a-f]{10}|-)\|(\d+)\|(.*)$", re.DOTALL)
 _REFERENCE = re.compile(r"^url\(#([^)]+)\)$")
+_DEFAULTS = (
+    ("opacity", "1"),
+    ("aria-hidden", "true"),
+    ("transform", "translate(0,0)"),
+    ("font-weight", "normal"),
+    ("stroke-width", "1"),
+    ("x2", "0"),
+    ("y2", "0"),
+)
 _DROP = ("xmlns:xlink", "version", "class", "font-family", "pointer-events", "role", "aria-roledescription")
 
 
@@ -54,6 +63,7 @@ def draw(spec: dict[str, Any], prefix: str, label: str) -> Markup | None:
     root = ElementTree.fromstring(raw)
     for element in root.iter():
         element.tag = element.tag.removeprefix(f"{{{SVG}}}")
+    _share_clips(root)
     _tidy(root, prefix, {})
     root.attrib.clear()
     width, height = _size(raw)
@@ -94,6 +104,22 @@ def _tidy(element: ElementTree.Element, prefix: str, ids: dict[str, str]) -> Non
         _tidy(child, prefix, ids)
 
 
+def _share_clips(root: ElementTree.Element) -> None:
+    """The renderer writes one clip path per layer, most of them alike: the first of each serves all."""
+    first: dict[str, str] = {}
+    instead: dict[str, str] = {}
+    for parent in list(root.iter("defs")):
+        for clip in list(parent.findall("clipPath")):
+            shape = "".join(ElementTree.tostring(each, encoding="unicode") for each in clip)
+            kept = first.setdefault(shape, clip.attrib["id"])
+            if kept != clip.attrib["id"]:
+                instead[f"url(#{clip.attrib['id']})"] = f"url(#{kept})"
+                parent.remove(clip)
+    for element in root.iter():
+        if (used := element.get("clip-path")) in instead:
+            element.set("clip-path", instead[used])
+
+
 def _empty(child: ElementTree.Element) -> bool:
     """Invisible leftovers of the renderer: group backgrounds, empty labels."""
     if child.tag == "path" and child.get("class") in ("background", "foreground"):
@@ -106,9 +132,20 @@ def _attributes(child: ElementTree.Element, prefix: str, ids: dict[str, str]) ->
     kind = child.get("class", "")
     for name in _DROP:
         child.attrib.pop(name, None)
-    for name, default in (("opacity", "1"), ("aria-hidden", "true"), ("transform", "translate(0,0)")):
+    for name, default in _DEFAULTS:
         if child.get(name) == default:
             del child.attrib[name]
+    if child.tag == "text":  # the style sheet says the same of text without these
+        for name, usual in (("fill", "currentColor"), ("font-size", "12px")):
+            if child.get(name) == usual:
+                del child.attrib[name]
+    if child.tag == "line":
+        if child.get("stroke") == "currentColor":
+            del child.attrib["stroke"]
+        if child.get("stroke-opacity") == "0.4":
+            del child.attrib["stroke-opacity"]
+        elif "stroke-opacity" not in child.attrib:
+            child.set("stroke-opacity", "1")
     if "axis-grid" in kind:
         child.set("class", "grid")
     match = _LABEL.match(label)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from trnbench import Measurement, Run
 from trnbench_reports import view, words
-from trnbench_reports.charts import bandwidth, figure
+from trnbench_reports.charts import bandwidth, figure, links
 from trnbench_reports.charts.bandwidth import Curve
+from trnbench_reports.sections import fabric_model
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ _MESSAGE = ("size", "bytes", "message", "message_bytes", "nbytes")
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing when no case has a bus bandwidth."""
     parts = []
+    unvalidated: dict[str, None] = {}
     for index, run, heading in view.each_run(runs):
         drawn = []
         for number, (kernel, found) in enumerate(view.by_kernel(run.measurements).items()):
@@ -27,8 +29,23 @@ def render(runs: Sequence[Run]) -> Markup | str:
             if curves:
                 drawn.append(figure.show(bandwidth.draw(f"bus-{index}-{number}", kernel, curves)))
         if drawn:
-            parts.append((heading, drawn))
-    return fill("fabric", parts=parts) if parts else ""
+            parts.append(
+                {
+                    "heading": heading,
+                    "figures": drawn,
+                    "algorithms": fabric_model.algorithms(index, run),
+                    "scaling": fabric_model.scaling(index, run),
+                    "losses": fabric_model.losses(index, run),
+                    "pictures": fabric_model.pictures(index, run),
+                }
+            )
+            for each in run.measurements:
+                if each.evidence.unvalidated and "busbw_bytes_per_s" in each.metrics:
+                    unvalidated[words.clean(each.case.instance, 60)] = None
+    if not parts:
+        return ""
+    bands = [label for _, label in links.BANDS]
+    return fill("fabric", parts=parts, unvalidated=list(unvalidated), bands=bands)
 
 
 def _curves(index: int, run: Run, found: Sequence[Measurement]) -> list[Curve]:
