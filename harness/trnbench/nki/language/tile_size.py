@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from trnbench.nki.isa.statistics import BN_STATS_MOST
 from trnbench.nki.recorder import current
+from trnbench.nki.recorder_state import STATE
 
 _FP32 = 4
 
+# NKI has these as constants, equal on all its targets; kernel files read them while they are imported,
+# when no generation is chosen yet.
+_PMAX, _STATIONARY, _MOVING, _BANK_BYTES = 128, 128, 512, 2048
+
 
 class TileSize:
-    """Read while a kernel runs; in elements, except where the name says bytes."""
+    """In elements, except where the name says bytes. What differs between generations can only be read
+    while a kernel runs."""
 
     psum_min_align = 4
     sbuf_min_align = 1
@@ -17,28 +23,33 @@ class TileSize:
 
     @property
     def pmax(self) -> int:
-        return current().machine.partitions
+        recorder = STATE.recorder
+        return _PMAX if recorder is None else recorder.machine.partitions
 
     @property
     def gemm_stationary_fmax(self) -> int:
-        return current().machine.stationary_free
+        recorder = STATE.recorder
+        return _STATIONARY if recorder is None else recorder.machine.stationary_free
 
     @property
     def gemm_moving_fmax(self) -> int:
         """512 wherever a product has to fit one PSUM bank at fp32; kernels tile by it on every generation."""
-        machine = current().machine
+        if STATE.recorder is None:
+            return _MOVING
+        machine = STATE.recorder.machine
         return min(machine.moving_free, machine.psum_bank_bytes // _FP32)
 
     @property
     def psum_fmax(self) -> int:
         """fp32 elements of one PSUM bank."""
-        return current().machine.psum_bank_bytes // _FP32
+        return self.psum_bank_fmax_bytes // _FP32
 
     psum_bank_fmax = psum_fmax
 
     @property
     def psum_bank_fmax_bytes(self) -> int:
-        return current().machine.psum_bank_bytes
+        recorder = STATE.recorder
+        return _BANK_BYTES if recorder is None else recorder.machine.psum_bank_bytes
 
     psum_fmax_bytes = psum_bank_fmax_bytes
 

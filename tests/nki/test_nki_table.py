@@ -1,0 +1,75 @@
+"""docs/nki.md lists every public name of NKI 0.6.0: run, refused or untested, with its test.
+
+`python tests/nki/test_nki_table.py` writes the table anew.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from trnbench.nki import isa, language
+from trnbench.nki.public import PUBLIC, provided, table
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "nki.md"
+BEGIN, END = "<!-- table: generated -->", "<!-- end of table -->"
+# Where names are used, in words that a kernel would write.
+_KEY = re.compile(r'^    "((?:nisa|nl|tensor)\.\w+)(?:\([^"]*)?": \(', re.M)
+_PAIR = re.compile(r'"(\w+)": \((?:X|Y|P|INTS|np|Y / 2)\b')
+
+
+def names_tested() -> dict[str, str]:
+    """Public name → the test that runs it, read from the tables of the test files."""
+    found: dict[str, str] = {}
+    here = ROOT / "tests" / "nki"
+    for path in (here / "test_nki_values_isa.py", here / "test_nki_values_language.py"):
+        text = path.read_text(encoding="utf-8")
+        for name in _KEY.findall(text):
+            found.setdefault(name, path.name)
+        if "UNARY" in text:
+            for name in _PAIR.findall(text):
+                found.setdefault(f"nl.{name}", path.name)
+            for each in ("is_psum", "is_hbm", "is_on_chip"):
+                found[f"nl.{each}"] = path.name
+    for path in sorted(here.glob("test_nki_*.py")):
+        text = path.read_text(encoding="utf-8")
+        for prefix in ("nisa", "nl"):
+            for name in re.findall(rf"\b{prefix}\.(\w+)", text):
+                found.setdefault(f"{prefix}.{name}", path.name)
+    for name in language.DTYPES:
+        found[f"nl.{name}"] = "test_nki_values_language.py"
+    found["nki.jit"] = "test_nki_kernels.py"
+    return found
+
+
+def written() -> str:
+    return table(names_tested())
+
+
+def test_the_table_is_up_to_date() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert text.split(BEGIN)[1].split(END)[0].strip() == written()
+
+
+def test_every_public_name_has_a_state() -> None:
+    rows = written().splitlines()[2:]
+    assert len(rows) == sum(len(names) for names in PUBLIC.values())
+    assert [row for row in rows if "| untested |" in row] == []
+
+
+def test_nothing_provided_is_missing_from_the_lists() -> None:
+    listed = {name for group, names in PUBLIC.items() for name in names if provided(group, name)}
+    beyond = {
+        "range", "tensor_engine", "vector_engine", "scalar_engine", "gpsimd_engine", "unknown_engine",
+        "divide",
+    }  # fmt: skip
+    assert (set(isa.__all__) | set(language.__all__)) - listed == beyond
+
+
+if __name__ == "__main__":
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    after = rest.split(END)[1]
+    PAGE.write_text(f"{before}{BEGIN}\n{written()}\n{END}{after}", encoding="utf-8")
+    sys.stdout.write(f"{PAGE} written\n")
