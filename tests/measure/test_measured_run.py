@@ -1,0 +1,115 @@
+"""A measured run: every case in a process of its own, four ways to fail, retries in the open."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+import measured_machine as machine
+import msgspec
+import pytest
+
+from trnbench import Reason, Run, Status
+from trnbench.run import memory, pool
+from trnbench.run.execute import execute
+from trnbench.run.plan import plan
+from trnbench.run.settings import RunSettings
+
+
+def measured(*modes: str, folder: Path, **settings: Any) -> Run:
+    registry = machine.registry(*modes, folder=folder)
+    backend = registry.backends["stand-in"]
+    return execute(plan(registry), backend, registry, RunSettings(**settings))
+
+
+def test_every_case_has_a_process_of_its_own(tmp_path: Path) -> None:
+    run = measured("well", "well", "well", folder=tmp_path)
+    processes = [each.detail["process"] for each in run.measurements]
+    assert len(set(processes)) == 3
+    assert os.getpid() not in processes
+    assert {each.status for each in run.measurements} == {Status.OK}
+    assert run.notes == ()
+
+
+def test_four_ways_to_fail_cost_one_case_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "GRACE_S", 0.5)
+    run = measured("crash", "memory", "hang", "wrong", "well", folder=tmp_path, timeout_s=4.0)
+    assert [(each.status, each.reason) for each in run.measurements] == [
+        (Status.FAILED, Reason.CRASH),
+        (Status.FAILED, Reason.OUT_OF_MEMORY),
+        (Status.FAILED, Reason.TIMEOUT),
+        (Status.FAILED, Reason.WRONG_RESULT),
+        (Status.OK, Reason.NONE),
+    ]
+    assert run.measurements[0].reason_text == "the process that ran it was killed by SIGSEGV"
+    assert run.measurements[3].reason_text == "the output is wrong: 'stale' is not right (first call)"
+
+
+def test_a_case_that_is_lost_once_is_tried_again_and_says_so(tmp_path: Path) -> None:
+    run = measured("once", folder=tmp_path, retries=2)
+    (found,) = run.measurements
+    assert found.status is Status.OK
+    assert found.detail["tries"] == 2
+    assert found.notes[-2:] == (
+        "this is try 2",
+        "try 1: crash: the process that ran it was killed by SIGSEGV",
+    )
+    assert run.settings["retries"] == 2
+
+
+def test_a_case_that_is_lost_each_time_has_all_tries_in_its_result(tmp_path: Path) -> None:
+    (found,) = measured("crash", folder=tmp_path, retries=2).measurements
+    assert found.reason is Reason.CRASH
+    assert [note.partition(":")[0] for note in found.notes] == ["this is try 3", "try 1", "try 2"]
+
+
+def test_without_retries_there_is_one_try(tmp_path: Path) -> None:
+    (found,) = measured("once", folder=tmp_path).measurements
+    assert (found.reason, found.notes) == (Reason.CRASH, ())
+
+
+def test_a_wrong_result_is_not_tried_again(tmp_path: Path) -> None:
+    (found,) = measured("wrong", folder=tmp_path, retries=3).measurements
+    assert (found.reason, "tries" in found.detail) == (Reason.WRONG_RESULT, False)
+
+
+def test_a_process_ended_by_the_system_for_memory_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ended:
+        class process:  # noqa: N801
+            exitcode = -9
+
+        memory_kills = 3
+
+    monkeypatch.setattr(pool, "out_of_memory_kills", lambda: 4)
+    assert pool._epitaph(Ended()) == (  # type: ignore[arg-type]
+        Reason.OUT_OF_MEMORY,
+        "the process that ran it was killed by SIGKILL: the system ran out of memory and counted a process "
+        "it ended",
+    )
+    monkeypatch.setattr(pool, "out_of_memory_kills", lambda: 3)
+    assert pool._epitaph(Ended())[0] is Reason.CRASH  # type: ignore[arg-type]
+
+
+def test_the_systems_count_of_ended_processes_is_a_number() -> None:
+    assert memory.out_of_memory_kills() >= 0
+
+
+def test_names_of_the_host_stay_out_unless_they_are_asked_for(tmp_path: Path) -> None:
+    node = platform.node()
+    if len(node) < 3 or node.lower() in ("localhost", "linux", "build"):
+        pytest.skip(f"the name of this machine, {node!r}, tells nobody anything")
+    (quiet,) = measured("names", folder=tmp_path).measurements
+    assert node not in msgspec.json.encode(quiet).decode()
+    run = measured("names", folder=tmp_path, keep_identity=True)
+    assert f"ran on {node}" in run.measurements[0].notes
+    assert run.environment["host_name"] == node
+
+
+def test_same_seed_same_data_whichever_process(tmp_path: Path) -> None:
+    def drawn(seed: int) -> list[str]:
+        return [each.detail["drawn"] for each in measured("well", folder=tmp_path, seed=seed).measurements]
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)

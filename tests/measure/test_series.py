@@ -1,0 +1,109 @@
+"""Stopping rules, robust statistics, stability: on made-up samples, so that each answer is known."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trnbench.measure.series import Series, stability
+from trnbench.measure.stopping import (
+    PrecisionReached,
+    Rule,
+    SampleLimit,
+    TimeLimit,
+    first_reason,
+    half_width,
+)
+
+TIMES = st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=200)
+
+
+def around(middle: float, spread: float, count: int, seed: int = 1) -> tuple[float, ...]:
+    draw = random.Random(seed)
+    return tuple(middle * (1 + draw.uniform(-spread, spread)) for _ in range(count))
+
+
+def test_each_rule_says_why_it_stops() -> None:
+    steady = around(1.0, 0.001, 40)
+    assert PrecisionReached().stop(steady, 0.0).startswith("precision reached: median known to ±0.0")
+    assert TimeLimit(seconds=2.0).stop((1.0,), 2.5) == "time limit: 2 s of sampling, 1 samples"
+    assert SampleLimit(samples=3).stop((1.0,) * 3, 0.0) == "sample limit: 3 samples"
+
+
+def test_few_samples_are_never_precise() -> None:
+    assert PrecisionReached().stop((1.0,) * 19, 0.0) == ""
+    assert half_width((1.0,) * 5, 0.95) == float("inf")
+    assert TimeLimit(seconds=0.0).stop((), 99.0) == ""
+
+
+def test_a_drift_is_not_precise() -> None:
+    climbing = tuple(1.0 + 0.001 * i for i in range(200))
+    assert PrecisionReached(relative=0.03).stop(climbing, 0.0) == ""
+    assert PrecisionReached(relative=0.03).stop(random.Random(1).sample(climbing, 200), 0.0) != ""
+
+
+def test_noise_needs_more_samples_than_quiet() -> None:
+    def needed(spread: float) -> int:
+        samples = around(1.0, spread, 5000)
+        return next(n for n in range(20, 5000) if PrecisionReached().stop(samples[:n], 0.0))
+
+    assert needed(0.01) < needed(0.2)
+
+
+def test_a_rule_of_ones_own_is_a_rule() -> None:
+    class Full:
+        def stop(self, samples: Sequence[float], elapsed_s: float) -> str:
+            return "the moon is full" if len(samples) > 2 else ""
+
+    assert isinstance(Full(), Rule)
+    assert first_reason((PrecisionReached(), Full()), (1.0,) * 3, 0.0) == "the moon is full"
+    assert first_reason((PrecisionReached(), Full()), (1.0,), 0.0) == ""
+
+
+def test_one_hiccup_moves_the_mean_and_not_the_median() -> None:
+    samples = (*around(100e-6, 0.01, 99), 4e-3)
+    told = Series(name="hot", samples=samples).describe()
+    assert told["median_s"] == pytest.approx(100e-6, rel=0.01)
+    assert told["low_s"] <= told["median_s"] <= told["high_s"] < 102e-6
+    assert told["outliers"] == 1
+    assert told["max_s"] == 4e-3  # shown, not dropped
+    assert told["samples"] == 100
+    assert sum(samples) / 100 > 1.3 * told["median_s"]
+
+
+def test_a_first_sample_far_from_the_rest_is_left_out_and_said() -> None:
+    series = Series(name="hot", samples=(478.0, *around(1.0, 0.01, 30)))
+    assert series.first_is_far
+    assert series.judged == series.samples[1:]
+    assert series.describe()["first_dropped"] is True
+    assert len(series.samples) == 31
+
+
+def test_a_first_sample_like_the_rest_is_kept() -> None:
+    series = Series(name="hot", samples=around(1.0, 0.01, 30))
+    assert not series.first_is_far
+    assert series.judged == series.samples
+
+
+@given(TIMES)
+def test_the_interval_holds_the_median(samples: list[float]) -> None:
+    told = Series(name="hot", samples=tuple(samples)).describe()
+    assert told["min_s"] <= told["low_s"] <= told["high_s"] <= told["max_s"] or told["first_dropped"]
+    assert told["low_s"] <= told["median_s"] <= told["high_s"] or len(samples) < 8
+
+
+def test_stability_names_the_cause_and_what_to_do() -> None:
+    assert stability(Series(name="hot", samples=around(1.0, 0.01, 50))).verdict == "stable"
+    slower = stability(Series(name="hot", samples=(*around(1.0, 0.005, 25), *around(1.3, 0.005, 25))))
+    assert slower.verdict == "unstable"
+    assert "clocks fall as the machine warms up" in slower.why
+    assert "cpupower frequency-set" in slower.advice
+    faster = stability(Series(name="hot", samples=(*around(1.3, 0.005, 25), *around(1.0, 0.005, 25))))
+    assert "still warming up" in faster.why
+    wide = stability(Series(name="hot", samples=around(1.0, 0.3, 100)))
+    assert (wide.verdict, "trnbench doctor" in wide.advice) == ("unstable", True)
+    assert stability(Series(name="hot", samples=(1.0, 1.0))).why == "only 2 samples"

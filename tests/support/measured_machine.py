@@ -1,0 +1,97 @@
+"""A stand-in for a measured stack: real processes, real clocks, cases that fail as their mode says."""
+
+from __future__ import annotations
+
+import os
+import platform
+import random
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import tiny_machine as tiny
+
+import trnbench
+from trnbench import Case, Detection, Observation, Program, System, Timing
+from trnbench.measure.observe import observe
+from trnbench.registry import Registry
+
+QUICK = Timing(warm_up_s=0.0, sample_s=0.02, samples=20, cold_samples=0, growth_s=0.02)
+
+
+class Backend:
+    """Measures a pause; `folder` is where a mode remembers that it ran."""
+
+    name = "stand-in"
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def detect(self) -> Detection:
+        return Detection(available=True, instance="tiny.2")
+
+    def environment(self) -> dict[str, Any]:
+        return {}
+
+    def unsupported(self, case: Case, system: System) -> str:
+        return ""
+
+    def observe(self, case: Case, system: System) -> Observation:
+        mode = str(case.key.point["mode"]).rstrip("0123456789")
+        drawn = str(random.getrandbits(32))
+        if mode == "crash" or (mode == "once" and self._first()):
+            signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if mode == "memory":
+            raise MemoryError("no 3 TiB")
+        if mode == "hang":
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
+            time.sleep(60)
+        notes = (f"ran on {platform.node()}",) if mode == "names" else ()
+        made = self._program(0.011, "stale" if mode == "wrong" else "right", notes)
+        seen = observe(made, device="tiny core 0", named_by="itself", timing=QUICK)
+        return msgspec.structs.replace(seen, detail={**seen.detail, "process": os.getpid(), "drawn": drawn})
+
+    def _first(self) -> bool:
+        mark = self.folder / "tried"
+        if mark.exists():
+            return False
+        mark.touch()
+        return True
+
+    def _program(self, seconds: float, output: str, notes: tuple[str, ...] = ()) -> Program:
+        def run() -> str:
+            time.sleep(seconds)
+            return output
+
+        return Program(
+            run=run,
+            check=lambda found: "" if found == "right" else f"{found!r} is not right",
+            awaited="it sleeps until it is done",
+            checked="a word",
+            amount=seconds,
+            smaller=lambda: self._program(seconds / 4, output),
+            notes=notes,
+        )
+
+
+def registry(*modes: str, folder: Path) -> Registry:
+    """Modes may repeat."""
+    named = tuple(f"{mode}{number}" for number, mode in enumerate(modes))
+
+    class Plugin:
+        @trnbench.hookimpl
+        def trnbench_generations(self) -> Any:
+            yield tiny.GENERATION
+
+        @trnbench.hookimpl
+        def trnbench_kernels(self) -> Any:
+            yield tiny.kernel(modes=named)
+
+        @trnbench.hookimpl
+        def trnbench_backends(self) -> Any:
+            yield Backend(folder)
+
+    return Registry.of(measured=Plugin())
