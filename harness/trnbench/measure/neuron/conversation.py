@@ -134,7 +134,10 @@ class Conversation:
         except subprocess.TimeoutExpired:
             return ToolError(Trouble.UNREADABLE, f"{self.name} stopped answering", cause=self._last_words())
         if code == 0:
-            return ToolError(Trouble.EXIT, f"{self.name} ended without an answer", cause=self._last_words())
+            return ToolError(Trouble.KILLED, f"{self.name} ended without an answer", cause=self._last_words())
+        if code > 0:
+            what = f"{self.name} ended itself with exit code {code}"
+            return ToolError(Trouble.KILLED, what, cause=self._last_words())
         return failed(self.name, code, Output(self._tail(), "", 0.0))
 
     def _tail(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from trnbench.backend import Observation
 from trnbench.errors import TrnbenchError
-from trnbench.measure.neuron.conversation import StageError
 from trnbench.measure.neuron.tool import ToolError, Trouble
 from trnbench.results.evidence import Evidence
 from trnbench.results.measurement import Reason
@@ -41,9 +40,7 @@ def reason_of(error: TrnbenchError) -> Reason:
     if isinstance(error, ToolError):
         if error.trouble is Trouble.TIMEOUT:
             return Reason.TIMEOUT
-        if error.trouble is Trouble.KILLED or (
-            error.trouble is Trouble.EXIT and not isinstance(error, StageError)
-        ):
+        if error.trouble is Trouble.KILLED:
             return Reason.CRASH
     return Reason.ERROR
 

@@ -44,8 +44,9 @@ class Match(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def document(system: System) -> Documented | None:
-    """What the facts say of one host; None for clusters, which are made of instances."""
-    if system.instance.scope is Scope.CLUSTER:
+    """What the facts say of one host; None for clusters, which are made of instances, and for machines
+    without NeuronCores."""
+    if system.instance.scope is Scope.CLUSTER or not system.instance.core.startswith("neuroncore-"):
         return None
     count = system.devices // max(system.hosts, 1)
     return Documented(

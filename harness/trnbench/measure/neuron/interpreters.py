@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 
 import msgspec
 
@@ -73,6 +74,7 @@ def find(settings: Settings) -> Interpreters:
     )
 
 
+@cache
 def installed(path: str) -> dict[str, str]:
     """Versions of the stack's packages in that interpreter's environment. Raises `ToolError`."""
     with Conversation(path, "probe", env=child_environment(), name=path.rpartition("/")[2]) as asked:

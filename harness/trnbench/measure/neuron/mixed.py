@@ -12,17 +12,18 @@ from trnbench.measure.neuron.tool import ToolError, Trouble
 # Times, levels, and the names that components of the Neuron runtime put before a line.
 _LOG = re.compile(
     r"^\s*(\d{4}[-/ ][\w: ./-]*\d|\[?\d{2}:\d{2}:\d{2}"
-    r"|\W?(TRACE|DEBUG|INFO|WARN(ING)?|ERROR|FATAL|CRITICAL)\b|(TDRV|NMGR|NRT|KMGR|KBL|ENC|NDL|HAL|CCOM)\b)"
+    r"|[\[(<]?(TRACE|DEBUG|INFO|WARN(ING)?|ERROR|FATAL|CRITICAL)\b|(TDRV|NMGR|NRT|KMGR|KBL|ENC|NDL|HAL|CCOM)\b)"
 )
 _DECODER = json.JSONDecoder()
 
 
 def json_of(name: str, text: str, kind: type) -> Any:
-    """The largest JSON value of `kind` (list or dict) in `text`.
+    """The largest JSON value of `kind` (list or dict) that begins a line of `text`.
 
+    Lines of a log are left out first: one inside the value would break it, and "[1]" is a list, too.
     Raises `ToolError` (unreadable) when there is none.
     """
-    for attempt in (text, without_log_lines(text)):
+    for attempt in (without_log_lines(text), text):
         found = max(_values(attempt, kind), key=lambda pair: pair[0], default=None)
         if found is not None:
             return found[1]
@@ -41,13 +42,13 @@ def without_log_lines(text: str) -> str:
 
 
 def _values(text: str, kind: type) -> Iterator[tuple[int, Any]]:
-    opening = "[" if kind is list else "{"
-    at = text.find(opening)
-    while at >= 0:
+    opening = re.compile(r"^[ \t]*" + (r"\[" if kind is list else r"\{"), re.MULTILINE)
+    at = 0
+    while match := opening.search(text, at):
+        begins = match.end() - 1
         try:
-            value, stop = _DECODER.raw_decode(text, at)
+            value, at = _DECODER.raw_decode(text, begins)
         except (json.JSONDecodeError, RecursionError):
-            at = text.find(opening, at + 1)
+            at = match.end()
             continue
-        yield stop - at, value
-        at = text.find(opening, stop)
+        yield at - begins, value
