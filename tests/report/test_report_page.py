@@ -83,6 +83,7 @@ def test_sections_stand_in_order(tags: Tags) -> None:
         "rooflines",
         "generations",
         "fabric",
+        "losses",
         "cases",
         "documents",
         "method",

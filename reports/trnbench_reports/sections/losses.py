@@ -32,8 +32,6 @@ class Row:
     largest: str
     time: str
     grade: str
-    letter: str
-    attributes: Markup
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +121,4 @@ def _row(index: int, each: Losses) -> Row:
         largest=largest,
         time=numbers.show(each.time_s, "s"),
         grade=str(case.evidence.grade),
-        letter=case.evidence.grade.letter,
-        attributes=view.attributes(case),
     )

@@ -9,7 +9,7 @@ import click
 
 from trnbench.cli.context import Session, quiet_option, session
 from trnbench.cli.nki import arguments as given
-from trnbench.cli.nki.options import kernel_options, system_of
+from trnbench.cli.nki.options import kernel_options, size_of, system_of
 from trnbench.cli.output import Column, emit, format_option, say
 from trnbench.errors import ExitCode
 
@@ -47,6 +47,7 @@ def check(
     seed: int,
     limit: int,
     timeout_s: float,
+    memory: str,
     nki: str,
     format: str,
 ) -> ExitCode:
@@ -57,11 +58,20 @@ def check(
     from trnbench.cli.nki.kernel import load
 
     asked = given.gather(texts)
+    room = size_of("--memory", memory, "4G")
     system = system_of(state.registry, instance)
     loaded = load(kernel, nki)
     asked = given.fit(loaded.function, asked, loaded.name)
     trace, compared = computed(
-        loaded, system, asked, reference, tolerance=tolerance, seed=seed, limit=limit, timeout_s=timeout_s
+        loaded,
+        system,
+        asked,
+        reference,
+        tolerance=tolerance,
+        seed=seed,
+        limit=limit,
+        timeout_s=timeout_s,
+        memory=room,
     )
     emit(rows(trace, compared), VALUES, format, title=f"{loaded.name} on {system.name}")
     say(
@@ -82,6 +92,7 @@ def computed(
     seed: int,
     limit: int,
     timeout_s: float,
+    memory: int,
 ) -> tuple[Trace, tuple[Compared, ...]]:
     """The kernel's values, and what they are against the reference where one is named."""
     from trnbench.cli.nki import reference as against
@@ -95,7 +106,7 @@ def computed(
     if drawn:
         say(f"random values, seed {seed}: {', '.join(drawn)}", level=0)
     inputs = given.values(asked, seed)
-    trace = compute(loaded, system, inputs, limit=limit, timeout_s=timeout_s)
+    trace = compute(loaded, system, inputs, limit=limit, timeout_s=timeout_s, memory=memory)
     if function is None:
         return trace, ()
     with guarded(loaded.ref, timeout_s=timeout_s):

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from trnbench.generation import System
     from trnbench.nki import Trace
 
-ROOM = 0.8
-"""Share of the memory that is free now which a kernel's values may take."""
+ROOM = 0.5
+"""Share of the memory that is free now beyond which a kernel's values never go."""
 
 
 class TookTooLong(TrnbenchError):
@@ -67,13 +67,34 @@ def load(ref: str, nki: str) -> Loaded:
 
 
 def compute(
-    loaded: Loaded, system: System, arguments: Mapping[str, Any], *, limit: int, timeout_s: float
+    loaded: Loaded,
+    system: System,
+    arguments: Mapping[str, Any],
+    *,
+    limit: int,
+    timeout_s: float,
+    memory: int,
 ) -> Trace:
-    """Run it with values, checked against the limits of `system`'s core."""
+    """Run it with values, checked against the limits of `system`'s core; `memory` bytes are what it may
+    take on this machine."""
+    from trnbench.facts.format import show
     from trnbench.nki import Machine, provide, record
 
-    with guarded(loaded.ref, timeout_s=timeout_s), provide("trnbench"), _room():
-        return record(loaded.kernel, (), arguments, machine=Machine.of(system), functional=True, limit=limit)
+    machine = Machine.of(system)
+    with guarded(loaded.ref, timeout_s=timeout_s), provide("trnbench"), _room(memory):
+        try:
+            return record(loaded.kernel, (), arguments, machine=machine, functional=True, limit=limit)
+        except (KernelError, MemoryError) as error:
+            # What a MemoryError became on its way through the recorder.
+            told = error.what if isinstance(error, KernelError) else ""
+            if told and "more memory than this machine has" not in told:
+                raise
+            where = f" ({told.rpartition('(')[2]}" if "(" in told else ""
+    raise KernelError(
+        f"{loaded.name} needs more memory for its values than the {show(memory, 'B')} it may take{where}",
+        cause="values of every tensor in device memory are kept on this machine",
+        try_="smaller arguments, --memory SIZE, or nki run without --functional and --check",
+    )
 
 
 @contextlib.contextmanager
@@ -111,8 +132,8 @@ def guarded(ref: str, *, timeout_s: float = 0.0) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _room() -> Iterator[None]:
-    """No more memory than is free: a kernel that asks for all of it gets an error, not the whole machine."""
+def _room(memory: int) -> Iterator[None]:
+    """No more than `memory` and what is free: a kernel that asks for all gets an error, not the machine."""
     free = _free_bytes()
     try:
         import resource
@@ -120,7 +141,7 @@ def _room() -> Iterator[None]:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = None if free is None else int(free[0] + ROOM * free[1])
+    wanted = None if free is None else int(free[0] + min(memory, ROOM * free[1]))
     if wanted is not None and soft == resource.RLIM_INFINITY and hard in (resource.RLIM_INFINITY, soft):
         resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
     try:

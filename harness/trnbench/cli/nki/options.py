@@ -69,6 +69,13 @@ def kernel_options(command: F) -> F:
                 help="Stop after this long; 0 for never.",
             ),
             click.option(
+                "--memory",
+                default="4G",
+                show_default=True,
+                metavar="SIZE",
+                help="Memory of this machine that values may take.",
+            ),
+            click.option(
                 "--nki",
                 type=click.Choice(("auto", "trnbench")),
                 default="auto",
@@ -103,3 +110,17 @@ def runnable(system: System) -> System:
             try_="an instance of another generation: trnbench list instances",
         )
     return system
+
+
+def size_of(option: str, text: str, example: str) -> int:
+    """`64M` in bytes; K, M and G are powers of 1,024. Raises `UsageError`."""
+    number = text.upper().removesuffix("B").removesuffix("I")
+    factor = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(number[-1:], 1)
+    digits = number[:-1] if factor > 1 else number
+    if not digits.isascii() or not digits.isdigit() or not int(digits):
+        raise UsageError(
+            f"{option} {text!r} is no size",
+            cause="a size is a whole number, with K, M or G behind it",
+            try_=f"{option} {example}",
+        )
+    return int(digits) * factor

@@ -10,7 +10,7 @@ import click
 
 from trnbench.cli.context import Session, quiet_option, session
 from trnbench.cli.nki import arguments as given
-from trnbench.cli.nki.options import kernel_options, runnable, system_of
+from trnbench.cli.nki.options import kernel_options, runnable, size_of, system_of
 from trnbench.cli.output import format_option, say
 from trnbench.errors import ExitCode, FactError, KernelError, UsageError
 
@@ -69,6 +69,7 @@ def run(
     seed: int,
     limit: int,
     timeout_s: float,
+    memory: str,
     nki: str,
     cores: str,
     everywhere: bool,
@@ -91,7 +92,8 @@ def run(
     from trnbench.cli.nki.kernel import guarded, load
 
     asked = given.gather(texts)
-    cap = _size(trace_limit)
+    room = size_of("--memory", memory, "4G")
+    cap = size_of("--trace-limit", trace_limit, "64M")
     if trace is not None:
         _check_trace(trace, everywhere=everywhere, force=force)
     systems = _everywhere(state.registry, instance) if everywhere else [system_of(state.registry, instance)]
@@ -108,6 +110,7 @@ def run(
             seed=seed,
             limit=limit,
             timeout_s=timeout_s,
+            memory=room,
         )
         values, code = rows(found, compared), verdict(compared)
     options: dict[str, Any] = {"cores": cores, "policy": policy, "limit": limit}
@@ -225,15 +228,3 @@ def _write(path: Path, made: KernelRun, timeline: Any, cap: int) -> None:
     say(f"wrote {path}: {file.kept:,} slices, {len(file.data):,} bytes; open it at ui.perfetto.dev", level=0)
     if file.said:
         say(f"warning: {path} is not complete: {file.said}")
-
-
-def _size(text: str) -> int:
-    """`64M` in bytes; K, M and G are powers of 1,024."""
-    number = text.rstrip("BbIi").upper()
-    factor = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(number[-1:], 1)
-    digits = number[:-1] if factor > 1 else number
-    if not digits.isascii() or not digits.isdigit() or not int(digits):
-        raise UsageError(
-            f"--trace-limit {text!r} is no size", cause="a size is a number with K, M or G", try_="64M"
-        )
-    return int(digits) * factor
