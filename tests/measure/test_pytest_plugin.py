@@ -1,0 +1,148 @@
+"""Inside pytest: kernels as benchmark tests, rates and evidence beside one's own times."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PLUGIN = "trnbench.pytest_plugin.plugin"
+
+OWN = """
+def work():
+    return sum(range(2000))
+
+def test_mine(trnbench_benchmark):
+    assert trnbench_benchmark(work, flops=2e3, bytes=16e3) == 1999000
+
+def test_peak(trnbench_benchmark):
+    trnbench_benchmark(work, flops=2e3, dtype="fp32", instance="host")
+
+def test_too_good(trnbench_benchmark):
+    trnbench_benchmark(work, flops=1e18, dtype="fp32", instance="host")
+
+def test_another_machine(trnbench_benchmark):
+    trnbench_benchmark(work, flops=2e3, dtype="bf16", instance="trn1.2xlarge")
+"""
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """pytest as a user runs it, every warning an error."""
+    from importlib.metadata import entry_points
+
+    installed = any(each.value == PLUGIN for each in entry_points(group="pytest11"))
+    plugin = () if installed else ("-p", PLUGIN)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        *plugin,
+        "-q",
+        "-W",
+        "error",
+        "-p",
+        "no:cacheprovider",
+        *arguments,
+    ]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=120, env=environment, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def benchmarks(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, dict[str, Any]]]:
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "test_own.py").write_text(OWN)
+    done = run(
+        folder,
+        "test_own.py",
+        "--trnbench-instance=trn1.2xlarge",
+        "--trnbench-kernel=hbm_copy",
+        "--trnbench-kernel=gemm_int8",
+        "--benchmark-json=out.json",
+        "--benchmark-max-time=0.01",
+        "--benchmark-min-rounds=3",
+        "-rs",
+    )
+    told = json.loads((folder / "out.json").read_text())["benchmarks"]
+    return done.stdout, {each["name"]: each for each in told}
+
+
+def test_rates_and_evidence_stand_beside_the_times(benchmarks: Any) -> None:
+    _, found = benchmarks
+    mine = found["test_mine"]
+    median, info = mine["stats"]["median"], mine["extra_info"]
+    assert info["flops_per_s"] == pytest.approx(2e3 / median)
+    assert info["bytes_per_s"] == pytest.approx(16e3 / median)
+    assert (info["evidence"], info["clock"]) == ("measured", "host")
+    assert info["measured_on"]
+    assert "percent_of_peak" not in info
+
+
+def test_a_peak_of_this_machine_is_a_percentage_or_said_to_be_unknown(benchmarks: Any) -> None:
+    _, found = benchmarks
+    info = found["test_peak"]["extra_info"]
+    if "peak" in info:
+        assert info["peak"] == "no figure of host for fp32 at scope instance"
+        return
+    assert info["percent_of_peak"] == pytest.approx(100 * info["flops_per_s"] / info["peak_flops"])
+    assert found["test_too_good"]["extra_info"]["status"] == "suspect"
+
+
+def test_another_machines_peak_is_refused(benchmarks: Any) -> None:
+    out, found = benchmarks
+    assert "trn1.2xlarge is not this machine, so a time taken here says nothing of its peak" in out
+    assert "1 failed" in out
+    assert "test_another_machine" not in found
+
+
+def test_kernels_are_tests_with_modelled_times_that_say_so(benchmarks: Any) -> None:
+    out, found = benchmarks
+    copies = {name: each for name, each in found.items() if "hbm_copy" in name}
+    assert "test_kernel[hbm_copy[size=65536]@core]" in copies
+    for each in copies.values():
+        assert each["extra_info"]["evidence"] == "emulated"
+        assert each["extra_info"]["clock"] == "model"
+        assert each["stats"]["median"] > 0
+    assert "gemm_int8" not in "".join(found)
+    assert "skipped" in out
+
+
+def test_kernels_of_this_machine_are_measured(tmp_path: Path) -> None:
+    done = run(tmp_path, "--trnbench-instance=host", "--trnbench-kernel=transcendental", "-k", "sqrt and fp32",
+               "--benchmark-json=out.json")  # fmt: skip
+    told = json.loads((tmp_path / "out.json").read_text())["benchmarks"]
+    assert [each["extra_info"]["evidence"] for each in told] == ["measured"], done.stdout
+    assert told[0]["stats"]["rounds"] > 1
+
+
+def test_an_ordinary_run_loads_nothing_and_is_not_disturbed(tmp_path: Path) -> None:
+    (tmp_path / "test_plain.py").write_text(
+        "import sys\n"
+        "def test_plain():\n"
+        "    heavy = {'numpy', 'trnbench.registry', 'trnbench.run', 'trnbench.facts', 'msgspec'}\n"
+        "    assert heavy & set(sys.modules) == set()\n"
+    )
+    done = run(tmp_path, "test_plain.py")
+    assert "1 passed" in done.stdout, done.stdout
+
+
+def test_it_goes_with_benchmarks_switched_off(tmp_path: Path) -> None:
+    (tmp_path / "test_own.py").write_text(OWN.partition("def test_peak")[0])
+    done = run(
+        tmp_path, "test_own.py", "--benchmark-disable", "--trnbench-instance=trn1.2xlarge",
+        "--trnbench-kernel=hbm_copy",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+def test_an_unknown_system_is_named(tmp_path: Path) -> None:
+    done = run(tmp_path, "--trnbench-instance=trn7.huge")
+    assert done.returncode != 0
+    assert "unknown instance 'trn7.huge'" in done.stdout
