@@ -8,6 +8,7 @@ minima, taken in turns, are of the same order.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ import pytest
 
 from trnbench.measure.timing import time_batch
 
-TURNS = 5
+TURNS = 8
 MATMUL = (
     "import numpy as np; r = np.random.default_rng(1); n = 1024; a = r.uniform(-1, 1, (n, n)).astype('f4'); "
     "b = r.uniform(-1, 1, (n, n)).astype('f4'); out = np.empty_like(a)",
@@ -148,9 +149,11 @@ def test_the_timing_loop_adds_little_to_a_short_call() -> None:
 
 
 def main() -> None:
-    """The ratios, for people."""
+    """The ratios, for people: everything on one processor with one thread, which both tools inherit."""
     from statistics import median
 
+    os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
+    os.sched_setaffinity(0, (max(os.sched_getaffinity(0)),))
     for name, expression in (("matmul fp32 1024", MATMUL), ("triad 3 × 16 MiB", TRIAD)):
         one, other = in_turns(*expression, turns=TURNS, rounds=30)
         print(

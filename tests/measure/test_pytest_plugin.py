@@ -115,8 +115,8 @@ def test_kernels_are_tests_with_modelled_times_that_say_so(benchmarks: Any) -> N
 
 
 def test_kernels_of_this_machine_are_measured(tmp_path: Path) -> None:
-    done = run(tmp_path, "--trnbench-instance=host", "--trnbench-kernel=transcendental", "-k", "sqrt and fp32",
-               "--benchmark-json=out.json")  # fmt: skip
+    kernel = ("--trnbench-instance=host", "--trnbench-kernel=transcendental", "-k", "sqrt and fp32")
+    done = run(tmp_path, *kernel, "--benchmark-json=out.json")
     told = json.loads((tmp_path / "out.json").read_text())["benchmarks"]
     assert [each["extra_info"]["evidence"] for each in told] == ["measured"], done.stdout
     assert told[0]["stats"]["rounds"] > 1
