@@ -32,15 +32,23 @@ class NeuronBackend:
     name = "neuron"
 
     def __init__(
-        self, settings: Settings | None = None, registry: Ref = "trnbench.registry:load_registry"
+        self,
+        settings: Settings | None = None,
+        registry: Ref = "trnbench.registry:load_registry",
+        *,
+        sample_s: float = 0.0,
     ) -> None:
-        self._settings, self._registry = settings, registry
+        self._settings, self._registry, self._sample_s = settings, registry, sample_s
         self._host: Host | None = None
         self._floors: dict[str, float] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         # A worker process looks again: devices may be gone, and what it asks is quick.
         return {**vars(self), "_host": None, "_floors": {}}
+
+    def tuned(self, sample_s: float) -> NeuronBackend:
+        """The same backend that samples each case for `sample_s` at most."""
+        return NeuronBackend(self._settings, self._registry, sample_s=sample_s)
 
     def detect(self) -> Detection:
         """Without `neuron-ls` this costs a look into PATH."""
@@ -68,14 +76,17 @@ class NeuronBackend:
         return host.cannot(case, system)
 
     def observe(self, case: Case, system: System) -> Observation:
+        from trnbench.measure.neuron.collective_observing import CollectiveObserving
         from trnbench.measure.neuron.failure import failed
+        from trnbench.measure.neuron.kernel_observing import KernelObserving
         from trnbench.measure.neuron.lock import alone
-        from trnbench.measure.neuron.observing import Observing
 
         host = self._found()
+        together = "collective" in case.kernel.implementations
+        kind = CollectiveObserving if together else KernelObserving
         tag = f"trnbench-{os.getpid()}-{next(_TAGS)}"
         with tempfile.TemporaryDirectory(prefix="trnbench-neuron-") as folder:
-            observing = Observing(case, system, host, Path(folder), tag, self._floors)
+            observing = kind(case, system, host, Path(folder), tag, self._floors, sample_s=self._sample_s)
             try:
                 with alone():
                     return observing.observe()

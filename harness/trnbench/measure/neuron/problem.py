@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,7 @@ def source_of(case: Case, kind: str = "nki", point: Point | None = None) -> Sour
     return Source(ref=ref, module=name, file=spec.origin, function=function, inputs=inputs)
 
 
+@cache
 def _beside(name: str, kind: str) -> Any:
     """The module with what stands beside the kernel, its `nki` ours. A module of Beta 1 can be imported
     where neuronxcc is not."""

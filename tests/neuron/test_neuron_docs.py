@@ -1,0 +1,113 @@
+"""docs/neuron.md, doctor and the command line say what the code does."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trnbench.cli.doctor import _backend
+from trnbench.measure.neuron import nccom
+from trnbench.measure.neuron.backend import NeuronBackend
+from trnbench.measure.neuron.conversation import STAGES
+from trnbench.measure.neuron.settings import VARIABLES, Settings
+from trnbench.measure.neuron.unverified import UNVERIFIED
+
+
+@pytest.fixture(scope="module")
+def page(root: Path) -> str:
+    return (root / "docs" / "neuron.md").read_text()
+
+
+def test_every_variable_is_explained(page: str) -> None:
+    assert set(re.findall(r"TRNBENCH_NEURON_\w+", page)) == set(VARIABLES)
+
+
+def test_the_page_says_that_nothing_was_tried(page: str) -> None:
+    assert "None of it was tried on real hardware" in page
+    for word in (
+        "C28",
+        "neuron-ls -j",
+        nccom.NAME,
+        "neuron-monitor",
+        "neuron-explorer",
+        "nrtpy",
+        "neuronxcc.nki",
+    ):
+        assert word in page
+
+
+def test_doctor_prints_what_is_unverified(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = list(_backend(NeuronBackend(Settings(tools=str(tmp_path)))))
+    assert rows[0]["state"] == "not available"
+    assert rows[0]["try"] == "install the package aws-neuronx-tools"
+    assert [row["found"] for row in rows[1:]] == list(UNVERIFIED)
+    assert {row["state"] for row in rows[1:]} == {"unverified"}
+
+
+def test_the_plugin_yields_the_backend_and_imports_little(root: Path) -> None:
+    import subprocess
+
+    code = (
+        "import sys; from trnbench.measure.neuron.plugin import trnbench_backends as b; "
+        "names = [each.name for each in b()]; "
+        "heavy = [each for each in ('numpy', 'subprocess', 'trnbench.measure.neuron.host', "
+        "'trnbench.registry') if each in sys.modules]; print(names, heavy)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "['neuron'] []\n"
+
+
+def test_scripts_of_other_environments_import_nothing_of_ours() -> None:
+    for path in STAGES.glob("*.py"):
+        assert "trnbench" not in path.read_text(), path.name
+
+
+def test_sampling_time_is_handed_on() -> None:
+    from trnbench.measure.neuron import nki_case
+    from trnbench.measure.neuron.observing import Observing
+    from trnbench.measure.stopping import TimeLimit
+
+    observing = object.__new__(Observing)
+    observing.sample_s = NeuronBackend().tuned(2.5)._sample_s
+    limits = [rule for rule in observing._rules(nki_case.RULES) if isinstance(rule, TimeLimit)]
+    assert [each.seconds for each in limits] == [2.5]
+    observing.sample_s = 0.0
+    assert observing._rules(nki_case.RULES) == nki_case.RULES
+
+
+def test_a_run_of_the_stack_is_kept_and_graded(tmp_path: Path, settings: Settings) -> None:
+    from trnbench.registry import load_registry
+    from trnbench.results.evidence import Grade
+    from trnbench.results.json import dumps
+    from trnbench.run.execute import execute
+    from trnbench.run.plan import plan
+    from trnbench.run.selection import Selection
+    from trnbench.store.store import Store
+
+    registry = load_registry()
+    planned = plan(
+        registry,
+        Selection(
+            kernels=("gemm", "all_reduce", "broadcast"),
+            instances=("trn2-16.48xlarge",),
+            dtypes=("bf16",),
+            axes=("size=128",),
+            scopes=("core", "instance"),
+            keyword="core or all_reduce or broadcast",
+        ),
+    )
+    run = execute(planned, NeuronBackend(settings), registry, store=Store(tmp_path / "r.db"))
+    assert run.grade is Grade.MEASURED
+    states = {each.id.split("::")[1]: str(each.status) for each in run.measurements}
+    assert states["gemm[dtype=bf16,size=128]@core"] == "ok"
+    assert states["all_reduce[dtype=bf16,size=128]@instance"] in ("ok", "suspect")
+    assert states["broadcast[dtype=bf16,size=128]@instance"] == "skipped"
+    assert run.environment["neuron_device_name"] == "Trainium2"
+    text = dumps(run)
+    text = text.decode() if isinstance(text, bytes) else text
+    for secret in ("i-aabbccdd", "i-0011", "113985", "My_Instance", "SERIAL"):
+        assert secret not in text
