@@ -56,6 +56,7 @@ def draw(id: str, title: str, bars: Sequence[Spent], caption: str) -> Figure:
         caption=caption,
         spec={
             "width": 400,
+            "padding": {"left": 36, "right": 6, "top": 5, "bottom": 5},
             "height": {"step": 19},
             "data": {"values": values},
             "mark": {"type": "bar", "height": 12},

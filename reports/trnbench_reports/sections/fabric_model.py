@@ -128,10 +128,10 @@ def scaling(index: int, run: Run) -> Markup | None:
         )
     if not curves:
         return None
-    title = f"Emulated. All-reduce of {numbers.show(largest, 'B')} from 2 to {most:,.0f} devices"
+    title = f"Emulated. All-reduce of {numbers.show(largest, 'B')} from 2 to {most:,.0f} ranks"
     return figure.show(
         lines_.draw(
-            f"scaling-{index}", title, curves, Axis(title="devices"), caption="a cluster grows by instances"
+            f"scaling-{index}", title, curves, Axis(title="ranks"), caption="a cluster grows by instances"
         )
     )
 

@@ -1,0 +1,162 @@
+"""Section 5 from a real emulated run: lines, loads, losses, scaling; nothing else than what was stored."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+import pytest
+
+import trnbench
+from trnbench import Measurement, Run
+from trnbench_reports.charts import links
+from trnbench_reports.sections import fabric, fabric_model
+
+replace = msgspec.structs.replace
+SYSTEMS = ("trn2-16.48xlarge", "u-trn2x64", "trn1-ultracluster:4")
+
+
+@pytest.fixture(scope="module")
+def real() -> Run:
+    return trnbench.bench(("all_reduce", "all_to_all"), instances=SYSTEMS)
+
+
+@pytest.fixture(scope="module")
+def text(real: Run) -> str:
+    return str(fabric.render([real]))
+
+
+def case(run: Run, kernel: str, instance: str) -> Measurement:
+    return fabric_model.sweeps(replace(run, systems={instance: run.systems[instance]}), kernel)[0][1][-1]
+
+
+def test_a_run_stores_what_the_section_draws_in_little_room(real: Run) -> None:
+    for each in real.measurements:
+        if each.status in fabric_model.view.GOOD:
+            assert {"waterfall_s", "hottest_links", "bound_s"} <= set(each.detail)
+            assert len(msgspec.json.encode(each.detail)) < 6000
+
+
+def test_stored_loads_are_those_of_the_links(real: Run) -> None:
+    for instance in SYSTEMS[:2]:
+        graph = real.topologies[instance]
+        for kernel in ("all_reduce", "all_to_all"):
+            stored = case(real, kernel, instance)
+            loads = links.expanded(graph, stored.detail["link_load"])
+            assert loads is not None
+            assert len(loads) == len(graph.links)
+            name, _, share = stored.detail["hottest_links"][0]
+            ends = name.split(" > ")
+            by_name = {node.name: node.id for node in graph.nodes}
+            if all(end in by_name for end in ends):
+                at = next(
+                    i
+                    for i, link in enumerate(graph.links)
+                    if (link.src, link.dst) == (by_name[ends[0]], by_name[ends[1]])
+                )
+                assert loads[at] == pytest.approx(share * 1000, abs=1)
+                assert max(loads) == loads[at]
+
+
+def test_the_waterfall_adds_up_to_the_time(real: Run) -> None:
+    for each in real.measurements:
+        if each.time_s and "waterfall_s" in each.detail:
+            assert sum(each.detail["waterfall_s"].values()) == pytest.approx(each.time_s, rel=1e-6)
+
+
+def test_every_part_is_there(text: str) -> None:
+    for id in ("algorithms-0-0", "scaling-0", "losses-0"):
+        assert f'<figure class="figure" id="{id}">' in text
+    assert text.count('<figure class="figure network">') == 2  # a cluster is too large to draw
+    assert re.search(r"from 2 to \d+ ranks", text)
+
+
+def test_links_are_coloured_by_their_load(real: Run, text: str) -> None:
+    graph = real.topologies["u-trn2x64"]
+    loads = links.expanded(graph, case(real, "all_to_all", "u-trn2x64").detail["link_load"])
+    assert loads is not None
+    drawn = str(links.picture(graph, loads, "label"))
+    assert drawn.partition(">")[2] in text
+    for index in range(1, len(links.BANDS)):
+        expected = any(
+            links.band(load) == index
+            for link, load in zip(graph.links, loads, strict=True)
+            if graph.classes[link.cls].kind in links.DRAWN
+        )
+        assert (f'class="h{index}"' in drawn) is expected, index
+    slower = [load // 2 for load in loads]
+    assert str(links.picture(graph, slower, "label")) != drawn
+
+
+def test_bands_begin_where_the_legend_says() -> None:
+    assert [links.band(load) for load in (0, 1, 249, 250, 499, 500, 749, 750, 949, 950, 1000)] == [
+        *(0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5)
+    ]
+
+
+def test_unvalidated_is_marked_everywhere(text: str) -> None:
+    assert "Unvalidated: no measurement of these links is published" in text
+    assert "u-trn2x64 (unvalidated)" in text
+    assert "trn2-16.48xlarge (unvalidated)" not in text
+    assert "<strong>Emulated, unvalidated. u-trn2x64" in text
+    assert "<strong>Emulated. trn2-16.48xlarge" in text
+
+
+def test_the_algorithm_taken_is_named(real: Run, text: str) -> None:
+    ran = case(real, "all_reduce", "trn2-16.48xlarge").implementation
+    name = ran.removeprefix("collective: ").partition(",")[0]
+    assert f"{name} (taken)" in text
+
+
+def test_it_needs_nothing_but_the_run(real: Run, text: str) -> None:
+    again = trnbench.loads(trnbench.dumps(real))
+    assert str(fabric.render([again])) == text
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        None,
+        "words",
+        [],
+        [[1]],
+        [["a", 3]],
+        [[10**9, 3]],
+        [[-5, 3]],
+        [[True, 3]],
+        [[1, 2.5]],
+        {"a": 1},
+    ],
+)
+def test_loads_that_fit_no_topology_are_left_out(real: Run, stored: Any) -> None:
+    assert links.expanded(real.topologies["u-trn2x64"], stored) is None
+
+
+def test_what_makes_no_sense_draws_nothing_and_breaks_nothing(real: Run) -> None:
+    spoilt = [
+        replace(
+            each, detail={"link_load": [["a", 3]], "scaling": 1, "by_algorithm_s": [2], "waterfall_s": "x"}
+        )
+        for each in real.measurements
+    ]
+    text = str(fabric.render([replace(real, measurements=tuple(spoilt))]))
+    assert "Bus bandwidth counts" in text
+    assert "figure network" not in re.findall(r'figure class="([^"]*)"', text)
+    assert text.count("<figure") == 2
+
+
+def test_old_runs_have_the_lines_alone(real: Run) -> None:
+    old = tuple(replace(each, detail={}) for each in real.measurements)
+    text = str(fabric.render([replace(real, measurements=old)]))
+    assert text.count("<figure") == 2
+    for heading in ("Algorithms and scaling", "Losses", "Load on the links"):
+        assert heading not in text
+
+
+def test_hostile_names_stay_text(real: Run) -> None:
+    evil = "</title><script>alert(1)</script>"
+    graph = real.topologies["trn2-16.48xlarge"]
+    nodes = (replace(graph.nodes[0], name=evil), *graph.nodes[1:])
+    spoilt = replace(real, topologies={"trn2-16.48xlarge": replace(graph, nodes=nodes, name=evil)})
+    assert "<script" not in str(fabric.render([spoilt]))
