@@ -150,9 +150,7 @@ def _waterfall(
         ("latency of instructions", "latency", True),
         ("waiting for operands", "order", True),
     ]
-    for name in _ENGINES:
-        if name != anchor and busy.get(name):
-            causes.append((f"{name} engine", "queues", name))
+    causes += [(f"{name} engine", "queues", name) for name in _ENGINES if name != anchor and busy.get(name)]
     if anchor != "dma" and busy.get("dma"):
         causes.append(("DMA engines", "queues", "dma"))
     if anchor != "hbm" and busy.get("hbm"):
@@ -176,7 +174,7 @@ def _waterfall(
     return kept if kept and kept[0] == terms[-1] else [terms[-1], *kept]
 
 
-def _counts(program: Program, pieces: tuple[Piece, ...]) -> dict[int, int]:
+def counted(program: Program, pieces: tuple[Piece, ...]) -> dict[int, int]:
     """How often each op occurs in the whole problem."""
     found: dict[int, int] = {}
     begin = 0
@@ -197,7 +195,7 @@ def _flops(program: Program) -> int:
 def _ideal(program: Program, table: CostTable, pieces: tuple[Piece, ...]) -> int:
     """Ticks of the tensor engine's operations at the rate its clock allows for their data types."""
     seconds = 0.0
-    for index, count in _counts(program, pieces).items():
+    for index, count in counted(program, pieces).items():
         op = program.ops[index]
         if op.flops:
             rate = engine_rate(table.system, op.dtype)
@@ -209,7 +207,7 @@ def _ideal(program: Program, table: CostTable, pieces: tuple[Piece, ...]) -> int
 
 def _bytes(program: Program, pieces: tuple[Piece, ...]) -> dict[str, int]:
     moved: dict[str, int] = {}
-    for index, count in _counts(program, pieces).items():
+    for index, count in counted(program, pieces).items():
         for name, amount in program.ops[index].traffic.items():
             moved[name] = moved.get(name, 0) + amount * count
     return moved

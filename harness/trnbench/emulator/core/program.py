@@ -186,7 +186,7 @@ class Builder:
     def _box(self, view: NkiTensor) -> Box:
         storage, form = view.storage, view.form
         if form.indirect or storage.place is not None:
-            region = view.region()
+            region = view.region
             if region.storage.form.on_chip:
                 size = region.storage.form.dtype.size
                 return (*region.partition, region.free[0] * size, region.free[1] * size)

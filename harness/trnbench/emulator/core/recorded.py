@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from trnbench.emulator.core.emulate import Piece, counted
+from trnbench.emulator.core.program import Builder, Program
 from trnbench.errors import KernelError
 from trnbench.generation import System
 from trnbench.kernels.case import Case
@@ -19,21 +20,30 @@ CALL_LIMIT = 200_000
 """Calls recorded for one case: about a second. A larger problem needs pieces, or the work formula."""
 
 
+COPIES = 3
+"""Of a piece that repeats: one behind the other, so that the last goes at the pace of all that follow."""
+
+
 class Recording(msgspec.Struct, frozen=True):
-    """`tally`: how often each op runs in the whole problem. `how`: recorded whole, or in pieces."""
+    """`tally`: how often each op runs in the whole problem. `how`: recorded whole, or in pieces.
+
+    `program` is what a scheduler takes: `pieces` says which part of it stands for how many.
+    """
 
     tally: Mapping[Op, int]
     calls: int
     how: str
     by: str  # which nki
+    program: Program | None = None
+    pieces: tuple[Piece, ...] = ()
     problem: str = ""  # why it could not be recorded; then the tally is empty
 
 
 class Recorder:
     """Records in timing mode and keeps what it recorded.
 
-    Beside a kernel `fn` its module has `fn_inputs(point)`, the shapes and data types of the
-    arguments (None where it cannot take the case), and may have `fn_pieces(inputs)`: the independent
+    Beside a kernel `fn` its module has `fn_inputs(point)`, the arguments: shapes and
+    data types of tensors, other values as they are (None where it cannot take the case), and may have `fn_pieces(inputs)`: the independent
     pieces of the problem, each with how often it occurs. Pieces are recorded once each.
     """
 
@@ -82,25 +92,39 @@ class Recorder:
     def _record(self, kernel: Any, machine: Machine, specs: Any, pieces: Any, by: str) -> Recording:
         whole = ((specs, 1),)
         parts = pieces(specs) if pieces is not None else whole
-        total: Counter[Op] = Counter()
-        merged: dict[Any, Op] = {}
+        builder, found = Builder(machine), []
         calls = 0
         try:
             with provide("trnbench"):
                 for part, times in parts:
-                    trace = record(
-                        kernel,
-                        [TensorSpec(tuple(shape), dtype) for shape, dtype in part],
-                        machine=machine,
-                        limit=self.limit,
-                    )
-                    calls += trace.count
-                    for op, count in trace.tally.items():
-                        total[merged.setdefault(op.key(), op)] += count * times
+                    ends = []
+                    for copy in range(min(times, COPIES)):
+                        trace = record(
+                            kernel,
+                            [_argument(each) for each in part],
+                            machine=machine,
+                            sink=builder,
+                            limit=self.limit,
+                        )
+                        calls += trace.count if copy == 0 else 0
+                        ends.append(len(builder.program))
+                    found.append(Piece(tuple(ends), times))
         except KernelError as error:
             return Recording({}, calls, "", by, problem=error.what)
+        program = builder.program
+        merged: dict[Any, Op] = {}
+        total: dict[Op, int] = {}
+        for index, count in counted(program, tuple(found)).items():
+            op = program.ops[index]
+            op = merged.setdefault(op.key(), op)
+            total[op] = total.get(op, 0) + count
         repeated = sum(times for _, times in parts)
         how = "recorded call by call"
         if repeated > len(parts):
             how += f" in {len(parts)} pieces that stand for {repeated}"
-        return Recording(total, calls, how, by)
+        return Recording(total, calls, how, by, program, tuple(found))
+
+
+def _argument(given: Any) -> Any:
+    """(shape, dtype) stands for a tensor; what is no pair is handed on as it is."""
+    return TensorSpec(tuple(given[0]), given[1]) if isinstance(given, tuple) else given

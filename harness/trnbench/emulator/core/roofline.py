@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from trnbench.emulator.assumed import Assumed
 from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.demand import Demand, of_recording, of_work
-from trnbench.emulator.core.recorded import Recorder
+from trnbench.emulator.core.emulate import LAUNCH as LAUNCH
+from trnbench.emulator.core.emulate import KernelResult, time_program
+from trnbench.emulator.core.recorded import Recorder, Recording
 from trnbench.emulator.core.tuned import TUNED
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.results.measurement import Part
-
-LAUNCH = "launch-overhead"
-"""The assumption that gives the time from the host's call to the first instruction."""
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +27,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     implementation: str
     counters: dict[str, float]
     notes: tuple[str, ...]
+    detail: dict[str, Any] = {}
 
 
 class CoreModel:
@@ -34,6 +36,7 @@ class CoreModel:
     def __init__(self, recorder: Recorder | None = None) -> None:
         self.recorder = recorder or Recorder()
         self._tables: dict[int, tuple[System, CostTable]] = {}
+        self._timed: dict[tuple[int, int, int], tuple[Recording, CostTable, KernelResult]] = {}
 
     def table(self, system: System) -> CostTable:
         found = self._tables.get(id(system))
@@ -42,8 +45,13 @@ class CoreModel:
         return found[1]
 
     def estimate(self, case: Case, system: System) -> Estimate:
-        """time = max(engines + lead, DMA, HBM share) + fill + launch."""
+        """Scheduled where the kernel's instructions are known, else
+        time = max(engines + lead, DMA, HBM share) + fill + launch.
+        """
         table = self.table(system)
+        recording = self.recorder.of(case, system)
+        if recording is not None and recording.program is not None:
+            return self._scheduled(case, recording, table)
         demand, implementation, notes = self._demand(case, system, table)
         extent = case.extent
         sharing = max(extent.cores // max(extent.devices, 1), 1)
@@ -74,12 +82,36 @@ class CoreModel:
             notes=(*notes, *demand.notes, *assumed.notes()),
         )
 
+    def _scheduled(self, case: Case, recording: Recording, table: CostTable) -> Estimate:
+        sharing = max(case.extent.cores // max(case.extent.devices, 1), 1)
+        key = (id(recording), id(table), sharing)
+        found = self._timed.get(key)
+        if found is None or found[0] is not recording or found[1] is not table:
+            assert recording.program is not None
+            made = time_program(recording.program, table, sharing=sharing, pieces=recording.pieces)
+            found = self._timed[key] = (recording, table, made)
+        seen = found[2]
+        parts = {**seen.busy_s, "launch": seen.launch_s}
+        demand = of_recording(recording, table)
+        notes: tuple[str, ...] = (f"instructions {demand.how}",)
+        if "pieces" in demand.how:
+            notes = (*notes, "pieces beyond the scheduled ones at the pace of the last of their kind")
+        return Estimate(
+            time_s=seen.latency_s,
+            parts=tuple(Part(name=name, seconds=seconds) for name, seconds in parts.items() if seconds),
+            bound=seen.bound,
+            implementation=f"nki: {case.kernel.implementations['nki']} ({recording.by})",
+            counters=dict(demand.counters),
+            notes=(*notes, *seen.notes),
+            detail={
+                "waterfall": [[name, seconds] for name, seconds in seen.waterfall],
+                "busy": {name: seconds for name, seconds in seen.busy_s.items() if seconds},
+                "strip": seen.schedule.strip(),
+            },
+        )
+
     def _demand(self, case: Case, system: System, table: CostTable) -> tuple[Demand, str, tuple[str, ...]]:
         recording = self.recorder.of(case, system)
-        if recording is not None and not recording.problem:
-            ref = case.kernel.implementations["nki"]
-            demand = of_recording(recording, table)
-            return demand, f"nki: {ref} ({recording.by})", (f"instructions {demand.how}",)
         notes: tuple[str, ...] = ()
         if recording is not None:
             notes = (f"not recorded ({recording.problem}): estimated from the work formula",)

@@ -8,7 +8,7 @@ from collections import Counter
 import msgspec
 
 from trnbench.emulator.core.pace import Pace, Step, Without
-from trnbench.emulator.core.program import BUFFER, KINDS, LOAD, QUEUES, Program
+from trnbench.emulator.core.program import BUFFER, KINDS, LOAD, QUEUES, Program, queue_of
 
 LAUNCHED, TURN, EXCLUDED = -1, -2, -3
 NOTHING_REMOVED = Without()
@@ -65,11 +65,27 @@ class Schedule(msgspec.Struct, kw_only=True):
 
     def _previous(self, at: int, until: int, cause: int) -> int:
         """Whoever held the queue (or the memory) until this one could begin."""
-        program = self.program
         for each in range(at - 1, -1, -1):
             if self.issued[each] == until and self.start[each] < until:
                 return each
         return -1
+
+    def strip(self, parts: int = 40) -> dict[str, str]:
+        """How busy each engine's queue was in `parts` equal spans: one digit each, 9 is all of it."""
+        width = max(-(-self.total // parts), 1)
+        spent: dict[int, list[int]] = {}
+        for number in range(len(self.program)):
+            queue = queue_of(self.program.ops[self.program.op[number]])
+            start, end = self.start[number], self.issued[number]
+            if queue >= LOAD or start == end:
+                continue
+            row = spent.setdefault(queue, [0] * parts)
+            for span in range(start // width, (end - 1) // width + 1):
+                row[span] += min(end, (span + 1) * width) - max(start, span * width)
+        return {
+            QUEUES[queue]: "".join(str(min(9 * ticks // width, 9)) for ticks in row)
+            for queue, row in sorted(spent.items())
+        }
 
     def by_place(self) -> dict[tuple[str, int], int]:
         """Ticks in which a line's instructions kept their queue busy."""
