@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 
-from trnbench.nki.instruction import DMA, TENSOR, Instruction, Op
+from trnbench.emulator.core.program import Program
+from trnbench.nki.instruction import DMA, TENSOR
 
 
 class Counts:
-    """A sink that keeps how often each op ran at each line: memory grows with the source, not the loops."""
+    """How often each op ran at each line: memory grows with the source, not with the loops."""
 
-    def __init__(self) -> None:
-        self.at: Counter[tuple[Op, str, int]] = Counter()
+    def __init__(self, program: Program) -> None:
+        pairs = Counter(zip(program.op, program.place, strict=True))
+        self.at = {(program.ops[op], *program.places[place]): count for (op, place), count in pairs.items()}
 
-    def take(self, instruction: Instruction) -> None:
-        self.at[instruction.op, instruction.file, instruction.line] += 1
-
-    @property
-    def tally(self) -> Mapping[Op, int]:
-        found: Counter[Op] = Counter()
-        for (op, _, _), count in self.at.items():
-            found[op] += count
-        return found
+    def lines(self) -> dict[tuple[str, int], tuple[int, str]]:
+        """(instructions, engine that got most of them) of every line."""
+        found: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
+        for (op, file, line), count in self.at.items():
+            found[file, line][op.engine] += count
+        return {place: (each.total(), each.most_common(1)[0][0]) for place, each in found.items()}
 
     def flops(self) -> dict[str, float]:
         """Of the tensor engine, by data type."""
@@ -39,14 +37,6 @@ class Counts:
             if op.engine not in (TENSOR, DMA) and op.elements:
                 found[op.engine] += float(op.elements * count)
         return dict(found)
-
-    def moved(self) -> dict[str, float]:
-        """Bytes by memory and direction: "hbm_read", "sbuf_write", …"""
-        found: dict[str, float] = defaultdict(float)
-        for (op, _, _), count in self.at.items():
-            for place, amount in op.traffic.items():
-                found[place] += float(amount * count)
-        return dict(sorted(found.items()))
 
     def dma_bytes(self) -> float:
         """What the DMA engines carried."""

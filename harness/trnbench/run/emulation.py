@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from trnbench.emulator.assumed import Assumed
-from trnbench.errors import UsageError
+from trnbench.errors import KernelError, UsageError
 from trnbench.facts.peak import PeakPolicy
 from trnbench.generation import System
-from trnbench.nki import Machine, load_kernel, provide, record
+from trnbench.nki import load_kernel, provide
+from trnbench.nki.instruction import DMA
 from trnbench.nki.recorder import DEFAULT_LIMIT
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Part
@@ -53,84 +52,92 @@ def emulate(
     timeline: bool = False,
 ) -> tuple[KernelRun, Timeline | None]:
     """`trnbench.emulate_kernel` with everything looked up; the timeline only where it is asked for."""
-    from trnbench.emulator.core.costs import CostTable
-    from trnbench.emulator.core.demand import of_recording
-    from trnbench.emulator.core.recorded import Recording
-    from trnbench.emulator.core.roofline import LAUNCH
+    from trnbench.emulator.backend import MODEL, MODEL_VERSION
+    from trnbench.emulator.core import emulate as core
 
     extent = extent_of(system, cores)
-    counts = Counts()
     with provide("trnbench"):
-        trace = record(
+        result = core.emulate_kernel(
             kernel,
             (),
-            {name: _shape(each) for name, each in args.items()},
-            machine=Machine.of(system),
-            sink=counts,
+            system,
+            kwargs={name: _shape(each) for name, each in args.items()},
+            cores=max(extent.cores // extent.devices, 1),
             limit=limit or DEFAULT_LIMIT,
         )
-    table = CostTable(system)
-    demand = of_recording(Recording(counts.tally, trace.count, "recorded call by call", by), table)
-    assumed = Assumed(system)
-    busy = dict(demand.engines)
-    if demand.dma_s:
-        busy["dma"] = demand.dma_s
-    if demand.hbm_bytes:
-        busy["hbm"] = demand.hbm_bytes * max(extent.cores // extent.devices, 1) / table.hbm_rate
-    launch = assumed.value(LAUNCH)
-    bound = max(busy, key=lambda name: (busy[name], name), default="launch")
-    latency = busy.get(bound, 0.0) + demand.fill_s + launch
-    shares = tuple(
-        Share(what=what, value=value, unit=unit, choice=choice)
-        for what, value, unit, choice in shares_of(
-            system,
-            extent,
-            policy,
-            flops=counts.flops(),
-            elements=counts.elements(),
-            moved=counts.moved(),
-            dma_bytes=counts.dma_bytes(),
-            latency_s=latency,
+    program = result.schedule.program
+    if not len(program):
+        raise KernelError(
+            f"kernel {_name(kernel)!r} issues no instruction",
+            cause="there is nothing whose time could be told",
+            try_="nl.load, nl.store and nisa calls inside the kernel",
         )
-    )
-    lines: dict[tuple[str, int], dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    issued: Counter[tuple[str, int]] = Counter()
-    for (op, file, line), count in counts.at.items():
-        lines[file, line][op.engine] += table.seconds(op) * count
-        issued[file, line] += count
+    counts = Counts(program)
+    flops = counts.flops()
+    issued = counts.lines()
+    lines = _seconds(result.lines, counts, system)
     run = KernelRun(
-        kernel=trace.kernel,
+        kernel=_name(kernel),
         nki=by,
         system=system.name,
         generation=system.generation.name,
         scope=extent.scope,
         cores=extent.cores,
-        evidence=Evidence(grade=Grade.EMULATED, by="trnbench roofline + flows", version="2"),
-        latency_s=latency,
-        bound=bound,
-        instructions=trace.count,
-        flops=sum(counts.flops().values()),
-        busy_s=busy,
-        bytes=counts.moved(),
-        shares=shares,
-        waterfall=(
-            Part(name=bound, seconds=busy.get(bound, 0.0)),
-            Part(name="fill", seconds=demand.fill_s),
-            Part(name="launch", seconds=launch),
-        ),
-        lines=tuple(
-            Line(
-                file=file,
-                line=line,
-                seconds=sum(spent.values()),
-                instructions=issued[file, line],
-                engine=max(spent, key=lambda name, spent=spent: (spent[name], name)),
+        evidence=Evidence(grade=Grade.EMULATED, by=MODEL, version=MODEL_VERSION),
+        latency_s=result.latency_s,
+        bound=result.bound,
+        instructions=len(program),
+        flops=sum(flops.values()),
+        busy_s=dict(result.busy_s),
+        bytes={name: float(amount) for name, amount in sorted(result.bytes.items())},
+        shares=tuple(
+            Share(what=what, value=value, unit=unit, choice=choice)
+            for what, value, unit, choice in shares_of(
+                system,
+                extent,
+                policy,
+                flops=flops,
+                elements=counts.elements(),
+                moved=result.bytes,
+                dma_bytes=counts.dma_bytes(),
+                latency_s=result.latency_s,
             )
-            for (file, line), spent in sorted(lines.items(), key=lambda each: -sum(each[1].values()))
         ),
-        notes=assumed.notes(),
+        waterfall=tuple(Part(name=name, seconds=seconds) for name, seconds in result.waterfall),
+        path=tuple(Part(name=name, seconds=seconds) for name, seconds in result.path),
+        lines=tuple(
+            Line(file=place[0], line=place[1], seconds=seconds, instructions=count, engine=engine)
+            for place, seconds in sorted(lines.items(), key=lambda each: (-each[1], each[0]))
+            for count, engine in (issued[place],)
+        ),
+        notes=result.notes,
     )
-    return run, None
+    if not timeline:
+        return run, None
+    from trnbench.emulator.core.pace import TICKS
+    from trnbench.emulator.trace.of_schedule import timeline_of
+
+    where = f"{system.name} {system.instance.core} core 0"
+    return run, timeline_of(result.schedule, where, cores=extent.cores, launch=round(result.launch_s * TICKS))
+
+
+def _seconds(
+    spent: Mapping[tuple[str, int], float], counts: Counts, system: System
+) -> dict[tuple[str, int], float]:
+    """Of every line. A ring is free again at once: what transfers cost is the time of the DMA engines."""
+    from trnbench.emulator.core.costs import CostTable
+
+    table = CostTable(system)
+    moved: dict[tuple[str, int], float] = {}
+    for (op, file, line), count in counts.at.items():
+        if op.engine == DMA:
+            moved[file, line] = moved.get((file, line), 0.0) + table.seconds(op) * count
+    return {place: seconds or moved.get(place, 0.0) for place, seconds in spent.items()}
+
+
+def _name(kernel: Any) -> str:
+    function = getattr(kernel, "function", kernel)
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _shape(value: Any) -> Any:

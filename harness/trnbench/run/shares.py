@@ -37,7 +37,7 @@ def shares_of(
         )
 
     rate = extent.cores / latency_s
-    for dtype, count in flops.items():
+    for dtype, count in sorted(flops.items()):
         choice = peak("peak_flops", dtype) if count else None
         if choice is not None:
             yield f"tensor {dtype}", count * rate, "FLOP/s", choice

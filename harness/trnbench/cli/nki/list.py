@@ -38,14 +38,14 @@ def list_(state: tuple[str, ...], modules: tuple[str, ...], format: str) -> None
 
 def names() -> list[dict[str, Any]]:
     """Every name, from what the provided modules hold and what they refuse."""
-    from trnbench.nki.names import KNOWN, REMOVED
+    from trnbench.nki.names import REMOVED, WHY
 
     rows: dict[tuple[str, str], tuple[str, str]] = {}
     for module, provided in _provided().items():
         rows.update({(module, name): ("run", "") for name in provided})
-    for module, refused in KNOWN.items():
-        for name in refused:
-            rows.setdefault((module, name), ("refused", "part of NKI, not emulated here"))
+    for module, refused in WHY.items():
+        for name, why in refused.items():
+            rows.setdefault((module, name), ("refused", why))
     for module, gone in REMOVED.items():
         for name in gone:
             rows.setdefault((module, name), ("removed", "in Beta 1 (neuronxcc.nki), removed in NKI 0.2"))

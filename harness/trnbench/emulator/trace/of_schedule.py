@@ -1,0 +1,114 @@
+"""What the scheduler found, as a timeline: a slice for each instruction, an arrow for each dependency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from trnbench.emulator.core.program import KINDS, LOAD, QUEUES, Program, queue_of
+from trnbench.emulator.core.scheduler import Schedule
+from trnbench.emulator.trace.timeline import Counter, Flow, Slice, Timeline
+from trnbench.nki.instruction import Op
+
+MOST = 1_000_000
+"""Instructions that are kept: more than any viewer opens, and a bound for this machine's memory."""
+
+SPANS = 400
+"""Samples of a counter."""
+
+HOST = "host"
+_TICKS_PER_SECOND = 1e12
+
+
+def timeline_of(
+    schedule: Schedule, core: str, *, cores: int = 1, launch: int = 0, most: int = MOST
+) -> Timeline:
+    """One core's instructions; of several that do the same, the first stands for all.
+
+    `launch`: ticks from the host's call to the first instruction, a slice of its own in front.
+    """
+    program = schedule.program
+    kept = min(len(program), most)
+    told = [_args(op) for op in program.ops]
+    missing = []
+    if cores > 1:
+        missing.append(f"core 0 of {cores:,} is shown, the others do the same")
+    if kept < len(program):
+        missing.append(f"{kept:,} of {len(program):,} instructions were kept, the first ones")
+    return Timeline(
+        processes={0: core},
+        tracks=(HOST, *QUEUES),
+        slices=[
+            *(_slice(schedule, number, told, launch) for number in range(kept)),
+            *([Slice(0, HOST, "launch", 0, launch)] if launch else []),
+        ],
+        flows=list(_flows(program, kept)),
+        counters=(_memory(schedule, kept, launch),),
+        missing="; ".join(missing),
+    )
+
+
+def _slice(schedule: Schedule, number: int, told: list[dict[str, Any]], launch: int) -> Slice:
+    program = schedule.program
+    op = program.op[number]
+    file, line = program.places[program.place[number]]
+    start = schedule.start[number]
+    queue = queue_of(program.ops[op])
+    # An engine is free again at `issued`; a transfer is under way until its end.
+    stop = schedule.end[number] if queue >= LOAD else schedule.issued[number]
+    args = {
+        **told[op],
+        "line": f"{Path(file).name}:{line}",
+        "ready": _waited(schedule.cause[number]),
+        "done_ns": (launch + schedule.end[number]) / 1000,
+    }
+    return Slice(0, QUEUES[queue], program.ops[op].opcode, launch + start, max(stop - start, 0), args)
+
+
+def _args(op: Op) -> dict[str, Any]:
+    """Sizes and operation, for the panel beside a slice."""
+    plain = {name: value for name, value in op.variables.items() if isinstance(value, int | float | str)}
+    return {"dtype": op.dtype, **plain}
+
+
+def _waited(cause: int) -> str:
+    if cause >= 0:
+        return KINDS[cause & 3]
+    return {-1: "at once", -2: "waits for its turn"}.get(cause, "waits for a memory in use")
+
+
+def _flows(program: Program, kept: int) -> Iterator[Flow]:
+    for number in range(kept):
+        for at in range(program.first[number], program.first[number + 1]):
+            dep = program.deps[at]
+            yield Flow(dep >> 2, number, KINDS[dep & 3])
+
+
+def _memory(schedule: Schedule, kept: int, launch: int) -> Counter:
+    """Bytes per second to and from HBM, spread evenly over each transfer."""
+    program = schedule.program
+    length = max(schedule.total, 1)
+    moved = [0.0] * SPANS
+    for number in range(kept):
+        op = program.ops[program.op[number]]
+        amount = op.traffic.get("hbm_read", 0) + op.traffic.get("hbm_write", 0)
+        if amount:
+            spread(moved, schedule.start[number], schedule.end[number], length, float(amount))
+    span = length / SPANS
+    samples = [(launch + round(i * span), each / span * _TICKS_PER_SECOND) for i, each in enumerate(moved)]
+    return Counter(0, "HBM", "B/s", [*samples, (launch + length, 0.0)])
+
+
+def spread(spans: list[float], start: int, stop: int, length: int, amount: float) -> None:
+    """`amount` over the spans that [start, stop) touches, in proportion."""
+    if stop <= start:
+        return
+    count = len(spans)
+    first = min(start * count // length, count - 1)
+    last = min(max(stop * count - 1, 0) // length, count - 1)
+    for each in range(first, last + 1):
+        low = max(start, each * length / count)
+        high = min(stop, (each + 1) * length / count)
+        if high > low:
+            spans[each] += amount * (high - low) / (stop - start)

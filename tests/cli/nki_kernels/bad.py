@@ -1,0 +1,66 @@
+"""Kernels that each do one thing wrong."""
+
+import nki.language as nl
+
+import nki
+
+CONSTANT = 7
+
+
+@nki.jit
+def too_wide(x):
+    return nl.load(x)
+
+
+@nki.jit
+def endless(x):
+    while True:
+        nl.load(x)
+
+
+@nki.jit
+def silent(x):  # noqa: ARG001
+    while True:
+        pass
+
+
+@nki.jit
+def greedy(x):
+    return nl.ndarray((1 << 20, 1 << 18), dtype=x.dtype, buffer=nl.shared_hbm)
+
+
+@nki.jit
+def hungry(x):
+    """Within the device's memory, beyond the host's."""
+    for _ in range(23):
+        out = nl.ndarray((1 << 16, 1 << 15), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+        kept.append(out)
+    return x
+
+
+kept: list[object] = []
+
+
+@nki.jit
+def importing(x):
+    import no_such_package
+
+    return no_such_package.run(x)
+
+
+@nki.jit
+def leaving(x):  # noqa: ARG001
+    raise SystemExit(9)
+
+
+@nki.jit
+def chatty(x):
+    print("hello from the kernel")
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, nl.load(x))
+    return out
+
+
+@nki.jit
+def nothing(x):
+    nl.load(x)
