@@ -234,8 +234,10 @@ class TestPython:
 
 def test_through_the_installed_program(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "trnbench", "nki", "run", f"{SMALL}::scaled", "-i", TRN2]
-        + ["--arg", "x=200x64:bf16", "--arg", "factor=3", "--check", "reference", "--trace", "t.json"],
+        [
+            *(sys.executable, "-m", "trnbench", "nki", "run", f"{SMALL}::scaled", "-i", TRN2),
+            *("--arg", "x=200x64:bf16", "--arg", "factor=3", "--check", "reference", "--trace", "t.json"),
+        ],
         capture_output=True,
         text=True,
         cwd=tmp_path,

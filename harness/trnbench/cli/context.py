@@ -60,6 +60,7 @@ def _quiet(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     shared = ctx.find_object(Session)
     if value and shared is not None:
         shared.verbosity = -1
+        ctx.meta["trnbench.verbosity"] = -1  # what `say` looks at
 
 
 quiet_option = click.option(

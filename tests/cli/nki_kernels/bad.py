@@ -19,7 +19,7 @@ def endless(x):
 
 
 @nki.jit
-def silent(x):  # noqa: ARG001
+def silent(x):
     while True:
         pass
 
@@ -49,7 +49,7 @@ def importing(x):
 
 
 @nki.jit
-def leaving(x):  # noqa: ARG001
+def leaving(x):
     raise SystemExit(9)
 
 
@@ -64,3 +64,15 @@ def chatty(x):
 @nki.jit
 def nothing(x):
     nl.load(x)
+
+
+@nki.jit
+def idle(x):
+    return x
+
+
+@nki.jit
+def announced(x):
+    print("the loop begins", flush=True)
+    while True:
+        pass

@@ -42,7 +42,7 @@ def broken_reference(x, factor=2.0):
 @nki.jit
 def matmul(lhs_t, rhs):
     """lhs_tᵀ · rhs of one tile."""
-    k, m = lhs_t.shape
+    _, m = lhs_t.shape
     _, n = rhs.shape
     out = nl.ndarray((m, n), dtype=lhs_t.dtype, buffer=nl.shared_hbm)
     left, right = nl.load(lhs_t), nl.load(rhs)

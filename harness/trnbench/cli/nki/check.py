@@ -57,6 +57,7 @@ def check(
     """
     from trnbench.cli.nki.kernel import load
 
+    state.kept = "nothing was written"
     asked = given.gather(texts)
     room = size_of("--memory", memory, "4G")
     system = system_of(state.registry, instance)

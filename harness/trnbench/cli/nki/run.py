@@ -91,6 +91,7 @@ def run(
     from trnbench.cli.nki.check import VALUES, computed, rows, verdict
     from trnbench.cli.nki.kernel import guarded, load
 
+    state.kept = "nothing was written"
     asked = given.gather(texts)
     room = size_of("--memory", memory, "4G")
     cap = size_of("--trace-limit", trace_limit, "64M")
@@ -126,6 +127,7 @@ def run(
         made, timeline = _emulated(loaded, asked, systems[0], options, timeline=trace is not None)
     if trace is not None and timeline is not None:
         _write(trace, made, timeline, cap)
+        state.kept = f"{trace} was written"
     layout.show_run(made, format, lines=lines, values=values, value_columns=VALUES)
     return code
 
