@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.program import QUEUES, queue_of
+from trnbench.emulator.core.program import QUEUES, Program, queue_of
 from trnbench.nki.instruction import DMA, Op
+from trnbench.peaks.engine import engine_rate
 
 TICKS = 1_000_000_000_000
 """Per second: one tick is a picosecond."""
@@ -65,6 +66,18 @@ class Pace:
         self.exclusions = _exclusions(table.system.costs.get("exclusions", ()))
         fixed = {name: table.fits.get(fit) for name, fit in LATENCY_FITS.items()}
         self.latencies = {name: float(fit["value"]) * 1e-9 for name, fit in fixed.items() if fit}
+
+    def key(self, program: Program) -> tuple[Any, ...]:
+        """Equal for machines on which `program` takes the same time for the same reasons."""
+        whole = Without()
+        book = self.table.system.book
+        rates = [engine_rate(self.table.system, op.dtype) for op in program.ops if op.flops]
+        return (
+            tuple(self.step(op, whole) for op in program.ops),
+            tuple(rate.value if rate else 0.0 for rate in rates),
+            tuple((name, each.value, each.printed) for name, each in sorted(book.assumptions.items())),
+            (self.engines, self.throttle, self.exclusions),
+        )
 
     def step(self, op: Op, without: Without) -> Step:
         table, queue = self.table, queue_of(op)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from array import array
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from trnbench.emulator.core.emulate import Piece, counted
+from trnbench.emulator.core.emulate import Piece
 from trnbench.emulator.core.program import Builder, Program
 from trnbench.errors import KernelError
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
-from trnbench.nki.instruction import Op
+from trnbench.nki.instruction import Instruction, Op
 from trnbench.nki.provide import provide
 
 CALL_LIMIT = 200_000
@@ -22,6 +24,50 @@ CALL_LIMIT = 200_000
 
 COPIES = 3
 """Of a piece that repeats: one behind the other, so that the last goes at the pace of all that follow."""
+
+
+SCHEDULED = 5_000
+"""Instructions of one case that are scheduled; larger ones are summed, to keep a default run short."""
+
+
+class _Sink:
+    """Counts the ops of each copy of each piece, and builds their program while that is small enough."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.builder: Builder | None = Builder(machine)
+        self.ops: list[Op] = []
+        self.numbers: dict[Op, int] = {}
+        self.sequence = array("I")
+
+    @property
+    def count(self) -> int:
+        return len(self.sequence)
+
+    def take(self, instruction: Instruction) -> None:
+        op = instruction.op
+        number = self.numbers.get(op)
+        if number is None:
+            number = self.numbers[op] = len(self.ops)
+            self.ops.append(op)
+        self.sequence.append(number)
+        if self.builder is not None:
+            if len(self.sequence) > SCHEDULED:
+                self.builder = None
+            else:
+                self.builder.take(instruction)
+
+    def tally(self, pieces: tuple[Piece, ...]) -> dict[Op, int]:
+        """How often each op runs in the whole problem."""
+        total: Counter[int] = Counter()
+        begin = 0
+        for piece in pieces:
+            for copy, end in enumerate(piece.ends):
+                once = Counter(self.sequence[begin:end])
+                weight = 1 + (piece.times - len(piece.ends) if copy == len(piece.ends) - 1 else 0)
+                for number, count in once.items():
+                    total[number] += count * weight
+                begin = end
+        return {self.ops[number]: count for number, count in total.items()}
 
 
 class Recording(msgspec.Struct, frozen=True):
@@ -42,9 +88,10 @@ class Recording(msgspec.Struct, frozen=True):
 class Recorder:
     """Records in timing mode and keeps what it recorded.
 
-    Beside a kernel `fn` its module has `fn_inputs(point)`, the arguments: shapes and
-    data types of tensors, other values as they are (None where it cannot take the case), and may have `fn_pieces(inputs)`: the independent
-    pieces of the problem, each with how often it occurs. Pieces are recorded once each.
+    Beside a kernel `fn` its module has `fn_inputs(point)`, the arguments: shapes and data types of
+    tensors, other values as they are (None where it cannot take the case), and may have
+    `fn_pieces(inputs)`: the independent pieces of the problem, each with how often it occurs. Each
+    piece is recorded a few times in a row.
     """
 
     def __init__(self, limit: int = CALL_LIMIT) -> None:
@@ -92,37 +139,40 @@ class Recorder:
     def _record(self, kernel: Any, machine: Machine, specs: Any, pieces: Any, by: str) -> Recording:
         whole = ((specs, 1),)
         parts = pieces(specs) if pieces is not None else whole
-        builder, found = Builder(machine), []
+        sink, found = _Sink(machine), []
         calls = 0
         try:
             with provide("trnbench"):
                 for part, times in parts:
                     ends = []
-                    for copy in range(min(times, COPIES)):
+                    for copy in range(COPIES):
+                        if copy == times or (copy and sink.builder is None):
+                            break
                         trace = record(
                             kernel,
                             [_argument(each) for each in part],
                             machine=machine,
-                            sink=builder,
+                            sink=sink,
                             limit=self.limit,
                         )
                         calls += trace.count if copy == 0 else 0
-                        ends.append(len(builder.program))
+                        ends.append(sink.count)
                     found.append(Piece(tuple(ends), times))
         except KernelError as error:
             return Recording({}, calls, "", by, problem=error.what)
-        program = builder.program
         merged: dict[Any, Op] = {}
         total: dict[Op, int] = {}
-        for index, count in counted(program, tuple(found)).items():
-            op = program.ops[index]
+        for op, count in sink.tally(tuple(found)).items():
             op = merged.setdefault(op.key(), op)
             total[op] = total.get(op, 0) + count
         repeated = sum(times for _, times in parts)
         how = "recorded call by call"
         if repeated > len(parts):
             how += f" in {len(parts)} pieces that stand for {repeated}"
-        return Recording(total, calls, how, by, program, tuple(found))
+        if sink.builder is None:
+            how += f"; more than {SCHEDULED:,} instructions are summed per engine, not scheduled"
+            return Recording(total, calls, how, by)
+        return Recording(total, calls, how, by, sink.builder.program, tuple(found))
 
 
 def _argument(given: Any) -> Any:

@@ -11,6 +11,7 @@ from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.demand import Demand, of_recording, of_work
 from trnbench.emulator.core.emulate import LAUNCH as LAUNCH
 from trnbench.emulator.core.emulate import KernelResult, time_program
+from trnbench.emulator.core.pace import Pace
 from trnbench.emulator.core.recorded import Recorder, Recording
 from trnbench.emulator.core.tuned import TUNED
 from trnbench.generation import System
@@ -36,7 +37,7 @@ class CoreModel:
     def __init__(self, recorder: Recorder | None = None) -> None:
         self.recorder = recorder or Recorder()
         self._tables: dict[int, tuple[System, CostTable]] = {}
-        self._timed: dict[tuple[int, int, int], tuple[Recording, CostTable, KernelResult]] = {}
+        self._timed: dict[Any, tuple[Recording, KernelResult]] = {}
 
     def table(self, system: System) -> CostTable:
         found = self._tables.get(id(system))
@@ -84,13 +85,15 @@ class CoreModel:
 
     def _scheduled(self, case: Case, recording: Recording, table: CostTable) -> Estimate:
         sharing = max(case.extent.cores // max(case.extent.devices, 1), 1)
-        key = (id(recording), id(table), sharing)
+        program = recording.program
+        assert program is not None
+        # Systems with the same core take the same time: it is scheduled once for all of them.
+        key = (id(recording), Pace(table, sharing=sharing).key(program))
         found = self._timed.get(key)
-        if found is None or found[0] is not recording or found[1] is not table:
-            assert recording.program is not None
-            made = time_program(recording.program, table, sharing=sharing, pieces=recording.pieces)
-            found = self._timed[key] = (recording, table, made)
-        seen = found[2]
+        if found is None or found[0] is not recording:
+            made = time_program(program, table, sharing=sharing, pieces=recording.pieces)
+            found = self._timed[key] = (recording, made)
+        seen = found[1]
         parts = {**seen.busy_s, "launch": seen.launch_s}
         demand = of_recording(recording, table)
         notes: tuple[str, ...] = (f"instructions {demand.how}",)
@@ -112,6 +115,10 @@ class CoreModel:
 
     def _demand(self, case: Case, system: System, table: CostTable) -> tuple[Demand, str, tuple[str, ...]]:
         recording = self.recorder.of(case, system)
+        if recording is not None and not recording.problem:
+            ref = case.kernel.implementations["nki"]
+            demand = of_recording(recording, table)
+            return demand, f"nki: {ref} ({recording.by})", (f"instructions {demand.how}",)
         notes: tuple[str, ...] = ()
         if recording is not None:
             notes = (f"not recorded ({recording.problem}): estimated from the work formula",)

@@ -1,0 +1,132 @@
+"""The scheduled core: its invariants on programs of all shapes, and sums that must be exact."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from trnbench.emulator.core.costs import CostTable
+from trnbench.emulator.core.emulate import KernelResult, emulate_kernel, time_program
+from trnbench.emulator.core.pace import Pace, Without
+from trnbench.emulator.core.program import RAW, Builder, Program, queue_of
+from trnbench.emulator.core.scheduler import schedule
+from trnbench.nki import Machine, TensorSpec, load_kernel, record
+
+QUIET = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+    max_examples=8,
+)
+SYSTEMS = st.sampled_from(["trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver"])
+NAMES = st.sampled_from(["gemm_naive", "gemm_blocked"])
+SIZES = st.sampled_from([128, 200, 512, 640])
+
+
+def program(system: Any, name: str, m: int, n: int, k: int) -> Program:
+    kernel, _, _ = load_kernel(f"trnbench.kernels.nki.gemm:{name}", nki="trnbench")
+    builder = Builder(Machine.of(system))
+    specs = (TensorSpec((k, m), "bf16"), TensorSpec((k, n), "bf16"))
+    record(kernel, specs, machine=Machine.of(system), sink=builder)
+    return builder.program
+
+
+def emulated(system: Any, name: str, size: int, cores: int = 1) -> KernelResult:
+    kernel, _, _ = load_kernel(f"trnbench.kernels.nki.gemm:{name}", nki="trnbench")
+    return emulate_kernel(kernel, (TensorSpec((size, size), "bf16"),) * 2, system, cores=cores)
+
+
+@given(where=SYSTEMS, name=NAMES, m=SIZES, n=SIZES, k=SIZES)
+@QUIET
+def test_engines_take_turns_and_nothing_is_read_before_it_is_written(
+    registry: Any, where: str, name: str, m: int, n: int, k: int
+) -> None:
+    system = registry.system(where)
+    made = schedule(program(system, name, m, n, k), Pace(CostTable(system)))
+    last: dict[int, int] = defaultdict(int)
+    reads = 0
+    for number, op in enumerate(made.program.op):
+        queue = queue_of(made.program.ops[op])
+        assert made.start[number] >= last[queue]
+        last[queue] = made.issued[number]
+        assert made.start[number] <= made.issued[number] <= made.end[number]
+        for dep in made.program.deps[made.program.first[number] : made.program.first[number + 1]]:
+            assert made.start[number] >= made.end[dep >> 2]
+            reads += dep & 3 == RAW
+    assert reads
+    assert max(made.end) == made.total >= max(made.busy.values())
+
+
+@given(where=SYSTEMS, name=NAMES, size=SIZES)
+@QUIET
+def test_waterfall_and_path_add_up_and_no_term_gains(registry: Any, where: str, name: str, size: int) -> None:
+    seen = emulated(registry.system(where), name, size)
+    assert sum(seconds for _, seconds in seen.waterfall) == pytest.approx(seen.latency_s, rel=1e-12)
+    assert sum(seconds for _, seconds in seen.path) == pytest.approx(seen.latency_s, rel=1e-12)
+    assert all(seconds > 0 for _, seconds in seen.waterfall)
+    names = [label for label, _ in seen.waterfall]
+    assert names[0] == "tensor at its peak"
+    assert names[-1] == "launch"
+    assert len(set(names)) == len(names)
+
+
+@given(name=NAMES, size=SIZES, faster=st.floats(1.0, 8.0))
+@QUIET
+def test_faster_transfers_are_never_slower(
+    registry: Any, scale: Any, name: str, size: int, faster: float
+) -> None:
+    system = registry.system("trn1.32xlarge")
+    found = program(system, name, size, size, size)
+    before = schedule(found, Pace(CostTable(system))).total
+    quick = scale(system, faster, "hbm_bandwidth", dma=faster)
+    assert schedule(found, Pace(CostTable(quick))).total <= before
+
+
+def test_the_same_to_the_tick(registry: Any) -> None:
+    system = registry.system("trn2-16.48xlarge")
+    one, other = (emulated(system, "gemm_blocked", 512) for _ in range(2))
+    assert one.schedule.end == other.schedule.end
+    assert one.waterfall == other.waterfall
+
+
+def test_cores_of_a_device_share_its_memory(registry: Any) -> None:
+    system = registry.system("trn1.32xlarge")
+    alone, both = (emulated(system, "gemm_naive", 512, cores) for cores in (1, 2))
+    # Each transfer is rounded up to whole ticks.
+    assert both.busy_s["hbm"] == pytest.approx(2 * alone.busy_s["hbm"], rel=1e-4)
+    assert both.latency_s >= alone.latency_s
+
+
+def test_a_tile_that_does_not_fit_waits_for_one_that_was_dropped(registry: Any) -> None:
+    system = registry.system("trn1.32xlarge")
+    tight = msgspec.structs.replace(Machine.of(system), sbuf_partition_bytes=4096)
+    kernel, _, _ = load_kernel("trnbench.kernels.nki.gemm:gemm_naive", nki="trnbench")
+    totals = []
+    for machine in (Machine.of(system), tight):
+        builder = Builder(machine)
+        record(kernel, (TensorSpec((512, 512), "bf16"),) * 2, machine=machine, sink=builder)
+        totals.append(schedule(builder.program, Pace(CostTable(system))).total)
+        free = schedule(builder.program, Pace(CostTable(system)), without=Without(buffers=True)).total
+        assert free == totals[0]
+    assert totals[1] > totals[0]
+
+
+def test_a_starved_tensor_engine_runs_slower(registry: Any) -> None:
+    system = registry.system("trn2-16.48xlarge")
+    found = program(system, "gemm_naive", 512, 512, 512)
+    pace = Pace(CostTable(system))
+    assert pace.throttle is not None
+    busy = schedule(found, pace).busy["tensor"]
+    cool = schedule(found, pace, without=Without(throttle=True)).busy["tensor"]
+    assert busy == 2 * cool
+    assert Pace(CostTable(registry.system("trn1.32xlarge"))).throttle is None
+
+
+def test_nothing_to_do_takes_the_launch(registry: Any) -> None:
+    seen = time_program(Program(), CostTable(registry.system("trn2-16.48xlarge")))
+    assert seen.latency_s == seen.launch_s > 0
+    assert seen.bound == "launch"
