@@ -19,18 +19,8 @@ _FP32_LIMIT = 8192  # keys whose scores, exponentials and values fit SBUF in fp3
 
 
 @nki.jit
-def attention_full(q, k, v):
-    """All pairs of queries and keys."""
-    return _attention(q, k, v, causal=False)
-
-
-@nki.jit
-def attention_causal(q, k, v):
-    """Keys up to the query's own; tiles that lie wholly in the future are left out."""
-    return _attention(q, k, v, causal=True)
-
-
-def _attention(q, k, v, *, causal):
+def attention(q, k, v, causal):
+    """All pairs, or keys up to the query's own: tiles that lie wholly in the future are left out."""
     heads, width, tokens = q.shape
     result = nl.ndarray(v.shape, dtype=v.dtype, buffer=nl.shared_hbm)
     tile, chunk = nl.tile_size.pmax, nl.tile_size.gemm_moving_fmax
@@ -91,22 +81,18 @@ def _weigh(target, weights, values, share):
 # For whoever runs them ------------------------------------------------------------------------
 
 
-def attention_full_inputs(point):
-    """q, k and v; None for tokens that are no multiple of 128, or wider heads than the array."""
+def attention_inputs(point):
+    """q, k, v and the mask; None for tokens that are no multiple of 128, or wider heads than the array."""
     heads, width, tokens = (int(point[name]) for name in ("heads", "head_dim", "seq"))
     dtype = _NAMES[str(point["dtype"])]
     if tokens % 128 or width > 128 or (dtype == "float32" and tokens > _FP32_LIMIT):
         return None
-    return (((heads, width, tokens), dtype),) * 2 + (((heads, tokens, width), dtype),)
+    by_width, by_token = ((heads, width, tokens), dtype), ((heads, tokens, width), dtype)
+    return (by_width, by_width, by_token, point["mask"] == "causal")
 
 
-attention_causal_inputs = attention_full_inputs
-
-
-def attention_full_pieces(inputs):
+def attention_pieces(inputs):
     """Heads."""
-    heads = inputs[0][0][0]
-    return ((tuple(((1, *shape[1:]), dtype) for shape, dtype in inputs), heads),)
-
-
-attention_causal_pieces = attention_full_pieces
+    *tensors, causal = inputs
+    heads = tensors[0][0][0]
+    return (((*(((1, *shape[1:]), dtype) for shape, dtype in tensors), causal), heads),)
