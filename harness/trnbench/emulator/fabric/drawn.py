@@ -18,6 +18,8 @@ from trnbench.topology.graph import Topology
 
 LARGEST_PART = 32
 """Ranks of the largest part of a system that scaling looks at: larger ones have no symmetry."""
+MOST_RANKS = 32
+"""Ranks, several of them on each device, up to which other algorithms and sizes are asked for."""
 QUICK = ("ring", "bucket", "mesh", "rdh", "kangaring", "switch-direct", "switch-direct-all")
 """Algorithms shown beside the one that ran."""
 
@@ -30,6 +32,11 @@ def link_load(topology: Topology, result: Result) -> list[list[int]]:
     return [[sum(1 for _ in same), value] for value, same in groupby(values)]
 
 
+def costly(fabric: Fabric) -> bool:
+    """Whether other algorithms would take longer to answer than a run may: many ranks on each device."""
+    return fabric.ranks_per_device > 1 and fabric.size > MOST_RANKS
+
+
 def by_algorithm(fabric: Fabric, collective: str, result: Result) -> dict[str, float]:
     """Seconds of every algorithm that is possible and quickly answered, the one that ran among them."""
     size = result.size
@@ -39,6 +46,8 @@ def by_algorithm(fabric: Fabric, collective: str, result: Result) -> dict[str, f
         else _Runner(fabric, fabric.network, collective, size)
     )
     found = {**result.tried, result.algorithm: result.time_s}
+    if costly(fabric):
+        return found
     for name in runner.names():
         if name not in found and (fabric.clustered or name in QUICK) and runner._worth(name):
             try:
@@ -50,6 +59,8 @@ def by_algorithm(fabric: Fabric, collective: str, result: Result) -> dict[str, f
 
 def scaling(fabric: Fabric, size: float) -> list[list[float]]:
     """[ranks, busbw in bytes/s] of an all-reduce on more and more ranks, all of them last."""
+    if fabric.clustered and costly(fabric):
+        return []
     if fabric.clustered:
         counts = [2 * 4**k for k in range(8) if 2 * 4**k < fabric.system.size]
         found = [
@@ -57,6 +68,8 @@ def scaling(fabric: Fabric, size: float) -> list[list[float]]:
             for count in counts
         ]
         return [*found, _point(fabric, size)]
+    if costly(fabric):
+        return []
     counts = [2**k for k in range(1, 12) if 2**k < fabric.size and 2**k <= LARGEST_PART]
     found = [_point(fabric, size, list(range(count))) for count in counts]
     return [*found, _point(fabric, size)]
