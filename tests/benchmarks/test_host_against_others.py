@@ -148,7 +148,7 @@ def main() -> None:
             for at in range(0, min(len(one), len(other)), ROUNDS)
         ]
         print(
-            f"{name}: ours / pyperf = {median(one) / median(other):.4f} by medians of {len(one)} samples each; "
+            f"{name}: ours / pyperf = {median(one) / median(other):.4f} by medians of {len(one)} each; "
             f"turn by turn {median(turns):.4f}, from {min(turns):.4f} to {max(turns):.4f}"
         )
     one, other = c_and_numpy_triad(TURNS, ROUNDS)
