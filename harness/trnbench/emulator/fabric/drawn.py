@@ -13,7 +13,7 @@ import msgspec
 from trnbench.emulator.fabric.algorithms.algorithm import ALL_REDUCE, NotPossible
 from trnbench.emulator.fabric.collective import _ClusterRunner, _Runner, factor, time_of
 from trnbench.emulator.fabric.result import Result
-from trnbench.emulator.fabric.systems import Fabric
+from trnbench.emulator.fabric.systems import RANK, Fabric
 from trnbench.topology.graph import Topology
 
 LARGEST_PART = 32
@@ -25,10 +25,14 @@ QUICK = ("ring", "bucket", "mesh", "rdh", "kangaring", "switch-direct", "switch-
 
 
 def link_load(topology: Topology, result: Result) -> list[list[int]]:
-    """[how many, thousandths of capacity] for the links of `topology` in its order; 0 where unused."""
+    """[how many, thousandths of capacity] for the links of `topology` in its order; 0 where unused.
+
+    Links from a device to its own ranks are left out: no picture shows them.
+    """
     load = {(each.src, each.dst, each.cls): round(each.utilisation * 1000) for each in result.links}
     names = [node.name for node in topology.nodes]
-    values = [load.get((names[link.src], names[link.dst], link.cls), 0) for link in topology.links]
+    shown = [link for link in topology.links if link.cls != RANK]
+    values = [load.get((names[link.src], names[link.dst], link.cls), 0) for link in shown]
     return [[sum(1 for _ in same), value] for value, same in groupby(values)]
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 
 from trnbench.emulator.assumed import Assumed
+from trnbench.emulator.fabric.algorithms.algorithm import ALL_GATHER, ALL_REDUCE, REDUCE_SCATTER
 from trnbench.emulator.fabric.collective import AUTO, NAMES, run
 from trnbench.emulator.fabric.drawn import detail
 from trnbench.emulator.fabric.result import Result
-from trnbench.emulator.fabric.systems import ACROSS, INSIDE, Fabric
+from trnbench.emulator.fabric.systems import ACROSS, INSIDE, Fabric, Options
 from trnbench.errors import KernelError, TopologyError
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
@@ -22,6 +23,9 @@ from trnbench.topology.routing import Router
 
 REMOTE_READ = "remote-read-latency"
 PAIRS = ("point_to_point", "remote_memory_read")
+SHARED = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER)
+"""Collectives of one tensor, whoever holds it: their cases take the ranks that the runtime makes, the
+logical cores. Where each rank has a tensor of its own a case counts one for each device."""
 KNOWN = (*NAMES, *PAIRS)
 """Values of `implementations["collective"]` that have a model."""
 
@@ -53,13 +57,14 @@ class FabricModel:
     """The flow model over each system; networks are built once."""
 
     def __init__(self) -> None:
-        self._fabrics: dict[int, tuple[System, Fabric]] = {}
+        self._fabrics: dict[tuple[int, str], tuple[System, Fabric]] = {}
         self._wide: dict[int, tuple[System, Topology, Router]] = {}
 
-    def fabric(self, system: System) -> Fabric:
-        found = self._fabrics.get(id(system))
+    def fabric(self, system: System, level: str = "device") -> Fabric:
+        key = (id(system), level)
+        found = self._fabrics.get(key)
         if found is None or found[0] is not system:
-            found = self._fabrics[id(system)] = (system, Fabric(system))
+            found = self._fabrics[key] = (system, Fabric(system, Options(level=level)))
         return found[1]
 
     def collective(self, case: Case, system: System) -> FabricEstimate:
@@ -74,12 +79,14 @@ class FabricModel:
                 f"no model of collective {name!r} of kernel {case.kernel.name}",
                 cause=f"known: {', '.join(KNOWN)}",
             )
-        fabric = self.fabric(system)
-        if case.extent.ranks != fabric.size:
+        if case.extent.ranks != system.devices:
             raise KernelError(
-                f"{system.name}: a collective of {case.extent.ranks} ranks on {fabric.size} devices",
+                f"{system.name}: a collective of {case.extent.ranks} ranks on {system.devices} devices",
                 cause="a case takes all devices together",
             )
+        fabric = self.fabric(system)
+        if name in SHARED and not fabric.clustered:
+            fabric = self.fabric(system, "logical-core")
         result = run(fabric, name, size, algorithm=AUTO, with_links=True)
         sweep = [axis for axis in case.kernel.axes if axis.name == "size"]
         last = bool(sweep) and size == max(float(str(each)) for each in sweep[0].values)
@@ -194,11 +201,18 @@ def _estimate(fabric: Fabric, result: Result, detail: dict[str, Any]) -> FabricE
         parts=tuple(Part(name=name, seconds=seconds) for name, seconds in times.items() if seconds),
         bound=bound,
         implementation=f"collective: {result.algorithm}, limited by {where}",
-        notes=(*result.notes, *assumed.notes()),
+        notes=(_ranks(fabric), *result.notes, *assumed.notes()),
         counters={"hbm_bytes": result.memory_bytes},
         unvalidated=result.unvalidated,
         detail=detail,
     )
+
+
+def _ranks(fabric: Fabric) -> str:
+    each = fabric.ranks_per_device
+    if each == 1:
+        return f"{fabric.size:,} ranks, one per device"
+    return f"{fabric.size:,} ranks, {each} logical cores per device; bandwidth is counted per device"
 
 
 def _ends(topology: Topology, reach: str, system: System) -> tuple[int, int]:

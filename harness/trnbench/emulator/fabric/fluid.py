@@ -51,8 +51,43 @@ class Outcome(msgspec.Struct, frozen=True):
     total: int
 
 
-def simulate(flows: Sequence[Flow], capacity: Floats) -> Outcome:
-    """Carry all flows out. `capacity`: bytes/s per resource.
+class Rates:
+    """Rates by which link mixes are active at once: the steps of a ring ask the same every time.
+
+    May be kept for all simulations on one network. Mixes are told apart by the identity of their
+    arrays, which are kept here, so that no other can take their place.
+    """
+
+    LARGEST = 20_000  # answers kept; a long sweep of uneven traffic would keep too many
+
+    def __init__(self, capacity: Floats) -> None:
+        self.capacity = capacity
+        self._names: dict[tuple[int, int], int] = {}
+        self._kept: list[tuple[Indices, Floats]] = []
+        self._known: dict[tuple[int, ...], list[float]] = {}
+
+    def name(self, flow: Flow) -> int:
+        """A number for the flow's mix of links."""
+        key = (id(flow.resources), id(flow.weights))
+        found = self._names.get(key)
+        if found is None:
+            found = self._names[key] = len(self._kept)
+            self._kept.append((flow.resources, flow.weights))
+        return found
+
+    def of(self, mixes: tuple[int, ...]) -> list[float]:
+        """Bytes/s of flows with these mixes, all active at once, in this order."""
+        found = self._known.get(mixes)
+        if found is None:
+            if len(self._known) >= self.LARGEST:
+                self._known.clear()
+            usage = Usage.stack([self._kept[mix] for mix in mixes])
+            found = self._known[mixes] = fair_rates(usage, self.capacity, len(mixes)).tolist()
+        return found
+
+
+def simulate(flows: Sequence[Flow], capacity: Floats, table: Rates | None = None) -> Outcome:
+    """Carry all flows out. `capacity`: bytes/s per resource, that of `table` if one is given.
 
     Raises ValueError when a flow can never end (a resource without capacity) or waits in a circle.
     """
@@ -68,7 +103,8 @@ def simulate(flows: Sequence[Flow], capacity: Floats) -> Outcome:
     starts: list[tuple[int, int]] = [(flow.before, i) for i, flow in enumerate(flows) if not flow.after]
     heapq.heapify(starts)
     arrivals: list[tuple[int, int]] = []
-    patterns = _Patterns(flows, capacity)
+    table = table or Rates(capacity)
+    mixes = [table.name(flow) for flow in flows]
     active: list[int] = []
     rates: dict[int, float] = {}
     now = 0
@@ -125,30 +161,10 @@ def simulate(flows: Sequence[Flow], capacity: Floats) -> Outcome:
             active.append(index)
             changed = True
         if changed and active:
-            rates = patterns.rates(active)
+            active.sort()
+            found = table.of(tuple([mixes[i] for i in active]))
+            rates = dict(zip(active, found, strict=True))
     return Outcome(arrival, carried, max(arrival, default=0))
 
 
 _NEVER = 1 << 62
-
-
-class _Patterns:
-    """Rates by which link mixes are active at once: the steps of a ring ask the same every time."""
-
-    def __init__(self, flows: Sequence[Flow], capacity: Floats) -> None:
-        self._flows = flows
-        self._capacity = capacity
-        self._known: dict[tuple[int, ...], list[float]] = {}
-        names: dict[tuple[int, int], int] = {}
-        # Flows of one step share their arrays, so identity is enough to see equal mixes.
-        self._pattern = [names.setdefault((id(f.resources), id(f.weights)), len(names)) for f in flows]
-
-    def rates(self, active: Sequence[int]) -> dict[int, float]:
-        order = sorted(active, key=self._pattern.__getitem__)
-        key = tuple(self._pattern[i] for i in order)
-        values = self._known.get(key)
-        if values is None:
-            usage = Usage.stack([(self._flows[i].resources, self._flows[i].weights) for i in order])
-            values = fair_rates(usage, self._capacity, len(order)).tolist()
-            self._known[key] = values
-        return dict(zip(order, values, strict=True))

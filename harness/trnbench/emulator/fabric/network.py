@@ -22,6 +22,9 @@ from trnbench.emulator.fabric.symmetry import Symmetry, find_symmetry
 from trnbench.errors import TopologyError
 from trnbench.topology.graph import Link, LinkKind, Node, NodeKind, Topology
 
+RATES = "rates"
+"""In `Network.memo`, the rates of mixes of links: of one capacity, unlike all else that is kept there."""
+
 _CLIMB = 1 << 12
 """Cost of a link one level up, in links of the level below: more than any route has."""
 
@@ -138,6 +141,7 @@ class Network:
         other.capacity = self.capacity.copy()
         other.capacity[len(self.links) :] = np.inf
         other.__dict__.pop("orbit_capacity", None)
+        other.memo = {key: known for key, known in self.memo.items() if key != RATES}
         return other
 
     def pairs(self, offset: tuple[int, ...]) -> list[tuple[int, int]]:

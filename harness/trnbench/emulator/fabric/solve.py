@@ -19,9 +19,9 @@ import msgspec
 import numpy as np
 
 from trnbench.emulator.fabric.apart import Round, Sending, apart
-from trnbench.emulator.fabric.fluid import TICKS_PER_SECOND, Flow, Outcome, simulate, ticks
+from trnbench.emulator.fabric.fluid import TICKS_PER_SECOND, Flow, Outcome, Rates, simulate, ticks
 from trnbench.emulator.fabric.maxmin import Floats, Indices
-from trnbench.emulator.fabric.network import Network, Route
+from trnbench.emulator.fabric.network import RATES, Network, Route
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 
 
@@ -76,7 +76,7 @@ def _run(
         carried = np.zeros(len(carrier.capacity))
         for step in chain:
             flows = carrier.flows(step.moves, before)
-            outcome = simulate(flows, carrier.capacity)
+            outcome = simulate(flows, carrier.capacity, carrier.rates)
             if not lockstep and not carrier.in_step(outcome, len(chains) > 1):
                 break
             total += outcome.total * step.times
@@ -88,7 +88,7 @@ def _run(
     if known is None and most and chain is not None and not lockstep and carrier.count(chains) > most:
         return _run(carrier, (chain,), before, True, most)
     if known is None:
-        known, shortcut = simulate(carrier.expanded(chains, before), carrier.capacity), ""
+        known, shortcut = simulate(carrier.expanded(chains, before), carrier.capacity, carrier.rates), ""
     latency = max(
         (sum((_latest(carrier, step) + before) * step.times for step in chain) for chain in chains), default=0
     )
@@ -117,6 +117,7 @@ class _Orbits:
     def __init__(self, network: Network) -> None:
         self.network = network
         self.capacity = network.orbit_capacity
+        self.rates: Rates | None = None  # orbits are few, and their mixes made anew
         self._memory = len(self.capacity) - 1
 
     def flows(self, moves: Sequence[Move], before: int) -> list[Flow]:
@@ -181,7 +182,10 @@ class _Pairs:
         self.network = network
         self.capacity = network.capacity
         self._memory = network.has_memory
-        self._shares: dict[tuple[int, int, float, float, int], tuple[Indices, Floats, int]] = {}
+        # The same for every message on this network: kept with it.
+        self._shares: dict[tuple[int, int, float, float, int], tuple[Indices, Floats, int]]
+        self._shares = network.memo.setdefault("shares", {})
+        self.rates: Rates = network.memo.setdefault(RATES, Rates(network.capacity))
 
     def pairs(self, move: Move) -> Sequence[tuple[int, int]]:
         if move.offset is None:

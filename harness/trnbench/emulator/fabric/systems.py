@@ -23,6 +23,8 @@ from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, Nod
 LEVELS = ("device", "logical-core", "core")
 INSIDE = (LinkKind.NEURONLINK, LinkKind.SWITCH, LinkKind.ON_CHIP)
 ACROSS = (*INSIDE, LinkKind.EFA, LinkKind.PCIE)
+RANK = "rank"
+"""Class of the links between a device and the ranks that it holds, where it holds several."""
 LARGEST = 4096
 """Ranks of the largest network built node by node; larger clusters go by `cluster`."""
 
@@ -117,8 +119,8 @@ class Fabric:
             for c in range(self.ranks_per_device):
                 node = Node(len(nodes), f"{device.name}.r{c}", NodeKind.CORE, (*device.coord, c), device.host)
                 nodes.append(node)
-                links += [Link(node.id, device.id, "rank"), Link(device.id, node.id, "rank")]
-        classes = {**topology.classes, "rank": self._rank_class()}
+                links += [Link(node.id, device.id, RANK), Link(device.id, node.id, RANK)]
+        classes = {**topology.classes, RANK: self._rank_class()}
         return msgspec.structs.replace(topology, nodes=tuple(nodes), links=tuple(links), classes=classes)
 
     def _rank_class(self) -> LinkClass:
@@ -133,7 +135,7 @@ class Fabric:
             origin = "dma_bandwidth"
         latency = system.book.assumptions.get("on-chip-latency")
         return LinkClass(
-            name="rank",
+            name=RANK,
             kind=LinkKind.ON_CHIP,
             bandwidth=Figure(value=rate * cores, origin=origin, formula=f"{cores} cores' DMA engines"),
             latency=Figure(
@@ -176,10 +178,8 @@ class Fabric:
         }
         slow = {devices[r // each]: factor for r, factor in options.straggler if r // each in devices}
         efficiency = {LinkKind.EFA: constants.efa_efficiency / options.oversubscription}
-        if len(devices) == 1 and constants.stream and "rank" in topology.classes:
-            efficiency[LinkKind.ON_CHIP] = min(
-                constants.stream / topology.classes["rank"].bandwidth.value, 1.0
-            )
+        if len(devices) == 1 and constants.stream and RANK in topology.classes:
+            efficiency[LinkKind.ON_CHIP] = min(constants.stream / topology.classes[RANK].bandwidth.value, 1.0)
         return Network(
             topology,
             ranks=[nodes[rank].id for rank in wanted],
