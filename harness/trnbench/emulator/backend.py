@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from trnbench.emulator.fabric.estimate import FabricModel
 
 MODEL = "trnbench roofline + flows"
-MODEL_VERSION = "2"
-# History: 1 engine sums and closed forms; 2 collectives as flows on links.
+MODEL_VERSION = "3"
+# History: 1 engine sums and closed forms; 2 collectives as flows on links; 3 kernels scheduled.
 
 CORES = "roofline: the busiest engine, DMA or memory, all else overlapped; an upper bound of performance"
+SCHEDULED = "instruction by instruction: queues, operands, buffers, DMA engines; costs as documented"
 LINKS = "flows on the documented links, max-min fair; starts and efficiencies fitted to published points"
 UNMEASURED = "no measurement of these links is published"
 
@@ -71,7 +72,8 @@ class EmulatedBackend:
         if case.kernel.work(case.key.point, case.extent).bytes.get("host"):
             copied = self._fabric.host_copy(case, system)
             return _observation(copied, LINKS, unvalidated=copied.unvalidated)
-        return _observation(self._core.estimate(case, system), CORES)
+        seen = self._core.estimate(case, system)
+        return _observation(seen, SCHEDULED if seen.detail else CORES)
 
     @cached_property
     def _core(self) -> CoreModel:
