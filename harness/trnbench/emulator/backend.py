@@ -72,8 +72,8 @@ class EmulatedBackend:
         if case.kernel.work(case.key.point, case.extent).bytes.get("host"):
             copied = self._fabric.host_copy(case, system)
             return _observation(copied, LINKS, unvalidated=copied.unvalidated)
-        seen = self._core.estimate(case, system)
-        return _observation(seen, SCHEDULED if seen.detail else CORES)
+        timed = self._core.estimate(case, system)
+        return _observation(timed, SCHEDULED if timed.detail else CORES)
 
     @cached_property
     def _core(self) -> CoreModel:
