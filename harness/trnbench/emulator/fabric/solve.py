@@ -185,6 +185,7 @@ class _Pairs:
         # The same for every message on this network: kept with it.
         self._shares: dict[tuple[int, int, float, float, int], tuple[Indices, Floats, int]]
         self._shares = network.memo.setdefault("shares", {})
+        self._moves: dict[object, list[tuple[Indices, Floats, int]]] = network.memo.setdefault("moves", {})
         self.rates: Rates = network.memo.setdefault(RATES, Rates(network.capacity))
 
     def pairs(self, move: Move) -> Sequence[tuple[int, int]]:
@@ -212,11 +213,19 @@ class _Pairs:
             found = self._shares[key] = (resources, weights, route.latency)
         return found
 
+    def _shares_of(self, move: Move) -> list[tuple[Indices, Floats, int]]:
+        """One share per pair of the move, whatever its size."""
+        key = (move.offset, move.pairs, move.reads, move.writes, move.copies)
+        found: list[tuple[Indices, Floats, int]] | None = self._moves.get(key)
+        if found is None:
+            found = self._moves[key] = [self._share(src, dst, move) for src, dst in self.pairs(move)]
+        return found
+
     def flows(self, moves: Sequence[Move], before: int) -> list[Flow]:
         return [
-            Flow(move.size, *self._share(src, dst, move), before)
+            Flow(move.size, resources, weights, latency, before)
             for move in moves
-            for src, dst in self.pairs(move)
+            for resources, weights, latency in self._shares_of(move)
         ]
 
     def in_step(self, outcome: Outcome, parallel: bool) -> bool:
@@ -257,7 +266,8 @@ class _Pairs:
                     for move, src, dst in pairs:
                         after = sorted({*touched.get(src, ()), *touched.get(dst, ())})
                         index = len(flows)
-                        flows.append(Flow(move.size, *self._share(src, dst, move), before, tuple(after)))
+                        resources, weights, latency = self._share(src, dst, move)
+                        flows.append(Flow(move.size, resources, weights, latency, before, tuple(after)))
                         now.setdefault(src, []).append(index)
                         now.setdefault(dst, []).append(index)
                     touched.update(now)
