@@ -49,7 +49,9 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         "no:cacheprovider",
         *arguments,
     ]
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    # A pytest of its own: what the one around it tells its workers is not for it.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment = {**inherited, "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         command, cwd=folder, capture_output=True, text=True, timeout=120, env=environment, check=False
     )

@@ -30,9 +30,11 @@ def complaints(data: bytes) -> list[str]:
         lacking = NEEDED.get(each["ph"], {"a known ph"}) - each.keys()
         if lacking:
             found.append(f"{each} lacks {sorted(lacking)}")
-        for name in ("ts", "dur"):
-            if not isinstance(each.get(name, 0), (int, float)) or each.get(name, 0) < 0:
-                found.append(f"{each} has a strange {name}")
+        found += [
+            f"{each} has a strange {name}"
+            for name in ("ts", "dur")
+            if not isinstance(each.get(name, 0), (int, float)) or each.get(name, 0) < 0
+        ]
     named = {(e["pid"], e["tid"]) for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
     processes = {e["pid"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
     slices = [each for each in events if each["ph"] == "X"]
@@ -65,7 +67,9 @@ def _unpaired(events: list[dict[str, Any]], slices: list[dict[str, Any]]) -> lis
         end = ends.get(i, begin)
         if end["ts"] < begin["ts"]:
             found.append(f"flow {i} ends before it begins")
-        for each in (begin, end):
-            if (each["pid"], each["tid"], each["ts"]) not in places:
-                found.append(f"flow {i} is bound to no slice")
+        found += [
+            f"flow {i} is bound to no slice"
+            for each in (begin, end)
+            if (each["pid"], each["tid"], each["ts"]) not in places
+        ]
     return found

@@ -30,9 +30,10 @@ def svg(
     """The picture as an <svg> element.
 
     `colours` paints single directions: (source id, destination id) → a CSS colour; the half of the
-    cable next to the source is painted, all of it where both directions have one colour. `standalone` adds a background that follows the reader's
-    light or dark setting, for a file of its own; leave it out inside a page, and give class `paper`
-    the page's background as fill there, so that cables pass behind boxes unseen.
+    cable next to the source is painted, all of it where both directions have one colour. `standalone`
+    adds a background that follows the reader's light or dark setting, for a file of its own; leave it
+    out inside a page, and give class `paper` the page's background as fill there, so that cables pass
+    behind boxes unseen.
     """
     plan = layout(topology)
     canvas = Canvas(plan.width, plan.height)

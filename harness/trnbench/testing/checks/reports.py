@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 from trnbench.lazy import resolve
 from trnbench.registry.loader import described
@@ -28,10 +30,13 @@ def reports(subject: Subject) -> Iterator[Finding | str]:
     run = _small_run(subject)
     for section in subject.of_kind("section"):
         yield f"section {section.name}"
-        yield from _asked(f"section {section.name}", section.render, run, html=True)
+        yield from _asked(f"section {section.name}", resolve(section.render), run, html=True)
     for each in subject.of_kind("format"):
         yield f"format {each.name}"
-        yield from _asked(f"format {each.name}", each.write, run, html=False)
+        write = resolve(each.write)
+        if each.page:  # a page is made of sections, here of all there are
+            write = partial(write, sections=subject.registry.sections)
+        yield from _asked(f"format {each.name}", write, run, html=False)
 
 
 def _small_run(subject: Subject) -> Run | None:
@@ -43,8 +48,7 @@ def _small_run(subject: Subject) -> Run | None:
     return execute(plan(subject.registry, selection), backend, subject.registry)
 
 
-def _asked(about: str, ref: str, run: Run | None, *, html: bool) -> Iterator[Finding]:
-    render = resolve(ref)
+def _asked(about: str, render: Callable[..., Any], run: Run | None, *, html: bool) -> Iterator[Finding]:
     for words, runs in (("no run", ()), ("a run", (run,))):
         if runs == (None,):
             continue
