@@ -56,8 +56,8 @@ def browser() -> Iterator[Any]:
     path = find_chromium()
     if path is None:
         missing = "no Chromium: none of chromium, chromium-browser, google-chrome is on PATH"
-        if os.environ.get("TRNBENCH_TEST_REQUIRE_BROWSER"):
-            pytest.fail(f"{missing}, and TRNBENCH_TEST_REQUIRE_BROWSER is set")
+        if os.environ.get("TESTS_REQUIRE_BROWSER"):
+            pytest.fail(f"{missing}, and TESTS_REQUIRE_BROWSER is set")
         pytest.skip(missing)
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (extra: test)")
     with api.sync_playwright() as playwright:
