@@ -75,7 +75,9 @@ def delivers(collective: str, n: int, steps: Iterable[list[Transfer]]) -> None:
     def at_start(rank: int, block: int) -> frozenset[int] | None:
         if collective in ("all_reduce", "reduce_scatter", "reduce"):
             return frozenset([rank])
-        owner = {"all_gather": block % n, "all_to_all": block // n, "broadcast": 0}[collective]
+        owner = {"all_gather": block % n, "permute": block, "all_to_all": block // n, "broadcast": 0}[
+            collective
+        ]
         return frozenset([owner]) if owner == rank else None
 
     held = [{b: at_start(r, b) for b in blocks} for r in range(n)]
@@ -105,6 +107,12 @@ def delivers(collective: str, n: int, steps: Iterable[list[Transfer]]) -> None:
                 assert held[rank][b] == {b % n}
             elif collective == "broadcast":
                 assert held[rank][b] == {0}
+            elif collective == "permute":
+                assert held[rank][b] in (None, {b})
             elif collective == "all_to_all" and b % n == rank:
                 assert held[rank][b] == {b // n}
+    if collective == "permute":  # one message each, of somebody else, and all of them different
+        came = [[b for b in blocks if held[rank][b] is not None and b != rank] for rank in range(n)]
+        assert sorted(b for each in came for b in each) == list(range(n))
+        assert all(len(each) == 1 for each in came)
     assert blocks

@@ -81,7 +81,7 @@ def test_bytes_of_the_schedule_are_those_of_its_blocks(
     blocks = {b for step in algorithm.transfers(network, collective) for move in step for b in move.blocks}
     steps = list(algorithm.transfers(network, collective))
     count = len(blocks) if collective != "all_to_all" else network.size * (network.size - 1)
-    unit = size / network.size if collective == "all_to_all" else size / count
+    unit = {"all_to_all": size / network.size, "permute": size}.get(collective, size / count)
     moved = sum(len(move.blocks) for step in steps for move in step) * unit
     planned = 0.0
     for chain in schedule.chains:

@@ -10,8 +10,9 @@ import pytest
 
 from trnbench.emulator.fabric import cluster, messages
 from trnbench.emulator.fabric.algorithms import ALGORITHMS
-from trnbench.emulator.fabric.algorithms.algorithm import NotPossible
-from trnbench.emulator.fabric.collective import NAMES, factor, run
+from trnbench.emulator.fabric.algorithms.algorithm import NAMES, NotPossible
+from trnbench.emulator.fabric.busbw import factor
+from trnbench.emulator.fabric.collective import run
 from trnbench.emulator.fabric.constants import constants_of
 from trnbench.emulator.fabric.published import emulate_collective_point
 from trnbench.emulator.fabric.solve import solve

@@ -13,7 +13,7 @@ from math import log
 
 import msgspec
 
-from trnbench.emulator.fabric.collective import factor
+from trnbench.emulator.fabric.busbw import factor
 from trnbench.emulator.fabric.published import time_collective_point
 from trnbench.emulator.fabric.systems import Fabric, Options
 from trnbench.generation import System

@@ -11,7 +11,9 @@ from typing import Any
 import msgspec
 
 from trnbench.emulator.fabric.algorithms.algorithm import ALL_REDUCE, NotPossible
-from trnbench.emulator.fabric.collective import _ClusterRunner, _Runner, factor, time_of
+from trnbench.emulator.fabric.busbw import factor
+from trnbench.emulator.fabric.cluster_runner import runner_of
+from trnbench.emulator.fabric.collective import time_of
 from trnbench.emulator.fabric.result import Result
 from trnbench.emulator.fabric.systems import RANK, Fabric
 from trnbench.topology.graph import Topology
@@ -44,16 +46,12 @@ def costly(fabric: Fabric) -> bool:
 def by_algorithm(fabric: Fabric, collective: str, result: Result) -> dict[str, float]:
     """Seconds of every algorithm that is possible and quickly answered, the one that ran among them."""
     size = result.size
-    runner = (
-        _ClusterRunner(fabric, collective, size)
-        if fabric.clustered
-        else _Runner(fabric, fabric.network, collective, size)
-    )
+    runner = runner_of(fabric, collective, size)
     found = {**result.tried, result.algorithm: result.time_s}
     if costly(fabric):
         return found
     for name in runner.names():
-        if name not in found and (fabric.clustered or name in QUICK) and runner._worth(name):
+        if name not in found and (fabric.clustered or name in QUICK) and runner.worth(name):
             try:
                 found[name] = runner.named(name).solution.time_s
             except NotPossible:

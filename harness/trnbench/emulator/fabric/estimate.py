@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from trnbench.emulator.assumed import Assumed
-from trnbench.emulator.fabric.algorithms.algorithm import ALL_GATHER, ALL_REDUCE, REDUCE_SCATTER
-from trnbench.emulator.fabric.collective import AUTO, NAMES, run
+from trnbench.emulator.fabric.algorithms.algorithm import ALL_GATHER, ALL_REDUCE, AUTO, NAMES, REDUCE_SCATTER
+from trnbench.emulator.fabric.collective import run
 from trnbench.emulator.fabric.drawn import detail
 from trnbench.emulator.fabric.result import Result
 from trnbench.emulator.fabric.systems import ACROSS, INSIDE, Fabric, Options

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trnbench.emulator.fabric.collective import AUTO, BEST, _Runner
+from trnbench.emulator.fabric.algorithms.algorithm import AUTO
+from trnbench.emulator.fabric.collective import asked, chosen
+from trnbench.emulator.fabric.explanation import explained
 from trnbench.emulator.fabric.messages import spread
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.result import Bound, Result
+from trnbench.emulator.fabric.runner import Runner
 from trnbench.emulator.fabric.schedule import Schedule
 from trnbench.emulator.fabric.systems import Fabric
 from trnbench.errors import UsageError
@@ -30,10 +33,9 @@ def run_groups(
     Raises UsageError for groups that are no partition of equal parts, NotPossible as `run` does.
     """
     checked(groups, fabric.size)
-    runner = _Groups(fabric, collective, size, groups)
-    choose = {AUTO: runner.auto, BEST: runner.best}.get(algorithm)
-    found = choose() if choose else runner.named(algorithm)
-    return runner.result(found, collective, algorithm, with_links)
+    verb, size = asked(collective, size, len(groups[0]))
+    runner = GroupsRunner(fabric, verb, size, groups)
+    return explained(runner, chosen(runner, algorithm), collective, algorithm, with_links=with_links)
 
 
 def checked(groups: Sequence[Sequence[int]], ranks: int) -> None:
@@ -58,7 +60,7 @@ def checked(groups: Sequence[Sequence[int]], ranks: int) -> None:
         seen.add(rank)
 
 
-class _Groups(_Runner):
+class GroupsRunner(Runner):
     """Plans on each group's network, carries out on the whole one."""
 
     def __init__(self, fabric: Fabric, collective: str, size: float, groups: Sequence[Sequence[int]]) -> None:
@@ -67,9 +69,9 @@ class _Groups(_Runner):
         self.ranks = len(groups[0])
         self._parts = [_planning(fabric, each) for each in groups]
 
-    def _schedule(self, name: str) -> Schedule:
+    def schedule(self, name: str) -> Schedule:
         plans = [
-            spread(_Runner(self.fabric, part, self.collective, self.size)._schedule(name), part, group)
+            spread(Runner(self.fabric, part, self.collective, self.size).schedule(name), part, group)
             for part, group in zip(self._parts, self.groups, strict=True)
         ]
         first = plans[0]
@@ -80,9 +82,9 @@ class _Groups(_Runner):
             note=f"{note}; {first.note}" if first.note else note,
         )
 
-    def _bound(self, network: Network) -> Bound:
+    def bound(self, network: Network) -> Bound:
         """Of one group that has the links to itself."""
-        return super()._bound(self.fabric.build(self.fabric.topology, self.groups[0]))
+        return super().bound(self.fabric.build(self.fabric.topology, self.groups[0]))
 
 
 def _planning(fabric: Fabric, group: Sequence[int]) -> Network:

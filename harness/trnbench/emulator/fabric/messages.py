@@ -8,11 +8,12 @@ import msgspec
 import numpy as np
 
 from trnbench.emulator.fabric.algorithms import ALGORITHMS
-from trnbench.emulator.fabric.algorithms.algorithm import NotPossible
-from trnbench.emulator.fabric.collective import AUTO, BEST, FALLBACK, MOST_FLOWS, charged
+from trnbench.emulator.fabric.algorithms.algorithm import AUTO, BEST, NotPossible
+from trnbench.emulator.fabric.charge import charged
 from trnbench.emulator.fabric.fluid import TICKS_PER_SECOND
 from trnbench.emulator.fabric.maxmin import Floats
 from trnbench.emulator.fabric.network import Network
+from trnbench.emulator.fabric.runner import FALLBACK, MOST_FLOWS
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 from trnbench.emulator.fabric.solve import solve
 from trnbench.emulator.fabric.systems import Fabric

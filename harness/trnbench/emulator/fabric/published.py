@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from trnbench.emulator.fabric.collective import AUTO, run, time_of
+from trnbench.emulator.fabric.algorithms.algorithm import AUTO
+from trnbench.emulator.fabric.collective import run, time_of
 from trnbench.emulator.fabric.result import Result
 from trnbench.emulator.fabric.systems import Fabric, Options
 from trnbench.errors import UsageError

@@ -55,6 +55,7 @@ class Fabric:
     def __init__(self, system: System, options: Options = DEFAULT) -> None:
         self.system, self.options = system, options
         self._small: dict[tuple[int, bool], Network] = {}
+        self._groups: dict[tuple[int, ...], Network] = {}
         if options.level not in LEVELS:
             raise UsageError(
                 f"ranks cannot be {options.level!r}",
@@ -156,6 +157,16 @@ class Fabric:
                 try_="an all-reduce, reduce-scatter or all-gather over all of them, or a smaller cluster",
             )
         return self.build(self.topology)
+
+    def network_of(self, group: Sequence[int] | None = None) -> Network:
+        """All ranks, or these: built once. Raises what `build` and `network` raise."""
+        if group is None:
+            return self.network
+        key = tuple(group)
+        if key not in self._groups:
+            # Between nodes a ring is what few ranks run: it keeps messages on the way.
+            self._groups[key] = self.build(self.topology, key, pipelined=self.clustered)
+        return self._groups[key]
 
     def build(
         self, topology: Topology, ranks: Sequence[int] | None = None, *, pipelined: bool = False

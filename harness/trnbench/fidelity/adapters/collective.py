@@ -15,7 +15,7 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
 
     Raises `NotEmulated` where ranks or size are not stated or do not fit the system.
     """
-    from trnbench.emulator.fabric.collective import factor
+    from trnbench.emulator.fabric.busbw import factor
     from trnbench.emulator.fabric.published import emulate_collective_point
 
     ranks, size = point.number("ranks"), point.number("bytes")

@@ -10,6 +10,7 @@ from trnbench.emulator.fabric.algorithms.hierarchical import Hierarchical
 from trnbench.emulator.fabric.algorithms.kangaring import Kangaring
 from trnbench.emulator.fabric.algorithms.ring import Ring
 from trnbench.emulator.fabric.algorithms.scatter import ScatterGather
+from trnbench.emulator.fabric.algorithms.shift import Shift
 from trnbench.emulator.fabric.algorithms.switch import SwitchDirect
 from trnbench.emulator.fabric.algorithms.tree import Tree
 
@@ -35,5 +36,6 @@ ALGORITHMS: dict[str, Algorithm] = {
         Tree(),
         Direct(),
         Pairwise(),
+        Shift(),
     )
 }

@@ -14,7 +14,14 @@ from trnbench.errors import UsageError
 ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER = "all_reduce", "all_gather", "reduce_scatter"
 ALL_TO_ALL, BROADCAST, REDUCE, PERMUTE = "all_to_all", "broadcast", "reduce", "permute"
 
+BARRIER = "barrier"
+
 COLLECTIVES = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, BROADCAST, REDUCE, PERMUTE)
+"""What algorithms carry out."""
+NAMES = (*COLLECTIVES, BARRIER)
+"""What may be asked for: a barrier is carried out as an all-reduce."""
+AUTO, BEST = "auto", "best"
+"""In place of an algorithm's name: what the documents take, and the quickest."""
 
 
 class NotPossible(UsageError):

@@ -1,0 +1,49 @@
+"""A collective over any number of instances, carried out on two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trnbench.emulator.fabric import cluster
+from trnbench.emulator.fabric.charge import charged
+from trnbench.emulator.fabric.network import Network
+from trnbench.emulator.fabric.runner import Found, Runner
+from trnbench.emulator.fabric.schedule import Schedule
+from trnbench.emulator.fabric.systems import Fabric
+
+
+class ClusterRunner(Runner):
+    """Two instances stand for all: `cluster` says why that is exact."""
+
+    def __init__(self, fabric: Fabric, collective: str, size: float) -> None:
+        super().__init__(fabric, fabric.of_instances(2), collective, size)
+        self.ranks = fabric.size
+
+    def network_of(self, name: str) -> Network:
+        return self.fabric.of_instances(2, pipelined=name in cluster.PIPELINED)
+
+    def names(self) -> tuple[str, ...]:
+        return cluster.algorithms(self.collective)
+
+    def auto(self) -> Found:
+        """No document gives thresholds between nodes."""
+        return self.best()
+
+    def worth(self, name: str) -> bool:
+        return True
+
+    def schedule(self, name: str) -> Schedule:
+        schedule = cluster.plan(
+            name, self.network_of(name), self.collective, self.size, self.fabric.system.size
+        )
+        return charged(schedule, self.constants, self.collective)
+
+
+def runner_of(fabric: Fabric, collective: str, size: float, group: Sequence[int] | None = None) -> Runner:
+    """What carries out one collective over all ranks, or over these.
+
+    Raises UsageError for a rank that is not there, TopologyError where ranks are too many or apart.
+    """
+    if fabric.clustered and group is None:
+        return ClusterRunner(fabric, collective, size)
+    return Runner(fabric, fabric.network_of(group), collective, size)

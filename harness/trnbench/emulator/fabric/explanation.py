@@ -1,0 +1,118 @@
+"""Where the time of a collective went: parts, waterfall and link loads of what was carried out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trnbench.emulator.fabric.busbw import factor
+from trnbench.emulator.fabric.fluid import TICKS_PER_SECOND, ticks
+from trnbench.emulator.fabric.network import Network
+from trnbench.emulator.fabric.result import Bound, LinkLoad, Result, Waterfall
+from trnbench.emulator.fabric.runner import MOST_FLOWS, Found, Runner
+from trnbench.emulator.fabric.schedule import Move
+from trnbench.emulator.fabric.solve import Solution, solve
+from trnbench.emulator.fabric.systems import Fabric
+from trnbench.facts.scope import Scope
+
+HOTTEST = 3
+
+
+def explained(runner: Runner, found: Found, collective: str, asked: str, *, with_links: bool) -> Result:
+    """`collective` and `asked` are what the caller named; a barrier runs as an all-reduce."""
+    network, solution = found.network, found.solution
+    free = solution
+    if network.has_memory:
+        free = solve(network.with_free_memory, found.schedule, most=MOST_FLOWS)
+    loads = _loads(network, solution)
+    bound = runner.bound(network)
+    overhead = ticks(found.schedule.startup_s) + ticks(found.schedule.per_message_s) * found.schedule.steps
+    latency = max(round(solution.latency_s * TICKS_PER_SECOND) - overhead, 0)
+    memories = network.capacity[len(network.links) :]
+    memory = float((solution.accessed / memories).max()) if network.has_memory else 0.0
+    # The two may take different shortcuts; a part is never more than the whole.
+    moved = max(min(free.total_ticks, solution.total_ticks) - overhead - latency, 0)
+    return Result(
+        collective=collective,
+        algorithm=found.schedule.algorithm,
+        asked=asked,
+        ranks=runner.ranks,
+        size=runner.size,
+        time_s=solution.time_s,
+        factor=factor(collective, runner.ranks),
+        bound=bound,
+        waterfall=_waterfall(found, free, bound, latency, overhead),
+        link_s=moved / TICKS_PER_SECOND,
+        latency_s=latency / TICKS_PER_SECOND,
+        memory_s=memory,
+        overhead_s=overhead / TICKS_PER_SECOND,
+        hottest=tuple(loads[:HOTTEST]),
+        links=tuple(loads) if with_links else (),
+        tried=found.tried,
+        memory_bytes=float(solution.accessed.max(initial=0.0)),
+        unvalidated=unvalidated(runner.fabric),
+        notes=(found.schedule.note,) if found.schedule.note else (),
+        way=solution.way,
+    )
+
+
+def _waterfall(found: Found, free: Solution, bound: Bound, latency: int, overhead: int) -> Waterfall:
+    """Whole picoseconds; what rounding or overlap takes off one part it takes off it openly."""
+    total = found.solution.total_ticks
+    endpoint = min(max(total - free.total_ticks, 0) + overhead, total)
+    latency = min(latency, total - endpoint)
+    moving = total - endpoint - latency
+    ideal = min(ticks(bound.bandwidth_s), moving)
+    alone = sum(
+        max((ticks(_alone(found.network, move)) for move in step.moves), default=0) * step.times
+        for step in max(found.schedule.chains, key=lambda chain: sum(step.times for step in chain))
+    )
+    contention = max(min(moving - max(alone, ideal), moving - ideal), 0)
+    return Waterfall(
+        ideal=ideal,
+        algorithm=moving - ideal - contention,
+        contention=contention,
+        latency=latency,
+        endpoint=endpoint,
+    )
+
+
+def _alone(network: Network, move: Move) -> float:
+    """Seconds of a move's slowest flow, had it all links to itself."""
+    if move.offset is not None:
+        assert network.symmetry is not None
+        pairs = [(network.symmetry.before(0, move.offset), 0)]  # all routes to one rank: one search
+    else:
+        pairs = list(move.pairs[: network.size])
+    slowest = 0.0
+    for src, dst in pairs:
+        route = network.route(src, dst)
+        if len(route.resources):
+            rate = float((network.capacity[route.resources] / route.weights).min())
+            slowest = max(slowest, move.size / rate)
+    return slowest
+
+
+def _loads(network: Network, solution: Solution) -> list[LinkLoad]:
+    """Busiest first; ties in the order of the topology."""
+    if not len(network.links) or not solution.time_s:
+        return []
+    busy = solution.carried / (network.bandwidth * solution.time_s)
+    return [
+        LinkLoad(
+            src=network.nodes[network.links[i].src].name,
+            dst=network.nodes[network.links[i].dst].name,
+            cls=network.links[i].cls,
+            bytes=float(solution.carried[i]),
+            utilisation=float(busy[i]),
+        )
+        for i in np.argsort(-busy, kind="stable")
+        if solution.carried[i] > 0
+    ]
+
+
+def unvalidated(fabric: Fabric) -> bool:
+    """Points are published for one instance of trn1 and trn2, and for two trn1 instances."""
+    instance = fabric.system.instance
+    if not fabric.constants.points and not fabric.options.ideal:
+        return True
+    return instance.scope.rank > Scope.INSTANCE.rank and not (fabric.clustered and fabric.system.size == 2)

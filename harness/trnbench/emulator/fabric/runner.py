@@ -1,0 +1,141 @@
+"""Carries a collective out by one algorithm, by the one that the documents take, or by the quickest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from trnbench.emulator.fabric.algorithms import ALGORITHMS
+from trnbench.emulator.fabric.algorithms.algorithm import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    AUTO,
+    BEST,
+    BROADCAST,
+    REDUCE_SCATTER,
+    NotPossible,
+)
+from trnbench.emulator.fabric.bound import bound_of
+from trnbench.emulator.fabric.charge import charged
+from trnbench.emulator.fabric.network import Network
+from trnbench.emulator.fabric.result import Bound
+from trnbench.emulator.fabric.schedule import Schedule
+from trnbench.emulator.fabric.solve import Solution, solve
+from trnbench.emulator.fabric.systems import Fabric
+from trnbench.errors import UsageError
+
+FALLBACK = (
+    "ring",
+    "bucket",
+    "switch-direct",
+    "switch-direct-all",
+    "rdh",
+    "mesh",
+    "scatter-gather",
+    "tree",
+    "direct",
+    "shift",
+)
+"""What `auto` tries where the documents name nothing, or something that the ranks do not allow."""
+SLOW_ABOVE = 256
+"""Ranks above which `best` leaves out algorithms that have to be simulated flow by flow."""
+MOST_FLOWS = 4096
+"""Flows above which steps that compete unevenly are taken in lockstep."""
+ONE_BY_ONE = (
+    "ring",
+    "ring-1",
+    "ring-2",
+    "pairwise",
+    "tree",
+    "hierarchical-ring",
+    "hierarchical-rdh",
+    "hierarchical-mesh",
+)
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A schedule carried out, with the seconds of all that was tried beside it."""
+
+    schedule: Schedule
+    network: Network
+    solution: Solution
+    tried: dict[str, float]
+
+
+class Runner:
+    """One collective of `size` bytes over all ranks of `network`, a network of `fabric`."""
+
+    def __init__(self, fabric: Fabric, network: Network, collective: str, size: float) -> None:
+        self.fabric, self.network = fabric, network
+        self.collective, self.size = collective, size
+        self.constants = fabric.constants
+        self.ranks = network.size
+
+    def network_of(self, name: str) -> Network:
+        """Where this algorithm runs."""
+        return self.network
+
+    def names(self) -> tuple[str, ...]:
+        """Everything there is to try."""
+        return tuple(ALGORITHMS)
+
+    def named(self, name: str) -> Found:
+        """By this algorithm. Raises UsageError where there is none of that name, NotPossible."""
+        schedule = self.schedule(name)
+        network = self.network_of(name)
+        return Found(schedule, network, solve(network, schedule, most=MOST_FLOWS), {})
+
+    def auto(self) -> Found:
+        """The documents name algorithms for what gathers or reduces; the rest is sent directly."""
+        if self.collective in (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER):
+            for each in self.constants.auto:
+                if self.size < each.max_bytes:
+                    try:
+                        return self.named(each.algorithm)
+                    except NotPossible:
+                        break
+        return self.best(FALLBACK)
+
+    def best(self, names: Sequence[str] = ()) -> Found:
+        """The quickest of those that can; ties go to the first name. Raises NotPossible if none can."""
+        best: Found | None = None
+        tried: dict[str, float] = {}
+        for name in names or self.names():
+            if not self.worth(name):
+                continue
+            try:
+                found = self.named(name)
+            except NotPossible:
+                continue
+            tried[name] = found.solution.time_s
+            if best is None or found.solution.time_s < best.solution.time_s:
+                best = found
+        if best is None:
+            raise NotPossible(f"no algorithm does {self.collective} on these {self.network.size} ranks")
+        return Found(best.schedule, best.network, best.solution, tried)
+
+    def worth(self, name: str) -> bool:
+        """Whether `best` tries it: it does this collective and is answered soon."""
+        if self.collective not in ALGORITHMS[name].collectives:
+            return False
+        most = SLOW_ABOVE if self.collective != BROADCAST else SLOW_ABOVE // 8
+        return self.network.size <= most or name not in ONE_BY_ONE
+
+    def schedule(self, name: str) -> Schedule:
+        """The plan, its start and steps paid for. Raises UsageError or NotPossible."""
+        if name not in ALGORITHMS:
+            raise UsageError(
+                f"unknown algorithm {name!r}", cause=f"there are {', '.join((AUTO, BEST, *ALGORITHMS))}"
+            )
+        algorithm = ALGORITHMS[name]
+        if self.collective not in algorithm.collectives:
+            able = [each.name for each in ALGORITHMS.values() if self.collective in each.collectives]
+            raise NotPossible(f"{name} does no {self.collective}", cause=f"these do: {', '.join(able)}")
+        return charged(
+            algorithm.schedule(self.network, self.collective, self.size), self.constants, self.collective
+        )
+
+    def bound(self, network: Network) -> Bound:
+        """What no algorithm beats on `network`."""
+        return bound_of(network, self.collective, self.size, self.ranks, clustered=self.fabric.clustered)
