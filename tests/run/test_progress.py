@@ -65,7 +65,15 @@ def test_the_first_cases_give_no_guess() -> None:
     with Lines(2000, stream, clock=lambda: now[0]) as on_progress:
         now[0] = 9.0
         on_progress(Step(done=1, total=2000, measurement=fine))
-    assert stream.getvalue() == "1 of 2,000 cases (0 %)\n"
+        now[0] = 18.0
+        on_progress(Step(done=199, total=2000, measurement=fine))
+        now[0] = 27.0
+        on_progress(Step(done=200, total=2000, measurement=fine))
+    assert stream.getvalue().splitlines() == [
+        "1 of 2,000 cases (0 %)",
+        "199 of 2,000 cases (9 %)",
+        "200 of 2,000 cases (10 %), 4 min 03 s left",
+    ]
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:

@@ -22,6 +22,9 @@ EVERY_S = 5.0
 FEW = 20
 """Cases before a guess of the time left is worth anything: the first one pays for every import."""
 
+LITTLE = 10
+"""Per cent likewise: cases of one kind lie side by side, so that the first few tell nothing of the rest."""
+
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
     """What is reported after every case."""
@@ -93,7 +96,8 @@ class Lines:
             self._last = now
             share = 100 * step.done // step.total
             left = eta_s(step.done, step.total, now - self._began)
-            guess = f", {show_s(left)} left" if left is not None and step.done >= FEW else ""
+            known = left is not None and step.done >= FEW and share >= LITTLE
+            guess = f", {show_s(left)} left" if left is not None and known else ""
             self._say(f"{step.done:,} of {step.total:,} cases ({share} %){guess}")
 
     def _say(self, text: str) -> None:
