@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from trnbench.backend import Observation
-from trnbench.kernels.program import Program
+from trnbench.kernels.program import Program, Witness
 from trnbench.measure.flush import Flush
 from trnbench.measure.series import Series
 from trnbench.measure.session import Measured, Timing, measure
@@ -46,6 +46,7 @@ def observe(
         if wrong:
             return _wrong(evidence, implementation, f"{wrong} (last of the timed calls)")
         counted = program.counted() if program.counted is not None else {}
+        witness = program.witness() if program.witness is not None else Witness()
     finally:
         if program.close is not None:
             program.close()
@@ -55,8 +56,10 @@ def observe(
         output=program.checked,
         growth=seen.growth,
         counted=counted,
+        clocks=seen.clocks,
+        contradicted=witness.doubts,
     )
-    return _observation(program, seen, evidence, proof, implementation, detail or {})
+    return _observation(program, seen, evidence, proof, implementation, detail or {}, witness)
 
 
 def _wrong(evidence: Evidence, implementation: str, text: str) -> Observation:
@@ -76,6 +79,7 @@ def _observation(
     proof: Proof,
     implementation: str,
     detail: dict[str, Any],
+    witness: Witness,
 ) -> Observation:
     chosen = seen.chosen
     on_device = bool(chosen.device_samples)
@@ -90,9 +94,11 @@ def _observation(
         stop_reason=chosen.stop_reason,
         implementation=implementation,
         proof=proof,
-        notes=(*program.notes, *_notes(chosen, seen)),
+        counters=witness.counters,
+        notes=(*program.notes, *witness.notes, *_notes(chosen, seen)),
         detail={
             **detail,
+            **witness.detail,
             **({"settings": dict(program.settings)} if program.settings else {}),
             "timing": {
                 "series": {name: each.describe() for name, each in seen.series.items()},

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from trnbench.kernels.program import Program
 from trnbench.measure.flush import Flush
+from trnbench.measure.sampling import Taken, Way, sampled
 from trnbench.measure.series import Series, Stability, stability
-from trnbench.measure.stopping import PrecisionReached, Rule, SampleLimit, TimeLimit, first_reason
-from trnbench.measure.timing import time_batch
-from trnbench.results.proof import Growth
+from trnbench.measure.stopping import PrecisionReached, Rule, SampleLimit, TimeLimit
+from trnbench.results.proof import Clocks, Growth
 from trnbench.results.statistics import median
 
 TICKS = 1000
@@ -42,7 +42,8 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """`primary` names the series a result is judged by: batched where one call is too short to time."""
+    """`primary` names the series a result is judged by: batched where one call is too short to time,
+    cold where the program asks for it."""
 
     series: dict[str, Series]
     primary: str
@@ -51,6 +52,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     tick_s: float
     stability: Stability
     growth: Growth | None
+    clocks: Clocks | None = None
 
     @property
     def chosen(self) -> Series:
@@ -67,28 +69,32 @@ def measure(
     """Raises whatever the program raises."""
     timing = timing or Timing()
     series: dict[str, Series] = {}
-    if timing.cold_samples and (flush or program.flush):
+    cold = _cold_way(program, flush, timer)
+    if cold is not None and timing.cold_samples and not program.cold:
         # First, so that its very first call is as cold as it gets; the program is compiled by then.
         program.run()
-        series["cold"] = _cold(program, timing, flush, timer)
+        series["cold"] = _few_cold(program, timing, cold, flush)
     calls, last_s = warm_up(program.run, timing, timer)
     tick = tick_of(timer)
-    hot = _sampled("hot", program, 1, timing.stopping(timing.sample_s), timer, last_s)
-    series["hot"], output = hot
-    iterations = calibrate(median(series["hot"].judged), tick)
-    primary = "hot"
-    if iterations > 1:
-        rules = timing.stopping(timing.sample_s)
-        series["batched"], output = _sampled("batched", program, iterations, rules, timer, last_s)
-        primary = "batched"
+    rules = timing.stopping(timing.sample_s)
+    way = Way(name="hot", timer=timer)
+    series["hot"], output = sampled(way, program, rules, last_s)
+    iterations = _iterations(program, series["hot"], tick)
+    if program.cold and cold is not None:
+        way = cold
+        series["cold"], output = sampled(way, program, rules, last_s, flush=program.flushed)
+    elif iterations > 1:
+        way = Way(name="batched", iterations=iterations, timer=timer)
+        series["batched"], output = sampled(way, program, rules, last_s)
     return Measured(
         series=series,
-        primary=primary,
+        primary=way.name,
         output=output,
         warm_up_calls=calls,
         tick_s=tick,
-        stability=stability(series[primary]),
-        growth=_growth(program, timing, timer, median(series[primary].judged), iterations),
+        stability=stability(series[way.name]),
+        growth=_growth(program, timing, way, series[way.name]),
+        clocks=_clocks(program, series["hot"], timer),
     )
 
 
@@ -135,87 +141,64 @@ def calibrate(call_s: float, tick_s: float) -> int:
     return max(1, min(1_000_000, round(TICKS * tick_s / call_s + 0.5))) if call_s < TICKS * tick_s else 1
 
 
-def _sampled(
-    name: str,
-    program: Program,
-    iterations: int,
-    rules: Sequence[Rule],
-    timer: Callable[[], float],
-    call_s: float,
-) -> tuple[Series, Any]:
-    samples: list[float] = []
-    device: list[float] = []
-    clock = program.device_clock
-    # With several calls to a sample the device's clock knows the last one only.
-    after = (lambda: device.append(clock())) if clock is not None and iterations == 1 else None
-    begun = time.monotonic()
-    output: Any = None
-    while True:
-        rounds = _rounds(call_s * iterations, len(samples))
-        output = None  # the output of the last batch must not keep memory from the next
-        batch = time_batch(
-            program.run, rounds=rounds, iterations=iterations, after=after, timer=timer, name=name
-        )
-        samples += batch.samples
-        output = batch.output
-        why = first_reason(rules, samples, time.monotonic() - begun)
-        if why:
-            found = Series(
-                name=name,
-                samples=tuple(samples),
-                iterations=iterations,
-                stop_reason=why,
-                device_samples=tuple(device),
-            )
-            return found, output
+def _iterations(program: Program, hot: Series, tick_s: float) -> int:
+    """Calls per sample, by the clock that is believed."""
+    if hot.device_samples and program.queued is not None:
+        return calibrate(median(hot.device_samples), program.device_tick_s or tick_s)
+    return calibrate(median(hot.judged), max(tick_s, program.least_s / TICKS))
 
 
-def _rounds(sample_s: float, taken: int) -> int:
-    """Samples until the rules look again: about 20 ms of them, more as the series grows."""
-    few = max(1, min(50, int(0.02 / max(sample_s, 1e-7))))
-    return max(few, min(taken // 10, 200)) if sample_s < 0.01 else few
-
-
-def _cold(program: Program, timing: Timing, flush: Flush | None, timer: Callable[[], float]) -> Series:
+def _cold_way(program: Program, flush: Flush | None, timer: Callable[[], float]) -> Way | None:
     empty = program.flush or (flush.run if flush else None)
+    return Way(name="cold", before=empty, timer=timer) if empty is not None else None
+
+
+def _few_cold(program: Program, timing: Timing, way: Way, flush: Flush | None) -> Series:
     declared = program.flushed if program.flush else flush.declared if flush else "none"
-    samples: list[float] = []
+    taken: list[Taken] = []
     begun = time.monotonic()
     why = f"sample limit: {timing.cold_samples} cold samples"
-    while len(samples) < timing.cold_samples:
-        samples += time_batch(program.run, before=empty, timer=timer, name="cold").samples
+    while len(taken) < timing.cold_samples:
+        taken.append(way.take(program, 1))
         if time.monotonic() - begun > timing.cold_s:
             why = f"time limit: {timing.cold_s:g} s of cold samples"
             break
-    return Series(name="cold", samples=tuple(samples), flush=declared, stop_reason=why)
+    return Series(
+        name="cold",
+        samples=tuple(each for one in taken for each in one.samples),
+        flush=declared,
+        stop_reason=why,
+        device_samples=tuple(each for one in taken for each in one.device),
+    )
 
 
-def _growth(
-    program: Program, timing: Timing, timer: Callable[[], float], time_s: float, iterations: int
-) -> Growth | None:
+def _growth(program: Program, timing: Timing, way: Way, series: Series) -> Growth | None:
+    """The smaller program timed the same way, and what a call without work takes by the same clock."""
     if program.smaller is None or program.amount <= 0.0:
         return None
+    on_device = bool(series.device_samples)
+    time_s = median(series.device_samples if on_device else series.judged)
     smaller = program.smaller()
     try:
         smaller.run()
-        count = max(5, min(200, int(timing.growth_s / max(time_s * iterations, 1e-6))))
-        less = median(time_batch(smaller.run, rounds=count, iterations=iterations, timer=timer).samples)
-        idle = program.idle or _nothing
-        floor = median(time_batch(idle, rounds=25, timer=timer).samples)
+        count = max(5, min(200, int(timing.growth_s / max(time_s * way.iterations, 1e-6))))
+        less = way.take(smaller, count).typical
+        idle = way.idle(program)
     finally:
         if smaller.close is not None:
             smaller.close()
-    return Growth(
-        work_ratio=program.amount / smaller.amount,
-        time_s=time_s,
-        less_s=less,
-        floor_s=max(floor, CALL_S),
-    )
+    # By the device's clock a call without work takes what the device says, however little.
+    floor = idle.typical if on_device and idle.device else max(median(idle.samples), CALL_S)
+    return Growth(work_ratio=program.amount / smaller.amount, time_s=time_s, less_s=less, floor_s=floor)
+
+
+def _clocks(program: Program, hot: Series, timer: Callable[[], float]) -> Clocks | None:
+    """What both clocks say of the same calls; None where there is one clock."""
+    if not hot.device_samples:
+        return None
+    floor = median(Way(name="idle", timer=timer).idle(program).samples)
+    return Clocks(host_s=median(hot.judged), device_s=median(hot.device_samples), floor_s=max(floor, CALL_S))
 
 
 CALL_S = 5e-6
 """What a call into a library costs before it does any work; measured floors below this are taken as it."""
-
-
-def _nothing() -> None:
-    return None

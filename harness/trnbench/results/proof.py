@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from trnbench.facts.format import show
+
 GROWTH_LEAST = 0.25
 """Of the work that was added, at least this share has to be seen in the time."""
 
@@ -41,6 +43,28 @@ class Growth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return f"{words} (a call without work takes as long)" if self.hidden else words
 
 
+class Clocks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One call by two clocks; `floor_s` is what the host takes for a call without work."""
+
+    host_s: float
+    device_s: float
+    floor_s: float = 0.0
+
+    @property
+    def apart(self) -> str:
+        """Empty, or how the two contradict each other."""
+        host, device = show(self.host_s, "s"), show(self.device_s, "s")
+        if self.device_s > 1.05 * self.host_s:
+            return f"the device's clock tells of {device} while the host's went {host}: not of this call"
+        left = self.host_s - self.floor_s
+        if self.host_s > 3.0 * self.floor_s and left > 2.0 * self.device_s:
+            return (
+                f"the device's clock saw {device} of the {host} that the host waited: most likely the work "
+                "ran where that clock does not look (another stream)"
+            )
+        return ""
+
+
 class Proof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Empty fields are missing evidence."""
 
@@ -49,6 +73,8 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     output: str = ""  # what the output was held against
     growth: Growth | None = None
     counted: dict[str, float] = {}  # by the device, where it has counters
+    clocks: Clocks | None = None  # where the device has one of its own
+    contradicted: tuple[str, ...] = ()  # what the machine said of itself meanwhile that speaks against it
 
     def missing(self) -> tuple[str, ...]:
         """What a number cannot be without."""
@@ -69,6 +95,9 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
                 f"the time does not grow with the work: {self.growth}; most likely the timer stopped "
                 "before the work was done, or the work was optimised away"
             )
+        if self.clocks is not None and self.clocks.apart:
+            found.append(self.clocks.apart)
+        found += self.contradicted
         for name, counted in self.counted.items():
             wanted = asked.get(name)
             if wanted and abs(counted / wanted - 1.0) > COUNTERS_WITHIN:

@@ -1,0 +1,131 @@
+"""Samples of one program taken one way: called once or many times, queued, cold; by both clocks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from trnbench.kernels.program import Program
+from trnbench.measure.series import Series
+from trnbench.measure.stopping import Rule, first_reason
+from trnbench.measure.timing import time_batch
+from trnbench.results.statistics import median
+
+
+class Taken(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds per call; `device` is empty where the device has no clock, or cannot tell of these calls."""
+
+    samples: tuple[float, ...]
+    device: tuple[float, ...] = ()
+    output: Any = None
+
+    @property
+    def typical(self) -> float:
+        """The median by the clock that a result is taken from: the device's, where there is one."""
+        return median(self.device or self.samples)
+
+
+class Way(msgspec.Struct, frozen=True, kw_only=True):
+    """`iterations` to a sample, `before` each sample whatever makes it cold."""
+
+    name: str
+    iterations: int = 1
+    before: Callable[[], Any] | None = None
+    timer: Callable[[], float] = time.perf_counter
+
+    def take(self, program: Program, rounds: int) -> Taken:
+        """`rounds` samples of `program`. Raises whatever it raises."""
+        if self.iterations > 1 and program.queued is not None:
+            return self._queued(program, program.queued, rounds)
+        return self._called(program, program.run, rounds)
+
+    def idle(self, program: Program, rounds: int = 25) -> Taken:
+        """Samples of calls without work, taken the same way but never cold."""
+        if self.iterations > 1 and program.idle_queued is not None:
+            return self._queued(program, program.idle_queued, rounds, idle=True)
+        return self._called(program, program.idle or _nothing, rounds, idle=True)
+
+    def _called(self, program: Program, call: Callable[[], Any], rounds: int, idle: bool = False) -> Taken:
+        device: list[float] = []
+        iterations = 1 if idle else self.iterations
+        clock = None if idle and program.idle is None else program.device_clock
+        # With several calls to a sample the device's clock knows the last one only.
+        after = (lambda: device.append(clock())) if clock is not None and iterations == 1 else None
+        batch = time_batch(
+            call,
+            rounds=rounds,
+            iterations=iterations,
+            before=None if idle or iterations > 1 else self._before(program),
+            after=after,
+            timer=self.timer,
+            name=self.name,
+        )
+        return Taken(samples=batch.samples, device=tuple(device), output=batch.output)
+
+    def _queued(
+        self, program: Program, queued: Callable[[int], Any], rounds: int, idle: bool = False
+    ) -> Taken:
+        device: list[float] = []
+        count, clock = self.iterations, program.device_clock
+        batch = time_batch(
+            lambda: queued(count),
+            rounds=rounds,
+            before=None if idle else self._before(program),
+            after=(lambda: device.append(clock() / count)) if clock is not None else None,
+            timer=self.timer,
+            name=self.name,
+        )
+        return Taken(
+            samples=tuple(each / count for each in batch.samples), device=tuple(device), output=batch.output
+        )
+
+    def _before(self, program: Program) -> Callable[[], Any] | None:
+        hooks = [each for each in (program.ready, self.before) if each is not None]
+        if len(hooks) < 2:
+            return hooks[0] if hooks else None
+
+        def both() -> None:
+            for each in hooks:
+                each()
+
+        return both
+
+
+def sampled(
+    way: Way, program: Program, rules: Sequence[Rule], call_s: float, *, flush: str = "none"
+) -> tuple[Series, Any]:
+    """Samples until a rule stops, and the output of the last call. `call_s` is what one call takes."""
+    samples: list[float] = []
+    device: list[float] = []
+    begun = time.monotonic()
+    output: Any = None
+    while True:
+        rounds = _rounds(call_s * way.iterations, len(samples))
+        output = None  # the output of the last batch must not keep memory from the next
+        taken = way.take(program, rounds)
+        samples += taken.samples
+        device += taken.device
+        output = taken.output
+        why = first_reason(rules, device or samples, time.monotonic() - begun)
+        if why:
+            return Series(
+                name=way.name,
+                samples=tuple(samples),
+                iterations=way.iterations,
+                flush=flush,
+                stop_reason=why,
+                device_samples=tuple(device),
+            ), output
+
+
+def _rounds(sample_s: float, taken: int) -> int:
+    """Samples until the rules look again: about 20 ms of them, more as the series grows."""
+    few = max(1, min(50, int(0.02 / max(sample_s, 1e-7))))
+    return max(few, min(taken // 10, 200)) if sample_s < 0.01 else few
+
+
+def _nothing() -> None:
+    return None
