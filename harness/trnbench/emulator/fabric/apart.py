@@ -37,8 +37,20 @@ class Round(msgspec.Struct, frozen=True):
     times: int
 
 
-def apart(chains: Sequence[Sequence[Round]], capacity: Floats, ranks: int, before: int) -> Outcome | None:
-    """The outcome when no two flows ever compete, else None. Raises nothing."""
+def apart(
+    chains: Sequence[Sequence[Round]],
+    capacity: Floats,
+    ranks: int,
+    before: int,
+    late: Sequence[int] = (),
+    *,
+    compete: bool = False,
+) -> Outcome | None:
+    """The outcome when no two flows ever compete, else None; `arrival` is the end of each chain.
+
+    `late[r]`: the tick at which rank r begins. `compete`: the outcome as if no flow slowed another, though
+    some do: a bound from below.
+    """
     alone: dict[int, float] = {}
     load = np.zeros(len(capacity))
     seen: set[tuple[int, int, int, int]] = set()
@@ -53,12 +65,12 @@ def apart(chains: Sequence[Sequence[Round]], capacity: Floats, ranks: int, befor
             if key not in seen and np.isfinite(alone[mix]):
                 seen.add(key)
                 np.add.at(load, each.resources, each.weights * alone[mix])
-    if (load > capacity * (1 + 16 * FULL)).any():
+    if not compete and (load > capacity * (1 + 16 * FULL)).any():
         return None
     carried = np.zeros(len(capacity))
-    last = 0
+    ends = []
     for chain in chains:
-        ready: Ticks = np.zeros(ranks, dtype=np.int64)
+        ready: Ticks = np.array(late, dtype=np.int64) if late else np.zeros(ranks, dtype=np.int64)
         for one in chain:
             if not one.sendings:
                 continue
@@ -77,5 +89,5 @@ def apart(chains: Sequence[Sequence[Round]], capacity: Floats, ranks: int, befor
                 np.maximum.at(following, src, arrive)
                 np.maximum.at(following, dst, arrive)
                 ready = following
-        last = max(last, int(ready.max(initial=0)))
-    return Outcome([], carried, last)
+        ends.append(int(ready.max(initial=0)))
+    return Outcome(ends, carried, max(ends, default=0))

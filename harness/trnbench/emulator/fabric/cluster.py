@@ -80,7 +80,7 @@ def _flat(network: Network, collective: str, size: float, instances: int) -> Sch
         steps.append(Step(moves=tuple(Move(size=part / n, pairs=p, reads=2.0) for p in moves), times=n - 1))
     if gathers:
         steps.append(Step(moves=tuple(Move(size=part / n, pairs=p) for p in moves), times=n - 1))
-    return Schedule(algorithm=FLAT, chains=(tuple(steps),), note=f"{len(walks)} flat rings", lockstep=True)
+    return Schedule(algorithm=FLAT, chains=(tuple(steps),), note=f"{len(walks)} flat rings")
 
 
 def _walks(network: Network) -> list[list[int]]:

@@ -8,7 +8,7 @@ from trnbench.emulator.fabric.busbw import factor
 from trnbench.emulator.fabric.fluid import TICKS_PER_SECOND, ticks
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.result import Bound, LinkLoad, Result, Waterfall
-from trnbench.emulator.fabric.runner import MOST_FLOWS, Found, Runner
+from trnbench.emulator.fabric.runner import Found, Runner
 from trnbench.emulator.fabric.schedule import Move
 from trnbench.emulator.fabric.solve import Solution, solve
 from trnbench.emulator.fabric.systems import Fabric
@@ -22,7 +22,7 @@ def explained(runner: Runner, found: Found, collective: str, asked: str, *, with
     network, solution = found.network, found.solution
     free = solution
     if network.has_memory:
-        free = solve(network.with_free_memory, found.schedule, most=MOST_FLOWS)
+        free = solve(network.with_free_memory, found.schedule, most=runner.fabric.most_effort)
     loads = _loads(network, solution)
     bound = runner.bound(network)
     overhead = ticks(found.schedule.startup_s) + ticks(found.schedule.per_message_s) * found.schedule.steps
@@ -50,9 +50,17 @@ def explained(runner: Runner, found: Found, collective: str, asked: str, *, with
         tried=found.tried,
         memory_bytes=float(solution.accessed.max(initial=0.0)),
         unvalidated=unvalidated(runner.fabric),
-        notes=(found.schedule.note,) if found.schedule.note else (),
+        notes=tuple(filter(None, (found.schedule.note, _inexact(solution)))),
         way=solution.way,
     )
+
+
+def _inexact(solution: Solution) -> str:
+    """How far a lockstep that was taken for speed can be off; empty where the answer is exact."""
+    if not solution.least_ticks or solution.least_ticks >= solution.total_ticks:
+        return ""
+    off = 1 - solution.least_ticks / solution.total_ticks
+    return f"ranks taken to wait for each other after every step: at most {off * 100:.2g} % too slow"
 
 
 def _waterfall(found: Found, free: Solution, bound: Bound, latency: int, overhead: int) -> Waterfall:

@@ -13,7 +13,7 @@ from trnbench.emulator.fabric.charge import charged
 from trnbench.emulator.fabric.fluid import TICKS_PER_SECOND
 from trnbench.emulator.fabric.maxmin import Floats
 from trnbench.emulator.fabric.network import Network
-from trnbench.emulator.fabric.runner import FALLBACK, MOST_FLOWS
+from trnbench.emulator.fabric.runner import FALLBACK
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 from trnbench.emulator.fabric.solve import solve
 from trnbench.emulator.fabric.systems import Fabric
@@ -140,7 +140,7 @@ def together(fabric: Fabric, jobs: Sequence[Job]) -> tuple[Traffic, tuple[float,
     for job in jobs:
         _checked(fabric, {(rank, rank): 0.0 for rank in job.group})
         schedule = charged(_planned(network, job, fabric), fabric.constants, job.collective)
-        alone.append(solve(network, schedule, most=MOST_FLOWS).time_s)
+        alone.append(solve(network, schedule, most=fabric.most_effort).time_s)
         chains += schedule.chains
         start = max(start, schedule.startup_s)
         whole += job.size * len(job.group)
@@ -170,7 +170,7 @@ def _planned(network: Network, job: Job, fabric: Fabric) -> Schedule:
             continue
         if len(names) == 1 or (name == names[0] and job.algorithm == AUTO and len(names) > len(FALLBACK)):
             return planned
-        time_s = solve(network, planned, most=MOST_FLOWS).time_s
+        time_s = solve(network, planned, most=fabric.most_effort).time_s
         if best is None or time_s < best[0]:
             best = time_s, planned
     if best is None:

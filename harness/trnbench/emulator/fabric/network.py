@@ -45,9 +45,10 @@ class Network:
     `memory` is a device's bandwidth in bytes/s for the accesses that sends and reductions make at
     the ends; infinite leaves them out. `shared` numbers the device of every rank (one each if not
     given): ranks of one device share its memory. `slow` multiplies the memory bandwidth of single
-    devices (a straggler). `efficiency` is the share of its bandwidth that a kind of link reaches,
-    `quicker` divides its latency where several messages are on the way at once.
-    `scale` multiplies single links' bandwidth ((src, dst) → factor): a slow or dead link.
+    devices, `late` says how many ticks after the others a rank begins: stragglers. `efficiency` is the
+    share of its bandwidth that a kind of link reaches, `quicker` divides its latency where several
+    messages are on the way at once. `scale` multiplies single links' bandwidth ((src, dst) → factor): a
+    slow or dead link.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Network:
         efficiency: dict[LinkKind, float] | None = None,
         quicker: dict[LinkKind, float] | None = None,
         scale: dict[tuple[int, int], float] | None = None,
+        late: dict[int, int] | None = None,
     ) -> None:
         self.topology = topology
         wanted = [n.id for n in topology.devices] if ranks is None else list(ranks)
@@ -98,6 +100,8 @@ class Network:
         for device, factor in (slow or {}).items():
             memories[device] *= factor
         self.capacity: Floats = np.concatenate([self.bandwidth, memories])
+        self.late: tuple[int, ...] = tuple((late or {}).get(r, 0) for r in range(len(wanted))) if late else ()
+        """Ticks at which every rank begins; empty where all begin at once."""
         self._in: list[list[int]] = [[] for _ in self.nodes]
         self._out: list[list[int]] = [[] for _ in self.nodes]
         for i, link in enumerate(self.links):
@@ -126,7 +130,7 @@ class Network:
     def symmetry(self) -> Symmetry | None:
         """Translations that keep every link's class, bandwidth and latency; None if there are none."""
         memories = self.capacity[len(self.links) :]
-        if len(memories) and (memories != memories[0]).any():
+        if any(self.late) or (len(memories) and (memories != memories[0]).any()):
             return None  # a straggler makes the ranks unlike
         kinds = [
             (link.cls, float(b), t)

@@ -40,8 +40,6 @@ FALLBACK = (
 """What `auto` tries where the documents name nothing, or something that the ranks do not allow."""
 SLOW_ABOVE = 256
 """Ranks above which `best` leaves out algorithms that have to be simulated flow by flow."""
-MOST_FLOWS = 4096
-"""Flows above which steps that compete unevenly are taken in lockstep."""
 ONE_BY_ONE = (
     "ring",
     "ring-1",
@@ -84,7 +82,7 @@ class Runner:
         """By this algorithm. Raises UsageError where there is none of that name, NotPossible."""
         schedule = self.schedule(name)
         network = self.network_of(name)
-        return Found(schedule, network, solve(network, schedule, most=MOST_FLOWS), {})
+        return Found(schedule, network, solve(network, schedule, most=self.fabric.most_effort), {})
 
     def auto(self) -> Found:
         """The documents name algorithms for what gathers or reduces; the rest is sent directly."""

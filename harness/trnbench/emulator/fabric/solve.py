@@ -1,13 +1,14 @@
 """The time a schedule takes on a network: by symmetry where there is one, flow by flow where not.
 
-Both ways give the same answer to the tick. Four shortcuts, each exact under a condition that is
+Both ways give the same answer to the tick. Five shortcuts, each exact under a condition that is
 checked, never assumed:
 
 - by orbits: every move is a translation of a symmetric network, so one flow stands for all;
 - in step: all moves of a step arrive at one tick, so every rank begins the next step together and a
   repeated step costs the same again;
 - merged: chains of equal shape whose moves arrive together are one chain;
-- apart: flows that never compete for a link are not simulated, only awaited (`apart`).
+- apart: flows that never compete for a link are not simulated, only awaited (`apart`);
+- by classes: of flows that cannot be told apart one is simulated (`classes`).
 """
 
 from __future__ import annotations
@@ -19,16 +20,19 @@ import msgspec
 import numpy as np
 
 from trnbench.emulator.fabric.apart import Round, Sending, apart
+from trnbench.emulator.fabric.classes import MOST_PATTERNS, Classes, Pattern, classes_of
 from trnbench.emulator.fabric.fluid import TICKS_PER_SECOND, Flow, Outcome, Rates, simulate, ticks
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 from trnbench.emulator.fabric.network import RATES, Network, Route
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
+from trnbench.emulator.fabric.steady import simulated
 
 
 class Solution(msgspec.Struct, frozen=True, kw_only=True):
     """`time_s`; `carried` bytes per link of the network (index of `Network.links`);
     `accessed` bytes of every device's memory; `latency_s`: the part that is latency and overhead, were
-    every link infinitely wide.
+    every link infinitely wide. `ends`: the tick at which each chain is done, start not counted.
+    `least_ticks`: what `total_ticks` cannot be below; 0 where it is exact.
     `way`: "orbits" or "flows", and the shortcut taken.
     """
 
@@ -38,12 +42,15 @@ class Solution(msgspec.Struct, frozen=True, kw_only=True):
     accessed: Floats
     latency_s: float
     way: str
+    ends: tuple[int, ...] = ()
+    least_ticks: int = 0
 
 
 def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True, most: int = 0) -> Solution:
-    """Above `most` flows (0: any number) ranks are taken to wait for each other after every step, which
-    is never quicker; `way` then says so. Raises TopologyError (no route) and ValueError (a move names a
-    rank that is not there).
+    """Where flows compete unevenly and simulating them would take more than `most` (0: any amount) of what
+    `Classes.effort` counts, ranks are taken to wait for each other after every step, which is never
+    quicker; `way` then says so, and `least_ticks` how much less it can be. Raises TopologyError (no route)
+    and ValueError (a move names a rank that is not there).
     """
     moves = [move for chain in schedule.chains for step in chain for move in step.moves]
     by_orbit = (
@@ -55,44 +62,87 @@ def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True, mo
     )
     carrier: _Orbits | _Pairs = _Orbits(network) if by_orbit else _Pairs(network)
     before = ticks(schedule.per_message_s)
-    total, carried, latency, shortcut = _run(carrier, schedule.chains, before, schedule.lockstep, most)
+    found = _run(carrier, schedule, before, most, exact=not use_symmetry)
     start = ticks(schedule.startup_s)
     return Solution(
-        time_s=(total + start) / TICKS_PER_SECOND,
-        total_ticks=total + start,
-        carried=carrier.per_link(carried),
-        accessed=carrier.per_device(carried),
-        latency_s=(latency + start) / TICKS_PER_SECOND,
-        way=("orbits" if by_orbit else "flows") + shortcut,
+        time_s=(found.total + start) / TICKS_PER_SECOND,
+        total_ticks=found.total + start,
+        carried=carrier.per_link(found.carried),
+        accessed=carrier.per_device(found.carried),
+        latency_s=(found.latency + start) / TICKS_PER_SECOND,
+        way=("orbits" if by_orbit else "flows") + found.shortcut,
+        ends=found.ends,
+        least_ticks=found.least + start if found.least else 0,
     )
 
 
-def _run(
-    carrier: _Orbits | _Pairs, chains: Sequence[tuple[Step, ...]], before: int, lockstep: bool, most: int
-) -> tuple[int, Floats, int, str]:
+class _Ran(msgspec.Struct, frozen=True):
+    """Ticks, bytes per resource, ticks of latency and overhead, and the shortcut."""
+
+    total: int
+    carried: Floats
+    latency: int
+    shortcut: str
+    ends: tuple[int, ...]
+    least: int = 0
+
+
+def _run(carrier: _Orbits | _Pairs, schedule: Schedule, before: int, most: int, *, exact: bool) -> _Ran:
+    """`exact`: flow by flow, nothing taken together but steps that are in step."""
+    chains = schedule.chains
     chain = _merged(chains)
-    if chain is not None:
-        total, latency = 0, 0
-        carried = np.zeros(len(carrier.capacity))
-        for step in chain:
-            flows = carrier.flows(step.moves, before)
-            outcome = simulate(flows, carrier.capacity, carrier.rates)
-            if not lockstep and not carrier.in_step(outcome, len(chains) > 1):
-                break
-            total += outcome.total * step.times
-            carried += outcome.carried * step.times
-            latency += max((f.latency for f in flows), default=0) * step.times + before * step.times
-        else:
-            return total, carried, latency, ", in lockstep" if lockstep else ", each step once"
-    known, shortcut = carrier.alone(chains, before), ", never competing"
-    if known is None and most and chain is not None and not lockstep and carrier.count(chains) > most:
-        return _run(carrier, (chain,), before, True, most)
-    if known is None:
-        known, shortcut = simulate(carrier.expanded(chains, before), carrier.capacity, carrier.rates), ""
-    latency = max(
+    late = carrier.network.late
+    if chain is not None and (schedule.lockstep or not any(late)):
+        found = _in_step(carrier, chain, before, len(chains), lockstep=schedule.lockstep)
+        if found is not None:
+            return found
+    latency = max(late, default=0) + max(
         (sum((_latest(carrier, step) + before) * step.times for step in chain) for chain in chains), default=0
     )
-    return known.total, known.carried, latency, shortcut
+    known = carrier.alone(chains, before)
+    if known is not None:
+        return _Ran(known.total, known.carried, latency, ", never competing", tuple(known.arrival))
+    if not exact:
+        classes = carrier.classes(chains)
+        if classes is not None:
+            known = simulated(classes, carrier.capacity, before, most, late)
+            if known is not None:
+                return _Ran(known.total, known.carried, latency, ", by classes", tuple(known.arrival))
+    if most and chain is not None and carrier.effort(chains) > most:
+        found = _in_step(carrier, chain, before, len(chains), lockstep=True)
+        assert found is not None
+        least = max(carrier.least(chains, before), latency, _busiest(carrier, found.carried))
+        return msgspec.structs.replace(found, least=min(least, found.total))
+    flows, last = carrier.expanded(chains, before)
+    known = simulate(flows, carrier.capacity, carrier.rates)
+    ends = tuple(max((known.arrival[i] for i in each), default=0) for each in last)
+    return _Ran(known.total, known.carried, latency, "", ends)
+
+
+def _busiest(carrier: _Orbits | _Pairs, carried: Floats) -> int:
+    """Ticks that the busiest resource needs for what it carries."""
+    return ticks(float(np.divide(carried, carrier.capacity).max(initial=0.0)))
+
+
+def _in_step(
+    carrier: _Orbits | _Pairs, chain: Sequence[Step], before: int, parallel: int, *, lockstep: bool
+) -> _Ran | None:
+    """One step after the other, all ranks together; None where they do not keep in step by themselves
+    and `lockstep` does not make them wait.
+    """
+    begins = max(carrier.network.late, default=0)
+    total, latency = begins, begins
+    carried = np.zeros(len(carrier.capacity))
+    for step in chain:
+        flows = carrier.flows(step.moves, before)
+        outcome = simulate(flows, carrier.capacity, carrier.rates)
+        if not lockstep and not carrier.in_step(outcome, parallel > 1):
+            return None
+        total += outcome.total * step.times
+        carried += outcome.carried * step.times
+        latency += max((f.latency for f in flows), default=0) * step.times + before * step.times
+    shortcut = ", in lockstep" if lockstep else ", each step once"
+    return _Ran(total, carried, latency, shortcut, (total,) * parallel)
 
 
 def _latest(carrier: _Orbits | _Pairs, step: Step) -> int:
@@ -152,19 +202,30 @@ class _Orbits:
         """Orbits are few: simulating them costs nothing."""
         return None
 
-    def count(self, chains: Sequence[tuple[Step, ...]]) -> int:
-        return sum(len(step.moves) * step.times for chain in chains for step in chain)
+    def classes(self, chains: Sequence[tuple[Step, ...]]) -> Classes | None:
+        """An orbit is a class already."""
+        return None
 
-    def expanded(self, chains: Sequence[tuple[Step, ...]], before: int) -> list[Flow]:
+    def effort(self, chains: Sequence[tuple[Step, ...]]) -> int:
+        return sum(len(step.moves) ** 2 * step.times for chain in chains for step in chain)
+
+    def least(self, chains: Sequence[tuple[Step, ...]], before: int) -> int:
+        return 0
+
+    def expanded(self, chains: Sequence[tuple[Step, ...]], before: int) -> tuple[list[Flow], list[range]]:
+        """The flows of all chains, and which belong to each."""
         flows: list[Flow] = []
+        spans = []
         for chain in chains:
+            begin = len(flows)
             earlier: tuple[int, ...] = ()
             for step in chain:
                 for _ in range(step.times):
                     first = len(flows)
                     flows += [self._flow(move, before, earlier) for move in step.moves]
                     earlier = tuple(range(first, len(flows)))
-        return flows
+            spans.append(range(begin, len(flows)))
+        return flows, spans
 
     def per_link(self, carried: Floats) -> Floats:
         symmetry = self.network.symmetry
@@ -232,7 +293,18 @@ class _Pairs:
         return len(set(outcome.arrival)) <= 1
 
     def alone(self, chains: Sequence[tuple[Step, ...]], before: int) -> Outcome | None:
-        rounds = [
+        return apart(self._rounds(chains), self.capacity, self.network.size, before, self.network.late)
+
+    def least(self, chains: Sequence[tuple[Step, ...]], before: int) -> int:
+        """Ticks that no flow's waiting for others and own links can be done in."""
+        found = apart(
+            self._rounds(chains), self.capacity, self.network.size, before, self.network.late, compete=True
+        )
+        assert found is not None
+        return found.total
+
+    def _rounds(self, chains: Sequence[tuple[Step, ...]]) -> list[list[Round]]:
+        return [
             [
                 Round(
                     tuple(
@@ -246,19 +318,43 @@ class _Pairs:
             ]
             for chain in chains
         ]
-        return apart(rounds, self.capacity, self.network.size, before)
 
-    def count(self, chains: Sequence[tuple[Step, ...]]) -> int:
+    def classes(self, chains: Sequence[tuple[Step, ...]]) -> Classes | None:
+        """None where there are more flows than can be told apart in a moment."""
+        if sum(len(self.pairs(m)) for chain in chains for step in chain for m in step.moves) > MOST_PATTERNS:
+            return None
+        patterns = [
+            Pattern(number, at, src, dst, move.size, share[2], share[0], share[1])
+            for number, chain in enumerate(chains)
+            for at, step in enumerate(chain)
+            for move in step.moves
+            for (src, dst), share in zip(self.pairs(move), self._shares_of(move), strict=True)
+        ]
+        if not patterns:
+            return None
+        times = [tuple(step.times for step in chain) for chain in chains]
+        return classes_of(patterns, times, self.capacity, self.network.size, self.network.late)
+
+    def effort(self, chains: Sequence[tuple[Step, ...]]) -> int:
+        """As `Classes.effort`, every flow a class of its own."""
         return sum(
-            step.times * sum(len(self.pairs(move)) for move in step.moves)
+            step.times * sum(len(self.pairs(move)) for move in step.moves) ** 2
             for chain in chains
             for step in chain
         )
 
-    def expanded(self, chains: Sequence[tuple[Step, ...]], before: int) -> list[Flow]:
+    def expanded(self, chains: Sequence[tuple[Step, ...]], before: int) -> tuple[list[Flow], list[range]]:
+        """The flows of all chains, and which belong to each."""
         flows: list[Flow] = []
+        spans = []
+        begins: dict[int, list[int]] = {}
+        for rank, late in enumerate(self.network.late):
+            if late:  # nothing is sent, but whoever touches the rank waits for it
+                begins[rank] = [len(flows)]
+                flows.append(Flow(0.0, np.zeros(0, np.intp), np.zeros(0), latency=late))
         for chain in chains:
-            touched: dict[int, list[int]] = {}  # rank → flows of its last step it took part in
+            begin = len(flows)
+            touched = dict(begins)  # rank → flows of its last step it took part in
             for step in chain:
                 pairs = [(move, src, dst) for move in step.moves for src, dst in self.pairs(move)]
                 for _ in range(step.times):
@@ -271,7 +367,8 @@ class _Pairs:
                         now.setdefault(src, []).append(index)
                         now.setdefault(dst, []).append(index)
                     touched.update(now)
-        return flows
+            spans.append(range(begin, len(flows)))
+        return flows, spans
 
     def per_link(self, carried: Floats) -> Floats:
         return carried[: len(self.network.links)]

@@ -25,6 +25,8 @@ INSIDE = (LinkKind.NEURONLINK, LinkKind.SWITCH, LinkKind.ON_CHIP)
 ACROSS = (*INSIDE, LinkKind.EFA, LinkKind.PCIE)
 RANK = "rank"
 """Class of the links between a device and the ranks that it holds, where it holds several."""
+MOST_EFFORT = 400_000
+"""What may be simulated of steps that compete unevenly before they are taken in lockstep: some 0.1 s."""
 LARGEST = 4096
 """Ranks of the largest network built node by node; larger clusters go by `cluster`."""
 
@@ -35,6 +37,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     `degrade`: (node name, node name, factor) per directed link, 0 for a dead one; `straggler`: (rank,
     factor) slows the memory of the rank's device; `oversubscription`: the cluster network carries this
     many times less than the adapters together. `ideal` leaves all endpoint costs and efficiencies out.
+    `exact` simulates flows that compete unevenly however long that takes.
     """
 
     level: str = "device"
@@ -44,6 +47,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     straggler: tuple[tuple[int, float], ...] = ()
     oversubscription: float = 1.0
     ideal: bool = False
+    exact: bool = False
 
 
 DEFAULT = Options()
@@ -78,6 +82,11 @@ class Fabric:
     @cached_property
     def constants(self) -> Constants:
         return IDEAL if self.options.ideal else constants_of(self.system.costs)
+
+    @property
+    def most_effort(self) -> int:
+        """What `solve` may take before it has ranks wait for each other; 0 for any amount."""
+        return 0 if self.options.exact else MOST_EFFORT
 
     @property
     def clustered(self) -> bool:

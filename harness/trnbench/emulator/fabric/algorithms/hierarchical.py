@@ -92,9 +92,7 @@ class Hierarchical:
             if gather:
                 chain += gather.chains[lane]
             chains.append(tuple(chain))
-        return Schedule(
-            algorithm=self.name, chains=tuple(chains), note=f"{m:,} servers of {g}", lockstep=m != len(groups)
-        )
+        return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{m:,} servers of {g}")
 
     def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
         """A block of the inner algorithm is cut into one block per server."""

@@ -38,7 +38,7 @@ class ScatterGather:
         pairs = tuple((0, r) if out else (r, 0) for r in range(1, n))
         first = Step(moves=(Move(size=size / n / len(half.chains), pairs=pairs),))
         chains = tuple((first, *chain) if out else (*chain, first) for chain in half.chains)
-        return Schedule(algorithm=self.name, chains=chains, note=f"with {inner.name}", lockstep=True)
+        return Schedule(algorithm=self.name, chains=chains, note=f"with {inner.name}")
 
     def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
         inner = self._inner(network)

@@ -1,0 +1,96 @@
+"""Steps repeated very often settle into a rhythm; what lies between two beats is computed once.
+
+Where in the middle of a repeated step every class of flows arrives just as it did some repetitions
+before, and that for longer than any flow lasts, then the same flows are under way with the same bytes
+left: from there on everything repeats until the step ends. Repetitions out of the middle can then be
+left out and their time added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trnbench.emulator.fabric.classes import Classes, carried, ends, room, unrolled
+from trnbench.emulator.fabric.fluid import Outcome, Rates, simulate
+from trnbench.emulator.fabric.maxmin import Floats
+
+LONG = 64
+"""Repetitions above which a step is looked at for a rhythm."""
+KEPT = 48
+"""Repetitions carried out of such a step; the rhythm is looked for in the middle third."""
+LONGEST = 4
+"""Repetitions of the longest rhythm looked for."""
+
+
+def simulated(
+    classes: Classes, capacity: Floats, before: int, most: int, late: Sequence[int] = ()
+) -> Outcome | None:
+    """The outcome of all flows; `arrival` has one entry per chain, the tick at which its last flow came.
+
+    None where it takes more than `most` (0: any amount) of what `Classes.effort` counts. Raises ValueError
+    when a flow can never end.
+    """
+    long = [[n for n in each if n > LONG] for each in classes.times]
+    whole = not most or classes.effort(classes.times) <= most
+    if not long[0] or any(each != long[0] for each in long):
+        return _simulated(classes, classes.times, capacity, before, late)[0] if whole else None
+    cut = [tuple(KEPT if n > LONG else n for n in each) for each in classes.times]
+    if most and classes.effort(cut) > most:
+        return None
+    outcome, arrivals = _simulated(classes, cut, capacity, before, late)
+    beats = [_beat(classes, block, arrivals) for block in range(len(long[0]))]
+    if any(beat is None for beat in beats):
+        return _simulated(classes, classes.times, capacity, before, late)[0] if whole else None
+    lengths = [beat[0] for beat in beats if beat]
+    kept = [KEPT + (n - KEPT) % length for n, length in zip(long[0], lengths, strict=True)]
+    if any(length > 1 for length in lengths):
+        cut = [_with(each, kept) for each in classes.times]
+        outcome, _ = _simulated(classes, cut, capacity, before, late)
+    left_out = sum(
+        (n - k) // beat[0] * beat[1] for n, k, beat in zip(long[0], kept, beats, strict=True) if beat
+    )
+    arrival = [each + left_out for each in outcome.arrival]
+    return Outcome(arrival, outcome.carried, max(arrival, default=0))
+
+
+def _with(times: Sequence[int], kept: Sequence[int]) -> tuple[int, ...]:
+    following = iter(kept)
+    return tuple(next(following) if n > LONG else n for n in times)
+
+
+def _simulated(
+    classes: Classes, times: Sequence[Sequence[int]], capacity: Floats, before: int, late: Sequence[int]
+) -> tuple[Outcome, dict[int, NDArray[np.int64]]]:
+    """The outcome, and per class of flows the tick of every arrival."""
+    made = unrolled(classes, times, before, late)
+    width = room(classes, capacity)
+    found = simulate(made.flows, width, Rates(width))
+    arrivals = {
+        number: np.array([found.arrival[i] for i in indices], dtype=np.int64)
+        for number, indices in made.of_class.items()
+    }
+    last = {number: int(each.max()) for number, each in arrivals.items()}
+    done = ends(classes, last)
+    return Outcome(done, carried(classes), max(done, default=0)), arrivals
+
+
+def _beat(classes: Classes, block: int, arrivals: dict[int, NDArray[np.int64]]) -> tuple[int, int] | None:
+    """(repetitions, ticks) of the rhythm of a long step, the same for all its classes; None without."""
+    rows: dict[int, NDArray[np.int64]] = {}
+    for pattern, number in zip(classes.patterns, classes.flow.tolist(), strict=True):
+        times = classes.times[classes.shapes[pattern.chain]]
+        places = [step for step, n in enumerate(times) if n > LONG]
+        if pattern.step == places[block]:
+            rows[number] = arrivals[number]
+    table = np.stack(list(rows.values()))[:, KEPT // 3 : 2 * KEPT // 3]
+    for length in range(1, LONGEST + 1):
+        steps = table[:, length:] - table[:, :-length]
+        beat = int(steps[0, 0])
+        # All of them at once, and for longer than a flow lasts: one is never under way for two beats.
+        overlap = int(table[:, -1].min() - table[:, 0].max())
+        if (steps == beat).all() and overlap > 2 * beat:
+            return length, beat
+    return None

@@ -1,0 +1,108 @@
+"""One flow of each class gives the answer of all flows; a rhythm gives that of every repetition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trnbench.emulator.fabric import steady
+from trnbench.emulator.fabric.algorithms import ALGORITHMS
+from trnbench.emulator.fabric.algorithms.algorithm import NotPossible
+from trnbench.emulator.fabric.network import Network
+from trnbench.emulator.fabric.solve import solve
+
+Make = Callable[..., Network]
+CASES = sorted((name, verb) for name, each in ALGORITHMS.items() for verb in each.collectives)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    case=st.sampled_from(CASES),
+    dims=st.sampled_from([(4,), (6,), (3, 3), (2, 4), (4, 4)]),
+    slow=st.lists(st.tuples(st.integers(0, 63), st.sampled_from([0.25, 0.5, 0.9])), max_size=2),
+    late=st.dictionaries(st.integers(0, 3), st.integers(0, 10**8), max_size=2),
+    share=st.integers(1, 2),
+    memory=st.sampled_from([float("inf"), 100e9, 400e9]),
+    size=st.floats(1.0, 2.0**32),
+)
+def test_classes_change_nothing(
+    torus: Make,
+    case: tuple[str, str],
+    dims: tuple[int, ...],
+    slow: list[tuple[int, float]],
+    late: dict[int, int],
+    share: int,
+    memory: float,
+    size: float,
+) -> None:
+    topology = torus(*dims).topology
+    scale = {}
+    for number, factor in slow:
+        link = topology.links[number % len(topology.links)]
+        scale[link.src, link.dst] = factor
+    count = len(topology.devices)
+    network = Network(
+        topology, scale=scale, late=late, memory=memory, shared=[rank // share for rank in range(count)]
+    )
+    try:
+        schedule = ALGORITHMS[case[0]].schedule(network, case[1], size)
+    except NotPossible:
+        return
+    classes, every = solve(network, schedule), solve(network, schedule, use_symmetry=False)
+    # Sums in another order can round a step's last tick the other way.
+    assert abs(classes.total_ticks - every.total_ticks) <= 2 * schedule.steps
+    assert np.allclose(classes.carried, every.carried, rtol=1e-9)
+    assert np.allclose(classes.accessed, every.accessed, rtol=1e-9)
+    assert np.allclose(classes.ends, every.ends, atol=2 * schedule.steps, rtol=0)
+
+
+def test_a_ring_with_one_slow_link_is_simulated_by_few_flows(torus: Make) -> None:
+    plain = torus(16)
+    network = Network(plain.topology, memory=20e9)
+    schedule = ALGORITHMS["ring"].schedule(network, "all_reduce", 2.0**28)
+    assert solve(network, schedule).way == "orbits, each step once"
+    slow = Network(plain.topology, memory=20e9, scale={(0, 1): 0.01})
+    found = solve(slow, ALGORITHMS["ring"].schedule(slow, "all_reduce", 2.0**28))
+    assert found.way == "flows, by classes"
+
+
+@pytest.mark.parametrize("memory", [30e9, 90e9, 700e9])
+@pytest.mark.parametrize("collective", ["all_reduce", "all_gather", "reduce_scatter"])
+def test_a_rhythm_gives_what_all_repetitions_give(
+    torus: Make, monkeypatch: pytest.MonkeyPatch, memory: float, collective: str
+) -> None:
+    topology = torus(96).topology
+    network = Network(topology, memory=memory, scale={(0, 1): 0.9}, shared=[r // 2 for r in range(96)])
+    schedule = ALGORITHMS["ring"].schedule(network, collective, 2.0**30)
+    by_rhythm = solve(network, schedule)
+    monkeypatch.setattr(steady, "LONG", 10**9)
+    whole = solve(network, schedule)
+    assert by_rhythm.total_ticks == whole.total_ticks
+    assert by_rhythm.ends == whole.ends
+    assert np.allclose(by_rhythm.carried, whole.carried, rtol=1e-12)
+
+
+def test_lockstep_says_how_far_it_can_be_off(torus: Make) -> None:
+    topology = torus(4, 4).topology
+    network = Network(topology, memory=150e9, scale={(0, 1): 0.5}, shared=[r // 2 for r in range(16)])
+    schedule = ALGORITHMS["ring"].schedule(network, "all_reduce", 2.0**28)
+    exact, fast = solve(network, schedule), solve(network, schedule, most=1)
+    assert exact.least_ticks == 0
+    assert fast.way == "flows, in lockstep"
+    assert fast.least_ticks <= exact.total_ticks <= fast.total_ticks
+
+
+def test_a_late_rank_delays_what_waits_for_it(torus: Make) -> None:
+    plain = torus(8)
+    ring = ALGORITHMS["ring-1"].schedule(plain, "all_gather", 2.0**20)
+    on_time = solve(plain, ring)
+    network = Network(plain.topology, late={3: 5_000_000})
+    late = solve(network, ALGORITHMS["ring-1"].schedule(network, "all_gather", 2.0**20))
+    # Its own sends begin late, and everything it passes on with them.
+    assert late.total_ticks == on_time.total_ticks + 5_000_000
+    lockstep = solve(network, ALGORITHMS["mesh"].schedule(network, "all_gather", 2.0**20), most=1)
+    assert lockstep.total_ticks >= 5_000_000
