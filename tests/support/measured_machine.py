@@ -77,6 +77,12 @@ class Backend:
         )
 
 
+class Neuron(Backend):
+    """The same on machines where Ray counts neuron_cores."""
+
+    resource = "neuron_cores"
+
+
 def registry(*modes: str, folder: Path) -> Registry:
     """Modes may repeat."""
     named = tuple(f"{mode}{number}" for number, mode in enumerate(modes))

@@ -184,6 +184,17 @@ class Actor:
         return self._seen(FLOPS / DOCUMENTED)
 
 
+class Unloadable(Actor):
+    """Leaves this process, but does not arrive in another one."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _missing, ()
+
+
+def _missing() -> None:
+    raise ImportError("no driver on that machine")
+
+
 class Tiny:
     """The plugin; `kernels` and `backends` are what a test needs."""
 

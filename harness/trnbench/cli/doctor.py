@@ -31,7 +31,7 @@ def doctor(shared: Session, *, format: str) -> int:
     """
     shared.hush()
     rows = [*_python(), *_settings(shared), *_store(shared), *_plugins(shared), *_backends(shared)]
-    rows += _noise()
+    rows += [*_executors(), *_noise()]
     if format == "table":
         write("\n".join(_lines(rows)) + "\n")
     else:
@@ -194,6 +194,22 @@ def _backend(backend: Backend) -> Iterator[Row]:
         yield _row("backend", backend.name, MISSING, seen.why, seen.try_)
     for each in seen.unverified:
         yield _row("backend", backend.name, UNVERIFIED, each)
+
+
+def _executors() -> Iterator[Row]:
+    """Whether Ray is there: neither imported nor asked for a cluster, both take seconds."""
+    import os
+    from importlib import metadata
+
+    yield _row("executor", "process", OK, "processes of this machine")
+    try:
+        version = metadata.version("ray")
+    except metadata.PackageNotFoundError:
+        yield _row("executor", "ray", MISSING, "Ray is not installed", "pip install 'trnbench[ray]'")
+        return
+    address = os.environ.get("RAY_ADDRESS", "")
+    where = f"the cluster at {address} (RAY_ADDRESS)" if address else "this machine alone: no RAY_ADDRESS"
+    yield _row("executor", "ray", OK, f"Ray {version}; {where}")
 
 
 def _noise() -> Iterator[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -17,10 +17,14 @@ from trnbench.cli.selecting import selection_from, selection_options
 from trnbench.errors import TrnbenchError, UsageError
 
 if TYPE_CHECKING:
+    from trnbench.backend import Backend
     from trnbench.results.run import Run
     from trnbench.run.execute import RunNotKept
+    from trnbench.run.executor import Executor
     from trnbench.run.plan import Plan
+    from trnbench.run.settings import RunSettings
 
+EXECUTORS = ("process", "ray")  # trnbench.run.executor's; named here to import nothing
 POLICIES = ("seed", "device", "engine", "latest")
 
 
@@ -58,6 +62,12 @@ POLICIES = ("seed", "device", "engine", "latest")
 @click.option(
     "--keep-identity", is_flag=True, help="Leave names of host and user, and addresses, in the run."
 )
+@click.option(
+    "--executor",
+    type=click.Choice(EXECUTORS),
+    default=EXECUTORS[0],
+    help="Processes of this machine, or the machines of a Ray cluster (RAY_ADDRESS).  [default: process]",
+)
 @click.option("--preset", default="", metavar="NAME", help="A preset of the configuration.")
 @click.option("--label", "labels", multiple=True, metavar="TAG", help="Tag the stored run; may be repeated.")
 @click.option(
@@ -88,6 +98,7 @@ def run(
     retries: int,
     sample_time: float,
     keep_identity: bool,
+    executor: str,
     preset: str,
     labels: tuple[str, ...],
     output: Path | None,
@@ -107,11 +118,10 @@ def run(
     configured = shared.settings
 
     from trnbench.run.api import as_policy, choose_backend, here
-    from trnbench.run.execute import RunNotKept, execute
+    from trnbench.run.executor import executor as carried_out_by
     from trnbench.run.plan import plan
-    from trnbench.run.progress import progress
     from trnbench.run.settings import RunSettings
-    from trnbench.store.store import Store, checked_tags
+    from trnbench.store.store import checked_tags
 
     settings = RunSettings(
         policy=as_policy(peak or configured.policy),
@@ -122,6 +132,7 @@ def run(
         retries=retries,
         sample_s=sample_time,
         keep_identity=keep_identity,
+        executor=executor,
         tags=checked_tags(labels),
         argv=tuple(sys.argv),
     ).checked()
@@ -129,29 +140,60 @@ def run(
     if not (no_report or dry_run):
         target = report_target(output, force=force)
         _check_html(shared)
-    chosen = choose_backend(shared.registry, backend or configured.backend)
-    selection = here(selection_from(**_merged(selected, configured.selection)), chosen)
-    planned = plan(shared.registry, selection, extra_facts=(*configured.facts, *facts))
-    if dry_run:
+    # Whoever carries out the cases is gone before anything goes to stdout.
+    with carried_out_by(executor, settings.jobs) as by:
+        chosen = choose_backend(
+            shared.registry, backend or configured.backend, by, keep_identity=keep_identity
+        )
+        selection = here(selection_from(**_merged(selected, configured.selection)), chosen)
+        planned = plan(shared.registry, selection, extra_facts=(*configured.facts, *facts))
+        ended = None if dry_run else _carry_out(shared, planned, chosen, settings, by)
+    if ended is None:
         _list_cases(planned, format)
         return 0
+    return _tell(shared, planned, ended, target, format)
+
+
+class _Ended(NamedTuple):
+    run: Run
+    store: Path
+    failure: TrnbenchError | None = None
+
+
+def _carry_out(
+    shared: Session, planned: Plan, chosen: Backend, settings: RunSettings, by: Executor | None
+) -> _Ended:
+    """The run, kept in the store."""
+    from trnbench.run.cut import RunCutShort
+    from trnbench.run.execute import RunNotKept, execute
+    from trnbench.run.progress import progress
+    from trnbench.store.store import Store
 
     quiet = shared.verbosity < 0
     with Store(shared.store_path) as store:
         shared.kept = f"what was done is in {store.path}; see it with: trnbench runs show"
         if not quiet:
             say(_opening(planned, chosen.name))
-        failure: TrnbenchError | None = None
         try:
             with progress(len(planned.cases), quiet=quiet, terminal=use_rich(sys.stderr)) as on_progress:
-                done = execute(planned, chosen, shared.registry, settings, on_progress, store=store)
+                done = execute(
+                    planned, chosen, shared.registry, settings, on_progress, store=store, executor=by
+                )
         except RunNotKept as error:
-            done, failure = error.run, _rescued(error)
-        if done.interrupted:
-            target = None
-        if target is not None and (unwritten := _write_report(shared, done, target)):
-            target, failure = None, failure or unwritten
-        _summarise(done, store.path, target, format)
+            return _Ended(error.run, store.path, _rescued(error))
+        except RunCutShort as error:
+            return _Ended(error.run, store.path, error)
+        return _Ended(done, store.path)
+
+
+def _tell(shared: Session, planned: Plan, ended: _Ended, target: Path | None, format: str) -> int:
+    """Its report written, what came of it told; the exit code."""
+    done, failure = ended.run, ended.failure
+    if done.interrupted:
+        target = None
+    if target is not None and (unwritten := _write_report(shared, done, target)):
+        target, failure = None, failure or unwritten
+    _summarise(done, ended.store, target, format)
     if done.interrupted:
         cases, kept = len(planned.cases), len(done.measurements)
         say(f"\ninterrupted: {kept} of {cases} cases are kept as run {done.id}")

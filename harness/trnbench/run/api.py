@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from trnbench.store.store import LATEST, Store
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
+    from trnbench.run.executor import Executor
     from trnbench.run.selection import Selection
 
 EMULATOR = "emulated"
@@ -45,6 +47,7 @@ def bench(
     retries: int = 0,
     sample_s: float = 0.0,
     keep_identity: bool = False,
+    executor: str = "",
     store: Store | str | Path | None = None,
     registry: Registry | None = None,
     on_progress: Callable[[Step], None] | None = None,
@@ -56,17 +59,18 @@ def bench(
     place). Ctrl-C returns what is done, with `run.interrupted`.
 
     Raises `UnknownName` and `UsageError` for arguments that name nothing, `NothingSelected` when no
-    case is left, `StoreError` when the store cannot take the run.
+    case is left, `StoreError` when the store cannot take the run, `RunCutShort` when no machine of
+    the `executor` is left.
 
     Not called `run`: `trnbench.run` is the package that carries runs out.
     """
     from trnbench.registry import load_registry
     from trnbench.run.execute import execute
+    from trnbench.run.executor import executor as carried_out_by
     from trnbench.run.plan import plan
     from trnbench.run.selection import Selection
 
     registry = registry or load_registry()
-    chosen = choose_backend(registry, backend)
     selection = Selection(
         kernels=tuple(kernels),
         keyword=keyword,
@@ -80,7 +84,6 @@ def bench(
         zips=tuple(zips),
         excludes=tuple(excludes),
     )
-    planned = plan(registry, here(selection, chosen), extra_facts=tuple(Path(each) for each in facts))
     settings = RunSettings(
         policy=as_policy(policy),
         jobs=jobs,
@@ -90,11 +93,14 @@ def bench(
         retries=retries,
         sample_s=sample_s,
         keep_identity=keep_identity,
-    )
-    if store is None or isinstance(store, Store):
-        return execute(planned, chosen, registry, settings, on_progress, store=store)
-    with Store(store) as opened:
-        return execute(planned, chosen, registry, settings, on_progress, store=opened)
+        executor=executor or "process",
+    ).checked()
+    with ExitStack() as stack:
+        by = stack.enter_context(carried_out_by(executor, jobs))
+        chosen = choose_backend(registry, backend, by, keep_identity=keep_identity)
+        planned = plan(registry, here(selection, chosen), extra_facts=tuple(Path(each) for each in facts))
+        kept = store if store is None or isinstance(store, Store) else stack.enter_context(Store(store))
+        return execute(planned, chosen, registry, settings, on_progress, store=kept, executor=by)
 
 
 def open_store(path: str | Path | None = None) -> Store:
@@ -137,19 +143,24 @@ def render(
     return target
 
 
-def choose_backend(registry: Registry, name: str = "") -> Backend:
-    """The backend called `name`, the emulator for "".
+def choose_backend(
+    registry: Registry, name: str = "", executor: Executor | None = None, *, keep_identity: bool = False
+) -> Backend:
+    """The backend called `name`, the emulator for ""; on the machines of `executor` where there is one.
 
-    Raises `UnknownName`, and `UsageError` for one that cannot run here.
+    Raises `UnknownName`, and `UsageError` for one that cannot run there.
     """
     name = name or EMULATOR
     backend = registry.backends.get(name)
     if backend is None:
         raise UnknownName("backend", name, registry.backends, try_="trnbench list backends")
+    if executor is not None:
+        backend = executor.placed(backend, keep_identity=keep_identity)
     found = backend.detect()
     if not found.available:
+        where = "here" if executor is None else f"on any machine of --executor {executor.name}"
         raise UsageError(
-            f"backend {name!r} cannot run here",
+            f"backend {name!r} cannot run {where}",
             cause=found.why or "it does not say what is missing",
             try_=found.try_ or "trnbench doctor",
         )
@@ -160,10 +171,11 @@ def here(selection: Selection, backend: Backend) -> Selection:
     """A measuring backend measures the machine it found, unless systems are asked for by name."""
     import msgspec
 
-    found = backend.detect().instance
-    if not found or selection.instances or selection.generations:
+    found = backend.detect()
+    selection = msgspec.structs.replace(selection, kinds=found.kinds)
+    if not found.instance or selection.instances or selection.generations:
         return selection
-    return msgspec.structs.replace(selection, instances=(found,))
+    return msgspec.structs.replace(selection, instances=(found.instance, *found.also))
 
 
 def as_policy(policy: PeakPolicy | str) -> PeakPolicy:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.backend import Backend
-from trnbench.errors import StoreError
+from trnbench.errors import StoreError, UsageError
 from trnbench.results.evidence import Grade
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
 from trnbench.results.run import Run
 from trnbench.run.attempt import Attempts
+from trnbench.run.cut import CutShort, RunCutShort
 from trnbench.run.environment import identity, scrub
 from trnbench.run.interruption import Interruption
 from trnbench.run.judge import Judge
@@ -26,6 +27,7 @@ from trnbench.run.snapshot import begin, now
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
+    from trnbench.run.executor import Executor
     from trnbench.run.plan import Plan
     from trnbench.store.recording import Recording
     from trnbench.store.store import Store
@@ -56,13 +58,15 @@ def execute(
     on_progress: Callable[[Step], None] | None = None,
     *,
     store: Store | None = None,
+    executor: Executor | None = None,
 ) -> Run:
     """The run of `plan`. Cases come out in the order of the plan, however many processes there were.
 
     With a `store`, each measurement is kept as soon as it is there. Ctrl-C (SIGTERM too) returns
     the run with what is done and `interrupted` set. Raises `UsageError` for settings that make no
     sense, `StoreError` when the store takes nothing before the first case, `RunNotKept` (with the
-    run in it) when it did not take all at the end.
+    run in it) when it did not take all at the end. With an `executor` the cases go to its machines;
+    raises `RunCutShort` (with the run in it) when none of them is left.
     """
     settings = (settings or RunSettings()).checked()
     detection = backend.detect()
@@ -85,7 +89,14 @@ def execute(
             keep_identity=settings.keep_identity,
         )
         conduct = _Conduct(
-            plan, attempts, settings, recording, on_progress, interruption, apart=grade is Grade.MEASURED
+            plan,
+            attempts,
+            settings,
+            recording,
+            on_progress,
+            interruption,
+            executor,
+            apart=grade is Grade.MEASURED,
         )
         conduct.carry_out()
         run = msgspec.structs.replace(
@@ -100,6 +111,8 @@ def execute(
                 recording.finish(run)
             except StoreError as error:
                 raise RunNotKept(run, error) from error
+    if conduct.cut is not None:
+        raise RunCutShort(run, conduct.cut)
     return run
 
 
@@ -114,14 +127,16 @@ class _Conduct:
         recording: Recording | None,
         on_progress: Callable[[Step], None] | None,
         interruption: Interruption,
+        executor: Executor | None = None,
         *,
         apart: bool = False,
     ) -> None:
         self._plan, self._attempts, self._settings = plan, attempts, settings
         self._recording, self._on_progress, self._interruption = recording, on_progress, interruption
-        self._apart = apart
+        self._executor, self._apart = executor, apart
         self._done: dict[int, Measurement] = {}
         self.interrupted = False
+        self.cut: CutShort | None = None
         self.notes: list[str] = []
 
     def carry_out(self) -> None:
@@ -138,6 +153,9 @@ class _Conduct:
         except KeyboardInterrupt:
             self.interrupted = True
             self._stopped("interrupted")
+        except CutShort as error:
+            self.cut = error
+            self._stopped(error.what)
         finally:
             outcomes.close()
 
@@ -158,6 +176,8 @@ class _Conduct:
             self.notes.append(f"{why}: {left} of {len(self._plan.cases)} cases were not run")
 
     def _outcomes(self) -> Generator[Outcome]:
+        if self._executor is not None:
+            return self._elsewhere(self._executor)
         if self._apart:
             # One at a time: two that run at once measure each other.
             return self._pooled(1)
@@ -177,6 +197,26 @@ class _Conduct:
                     break
             told = retries.told(position, measurement)
             yield position, told, document if told is measurement else dumps_measurement(told)
+
+    def _elsewhere(self, executor: Executor) -> Generator[Outcome]:
+        try:
+            pool = executor.pool(
+                self._attempts,
+                self._plan.cases,
+                jobs=self._settings.jobs,
+                apart=self._apart,
+                retries=self._settings.retries,
+            )
+        except ValueError as error:
+            raise UsageError(
+                "these cases cannot be sent to another machine",
+                cause=scrub(str(error)),
+                try_=f"leave out --executor {executor.name}",
+            ) from None
+        try:
+            yield from pool.outcomes(self._interruption.allowed)
+        finally:
+            self.notes += pool.notes
 
     def _pooled(self, jobs: int) -> Generator[Outcome]:
         try:

@@ -17,7 +17,8 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     `seed` seeds Python's and NumPy's generators before every case, each case by its own name, so
     that a case gets the same data whichever cases run before it or in which process.
     `retries` is how often a case that crashed, hung or ran out of memory is tried again; `sample_s`
-    how long a measuring backend samples each case, 0 for its own choice.
+    how long a measuring backend samples each case, 0 for its own choice. `executor` names who carried
+    the cases out (`trnbench.run.executor`).
     """
 
     policy: PeakPolicy = PeakPolicy.SEED
@@ -28,6 +29,7 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     retries: int = 0
     sample_s: float = 0.0
     keep_identity: bool = False
+    executor: str = "process"
     tags: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
 
@@ -75,4 +77,5 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
             "retries": self.retries,
             "sample_s": self.sample_s,
             "keep_identity": self.keep_identity,
+            "executor": self.executor,
         }

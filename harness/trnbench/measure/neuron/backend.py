@@ -30,6 +30,7 @@ class NeuronBackend:
     """
 
     name = "neuron"
+    resource = "neuron_cores"  # by which Ray counts them
 
     def __init__(
         self,

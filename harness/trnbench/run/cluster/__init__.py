@@ -1,0 +1,1 @@
+"""Cases on the machines of a Ray cluster: `trnbench run --executor ray`."""

@@ -1,0 +1,68 @@
+"""What runs inside a process that Ray started on one of the machines."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import metadata
+from typing import Any
+
+import msgspec
+
+from trnbench.backend import Backend, Detection
+from trnbench.results.json import dumps_measurement
+from trnbench.run.environment import describe, identity
+from trnbench.run.freight import loads
+from trnbench.run.pool import Outcome, Pool
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What one machine says of itself."""
+
+    version: str  # of trnbench there
+    detection: Detection
+    environment: dict[str, Any]
+    problem: str = ""  # why the stack could not be described
+
+
+def look(backend: Backend, *, keep_identity: bool = False) -> Seen:
+    """Asked of every machine before the first case."""
+    detection, problem, extra = backend.detect(), "", {}
+    if detection.available:
+        try:
+            extra = backend.environment()
+        except Exception as error:  # a plugin's, or a tool's of another version
+            problem = f"{type(error).__name__}: {error}"
+    with identity(kept=keep_identity):
+        found = describe(extra)
+    return Seen(version=metadata.version("trnbench"), detection=detection, environment=found, problem=problem)
+
+
+class Server:
+    """Carries out cases by their position. With `apart` each one has a process of its own below this
+    one, so that a signal, an exit code or a process ended for memory is told as it is on one machine."""
+
+    def __init__(self, payload: bytes, apart: bool) -> None:
+        # What native code prints must not end up on anybody's stdout.
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        self._attempts, self._cases = loads(payload)
+        self._apart = apart
+
+    def ready(self) -> bool:
+        return True
+
+    def run(self, position: int) -> Outcome:
+        """One case and its outcome; whatever the case does short of ending this process, it is told."""
+        case = self._cases[position]
+        if not self._apart:
+            return position, *self._attempts(case)
+        pool = Pool(self._attempts, (case,), 1, apart=True)
+        ((_, measurement, document),) = pool.outcomes()
+        return position, measurement, document
+
+
+def on_machine(outcome: Outcome, number: int) -> Outcome:
+    """The outcome with the number of the machine in its detail."""
+    position, measurement, _ = outcome
+    told = msgspec.structs.replace(measurement, detail={**measurement.detail, "machine": number})
+    return position, told, dumps_measurement(told)

@@ -1,0 +1,53 @@
+"""Who carries out the cases of a run: processes of this machine, or machines of a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from trnbench.backend import Backend
+from trnbench.errors import UnknownName
+from trnbench.kernels.case import Case
+from trnbench.run.attempt import Attempts
+from trnbench.run.pool import Outcome
+
+EXECUTORS = ("process", "ray")
+"""The first one is the usual one."""
+
+
+class CasePool(Protocol):
+    notes: list[str]
+
+    def outcomes(self, waiting: Callable[[], AbstractContextManager[None]] = ...) -> Generator[Outcome]:
+        """Every case once, in any order; `waiting()` surrounds what blocks."""
+
+
+class Executor(Protocol):
+    name: str
+
+    def placed(self, backend: Backend, *, keep_identity: bool = False) -> Backend:
+        """`backend`, as whoever carries out its cases sees it."""
+
+    def pool(
+        self, attempts: Attempts, cases: Sequence[Case], *, jobs: int, apart: bool, retries: int
+    ) -> CasePool:
+        """Raises `ValueError` for cases that cannot be sent there."""
+
+
+@contextlib.contextmanager
+def executor(name: str = "", jobs: int = 0) -> Iterator[Executor | None]:
+    """The executor of this name; None stands for processes of this machine.
+
+    Raises `UnknownName`, and `UsageError` for one that cannot be had here.
+    """
+    if name in ("", EXECUTORS[0]):
+        yield None
+    elif name == "ray":
+        from trnbench.run.cluster.executor import ray_executor
+
+        with ray_executor(jobs) as found:
+            yield found
+    else:
+        raise UnknownName("executor", name, EXECUTORS, try_="--executor ray")
