@@ -143,6 +143,28 @@ class TestOptions:
         assert 1.2 * whole < slow <= 2 * whole  # routes that split avoid a part of it
         assert dead > whole
 
+    def test_a_slow_link_of_a_cluster_slows_it_whatever_its_size(self) -> None:
+        for size in (2, 64, 1875):
+            system = f"trn1-ultracluster:{size}"
+            args = ("run", "all_gather", "-b", "64M", "-e", "64M", "-i", system)
+            (whole,) = rows(*args)
+            (slow,) = rows(*args, "--degrade", "s1.d0-s1.d1=0.05")
+            assert float(str(slow["time_s"])) > 1.05 * float(str(whole["time_s"]))
+
+    def test_a_straggler_is_slow_or_late(self) -> None:
+        args = ("run", "all_reduce", "-i", TRN2, "-b", "64M", "-e", "64M")
+        whole, slow, late = (
+            float(str(rows(*args, *more)[0]["time_s"]))
+            for more in ((), ("--straggler", "3=0.1"), ("--straggler", "3=2ms"))
+        )
+        assert slow > 1.2 * whole
+        assert 2e-3 < late < 2e-3 + 1.2 * whole
+        said = out(*args, "--straggler", "3=0.1", "--straggler", "5=50us", "--exact")
+        assert (
+            "# options: rank 3 at 0.1 of its memory bandwidth; rank 5 50 µs late; flow by flow"
+            in said.splitlines()
+        )
+
     def test_oversubscription_slows_the_cluster_network(self) -> None:
         cluster = ("-i", "trn1-ultracluster:4")
         assert self.time(*cluster, "--oversubscription", "2") == pytest.approx(
@@ -365,10 +387,27 @@ BAD = {
         "error: trn2-16.48xlarge takes no --trn3-links\n"
         "  cause: only documents of Trn3 give three figures for one link\n  try:   leave it out\n",
     ),
-    "degraded cluster": (
-        ("run", "all_reduce", "-i", "trn1-ultracluster:8", "--degrade", "s0.d0-s0.d1=0.5"),
-        "error: --degrade works on no cluster of 8 instances\n"
-        "  cause: above 2 all instances are taken to be alike\n  try:   -i trn1-ultracluster:2\n",
+    "no straggler": (
+        ("run", "all_reduce", "-i", TRN2, "--straggler", "3=half"),
+        "error: --straggler 3=half is no RANK=SHARE and no RANK=TIME\n"
+        "  cause: a share is a number up to 1, a time has a unit: ns, us, ms or s\n"
+        "  try:   --straggler 3=0.5 or --straggler 3=50us\n",
+    ),
+    "straggler without speed": (
+        ("run", "all_reduce", "-i", TRN2, "--straggler", "3=0"),
+        "error: a straggler at 0 makes no sense\n"
+        "  cause: it is the share of its speed that the rank has left: above 0, up to 1\n"
+        "  try:   --straggler 3=0.5\n",
+    ),
+    "straggler that is not there": (
+        ("run", "all_reduce", "-i", TRN2, "--straggler", "16=0.5"),
+        "error: rank 16 is not there\n  cause: ranks are 0 to 15\n",
+    ),
+    "link of a cluster that is not there": (
+        ("run", "all_reduce", "-i", "trn1-ultracluster:8", "--degrade", "s8.d0-s8.d1=0.5"),
+        "error: trn1-ultracluster:8 has no link s8.d0-s8.d1\n"
+        "  cause: links are named by the nodes they join, as in d0-d1\n"
+        "  try:   trnbench topology show trn1-ultracluster:8\n",
     ),
     "too many pairs": (
         ("matrix", "-i", "trn1-ultracluster"),

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from trnbench.emulator.fabric import cluster, messages
+from trnbench.emulator.fabric import cluster, messages, systems
 from trnbench.emulator.fabric.algorithms import ALGORITHMS
 from trnbench.emulator.fabric.algorithms.algorithm import NAMES, NotPossible
 from trnbench.emulator.fabric.busbw import factor
@@ -134,6 +134,66 @@ def test_a_slow_link_a_straggler_and_oversubscription_cost_time(registry: Regist
     assert times[2] == pytest.approx(4 * times[0], rel=0.02)
 
 
+@pytest.mark.parametrize("collective", ["all_reduce", "all_gather"])
+@pytest.mark.parametrize(("outer", "count"), [("ring", 3), ("rdh", 4), ("mesh", 3)])
+@pytest.mark.parametrize(
+    "unlike",
+    [
+        Options(degrade=(("s2.d0", "s2.d1", 0.25),), ideal=True),
+        Options(degrade=(("s1.efa0", "network", 0.5),), ideal=True),
+        Options(straggler=((33, 0.02),)),
+    ],
+    ids=["link", "adapter", "straggler"],
+)
+def test_an_instance_unlike_the_others_stands_for_itself(
+    registry: Registry,
+    monkeypatch: pytest.MonkeyPatch,
+    unlike: Options,
+    count: int,
+    outer: str,
+    collective: str,
+) -> None:
+    monkeypatch.setattr(systems, "WHOLE", 0)
+    name, size = f"hierarchical-{outer}", 3 * 2.0**24
+    fabric = Fabric(registry.system(f"trn1-ultracluster:{count}"), unlike)
+    whole, few = fabric.network, fabric.standing()
+    assert len(fabric.unlike) == 1
+    assert few.size == 32
+    try:
+        full = solve(whole, ALGORITHMS[name].schedule(whole, collective, size))
+    except NotPossible:
+        assert outer == "rdh"
+        return
+    compact = solve(few, cluster.plan(name, few, collective, size, count))
+    alike = Fabric(registry.system(f"trn1-ultracluster:{count}"), Options(ideal=unlike.ideal))
+    usual = solve(alike.standing(), cluster.plan(name, alike.standing(), collective, size, count))
+    assert compact.total_ticks > 1.05 * usual.total_ticks
+    # All partners are taken to wait as one does; what they pass on among each other is missing.
+    assert 0.92 * full.total_ticks <= compact.total_ticks <= full.total_ticks + 64
+
+
+@pytest.mark.parametrize("collective", NAMES)
+def test_a_small_cluster_with_a_slow_link_is_simulated_as_it_is(registry: Registry, collective: str) -> None:
+    system = registry.system("trn1-ultracluster:4")
+    fabric = Fabric(system, Options(degrade=(("s3.d0", "s3.d1", 0.1),)))
+    assert fabric.standing().size == fabric.size
+    slow, whole = (run(each, collective, 64 * MIB) for each in (fabric, Fabric(system)))
+    assert slow.time_s >= whole.time_s * (1 - 1e-9)
+    assert slow.waterfall.total == round(slow.time_s * 1e12)
+
+
+def test_a_slow_link_in_thirty_thousand_devices_costs_what_it_costs_in_few(registry: Registry) -> None:
+    large = registry.system("trn1-ultracluster")
+    slow = Fabric(large, Options(degrade=(("s1874.d3", "s1874.d2", 0.1),)))
+    found, whole = (run(each, "all_reduce", GIB) for each in (slow, Fabric(large)))
+    assert found.time_s > whole.time_s
+    assert run(Fabric(large, Options(late=((29_999, 1.0),))), "all_reduce", MIB).time_s > 1.0
+    both = Options(straggler=((0, 0.01), (31, 0.01)))
+    few = Fabric(registry.system("trn1-ultracluster:2"), both)
+    assert few.standing().size == 32  # all there are stand for themselves
+    assert run(few, "all_to_all", MIB).time_s > run(Fabric(few.system), "all_to_all", MIB).time_s
+
+
 def test_groups_lie_on_the_grid_of_ranks(registry: Registry) -> None:
     fabric = Fabric(registry.system("trn2-16.48xlarge"))
     sizes = {"data": 4, "tensor": 4}
@@ -197,7 +257,18 @@ def test_messages_matrices_and_uneven_loads(registry: Registry) -> None:
             lambda f: Fabric(f.system, Options(oversubscription=0.5)),
             "an oversubscription of 0.5 makes no sense",
         ),
-        (lambda f: Fabric(f.system, Options(straggler=((0, -1.0),))), "a factor of -1 makes no sense"),
+        (lambda f: Fabric(f.system, Options(straggler=((0, -1.0),))), "a straggler at -1 makes no sense"),
+        (lambda f: Fabric(f.system, Options(straggler=((0, 0.0),))), "a straggler at 0 makes no sense"),
+        (lambda f: Fabric(f.system, Options(straggler=((16, 0.5),))), "rank 16 is not there"),
+        (lambda f: Fabric(f.system, Options(late=((1, -1.0),))), "a rank cannot be -1 s late"),
+        (
+            lambda f: Fabric(f.system, Options(degrade=(("d0", "d1", float("nan")),))),
+            "a factor of nan makes no sense",
+        ),
+        (
+            lambda f: Fabric(f.system, Options(degrade=(("d0", "d10", 0.5),))).network,
+            "trn2-16.48xlarge has no link d0 > d10",
+        ),
         (
             lambda f: Fabric(f.system, Options(degrade=(("d0", "moon", 0.5),))).network,
             "trn2-16.48xlarge has no node 'moon'",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 LEVELS = ("device", "logical-core", "core")
+_STRAGGLER = re.compile(r"(\d+)\s*=\s*(-?\d+(?:\.\d+)?(?:e-?\d+)?)\s*(ns|us|µs|ms|s)?", re.IGNORECASE)
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 algorithm_option = click.option(
     "--algorithm",
@@ -48,6 +51,17 @@ def fabric_options(command: Command) -> Command:
             default=1.0,
             show_default=True,
             help="How many times less the cluster network carries than all adapters together.",
+        ),
+        click.option(
+            "--exact",
+            is_flag=True,
+            help="Simulate what competes unevenly however long it takes, instead of in lockstep.",
+        ),
+        click.option(
+            "--straggler",
+            multiple=True,
+            metavar="RANK=SHARE|TIME",
+            help="A slow rank: 3=0.5 has half its memory bandwidth, 3=50us begins late. Repeatable.",
         ),
         click.option(
             "--degrade",
@@ -100,24 +114,46 @@ def fabric_of(state: Session, options: dict[str, Any], *, size: int | None = Non
             cause="only documents of Trn3 give three figures for one link",
             try_="leave it out",
         )
+    slow, late = _stragglers(options["straggler"])
     chosen = Options(
         level=options["ranks"],
         neuronlink_direction=options["neuronlink_direction"] or "",
         trn3_links=options["trn3_links"] or "",
         oversubscription=options["oversubscription"],
+        exact=options["exact"],
+        straggler=slow,
+        late=late,
     )
-    made = Fabric(system, chosen)
     if not options["degrade"]:
-        return made
-    if made.clustered and made.system.size > 2:
-        raise UsageError(
-            f"--degrade works on no cluster of {made.system.size:,} instances",
-            cause="above 2 all instances are taken to be alike",
-            try_=f"-i {system.instance.name}:2",
-        )
-    topology = made.topology
+        return Fabric(system, chosen)
+    topology = Fabric(system, chosen).topology
     degraded = tuple(each for text in options["degrade"] for each in _degraded(text, topology))
     return Fabric(system, msgspec.structs.replace(chosen, degrade=degraded))
+
+
+Stragglers = tuple[tuple[int, float], ...]
+
+
+def _stragglers(texts: tuple[str, ...]) -> tuple[Stragglers, Stragglers]:
+    """`3=0.5` as a share of speed among the first, `3=50us` as a time in seconds among the second."""
+    from trnbench.errors import UsageError
+
+    slow: list[tuple[int, float]] = []
+    late: list[tuple[int, float]] = []
+    for text in texts:
+        match = _STRAGGLER.fullmatch(text.strip())
+        if match is None:
+            raise UsageError(
+                f"--straggler {text} is no RANK=SHARE and no RANK=TIME",
+                cause="a share is a number up to 1, a time has a unit: ns, us, ms or s",
+                try_="--straggler 3=0.5 or --straggler 3=50us",
+            )
+        rank, value, unit = int(match[1]), float(match[2]), match[3]
+        if unit:
+            late.append((rank, value * _SECONDS[unit]))
+        else:
+            slow.append((rank, value))
+    return tuple(slow), tuple(late)
 
 
 def _degraded(text: str, topology: Topology) -> tuple[tuple[str, str, float], ...]:
@@ -154,6 +190,7 @@ def _degraded(text: str, topology: Topology) -> tuple[tuple[str, str, float], ..
 def about(fabric: Fabric) -> list[str]:
     """What an answer holds for, in lines: system, ranks, readings, assumptions."""
     from trnbench.emulator.fabric.sensitivity import assumed
+    from trnbench.facts.format import show
 
     options, system = fabric.options, fabric.system
     each = {"device": "device", "logical-core": "logical core", "core": "core"}[options.level]
@@ -166,6 +203,10 @@ def about(fabric: Fabric) -> list[str]:
     if options.oversubscription != 1:
         readings.append(f"network oversubscribed {options.oversubscription:g} times")
     readings += [f"{a} > {b} at {factor:g}" for a, b, factor in options.degrade]
+    readings += [f"rank {rank} at {share:g} of its memory bandwidth" for rank, share in options.straggler]
+    readings += [f"rank {rank} {show(seconds, 's')} late" for rank, seconds in options.late]
+    if options.exact:
+        readings.append("flow by flow")
     if readings:
         lines.append("options: " + "; ".join(readings))
     names = assumed(fabric)

@@ -1,9 +1,14 @@
-"""Collectives over any number of instances, on the links of two.
+"""Collectives over any number of instances, on the links of a few.
 
 All instances of a cluster are alike and hang on one network that blocks nothing. In every step below an
 instance sends to one partner, or the same to each of the others, and receives as much: its own links
 see the same load whoever the partners are. So two instances stand for all, and the answer is the one
 of the whole graph (tests hold the two together where both can be built).
+
+Where an instance has a slow link or a straggler, few instances are carried out as they are. Of many, it
+stands for itself and one of the others beside it for its partners; all others are then taken to wait as
+that partner does, and in a tree the slow one to be the root. On 3 to 8 instances that comes to 0 to 8 %
+less than the whole: in truth its neighbours pass some of the disorder on.
 """
 
 from __future__ import annotations
@@ -42,7 +47,7 @@ def algorithms(collective: str) -> tuple[str, ...]:
 
 
 def plan(name: str, network: Network, collective: str, size: float, instances: int) -> Schedule:
-    """The schedule of `instances` on a network of two of them. Raises NotPossible."""
+    """The schedule of `instances` on a network of two or more of them. Raises NotPossible."""
     if name not in algorithms(collective):
         raise NotPossible(
             f"{name} does no {collective} over a cluster",
@@ -61,8 +66,11 @@ def plan(name: str, network: Network, collective: str, size: float, instances: i
     return chosen.of_servers(network, collective, size, instances)
 
 
-def _halves(network: Network) -> tuple[range, range]:
-    return range(network.size // 2), range(network.size // 2, network.size)
+def _parts(network: Network) -> list[range]:
+    """Ranks of every instance; instances of a cluster are hosts."""
+    count = len({network.nodes[node].host for node in network.ranks})
+    each = network.size // count
+    return [range(first, first + each) for first in range(0, network.size, each)]
 
 
 def _flat(network: Network, collective: str, size: float, instances: int) -> Schedule:
@@ -71,7 +79,7 @@ def _flat(network: Network, collective: str, size: float, instances: int) -> Sch
     Each enters and leaves an instance elsewhere, so that together they use all its adapters.
     """
     walks = _walks(network)
-    n = network.size // 2 * instances
+    n = len(_parts(network)[0]) * instances
     part = size / len(walks)
     reduces, gathers = ways(collective)
     moves = tuple(tuple((walk[i], walk[(i + 1) % len(walk)]) for i in range(len(walk))) for walk in walks)
@@ -86,10 +94,10 @@ def _flat(network: Network, collective: str, size: float, instances: int) -> Sch
 def _walks(network: Network) -> list[list[int]]:
     found: list[list[int]] | None = network.memo.get("flat rings")
     if found is None:
-        first, second = _halves(network)
-        sub = network.part(first)
-        cycles = directed_cycles(sub, 2, 0)
-        each = network.size // 2 // (max(network.shared) + 1) * 2 or 1
+        parts = _parts(network)
+        first = parts[0]
+        cycles = directed_cycles(network.part(first), 2, 0)
+        each = network.size // (max(network.shared) + 1) or 1
         devices = len(first) // each
         found = []
         turns = max(devices // len(cycles), 1)
@@ -98,43 +106,56 @@ def _walks(network: Network) -> list[list[int]]:
                 # Breaking the cycle elsewhere moves the entry and the exit to other devices.
                 cut = (turn * len(cycles) + number) * each % len(cycle)
                 order = [*cycle[cut:], *cycle[:cut]]
-                found.append([*(first[r] for r in order), *(second[r] for r in order)])
+                found.append([part[r] for part in parts for r in order])
         network.memo["flat rings"] = found
     return found
 
 
 def _tree(network: Network, collective: str, size: float, instances: int) -> Schedule:
     """Scatter among the root's devices, a binomial tree of instances for each part, gather inside."""
-    first, second = _halves(network)
-    g = len(first)
+    parts = _parts(network)
+    g = len(parts[0])
     rounds = (instances - 1).bit_length()
-    out = tuple(zip(first, second, strict=True))
-    back = tuple((b, a) for a, b in out)
+    pairs = [
+        tuple(pair for a, b in each for pair in zip(parts[a], parts[b], strict=True))
+        for each in _rounds(len(parts), instances)
+    ]
+    times = rounds // len(pairs)
+    roots = parts[:1] if len(parts) == instances else parts[::2]
+    away = tuple((part[0], r) for part in roots for r in part[1:])
+    everyone = tuple((a, b) for part in parts for a in part for b in part if a != b)
     chain: list[Step] = []
-    away = tuple((0, r) for r in range(1, g))
-    everyone = tuple((a, b) for half in (first, second) for a in half for b in half if a != b)
     if collective == BROADCAST:
         if g > 1:
             chain.append(Step(moves=(Move(size=size / g, pairs=away),)))
-        chain.append(Step(moves=(Move(size=size / g, pairs=out),), times=rounds))
+        chain += [Step(moves=(Move(size=size / g, pairs=each),), times=times) for each in pairs]
         if g > 1:
             chain.append(Step(moves=(Move(size=size / g, pairs=everyone),)))
     else:
+        back = [tuple((b, a) for a, b in each) for each in reversed(pairs)]
         if g > 1:
             chain.append(Step(moves=(Move(size=size / g, pairs=everyone, writes=2.0),)))
-        chain.append(Step(moves=(Move(size=size / g, pairs=back, writes=2.0),), times=rounds))
+        chain += [Step(moves=(Move(size=size / g, pairs=each, writes=2.0),), times=times) for each in back]
         if g > 1:
             chain.append(Step(moves=(Move(size=size / g, pairs=tuple((b, a) for a, b in away)),)))
     return Schedule(algorithm=TREE, chains=(tuple(chain),), lockstep=True)
 
 
+def _rounds(parts: int, instances: int) -> list[list[tuple[int, int]]]:
+    """Who passes to whom in the rounds of a binomial tree; one for all where a few parts stand for many."""
+    if parts != instances:
+        return [[(a, a + 1) for a in range(0, parts, 2)]]
+    distances = [1 << k for k in range((instances - 1).bit_length())]
+    return [[(a, a + d) for a in range(d) if a + d < instances] for d in distances]
+
+
 def _direct(network: Network, size: float, instances: int) -> Schedule:
     """All pairs at once; the other instances are alike, so their flows are counted, not repeated."""
-    first, second = _halves(network)
-    part = size / (len(first) * instances)
-    inside = tuple((a, b) for half in (first, second) for a in half for b in half if a != b)
-    across = tuple(pair for a in first for b in second for pair in ((a, b), (b, a)))
-    moves = [Move(size=part, pairs=across, copies=instances - 1)]
+    parts = _parts(network)
+    part = size / (len(parts[0]) * instances)
+    inside = tuple((a, b) for here in parts for a in here for b in here if a != b)
+    across = tuple((a, b) for here in parts for there in parts if here != there for a in here for b in there)
+    moves = [Move(size=part, pairs=across, copies=(instances - 1) / (len(parts) - 1))]
     if inside:
         moves.append(Move(size=part, pairs=inside))
     return Schedule(algorithm=DIRECT, chains=((Step(moves=tuple(moves)),),), lockstep=True)

@@ -1,4 +1,4 @@
-"""A collective over any number of instances, carried out on two."""
+"""A collective over any number of instances, carried out on the few that stand for all."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from trnbench.emulator.fabric.systems import Fabric
 
 
 class ClusterRunner(Runner):
-    """Two instances stand for all: `cluster` says why that is exact."""
+    """`Fabric.standing` says which instances stand for all, `cluster` why that is exact."""
 
     def __init__(self, fabric: Fabric, collective: str, size: float) -> None:
-        super().__init__(fabric, fabric.of_instances(2), collective, size)
+        super().__init__(fabric, fabric.standing(), collective, size)
         self.ranks = fabric.size
 
     def network_of(self, name: str) -> Network:
-        return self.fabric.of_instances(2, pipelined=name in cluster.PIPELINED)
+        return self.fabric.standing(pipelined=name in cluster.PIPELINED)
 
     def names(self) -> tuple[str, ...]:
         return cluster.algorithms(self.collective)

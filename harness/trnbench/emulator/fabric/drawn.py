@@ -10,7 +10,13 @@ from typing import Any
 
 import msgspec
 
-from trnbench.emulator.fabric.algorithms.algorithm import ALL_REDUCE, NotPossible
+from trnbench.emulator.fabric.algorithms.algorithm import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    ALL_TO_ALL,
+    REDUCE_SCATTER,
+    NotPossible,
+)
 from trnbench.emulator.fabric.busbw import factor
 from trnbench.emulator.fabric.cluster_runner import runner_of
 from trnbench.emulator.fabric.collective import time_of
@@ -18,12 +24,18 @@ from trnbench.emulator.fabric.result import Result
 from trnbench.emulator.fabric.systems import RANK, Fabric
 from trnbench.topology.graph import Topology
 
+COMPARED = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL)
+"""Collectives whose algorithms are set side by side."""
+SCALED = (ALL_REDUCE, ALL_TO_ALL)
+"""Collectives that are asked on more and more ranks."""
 LARGEST_PART = 32
 """Ranks of the largest part of a system that scaling looks at: larger ones have no symmetry."""
-MOST_RANKS = 32
-"""Ranks, several of them on each device, up to which other algorithms and sizes are asked for."""
-QUICK = ("ring", "bucket", "mesh", "rdh", "kangaring", "switch-direct", "switch-direct-all")
-"""Algorithms shown beside the one that ran."""
+MANY = 32
+"""Ranks above which other algorithms are asked at every second size of a sweep, counted from its end."""
+LEFT_OUT = ("ring-1", "ring-2", "bucket-1", "bucket-2")
+"""Halves of an algorithm that is asked as a whole."""
+SLOW = ("hierarchical-mesh",)
+"""Left out where ranks are many: seconds to answer, and never the quickest."""
 
 
 def link_load(topology: Topology, result: Result) -> list[list[int]]:
@@ -38,58 +50,54 @@ def link_load(topology: Topology, result: Result) -> list[list[int]]:
     return [[sum(1 for _ in same), value] for value, same in groupby(values)]
 
 
-def costly(fabric: Fabric) -> bool:
-    """Whether other algorithms would take longer to answer than a run may: many ranks on each device."""
-    return fabric.ranks_per_device > 1 and fabric.size > MOST_RANKS
-
-
-def by_algorithm(fabric: Fabric, collective: str, result: Result) -> dict[str, float]:
-    """Seconds of every algorithm that is possible and quickly answered, the one that ran among them."""
-    size = result.size
-    runner = runner_of(fabric, collective, size)
-    found = {**result.tried, result.algorithm: result.time_s}
-    if costly(fabric):
-        return found
+def by_algorithm(devices: Fabric, collective: str, size: float) -> dict[str, Any]:
+    """Seconds of every algorithm that is possible, one rank on each device; `taken` is the one that the
+    documents' thresholds take there.
+    """
+    runner = runner_of(devices, collective, size)
+    taken = runner.auto()
+    seconds = {**taken.tried, taken.schedule.algorithm: taken.solution.time_s}
     for name in runner.names():
-        if name not in found and (fabric.clustered or name in QUICK) and runner.worth(name):
-            try:
-                found[name] = runner.named(name).solution.time_s
-            except NotPossible:
-                continue
-    return found
+        slow = not devices.clustered and devices.size > MANY and name in SLOW
+        if name in seconds or name in LEFT_OUT or slow or not runner.worth(name):
+            continue
+        try:
+            seconds[name] = runner.named(name).solution.time_s
+        except NotPossible:
+            continue
+    shown = {name: each for name, each in seconds.items() if name not in LEFT_OUT}
+    return {"ranks": devices.size, "taken": taken.schedule.algorithm, "seconds": shown or seconds}
 
 
-def scaling(fabric: Fabric, size: float) -> list[list[float]]:
-    """[ranks, busbw in bytes/s] of an all-reduce on more and more ranks, all of them last."""
-    if fabric.clustered and costly(fabric):
-        return []
-    if fabric.clustered:
-        counts = [2 * 4**k for k in range(8) if 2 * 4**k < fabric.system.size]
-        found = [
-            _point(Fabric(msgspec.structs.replace(fabric.system, size=count), fabric.options), size)
-            for count in counts
-        ]
-        return [*found, _point(fabric, size)]
-    if costly(fabric):
-        return []
-    counts = [2**k for k in range(1, 12) if 2**k < fabric.size and 2**k <= LARGEST_PART]
-    found = [_point(fabric, size, list(range(count))) for count in counts]
-    return [*found, _point(fabric, size)]
+def scaling(devices: Fabric, collective: str, size: float) -> list[list[float]]:
+    """[ranks, busbw in bytes/s] on more and more devices, all of them last; a cluster grows by instances."""
+    if devices.clustered:
+        counts = [2 * 8**k for k in range(6) if 2 * 8**k < devices.system.size]
+        grown = [Fabric(msgspec.structs.replace(devices.system, size=n), devices.options) for n in counts]
+        return [_point(fabric, collective, size) for fabric in (*grown, devices)]
+    counts = [2**k for k in range(1, 12) if 2**k < devices.size and 2**k <= LARGEST_PART]
+    found = [_point(devices, collective, size, list(range(count))) for count in counts]
+    return [*found, _point(devices, collective, size)]
 
 
-def _point(fabric: Fabric, size: float, group: list[int] | None = None) -> list[float]:
+def _point(fabric: Fabric, collective: str, size: float, group: list[int] | None = None) -> list[float]:
     ranks = len(group) if group else fabric.size
-    seconds = time_of(fabric, ALL_REDUCE, size, group=group)
-    return [ranks, round(size * factor(ALL_REDUCE, ranks) / seconds)]
+    seconds = time_of(fabric, collective, size, group=group)
+    return [ranks, round(size * factor(collective, ranks) / seconds)]
 
 
-def detail(fabric: Fabric, collective: str, size: float, result: Result, *, last: bool) -> dict[str, Any]:
-    """For `Measurement.detail`. `last`: the largest message of the sweep, for which scaling is added."""
+def detail(
+    fabric: Fabric, devices: Fabric, collective: str, size: float, result: Result, *, from_last: int
+) -> dict[str, Any]:
+    """For `Measurement.detail`. `devices` is the same system with one rank on each device, where large
+    systems are quickly answered; `from_last` counts sizes of the sweep from the largest, for which scaling
+    is added.
+    """
     found = result.detail()
     if not fabric.clustered and result.links:
         found["link_load"] = link_load(fabric.topology, result)
-    if collective == ALL_REDUCE:
-        found["by_algorithm_s"] = by_algorithm(fabric, collective, result)
-        if last:
-            found["scaling"] = scaling(fabric, size)
+    if collective in COMPARED and devices.size > 1 and (devices.size <= MANY or from_last % 2 == 0):
+        found["by_algorithm"] = by_algorithm(devices, collective, size)
+    if collective in SCALED and devices.size > 1 and from_last == 0:
+        found["scaling"] = scaling(devices, collective, size)
     return found

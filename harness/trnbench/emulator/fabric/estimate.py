@@ -94,8 +94,10 @@ class FabricModel:
         if known is None or known[0] is not system:
             result = run(fabric, name, size, algorithm=AUTO, with_links=True)
             sweep = [axis for axis in case.kernel.axes if axis.name == "size"]
-            last = bool(sweep) and size == max(float(str(each)) for each in sweep[0].values)
-            found = _estimate(fabric, result, detail(fabric, name, size, result, last=last))
+            # Of an axis that takes any size every case is the last one.
+            larger = sum(float(str(each)) > size for each in sweep[0].values) if sweep else 0
+            shown = detail(fabric, self.fabric(system), name, size, result, from_last=larger)
+            found = _estimate(fabric, result, shown)
             known = self._known[key] = (system, found)
         return known[1]
 

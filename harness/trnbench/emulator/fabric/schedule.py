@@ -11,7 +11,8 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     Either `offset`, a translation that every rank sends along, or explicit `pairs` of ranks.
     `reads` and `writes` are accesses of the sender's and the receiver's memory per byte carried:
     a copy reads once and writes once; a reduction at the end also reads the operand. `copies` flows
-    alike go from each sender, each of `size`: to servers that are alike and stand for each other.
+    alike go from each sender, each of `size`: to servers that are alike and stand for each other, each for
+    as many as there are of them over those that stand.
     """
 
     size: float
@@ -19,7 +20,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     pairs: tuple[tuple[int, int], ...] = ()
     reads: float = 1.0
     writes: float = 1.0
-    copies: int = 1
+    copies: float = 1.0
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):

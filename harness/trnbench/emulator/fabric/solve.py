@@ -244,7 +244,7 @@ class _Pairs:
         self.capacity = network.capacity
         self._memory = network.has_memory
         # The same for every message on this network: kept with it.
-        self._shares: dict[tuple[int, int, float, float, int], tuple[Indices, Floats, int]]
+        self._shares: dict[tuple[int, int, float, float, float], tuple[Indices, Floats, int]]
         self._shares = network.memo.setdefault("shares", {})
         self._moves: dict[object, list[tuple[Indices, Floats, int]]] = network.memo.setdefault("moves", {})
         self.rates: Rates = network.memo.setdefault(RATES, Rates(network.capacity))

@@ -14,43 +14,26 @@ from typing import Any
 import msgspec
 
 from trnbench.emulator.fabric.constants import IDEAL, Constants, constants_of
+from trnbench.emulator.fabric.fluid import ticks
+from trnbench.emulator.fabric.irregular import Irregular
 from trnbench.emulator.fabric.network import Network
+from trnbench.emulator.fabric.options import DEFAULT
+from trnbench.emulator.fabric.options import Options as Options
 from trnbench.errors import TopologyError, UsageError
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
 
-LEVELS = ("device", "logical-core", "core")
 INSIDE = (LinkKind.NEURONLINK, LinkKind.SWITCH, LinkKind.ON_CHIP)
 ACROSS = (*INSIDE, LinkKind.EFA, LinkKind.PCIE)
 RANK = "rank"
 """Class of the links between a device and the ranks that it holds, where it holds several."""
 MOST_EFFORT = 400_000
 """What may be simulated of steps that compete unevenly before they are taken in lockstep: some 0.1 s."""
+WHOLE = 256
+"""Ranks up to which a cluster whose instances are not alike is simulated as it is: some seconds."""
 LARGEST = 4096
 """Ranks of the largest network built node by node; larger clusters go by `cluster`."""
-
-
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """`level` says what a rank is. Empty `neuronlink_direction` and `trn3_links` keep the default.
-
-    `degrade`: (node name, node name, factor) per directed link, 0 for a dead one; `straggler`: (rank,
-    factor) slows the memory of the rank's device; `oversubscription`: the cluster network carries this
-    many times less than the adapters together. `ideal` leaves all endpoint costs and efficiencies out.
-    `exact` simulates flows that compete unevenly however long that takes.
-    """
-
-    level: str = "device"
-    neuronlink_direction: str = ""
-    trn3_links: str = ""
-    degrade: tuple[tuple[str, str, float], ...] = ()
-    straggler: tuple[tuple[int, float], ...] = ()
-    oversubscription: float = 1.0
-    ideal: bool = False
-    exact: bool = False
-
-
-DEFAULT = Options()
 
 
 class Fabric:
@@ -60,24 +43,10 @@ class Fabric:
         self.system, self.options = system, options
         self._small: dict[tuple[int, bool], Network] = {}
         self._groups: dict[tuple[int, ...], Network] = {}
-        if options.level not in LEVELS:
-            raise UsageError(
-                f"ranks cannot be {options.level!r}",
-                cause=f"they are {', '.join(LEVELS)}",
-                try_="--ranks device",
-            )
-        if options.oversubscription < 1:
-            raise UsageError(
-                f"an oversubscription of {options.oversubscription:g} makes no sense",
-                cause="it says how many times less the network carries than the adapters: 1 or more",
-                try_="--oversubscription 2",
-            )
-        for _, factor in (*((0, f) for *_, f in options.degrade), *options.straggler):
-            if factor < 0:
-                raise UsageError(
-                    f"a factor of {factor:g} makes no sense",
-                    cause="0 is a dead link, 1 a whole one, 0.5 half",
-                )
+        options.check()
+        for rank, _ in (*options.straggler, *options.late):
+            if not 0 <= rank < self.size:
+                raise UsageError(f"rank {rank} is not there", cause=f"ranks are 0 to {self.size - 1}")
 
     @cached_property
     def constants(self) -> Constants:
@@ -177,13 +146,39 @@ class Fabric:
             self._groups[key] = self.build(self.topology, key, pipelined=self.clustered)
         return self._groups[key]
 
+    @cached_property
+    def irregular(self) -> Irregular:
+        """Links and ranks unlike the rest, on the whole topology. Raises UsageError for an unknown link."""
+        options = self.options
+        if not (options.degrade or options.straggler or options.late):
+            return Irregular()
+        scale = {}
+        for a, b, factor in options.degrade:
+            ends = self._node(a), self._node(b)
+            if not any(link.dst == ends[1] for link in self.topology.out[ends[0]]):
+                raise UsageError(
+                    f"{self.system.name} has no link {a} > {b}",
+                    cause="links are named by the nodes they join",
+                    try_=f"trnbench topology show {self.system.name}",
+                )
+            scale[ends] = factor
+        late = {rank: ticks(seconds) for rank, seconds in options.late}
+        return Irregular(scale=scale, slow=dict(options.straggler), late=late)
+
     def build(
-        self, topology: Topology, ranks: Sequence[int] | None = None, *, pipelined: bool = False
+        self,
+        topology: Topology,
+        ranks: Sequence[int] | None = None,
+        *,
+        pipelined: bool = False,
+        irregular: Irregular | None = None,
     ) -> Network:
         """A network of `topology` (all ranks, or these numbers of them) with this system's costs.
 
-        `pipelined`: several messages are on the way over EFA at once, as in a ring.
+        `pipelined`: several messages are on the way over EFA at once, as in a ring. `irregular`: what
+        differs on this topology, where it is not the whole one.
         """
+        irregular = self.irregular if irregular is None else irregular
         constants, options = self.constants, self.options
         each = self.ranks_per_device
         nodes = topology.devices if options.level == "device" else topology.of_kind(NodeKind.CORE)
@@ -193,10 +188,8 @@ class Fabric:
         devices = {device: i for i, device in enumerate(dict.fromkeys(rank // each for rank in wanted))}
         hbm = self.system.fact(Scope.DEVICE, "hbm_bandwidth")
         memory = hbm * constants.hbm_efficiency if hbm and not options.ideal else float("inf")
-        scale = {
-            (self._node(topology, a), self._node(topology, b)): factor for a, b, factor in options.degrade
-        }
-        slow = {devices[r // each]: factor for r, factor in options.straggler if r // each in devices}
+        slow = {devices[r // each]: share for r, share in irregular.slow.items() if r // each in devices}
+        late = {i: irregular.late[rank] for i, rank in enumerate(wanted) if rank in irregular.late}
         efficiency = {LinkKind.EFA: constants.efa_efficiency / options.oversubscription}
         if len(devices) == 1 and constants.stream and RANK in topology.classes:
             efficiency[LinkKind.ON_CHIP] = min(constants.stream / topology.classes[RANK].bandwidth.value, 1.0)
@@ -209,11 +202,12 @@ class Fabric:
             slow=slow,
             efficiency=efficiency,
             quicker={LinkKind.EFA: constants.network_in_flight} if pipelined else None,
-            scale=scale,
+            scale=irregular.scale,
+            late=late,
         )
 
-    def _node(self, topology: Topology, name: str) -> int:
-        node = topology.by_name.get(name)
+    def _node(self, name: str) -> int:
+        node = self.topology.by_name.get(name)
         if node is None:
             raise UsageError(
                 f"{self.system.name} has no node {name!r}",
@@ -223,12 +217,50 @@ class Fabric:
         return node.id
 
     def of_instances(self, count: int, *, pipelined: bool = False) -> Network:
-        """The network of `count` instances of this cluster, for what they all do alike."""
-        key = count, pipelined
+        """The network of `count` instances of this cluster that are all alike."""
+        key = (count, pipelined)
         if key not in self._small:
-            small = msgspec.structs.replace(self.system, size=count)
-            self._small[key] = self.build(self._opened(self._built(small)), pipelined=pipelined)
+            self._small[key] = self.build(self._smaller(count), pipelined=pipelined, irregular=Irregular())
         return self._small[key]
+
+    def standing(self, *, pipelined: bool = False) -> Network:
+        """The network of the instances that stand for the whole cluster: two where all are alike; all there
+        are where some are not and they are few; each that is unlike the others with one of the others
+        beside it where they are many.
+
+        Raises TopologyError where more are unlike than can be built node by node.
+        """
+        unlike = self.unlike
+        if not unlike:
+            return self.of_instances(2, pipelined=pipelined)
+        key = (0, pipelined)
+        if key not in self._small:
+            count, each = 2 * len(unlike), self.size // self.system.size
+            if count * each > LARGEST:
+                raise TopologyError(
+                    f"{self.system.name}: {len(unlike):,} instances unlike the others are too many",
+                    cause=f"{LARGEST:,} ranks are built node by node",
+                    try_="fewer --degrade and --straggler, or a smaller cluster",
+                )
+            # The other one of each pair has a number that nothing is said of.
+            numbers = [number for i in unlike for number in (i, -1 - i)]
+            if self.size <= WHOLE or count > self.system.size:
+                count = self.system.size
+                numbers = list(range(count))
+            part = self._smaller(count)
+            irregular = self.irregular.onto(self.topology, part, numbers, each)
+            self._small[key] = self.build(part, pipelined=pipelined, irregular=irregular)
+        return self._small[key]
+
+    @cached_property
+    def unlike(self) -> tuple[int, ...]:
+        """Numbers of the instances of a cluster that are unlike the others."""
+        if not self.irregular:
+            return ()
+        return self.irregular.instances(self.topology, self.size // self.system.size)
+
+    def _smaller(self, count: int) -> Topology:
+        return self._opened(self._built(msgspec.structs.replace(self.system, size=count)))
 
     def groups(self, sizes: Mapping[str, int], name: str) -> list[list[int]]:
         """Ranks that belong together along the axis `name` of a grid over all ranks.

@@ -57,13 +57,13 @@ class Hierarchical:
         return self.of_servers(network, collective, size, 0)
 
     def of_servers(self, network: Network, collective: str, size: float, servers: int) -> Schedule:
-        """`servers` of them (0: those of the network) that all do the same. Two stand for any number:
+        """`servers` of them (0: those of the network) that all do the same. A few stand for any number:
         what one sends and receives in a step loads its links alike, whoever the partner is.
         """
         groups = self._servers(network)
         inner, sub = self._inner(network, groups)
         g, m = len(groups[0]), servers or len(groups)
-        alone = 1 if m == len(groups) or self.outer != "mesh" else (m - 1) // (len(groups) - 1)
+        alone = 1.0 if m == len(groups) or self.outer != "mesh" else (m - 1) / (len(groups) - 1)
         reduces, gathers = ways(collective)
         shard = size / g
         moves = [
@@ -97,6 +97,7 @@ class Hierarchical:
     def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
         """A block of the inner algorithm is cut into one block per server."""
         groups = self._servers(network)
+        outer_steps(self.outer, len(groups))
         inner, sub = self._inner(network, groups)
         g, m, n = len(groups[0]), len(groups), network.size
         reduces, gathers = ways(collective)
@@ -192,7 +193,6 @@ class Hierarchical:
                 cause=f"{network.topology.name} has its {network.size} ranks on {len(groups)} servers here",
                 try_="--algorithm ring, rdh or bucket",
             )
-        outer_steps(self.outer, len(groups))
         return groups
 
     def _inner(self, network: Network, groups: Sequence[Sequence[int]]) -> tuple[Algorithm, Network]:
