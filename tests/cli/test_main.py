@@ -155,7 +155,7 @@ def test_help_lists_commands_in_workflow_order_and_imports_none() -> None:
         "trnbench.registry.discovery",
         "trnbench.registry.entry_points",
     }
-    heavy = {"pluggy", "msgspec", "numpy", "rich", "jinja2", "sqlite3", "vl_convert", "importlib.metadata"}
+    heavy = {"pluggy", "msgspec", "numpy", "rich", "jinja2", "sqlite3", "importlib.metadata"}
     assert not heavy & modules
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import sys
 from html.parser import HTMLParser
 from types import ModuleType
 from typing import Any
@@ -17,7 +16,6 @@ import trnbench
 from trnbench import Run, Section
 from trnbench.run.render import find_format, render_bytes
 from trnbench_reports import page, plugin
-from trnbench_reports.charts import svg
 
 BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
 LIMIT = 3_000_000
@@ -65,7 +63,6 @@ def tags(text: str) -> Tags:
 
 def test_same_runs_same_bytes(run: Run) -> None:
     first = page.render([run], BUILT_IN)
-    svg._convert.cache_clear()  # the converter numbers its ids through the life of the process
     assert page.render([run], reversed(BUILT_IN)) == first
 
 
@@ -185,19 +182,6 @@ def test_a_section_that_raises_is_boxed(run: Run) -> None:
 def test_a_section_whose_code_is_gone_is_boxed(run: Run) -> None:
     text = render(run, Section(name="gone", title="Gone", order=45, render="no_such_package.power:render"))
     assert "The section “Gone” could not be written: PluginError" in text
-
-
-def test_without_vl_convert_tables_and_a_hint(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
-    svg._convert.cache_clear()
-    try:
-        text = render(run)
-    finally:
-        svg._convert.cache_clear()
-    assert 'class="chart"' not in text
-    assert "The drawing is missing because vl-convert-python is not installed" in text
-    assert "Try <code>pip install vl-convert-python</code>" in text
-    assert text.count('<details class="numbers" open>') > 10
 
 
 def test_the_example_of_the_documentation_works(run: Run) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 _KEPT: ContextVar[bool] = ContextVar("identity_kept", default=False)
 """Set by --keep-identity for the length of a run; everything else is scrubbed."""
 
-_PACKAGES = ("trnbench", "msgspec", "numpy", "ml_dtypes", "pluggy", "click", "jinja2", "vl-convert-python")
+_PACKAGES = ("trnbench", "msgspec", "numpy", "ml_dtypes", "pluggy", "click", "jinja2")
 _IDENTITY = re.compile(
     r"(^|_)(host_?name|hosts?|node_?name|fqdn|domain|users?|username|login|home|email|ip|ipv4|ipv6|addr"
     r"|address(es)?|mac|serial|uuid|instance_id|account(_id)?|zone|region|ami|token|key|secret)$"

@@ -1,1 +1,1 @@
-"""Charts: plain Vega-Lite dictionaries, drawn to static SVG without a browser."""
+"""Charts: static SVG, drawn without a browser."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from trnbench import Comparison
 from trnbench_reports import numbers, words
+from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
-from trnbench_reports.charts.scales import log_axis
+from trnbench_reports.charts.plane import Plane
 
 BANDS = (0.25, 0.10)
+SIDE = 360
+"""Pixels; both axes are equal."""
 _QUANTITY = {"s": "times", "B/s": "data rates", "FLOP/s": "rates of operations", "1": "shares"}
 
 
@@ -25,44 +27,36 @@ def draw(
     values = [value for pair in pairs for value in pair[:2]]
     low, high = min(values) / 2, max(values) * 2
     families = list(dict.fromkeys(each.family for each in points))
-    x = {"field": "x", **log_axis("published", low, high, unit)}
-    y = {"field": "y", **log_axis("emulated", low, high, unit)}
-    dots = [
-        {
-            "x": published,
-            "y": emulated,
-            "s": families.index(each.family),
-            "c": f"var(--g{colours.get(each.generation, 5)})",
-            "h": SHAPES[families.index(each.family) % len(SHAPES)],
-            "d": f"-|{families.index(each.family)}|{_tooltip(each, published, emulated)}",
-        }
-        for published, emulated, each in pairs
-    ]
-    marks = {
-        "data": {"values": dots},
-        "mark": {"type": "point", "filled": True, "clip": True, "size": 42, "opacity": 0.85},
-        "encoding": {
-            "x": x,
-            "y": y,
-            "fill": {"field": "c", "type": "nominal", "scale": None, "legend": None},
-            "description": {"field": "d"},
-            "shape": {"field": "h", "type": "nominal", "scale": None, "legend": None},
-        },
-    }
+    plane = Plane(
+        scale.logarithmic("published", low, high, unit),
+        scale.logarithmic("emulated", low, high, unit),
+        width=SIDE,
+        height=SIDE,
+    )
+    for share in BANDS:
+        upper = [(end, end * (1 + share)) for end in (low, high)]
+        plane.area([*upper, *((end, end * (1 - share)) for end in (high, low))], opacity=0.07)
+    plane.line([(low, low), (high, high)], width=1, opacity=0.6)
+    for published, emulated, each in pairs:
+        index = families.index(each.family)
+        plane.mark(
+            published,
+            emulated,
+            colour=f"var(--g{colours.get(each.generation, 5)})",
+            says=_tooltip(each, published, emulated),
+            series=index,
+            shape=index,
+        )
     within = sum(each.error is not None and abs(each.error) <= BANDS[0] for each in points)
     what = _QUANTITY.get(unit, "values")
     title = f"{words.plural(len(points), 'point')} of {what}: {within} within 25 % of the published value"
+    label = f"{title}. Emulated against published, logarithmic, equal axes."
     return Figure(
         id=id,
         title=words.capital(title),
-        label=f"{title}. Emulated against published, logarithmic, equal axes.",
+        label=label,
         caption="the diagonal is agreement, bands are ±10 % and ±25 %; each generation has its colour",
-        spec={
-            "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-            "width": 380,
-            "height": 380,
-            "layer": [*(_band(share, low, high, x, y) for share in BANDS), _diagonal(low, high, x, y), marks],
-        },
+        drawing=plane.svg(label),
         series=tuple(
             Series(index=i, name=titles.get(name, name), symbol=SYMBOLS[SHAPES[i % len(SHAPES)]])
             for i, name in enumerate(families)
@@ -108,26 +102,3 @@ def _tooltip(each: Comparison, published: float, emulated: float) -> str:
         f"{numbers.show(published, each.unit)}, {error_text(each.error)} · {each.use}",
         300,
     )
-
-
-def _band(share: float, low: float, high: float, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
-    ends = [{"x": end, "y": end * (1 - share), "z": end * (1 + share)} for end in (low, high)]
-    return {
-        "data": {"values": ends},
-        "mark": {"type": "area", "clip": True, "fill": "currentColor", "opacity": 0.07, "aria": False},
-        "encoding": {"x": x, "y": y, "y2": {"field": "z"}},
-    }
-
-
-def _diagonal(low: float, high: float, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "data": {"values": [{"x": end, "y": end} for end in (low, high)]},
-        "mark": {
-            "type": "line",
-            "stroke": "currentColor",
-            "strokeOpacity": 0.6,
-            "strokeWidth": 1,
-            "aria": False,
-        },
-        "encoding": {"x": x, "y": y},
-    }

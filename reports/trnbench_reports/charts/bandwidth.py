@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from trnbench import Measurement
 from trnbench_reports import numbers, view, words
-from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
-from trnbench_reports.charts.scales import log_axis
+from trnbench_reports.charts import lines
+from trnbench_reports.charts.figure import Figure
+from trnbench_reports.charts.lines import Axis, Line, Promise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,76 +25,6 @@ def draw(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
     """`curves` is not empty and every value is positive."""
     every = [point for curve in curves for point in curve.points]
     promised = _promised(curves)
-    sizes, rates = [p[0] for p in every], [p[1] for p in every]
-    x = {"field": "x", **log_axis("message size", min(sizes) / 1.5, max(sizes) * 1.5, "B", base=2)}
-    low = max(min(rates) / 1.6, max(rates) / 1e5)
-    y = {
-        "field": "y",
-        **log_axis("bus bandwidth", low, max([*rates, *(value for value, _, _ in promised)]) * 2, "B/s"),
-    }
-    values = []
-    for index, curve in enumerate(curves):
-        for size, rate, case, anchor in sorted(curve.points, key=lambda p: p[0]):
-            values.append(
-                {
-                    "x": size,
-                    "y": rate,
-                    "s": index,
-                    "c": f"var(--g{curve.colour})",
-                    "h": SHAPES[index % len(SHAPES)],
-                    "d": f"{anchor}|{index}|{view.tooltip(case)}",
-                    "l": f"-|{index}|",
-                }
-            )
-    colour = {"field": "c", "type": "nominal", "scale": None, "legend": None}
-    lines, labels = [], []
-    for number, (value, names, tint) in enumerate(promised):
-        ends = (min(sizes) / 1.5, max(sizes) * 1.5)
-        right = number % 2 == 1  # neighbours are close: left and right take turns
-        lines.append(
-            {
-                "data": {"values": [{"x": end, "y": value} for end in ends]},
-                "mark": {"type": "line", "stroke": f"var(--g{tint})", "strokeWidth": 1.2, "aria": False},
-                "encoding": {"x": x, "y": y},
-            }
-        )
-        labels.append(
-            {
-                "data": {"values": [{"x": ends[right], "y": value}]},
-                "mark": {
-                    "type": "text",
-                    "text": words.clean(f"{numbers.show(value, 'B/s')} {names}", 44),
-                    "align": "right" if right else "left",
-                    "dx": -4 if right else 4,
-                    "dy": -6,
-                    "fontSize": 11,
-                    "aria": False,
-                },
-                "encoding": {"x": x, "y": y},
-            }
-        )
-    sweep = {
-        "data": {"values": values},
-        "mark": {"type": "line", "clip": True, "strokeWidth": 1.2, "opacity": 0.7},
-        "encoding": {
-            "x": x,
-            "y": y,
-            "stroke": colour,
-            "detail": {"field": "s", "type": "nominal"},
-            "description": {"field": "l"},
-        },
-    }
-    marks = {
-        "data": {"values": values},
-        "mark": {"type": "point", "clip": True, "filled": True, "size": 34, "opacity": 0.95},
-        "encoding": {
-            "x": x,
-            "y": y,
-            "fill": colour,
-            "description": {"field": "d"},
-            "shape": {"field": "h", "type": "nominal", "scale": None, "legend": None},
-        },
-    }
     judged = [point for point in every if point[2].judgement]
     name = words.clean(kernel, 40)
     top = max(judged or every, key=lambda p: p[2].judgement.fraction if p[2].judgement else p[1])
@@ -103,37 +34,26 @@ def draw(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
         share = numbers.percent(top[2].judgement.fraction)
         title = f"{name}: at best {share} of the documented figure, on {where}"
     grades = words.listed(sorted({str(p[2].evidence.grade) for p in every}))
-    return Figure(
-        id=id,
-        title=f"{words.capital(grades)}. {title}",
-        label=f"{title}. {len(every)} cases on {len(curves)} systems.",
+    return lines.draw(
+        id,
+        f"{words.capital(grades)}. {title}",
+        [
+            Line(
+                name=_named(curve),
+                colour=curve.colour,
+                points=tuple(
+                    (size, rate, anchor, view.tooltip(case)) for size, rate, case, anchor in curve.points
+                ),
+            )
+            for curve in curves
+        ],
+        Axis(title="message size", unit="B"),
         caption="level lines: the documented figure each system is judged by"
         if promised
         else "no document gives a figure to judge this by",
-        spec={
-            "width": 440,
-            "height": 260,
-            "layer": [*lines, *labels, sweep, marks],
-            "resolve": {"scale": {"shape": "independent"}},
-        },
-        series=tuple(
-            Series(index=i, name=_named(curve), symbol=SYMBOLS[SHAPES[i % len(SHAPES)]], colour=curve.colour)
-            for i, curve in enumerate(curves)
-        ),
-        columns=("case", "message", "bus bandwidth", "% of peak", "evidence"),
-        rows=tuple(
-            (
-                anchor,
-                (
-                    case.id,
-                    numbers.show(size, "B"),
-                    numbers.show(rate, "B/s"),
-                    numbers.percent(case.judgement.fraction) if case.judgement else "no peak",
-                    f"{case.evidence.grade}{', unvalidated' if case.evidence.unvalidated else ''}",
-                ),
-            )
-            for size, rate, case, anchor in every
-        ),
+        promised=promised,
+        what="system",
+        label=f"{title}. {len(every)} cases on {len(curves)} systems.",
     )
 
 
@@ -143,8 +63,8 @@ def _named(curve: Curve) -> str:
     return f"{curve.system} (unvalidated)" if unproven else curve.system
 
 
-def _promised(curves: Sequence[Curve]) -> list[tuple[float, str, int]]:
-    """Documented figures from low to high: value, the systems judged by it, their colour."""
+def _promised(curves: Sequence[Curve]) -> list[Promise]:
+    """Documented figures from low to high, each with the systems judged by it and their colour."""
     found: dict[float, list[Curve]] = {}
     for curve in curves:
         for _, _, case, _ in curve.points:
@@ -153,6 +73,10 @@ def _promised(curves: Sequence[Curve]) -> list[tuple[float, str, int]]:
                 if curve not in same:
                     same.append(curve)
     return [
-        (value, ", ".join(curve.system for curve in same), same[0].colour)
+        Promise(
+            value=value,
+            words=f"{numbers.show(value, 'B/s')} {', '.join(curve.system for curve in same)}",
+            colour=same[0].colour,
+        )
         for value, same in sorted(found.items())
     ]

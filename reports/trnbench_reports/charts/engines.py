@@ -2,59 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from trnbench_reports import numbers, view, words
+from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import Figure
-from trnbench_reports.charts.waterfall import WIDTH, heading, room, side
+from trnbench_reports.charts.plane import Plane, Point, side_by_side
+from trnbench_reports.charts.waterfall import WIDTH, heading
 from trnbench_reports.losses import Losses
 
-_ROW = 24
-_BARS, _GAP = 140, 14
+_ROW, _BAR = 24, 14
+_BARS = 230
+"""Pixels of the bars and their names, where strips stand beside them."""
 _FILL = 0.78  # of a row's height
+_GROUND = 0.9  # of a row, from its top
 
 
 def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
     """`losses` has something that was busy."""
     strips = dict(losses.strip)
     rows = [(name, seconds / losses.time_s) for name, seconds in losses.busy]
-    step, unit = numbers.scale("s", [losses.time_s])
-    order = [words.clean(name, 24) for name, _ in rows]
-    bars = [
-        {
-            "name": words.clean(name, 24),
-            "share": min(share, 1.0),
-            "label": numbers.percent(share),
-            "d": f"{anchor}|0|{_words(name, share, losses)}",
-            "tint": f"var(--g{colour})",
-        }
-        for name, share in rows
-    ]
-    shown: list[dict[str, Any]] = [_bars(bars, order, wide=not strips)]
+    names = [words.clean(name, 24) for name, _ in rows]
+    tint = f"var(--g{colour})"
+    bars = Plane(
+        scale.linear("busy", 0.0, 1.6 if strips else 1.2, [(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")]),
+        scale.names(names),
+        height=_ROW * len(rows),
+        within=_BARS if strips else WIDTH,
+    )
+    for row, (name, share) in enumerate(rows):
+        says = _words(name, share, losses)
+        bars.bar(0.0, min(share, 1.0), row + 0.5, thick=_BAR, colour=tint, says=says, anchor=anchor)
+        bars.words(min(share, 1.0), row + 0.5, numbers.percent(share), dx=4, dy=4)
+    planes = [bars]
     if strips:
-        areas = [
-            point
-            for place, (name, _) in enumerate(rows)
-            for point in _area(place, len(rows), strips.get(name, ()), losses.time_s / step)
-        ]
-        wide = WIDTH - room(order) - _BARS - _GAP
-        shown.append(_strip(areas, len(rows), losses.time_s / step, unit, colour, wide))
+        step, unit = numbers.scale("s", [losses.time_s])
+        when = Plane(
+            scale.even(f"time ({unit})", losses.time_s / step, most=3),
+            scale.names([""] * len(rows)),
+            height=_ROW * len(rows),
+            within=WIDTH - _BARS,
+        )
+        for row, (name, _) in enumerate(rows):
+            ground = row + _GROUND
+            when.line([(0.0, ground), (losses.time_s / step, ground)], width=1, opacity=0.25)
+            if outline := strip(row, strips.get(name, ()), losses.time_s / step):
+                when.area(outline, colour=tint)
+        planes.append(when)
     busiest = max(rows, key=lambda row: row[1])
     title = (
         f"{heading(losses)}: {words.clean(busiest[0], 24)} is busy {numbers.percent(busiest[1])} of the time"
     )
-    when = (
+    how = (
         "left: share of the time busy; right: when, from launch to end"
         if strips
         else "share of the time busy"
     )
     point = words.clean(view.point_text(losses.case), 120)
+    label = f"{title}. {len(rows)} engines and queues."
     return Figure(
         id=id,
         title=f"{words.capital(str(losses.case.evidence.grade))}. {title}",
-        label=f"{title}. {len(rows)} engines and queues.",
-        caption=f"{point}; {when}; {numbers.show(losses.time_s, 's')} in all",
-        spec={"hconcat": shown, "spacing": _GAP} if len(shown) > 1 else shown[0],
+        label=label,
+        drawing=side_by_side(planes, label),
+        caption=f"{point}; {how}; {numbers.show(losses.time_s, 's')} in all",
         columns=("engine or queue", "busy", "% of the time"),
         rows=tuple(
             ("", (name, numbers.show(seconds, "s"), numbers.percent(seconds / losses.time_s)))
@@ -63,92 +72,20 @@ def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
     )
 
 
-def _bars(bars: list[dict[str, Any]], order: list[str], *, wide: bool) -> dict[str, Any]:
-    y = {
-        "field": "name",
-        "type": "nominal",
-        "sort": order,
-        "axis": side(order),
-    }
-    x = {
-        "type": "quantitative",
-        "scale": {"domain": [0, 1.18 if wide else 1.5], "nice": False},
-        "axis": {"title": "busy", "values": [0, 0.5, 1], "format": ".0%", "grid": True},
-    }
-    return {
-        "width": WIDTH - room(order) if wide else _BARS,
-        "height": _ROW * len(bars),
-        "data": {"values": bars},
-        "layer": [
-            {
-                "mark": {"type": "bar", "height": 14},
-                "encoding": {
-                    "y": y,
-                    "x": {"field": "share", **x},
-                    "fill": {"field": "tint", "type": "nominal", "scale": None, "legend": None},
-                    "description": {"field": "d"},
-                },
-            },
-            {
-                "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 11, "aria": False},
-                "encoding": {"y": y, "x": {"field": "share", **x}, "text": {"field": "label"}},
-            },
-        ],
-    }
-
-
-def _area(place: int, count: int, shares: tuple[float, ...], length: float) -> list[dict[str, Any]]:
-    """A step for each span, standing on the row's own ground line; equal neighbours are one."""
-    ground = count - 1 - place
-    made: list[dict[str, Any]] = []
+def strip(row: int, shares: tuple[float, ...], length: float) -> list[Point]:
+    """The outline: a step for each span on the row's own ground line; equal neighbours are one."""
+    ground = row + _GROUND
+    made: list[Point] = []
     for number, share in enumerate(shares):
-        if not number or share != shares[number - 1]:
-            made.append(_point(place, number * length / len(shares), ground, share))
-    if made:
-        made.append(_point(place, length, ground, shares[-1]))
-    return made
-
-
-def _point(place: int, time: float, ground: int, share: float) -> dict[str, Any]:
-    return {"row": place, "t": round(time, 6), "y": ground + _FILL * share, "z": ground}
-
-
-def _strip(
-    areas: list[dict[str, Any]], count: int, length: float, unit: str, colour: int, wide: int
-) -> dict[str, Any]:
-    x = {
-        "type": "quantitative",
-        "scale": {"domain": [0, length], "nice": False},
-        "axis": {"title": f"time ({unit})", "tickCount": 3, "grid": True, "labelOverlap": "greedy"},
-    }
-    y = {"type": "quantitative", "scale": {"domain": [-0.1, count - 0.1], "nice": False}, "axis": None}
-    grounds = [{"y": row, "a": 0, "b": length} for row in range(count)]
-    return {
-        "width": wide,
-        "height": _ROW * count,
-        "layer": [
-            {
-                "data": {"values": grounds},
-                "mark": {"type": "rule", "stroke": "currentColor", "strokeOpacity": 0.25, "aria": False},
-                "encoding": {"y": {"field": "y", **y}, "x": {"field": "a", **x}, "x2": {"field": "b"}},
-            },
-            {
-                "data": {"values": areas},
-                "mark": {
-                    "type": "area",
-                    "interpolate": "step-after",
-                    "fill": f"var(--g{colour})",
-                    "aria": False,
-                },
-                "encoding": {
-                    "x": {"field": "t", **x},
-                    "y": {"field": "y", **y},
-                    "y2": {"field": "z"},
-                    "detail": {"field": "row", "type": "nominal"},
-                },
-            },
-        ],
-    }
+        if number and share == shares[number - 1]:
+            continue
+        time = number * length / len(shares)
+        if made:
+            made.append((time, made[-1][1]))
+        made.append((time, ground - _FILL * share))
+    if not made:
+        return []
+    return [(0.0, ground), *made, (length, made[-1][1]), (length, ground)]
 
 
 def _words(name: str, share: float, losses: Losses) -> str:

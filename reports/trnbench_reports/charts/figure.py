@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from trnbench_reports.charts.svg import draw
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
@@ -31,8 +30,8 @@ class Figure:
 
     id: str
     title: str
-    spec: dict[str, Any]
     label: str
+    drawing: Markup
     caption: str = ""
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -42,5 +41,5 @@ class Figure:
 
 
 def show(figure: Figure) -> Markup:
-    """Title, drawing or the hint why there is none, legend, and the table under a disclosure."""
-    return fill("figure", figure=figure, svg=draw(figure.spec, figure.id, figure.label))
+    """Title, drawing, legend, and the table under a disclosure."""
+    return fill("figure", figure=figure)

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trnbench_reports import numbers
+from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import Figure, Series
-from trnbench_reports.charts.scales import log_axis
+from trnbench_reports.charts.plane import Plane
+
+_UPRIGHT = 0.18  # of a row, above and below the middle of a lane
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,75 +37,33 @@ def draw(id: str, gains: Sequence[Gain], reach: str) -> Figure | None:
     names = sorted(worst, key=lambda name: -worst[name])[:16]
     kept = [gain for gain in told if gain.name in names]
     generations = list(dict.fromkeys(gain.generation for gain in kept))
-    values = [
-        {
-            "name": gain.name,
-            "got": gain.got,
-            "promised": gain.promised,
-            "colour": f"var(--g{gain.colour})",
-            "lane": generations.index(gain.generation),
-            "d": f"{gain.anchor}|{generations.index(gain.generation)}|{gain.tooltip}",
-            "l": f"-|{generations.index(gain.generation)}|",
-        }
-        for gain in kept
-    ]
     extremes = [v for gain in kept for v in (gain.got, gain.promised or gain.got)]
-    axis = log_axis(
-        "gain over the oldest generation (times)", min(*extremes, 1) / 1.3, max(extremes) * 1.3, base=2
+    low, high = min(*extremes, 1) / 1.3, max(extremes) * 1.3
+    plane = Plane(
+        scale.logarithmic("gain over the oldest generation (times)", low, high, base=2),
+        scale.names(names),
+        width=400,
+        height=22 * len(names) + 10,
     )
-    y = {
-        "field": "name",
-        "type": "nominal",
-        "sort": names,
-        "axis": {"title": None, "labelLimit": 150, "grid": True},
-    }
-    offset = {"field": "lane", "type": "ordinal", "scale": {"paddingInner": 0.3, "paddingOuter": 0.4}}
-    colour = {"field": "colour", "type": "nominal", "scale": None}
-    common = {"y": y, "yOffset": offset}
-    spec = {
-        "width": 420,
-        "height": 22 * len(names) + 10,
-        "data": {"values": values},
-        "layer": [
-            {
-                "mark": {"type": "rule", "strokeWidth": 1, "opacity": 0.6},
-                "encoding": {
-                    **common,
-                    "x": {"field": "got", **axis},
-                    "x2": {"field": "promised"},
-                    "stroke": colour,
-                    "description": {"field": "l"},
-                },
-            },
-            {
-                "mark": {"type": "tick", "thickness": 2, "size": 9, "orient": "vertical"},
-                "encoding": {
-                    **common,
-                    "x": {"field": "promised", **axis},
-                    "color": colour,
-                    "description": {"field": "l"},
-                },
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 40, "opacity": 1},
-                "encoding": {
-                    **common,
-                    "x": {"field": "got", **axis},
-                    "fill": colour,
-                    "description": {"field": "d"},
-                },
-            },
-        ],
-    }
+    for gain in kept:
+        lane = generations.index(gain.generation)
+        row = names.index(gain.name) + (lane + 1) / (len(generations) + 1)
+        colour = f"var(--g{gain.colour})"
+        told_of = gain.promised or gain.got
+        plane.line([(gain.got, row), (told_of, row)], colour=colour, width=1, opacity=0.6, series=lane)
+        ends = [(told_of, row - _UPRIGHT), (told_of, row + _UPRIGHT)]
+        plane.line(ends, colour=colour, width=2, series=lane)
+        plane.mark(gain.got, row, colour=colour, says=gain.tooltip, anchor=gain.anchor, series=lane)
     short = sum(gain.got < (gain.promised or 0) * 0.98 for gain in kept)
     title = f"{reach.capitalize()}: {short} of {len(kept)} gains stay short of what the documents promise"
     by_generation = {gain.generation: gain.colour for gain in kept}
+    label = f"{title}. Dot: gain got; upright line: gain promised."
     return Figure(
         id=id,
         title=title,
-        label=f"{title}. Dot: gain got; upright line: gain promised.",
+        label=label,
         caption="dot: gain got; upright line: gain promised; widest miss first",
-        spec=spec,
+        drawing=plane.svg(label),
         columns=("kernel", "generation", "got", "promised"),
         rows=tuple(
             (g.anchor, (g.name, g.generation, numbers.times(g.got), numbers.times(g.promised or 0)))

@@ -1,4 +1,4 @@
-"""Bus bandwidth along a logarithmic axis, one line for each algorithm or system."""
+"""Bandwidth along a logarithmic axis, one line for each system or algorithm, with the documented figures."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trnbench_reports import numbers, words
+from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
-from trnbench_reports.charts.scales import log_axis
+from trnbench_reports.charts.plane import LETTER, Plane
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +29,15 @@ class Axis:
     unit: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """A documented figure in bytes per second: a level line and what stands on it."""
+
+    value: float
+    words: str
+    colour: int | None = None
+
+
 def draw(
     id: str,
     title: str,
@@ -35,98 +45,81 @@ def draw(
     axis: Axis,
     *,
     caption: str = "",
-    promised: tuple[float, str] | None = None,
+    promised: Sequence[Promise] = (),
+    what: str = "line",
+    height: int = 240,
+    label: str = "",
 ) -> Figure:
-    """`lines` is not empty and every value is positive. `promised`: a level line with its words."""
+    """`lines` is not empty and every value is positive. `what` heads the first column of the table."""
     xs = [x for line in lines for x, *_ in line.points]
-    ys = [y for line in lines for _, y, *_ in line.points] + ([promised[0]] if promised else [])
+    rates = [y for line in lines for _, y, *_ in line.points]
+    top = max([*rates, *(each.value for each in promised)])
+    low = max(min([*rates, *(each.value for each in promised)]) / 1.6, max(rates) / 1e5)
     ends = min(xs) / 1.4, max(xs) * 1.4
-    x = {"field": "x", **log_axis(axis.title, *ends, axis.unit, base=2)}
-    y = {"field": "y", **log_axis("bus bandwidth", max(min(ys) / 1.6, max(ys) / 1e5), max(ys) * 2, "B/s")}
-    values = [
-        {
-            "x": at,
-            "y": rate,
-            "s": index,
-            "c": f"var(--g{line.colour})",
-            "h": SHAPES[index % len(SHAPES)],
-            "w": 3 if line.bold else 1.2,
-            "d": f"{anchor or '-'}|{index}|{tip}",
-            "l": f"-|{index}|",
-        }
-        for index, line in enumerate(lines)
-        for at, rate, anchor, tip in line.points
-    ]
-    colour = {"field": "c", "type": "nominal", "scale": None, "legend": None}
-    layers: list[dict[str, object]] = []
-    if promised:
-        level = [{"x": end, "y": promised[0]} for end in ends]
-        layers = [
-            {
-                "data": {"values": level},
-                "mark": {"type": "line", "stroke": "currentColor", "strokeWidth": 1.2, "aria": False},
-                "encoding": {"x": x, "y": y},
-            },
-            {
-                "data": {"values": level[:1]},
-                "mark": {
-                    "type": "text",
-                    "text": words.clean(promised[1], 60),
-                    "align": "left",
-                    "dx": 4,
-                    "dy": -6,
-                    "fontSize": 11,
-                    "aria": False,
-                },
-                "encoding": {"x": x, "y": y},
-            },
-        ]
-    layers += [
-        {
-            "data": {"values": values},
-            "mark": {"type": "line", "clip": True, "opacity": 0.75},
-            "encoding": {
-                "x": x,
-                "y": y,
-                "stroke": colour,
-                "strokeWidth": {"field": "w", "type": "quantitative", "scale": None, "legend": None},
-                "detail": {"field": "s", "type": "nominal"},
-                "description": {"field": "l"},
-            },
-        },
-        {
-            "data": {"values": values},
-            "mark": {"type": "point", "clip": True, "filled": True, "size": 34, "opacity": 0.95},
-            "encoding": {
-                "x": x,
-                "y": y,
-                "fill": colour,
-                "description": {"field": "d"},
-                "shape": {"field": "h", "type": "nominal", "scale": None, "legend": None},
-            },
-        },
-    ]
+    plane = Plane(
+        scale.logarithmic(axis.title, *ends, axis.unit, base=2),
+        scale.logarithmic("bus bandwidth", low, top * 2, "B/s"),
+        height=height,
+    )
+    for promise in promised:
+        colour = "currentColor" if promise.colour is None else f"var(--g{promise.colour})"
+        plane.line([(ends[0], promise.value), (ends[1], promise.value)], colour=colour)
+    _labels(plane, promised, ends)
+    for index, line in enumerate(lines):
+        places = [(at, rate) for at, rate, _, _ in line.points]
+        colour = f"var(--g{line.colour})"
+        plane.line(places, colour=colour, width=2.6 if line.bold else 1.2, opacity=0.75, series=index)
+    for index, line in enumerate(lines):
+        for at, rate, anchor, tip in line.points:
+            colour = f"var(--g{line.colour})"
+            plane.mark(at, rate, colour=colour, says=tip, anchor=anchor, series=index, shape=index)
+    columns, rows = _table(lines, axis, what)
+    label = label or f"{title}. {words.plural(len(rates), 'point')} on {words.plural(len(lines), 'line')}."
     return Figure(
         id=id,
         title=title,
-        label=f"{title}. {len(values)} points on {len(lines)} lines.",
+        label=label,
+        drawing=plane.svg(label),
         caption=caption,
-        spec={"width": 440, "height": 240, "layer": layers, "resolve": {"scale": {"shape": "independent"}}},
         series=tuple(
             Series(index=i, name=line.name, symbol=SYMBOLS[SHAPES[i % len(SHAPES)]], colour=line.colour)
             for i, line in enumerate(lines)
         ),
-        columns=("line", axis.title, "bus bandwidth"),
-        rows=tuple(
-            (
-                "",
-                (
-                    line.name,
-                    numbers.show(at, "B") if axis.unit else f"{at:,.0f}",
-                    numbers.show(rate, "B/s"),
-                ),
-            )
-            for line in lines
-            for at, rate, _, _ in line.points
-        ),
+        columns=columns,
+        rows=rows,
     )
+
+
+def _labels(plane: Plane, promised: Sequence[Promise], ends: tuple[float, float]) -> None:
+    """On their line: at its left end, or further right where the one below would be touched."""
+    taken: list[tuple[float, float, float]] = []  # left and right end, height
+    for promise in sorted(promised, key=lambda each: each.value):
+        text = words.clean(promise.words, 48)
+        wide, high = LETTER * 0.92 * len(text), plane.py(promise.value) - 4
+        room = plane.width - wide - 4
+        places = (4.0, room, room / 2)
+        free = (
+            start
+            for start in places
+            if start >= 4 and all(abs(high - y) > 12 or start + wide < a or start > b for a, b, y in taken)
+        )
+        start = next(free, None)
+        if start is None:
+            continue  # the table and the list of peaks have it
+        taken.append((start, start + wide, high))
+        plane.words(ends[0], promise.value, text, dx=start, dy=-4)
+
+
+def _table(
+    lines: Sequence[Line], axis: Axis, what: str
+) -> tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]:
+    """A row for each line, which leads to its last case, and a column for each place on the axis."""
+    places = sorted({at for line in lines for at, *_ in line.points})
+    shown = [numbers.show(at, axis.unit) if axis.unit else f"{at:,.0f}" for at in places]
+    rows = []
+    for line in lines:
+        rates = {at: rate for at, rate, *_ in line.points}
+        cells = [numbers.show(rates[at], "B/s") if at in rates else "–" for at in places]
+        anchors = [anchor for *_, anchor, _ in line.points if anchor]
+        rows.append((anchors[-1] if anchors else "", (line.name, *cells)))
+    return (f"{what}, bus bandwidth at", *shown), tuple(rows)

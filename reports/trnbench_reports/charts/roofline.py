@@ -6,14 +6,14 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from trnbench import Measurement, PeakChoice, Status
 from trnbench_reports import numbers, view, words
+from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
-from trnbench_reports.charts.scales import log_axis
+from trnbench_reports.charts.plane import LETTER, Plane
 
-WIDTH, HEIGHT = 440, 300
+WIDTH, HEIGHT = 400, 280
 _GAP = 13.0  # pixels between two labels that must not touch
 
 
@@ -126,30 +126,29 @@ def figure(
     # A handful of tiny cases must not squash the rest: four decades below the highest roof will do.
     high_y = max(flat[0].documented, *flat[0].engines, best.rate) * 2.2
     low_y = max(min(s.rate for s in found) / 2, high_y / 1e5)
-    x = {"field": "x", **log_axis("arithmetic intensity (FLOP per byte of HBM)", low_x, high_x)}
-    y = {"field": "y", **log_axis("achieved FLOP per second", low_y, high_y, "FLOP/s")}
+    plane = Plane(
+        scale.logarithmic("arithmetic intensity (FLOP per byte of HBM)", low_x, high_x),
+        scale.logarithmic("achieved FLOP per second", low_y, high_y, "FLOP/s"),
+        width=WIDTH,
+        height=HEIGHT,
+    )
     inside = [spot for spot in found if spot.rate >= low_y]
-    frame = _Frame(low_x, high_x, low_y, high_y, x, y, f"var(--g{colour})")
-    layers = [
-        *frame.slope(bandwidth, max(r.documented for r in flat), None, f"HBM {_rate(bandwidth, 'B/s')}"),
-        *(layer for roof in flat for layer in frame.roof(roof, bandwidth)),
-        *frame.labels(flat, bandwidth),
-        *frame.best(achieved, best.rate),
-        *frame.points(inside),
-    ]
+    frame = _Frame(plane, f"var(--g{colour})")
+    frame.slope(bandwidth, max(r.documented for r in flat), f"HBM {_rate(bandwidth, 'B/s')}")
+    for roof in flat:
+        frame.roof(roof, bandwidth)
+    frame.labels(flat, bandwidth)
+    frame.best(achieved, best.rate)
+    frame.points(inside)
     series = _series(inside)
     main = next(roof for roof in flat if roof.main)
+    label = f"{title}. {len(found)} cases; the table below has the same numbers."
     return Figure(
         id=id,
         title=title,
-        label=f"{title}. {len(found)} cases; the table below has the same numbers.",
+        label=label,
         caption=_caption(where, main, len(found) - len(inside)),
-        spec={
-            "width": WIDTH,
-            "height": HEIGHT,
-            "layer": layers,
-            "resolve": {"scale": {"shape": "independent"}},
-        },
+        drawing=plane.svg(label),
         series=tuple(
             Series(index=i, name=name, symbol=SYMBOLS[shape], colour=colour)
             for i, (name, shape) in enumerate(series.items())
@@ -228,185 +227,97 @@ def _free(place: tuple[float, float], width: float, taken: Sequence[tuple[float,
 
 @dataclass(frozen=True)
 class _Frame:
-    """The axes all layers share."""
+    """What is drawn on one plane in one colour."""
 
-    low_x: float
-    high_x: float
-    low_y: float
-    high_y: float
-    x: dict[str, Any]
-    y: dict[str, Any]
+    plane: Plane
     colour: str
 
-    def line(self, points: list[tuple[float, float]], **mark: Any) -> dict[str, Any]:
-        values = [{"x": a, "y": b} for a, b in points]
-        return {
-            "data": {"values": values},
-            "mark": {
-                "type": "line",
-                "clip": True,
-                "stroke": "currentColor",
-                "strokeWidth": 1.2,
-                "aria": False,
-                **mark,
-            },
-            "encoding": {"x": self.x, "y": self.y},
-        }
+    @property
+    def low_x(self) -> float:
+        return self.plane.x.low
 
-    def text(self, x: float, y: float, text: str, **mark: Any) -> dict[str, Any]:
-        return {
-            "data": {"values": [{"x": x, "y": y}]},
-            "mark": {"type": "text", "text": text, "aria": False, "fontSize": 11, **mark},
-            "encoding": {"x": self.x, "y": self.y},
-        }
+    @property
+    def low_y(self) -> float:
+        return self.plane.y.low
 
-    def px(self, x: float) -> float:
-        return WIDTH * math.log(x / self.low_x) / math.log(self.high_x / self.low_x)
-
-    def py(self, y: float) -> float:
-        return HEIGHT * (1 - math.log(y / self.low_y) / math.log(self.high_y / self.low_y))
-
-    def slope(self, bandwidth: float, top: float, dash: list[int] | None, label: str) -> list[dict[str, Any]]:
+    def slope(self, bandwidth: float, top: float, label: str) -> None:
+        plane = self.plane
         start = max(self.low_x, self.low_y / bandwidth)
-        more: dict[str, Any] = {"strokeDash": dash} if dash else {}
-        drawn = [self.line([(start, start * bandwidth), (top / bandwidth, top)], **more)]
-        rise = math.log(bandwidth * 10 / bandwidth) / math.log(self.high_y / self.low_y) * HEIGHT
-        run = math.log(10) / math.log(self.high_x / self.low_x) * WIDTH
+        plane.line([(start, start * bandwidth), (top / bandwidth, top)])
+        rise = math.log(10) / math.log(plane.y.high / plane.y.low) * plane.height
+        run = math.log(10) / math.log(plane.x.high / plane.x.low) * plane.width
         # On the line near its foot, parallel to it.
         at = start * 1.25
-        angle = -math.degrees(math.atan2(rise, run))
-        drawn.append(
-            self.text(at, at * bandwidth, label, angle=angle, align="left", baseline="bottom", dy=-4)
-        )
-        return drawn
+        plane.words(at, at * bandwidth, label, dy=-5, turn=-math.degrees(math.atan2(rise, run)))
 
-    def roof(self, roof: Roof, bandwidth: float) -> list[dict[str, Any]]:
+    def roof(self, roof: Roof, bandwidth: float) -> None:
+        plane = self.plane
         ridge = roof.documented / bandwidth
-        drawn = [self.line([(ridge, roof.documented), (self.high_x, roof.documented)])]
+        plane.line([(ridge, roof.documented), (plane.x.high, roof.documented)])
         for engine in roof.engines:
             if abs(engine / roof.documented - 1) > 0.002:
-                ends = [(engine / bandwidth, engine), (self.high_x, engine)]
-                drawn.append(self.line(ends, strokeDash=[5, 3], strokeWidth=1))
-        drawn.append(
-            {
-                "data": {"values": [{"x": ridge, "y": roof.documented}]},
-                "mark": {
-                    "type": "point",
-                    "filled": True,
-                    "size": 18,
-                    "fill": "currentColor",
-                    "aria": False,
-                    "opacity": 1,
-                },
-                "encoding": {"x": self.x, "y": self.y},
-            }
-        )
+                plane.line([(engine / bandwidth, engine), (plane.x.high, engine)], dash="5 3", width=1)
         if roof.main:
-            text = f"ridge {numbers.significant(ridge)} FLOP/B"
             # Down to the axis, where no roof and hardly a point is in the way.
-            drawn.append(
-                self.line([(ridge, self.low_y), (ridge, roof.documented)], strokeWidth=0.6, opacity=0.6)
-            )
-            drawn.append(self.text(ridge, self.low_y, text, align="left", baseline="bottom", dx=4, dy=-4))
-        return drawn
+            plane.line([(ridge, self.low_y), (ridge, roof.documented)], width=0.6, opacity=0.6)
+            plane.words(ridge, self.low_y, f"ridge {numbers.significant(ridge)} FLOP/B", dx=4, dy=-5)
 
-    def labels(self, flat: Sequence[Roof], bandwidth: float) -> list[dict[str, Any]]:
+    def labels(self, flat: Sequence[Roof], bandwidth: float) -> None:
         """At the right end above the line; below it, or further left, where two would touch."""
-        drawn: list[dict[str, Any]] = []
+        plane = self.plane
         taken: list[tuple[float, float, float]] = []  # right edge, width, y
         for roof in sorted(flat, key=lambda each: not each.main):
             text = words.clean(f"{'/'.join(roof.names)} {_rate(roof.documented, 'FLOP/s')}", 60)
-            width = 6.8 * len(text)
+            width = 0.92 * LETTER * len(text)
             # An engine's line far off leaves the label with the documented one.
             near = [roof.documented, *(e for e in roof.engines if 0.8 < e / roof.documented < 1.25)]
-            above, below = self.py(max(near)) - 4, self.py(min(near)) + 12
-            start = self.px(roof.documented / bandwidth)
+            above, below = plane.py(max(near)) - 4, plane.py(min(near)) + 12
+            start = plane.px(roof.documented / bandwidth)
             places = [(WIDTH * part, y) for part in (1.0, 0.8, 0.6) for y in (above, below)]
             fitting = (p for p in places if p[0] - width > start or p[0] == WIDTH)
             spot = next((place for place in fitting if _free(place, width, taken)), None)
             if spot is None:
                 continue  # the table of peaks has it; a label on a label helps nobody
             taken.append((spot[0], width, spot[1]))
-            drawn.append(
-                self.text(
-                    self.high_x,
-                    roof.documented,
-                    text,
-                    align="right",
-                    baseline="alphabetic",
-                    dx=spot[0] - WIDTH,
-                    dy=spot[1] - self.py(roof.documented),
-                    fontWeight=600 if roof.main else 400,
-                )
+            plane.words(
+                plane.x.high,
+                roof.documented,
+                text,
+                dx=spot[0] - WIDTH,
+                dy=spot[1] - plane.py(roof.documented),
+                anchor="end",
+                bold=roof.main,
             )
-        return drawn
 
-    def best(self, bandwidth: float, rate: float) -> list[dict[str, Any]]:
+    def best(self, bandwidth: float, rate: float) -> None:
         """Dotted: what was reached, as a roofline of its own."""
         if bandwidth <= 0:
-            return []
+            return
         start = max(self.low_x, self.low_y / bandwidth)
-        corner = rate / bandwidth
-        return [
-            self.line(
-                [(start, start * bandwidth), (corner, rate), (self.high_x, rate)],
-                strokeDash=[1, 3],
-                strokeWidth=1.6,
-                stroke=self.colour,
-                strokeCap="round",
-            )
-        ]
+        ends = [(start, start * bandwidth), (rate / bandwidth, rate), (self.plane.x.high, rate)]
+        self.plane.line(ends, dash="1 3", width=1.6, colour=self.colour, round_ends=True)
 
-    def points(self, found: Sequence[Spot]) -> list[dict[str, Any]]:
+    def points(self, found: Sequence[Spot]) -> None:
+        """Joined along a sweep, one shape for each data type."""
         shapes = _series(found)
         order = list(shapes)
         sweeps = _sweeps(found)
-        values = [
-            {
-                "x": s.intensity,
-                "y": s.rate,
-                "w": sweeps[s.anchor],
-                "s": order.index(_name(s)),
-                "h": shapes[_name(s)],
-                "d": f"{s.anchor}|{order.index(_name(s))}|{view.tooltip(s.case)}",
-                "l": f"-|{order.index(_name(s))}|",
-                "o": s.intensity,
-            }
-            for s in sorted(found, key=lambda s: (s.intensity, s.rate))
-        ]
-        return [
-            {
-                "data": {"values": values},
-                "mark": {
-                    "type": "line",
-                    "clip": True,
-                    "stroke": self.colour,
-                    "strokeWidth": 1,
-                    "opacity": 0.55,
-                },
-                "encoding": {
-                    "x": self.x,
-                    "y": self.y,
-                    "detail": {"field": "w", "type": "nominal"},
-                    "order": {"field": "o"},
-                    "description": {"field": "l"},
-                },
-            },
-            {
-                "data": {"values": values},
-                "mark": {
-                    "type": "point",
-                    "clip": True,
-                    "filled": True,
-                    "fill": self.colour,
-                    "size": 34,
-                    "opacity": 0.9,
-                },
-                "encoding": {
-                    "x": self.x,
-                    "y": self.y,
-                    "description": {"field": "d"},
-                    "shape": {"field": "h", "type": "nominal", "scale": None, "legend": None},
-                },
-            },
-        ]
+        ordered = sorted(found, key=lambda s: (s.intensity, s.rate))
+        lines: dict[int, list[Spot]] = defaultdict(list)
+        for spot in ordered:
+            lines[sweeps[spot.anchor]].append(spot)
+        for line in lines.values():
+            if len(line) > 1:
+                places = [(spot.intensity, spot.rate) for spot in line]
+                series = order.index(_name(line[0]))
+                self.plane.line(places, colour=self.colour, width=1, opacity=0.55, series=series)
+        for spot in ordered:
+            self.plane.mark(
+                spot.intensity,
+                spot.rate,
+                colour=self.colour,
+                says=view.tooltip(spot.case),
+                anchor=spot.anchor,
+                series=order.index(_name(spot)),
+                shape=SHAPES.index(shapes[_name(spot)]),
+            )

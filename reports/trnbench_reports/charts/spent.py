@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trnbench_reports import numbers
+from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import Figure, Series
+from trnbench_reports.charts.plane import Plane
 
 PARTS = {
     "ideal": "bandwidth bound",
@@ -16,6 +18,7 @@ PARTS = {
     "endpoint": "endpoint",
 }
 SYMBOL = "■"
+_ROW, _BAR = 19, 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,53 +34,41 @@ class Spent:
 
 def draw(id: str, title: str, bars: Sequence[Spent], caption: str) -> Figure:
     """Every total is positive."""
-    values = []
-    for bar in bars:
+    ticks = [(part, f"{part:.0f} %") for part in (0, 25, 50, 75, 100)]
+    plane = Plane(
+        scale.linear("share of the time", 0, 100, ticks),
+        scale.names([bar.name for bar in bars]),
+        width=380,
+        height=_ROW * len(bars),
+    )
+    for row, bar in enumerate(bars):
         start = 0.0
         for index, (part, words_) in enumerate(PARTS.items()):
             share = bar.seconds[part] / bar.total
             if share <= 0:
                 continue
-            values.append(
-                {
-                    "n": bar.name,
-                    "a": start * 100,
-                    "b": (start + share) * 100,
-                    "c": f"var(--g{index})",
-                    "d": f"{bar.anchor}|{index}|{bar.name}: {words_} "
-                    f"{numbers.show(bar.seconds[part], 's')}, {numbers.percent(share)} · {bar.evidence}",
-                }
+            says = (
+                f"{bar.name}: {words_} {numbers.show(bar.seconds[part], 's')}, "
+                f"{numbers.percent(share)} · {bar.evidence}"
+            )
+            plane.bar(
+                start * 100,
+                (start + share) * 100,
+                row + 0.5,
+                thick=_BAR,
+                colour=f"var(--g{index})",
+                says=says,
+                anchor=bar.anchor,
+                series=index,
             )
             start += share
+    label = f"{title}. {len(bars)} bars."
     return Figure(
         id=id,
         title=title,
-        label=f"{title}. {len(bars)} bars.",
+        label=label,
+        drawing=plane.svg(label),
         caption=caption,
-        spec={
-            "width": 400,
-            "padding": {"left": 36, "right": 6, "top": 5, "bottom": 5},
-            "height": {"step": 19},
-            "data": {"values": values},
-            "mark": {"type": "bar", "height": 12},
-            "encoding": {
-                "x": {
-                    "field": "a",
-                    "type": "quantitative",
-                    "scale": {"domain": [0, 100], "nice": False},
-                    "axis": {"title": "share of the time (%)", "grid": True, "tickCount": 5},
-                },
-                "x2": {"field": "b"},
-                "y": {
-                    "field": "n",
-                    "type": "nominal",
-                    "sort": [bar.name for bar in bars],
-                    "axis": {"title": None, "labelLimit": 260, "grid": False},
-                },
-                "fill": {"field": "c", "type": "nominal", "scale": None, "legend": None},
-                "description": {"field": "d"},
-            },
-        },
         series=tuple(
             Series(index=i, name=name, symbol=SYMBOL, colour=i) for i, name in enumerate(PARTS.values())
         ),

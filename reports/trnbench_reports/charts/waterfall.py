@@ -2,81 +2,73 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from trnbench_reports import numbers, view, words
+from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import Figure
+from trnbench_reports.charts.plane import Plane
 from trnbench_reports.losses import Losses
 
 WIDTH = 500
 """Of the drawing, names included: the two drawings of a kernel have letters of one size."""
 
+_ROW, _BAR = 24, 14
 _TOTAL = "in all"
-_LETTER = 6.9  # pixels of a letter at 12 pixels, in the widest of the fonts a page may get
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """Seconds from `start` to `stop`; `kind`: work, loss, or worst for the largest loss."""
+
+    name: str
+    start: float
+    stop: float
+    seconds: float
+    kind: str
+
+
+def bars(losses: Losses) -> list[Bar]:
+    """Each begins where the last one ended; the last is the whole time. `losses` has terms."""
+    names = _unique([words.clean(name, 40) for name, _ in losses.terms])
+    found: list[Bar] = []
+    start = 0.0
+    for number, (name, (raw, seconds)) in enumerate(zip(names, losses.terms, strict=True)):
+        kind = "loss" if number else "work"
+        if number and losses.worst is not None and (raw, seconds) == losses.worst:
+            kind = "worst"
+        found.append(Bar(name=name, start=start, stop=start + seconds, seconds=seconds, kind=kind))
+        start += seconds
+    whole = Bar(name=_TOTAL, start=0.0, stop=losses.time_s, seconds=losses.time_s, kind="work")
+    return [*found, whole]
 
 
 def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
     """`losses` has terms."""
     step, unit = numbers.scale("s", [losses.time_s])
-    bars: list[dict[str, Any]] = []
-    start = 0.0
-    worst = losses.worst
-    names = _unique([words.clean(name, 40) for name, _ in losses.terms])
-    for number, (name, (raw, seconds)) in enumerate(zip(names, losses.terms, strict=True)):
-        end = start + seconds
-        tint = f"var(--g{colour})" if not number else "var(--soft)"
-        if worst is not None and number and (raw, seconds) == worst:
-            tint = "var(--fg)"
-        bars.append(_bar(name, start, end, tint, f"{anchor}|0|{_words(name, seconds, losses)}", step))
-        start = end
-    whole = f"{anchor}|0|{_words(_TOTAL, losses.time_s, losses)}"
-    bars.append(_bar(_TOTAL, 0.0, losses.time_s, f"var(--g{colour})", whole, step))
-    order = [each["name"] for each in bars]
-    for each, seconds in zip(bars, [*(s for _, s in losses.terms), losses.time_s], strict=True):
-        sign = "" if each["name"] in (order[0], _TOTAL) else "+" if seconds >= 0 else "−"
-        share = numbers.percent(abs(seconds) / losses.time_s)
-        each["label"] = f"{sign}{numbers.significant(abs(seconds) / step)} {unit} · {share}"
-        each["end"] = max(each["a"], each["b"])
-    top = max(each["end"] for each in bars)
-    y = {
-        "field": "name",
-        "type": "nominal",
-        "sort": order,
-        "axis": side(order),
-    }
-    x = {
-        "type": "quantitative",
-        "scale": {"domain": [0, top * 1.42], "nice": False},
-        "axis": {"title": f"time ({unit})", "tickCount": 5, "grid": True, "labelOverlap": "greedy"},
-    }
-    spec = {
-        "width": WIDTH - room(order),
-        "height": 24 * len(bars),
-        "data": {"values": bars},
-        "layer": [
-            {
-                "mark": {"type": "bar", "height": 14},
-                "encoding": {
-                    "y": y,
-                    "x": {"field": "a", **x},
-                    "x2": {"field": "b"},
-                    "fill": {"field": "tint", "type": "nominal", "scale": None, "legend": None},
-                    "description": {"field": "d"},
-                },
-            },
-            {
-                "mark": {"type": "text", "align": "left", "dx": 5, "fontSize": 11, "aria": False},
-                "encoding": {"y": y, "x": {"field": "end", **x}, "text": {"field": "label"}},
-            },
-        ],
-    }
+    made = bars(losses)
+    ends = [max(bar.start, bar.stop) / step for bar in made]
+    # Room for the words behind the longest bar.
+    plane = Plane(
+        scale.even(f"time ({unit})", max(ends) * 1.5),
+        scale.names([bar.name for bar in made]),
+        height=_ROW * len(made),
+        within=WIDTH,
+    )
+    tints = {"work": f"var(--g{colour})", "worst": "var(--fg)", "loss": "var(--soft)"}
+    for row, (bar, end) in enumerate(zip(made, ends, strict=True)):
+        says = _words(bar.name, bar.seconds, losses)
+        place = (bar.start / step, bar.stop / step, row + 0.5)
+        plane.bar(*place, thick=_BAR, colour=tints[bar.kind], says=says, anchor=anchor)
+        plane.words(end, row + 0.5, _label(bar, losses.time_s, step, unit), dx=5, dy=4)
     title = f"{heading(losses)}: {_finding(losses)}"
+    label = f"{title}. {len(losses.terms)} terms add up to {numbers.show(losses.time_s, 's')}."
     return Figure(
         id=id,
         title=f"{words.capital(str(losses.case.evidence.grade))}. {title}",
-        label=f"{title}. {len(losses.terms)} terms add up to {numbers.show(losses.time_s, 's')}.",
+        label=label,
+        drawing=plane.svg(label),
         caption=f"{words.clean(view.point_text(losses.case), 120)}; the terms add up to the time",
-        spec=spec,
         columns=("cause", "time", "% of the time"),
         rows=tuple(
             ("", (name, numbers.show(seconds, "s"), numbers.percent(seconds / losses.time_s)))
@@ -85,22 +77,11 @@ def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
     )
 
 
-def room(names: list[str]) -> int:
-    """Pixels that the names of bars take; the fonts of viewers are wider than the converter's."""
-    return round(min(190, 10 + _LETTER * max(map(len, names))))
-
-
-def side(names: list[str]) -> dict[str, Any]:
-    """The axis that carries the names of bars."""
-    wide = room(names)
-    return {
-        "title": None,
-        "labelLimit": wide,
-        "minExtent": wide,
-        "maxExtent": wide,
-        "domain": False,
-        "ticks": False,
-    }
+def _label(bar: Bar, total: float, step: float, unit: str) -> str:
+    """`+3.1 µs · 12.0 %`; the first and the last are no losses and carry no sign."""
+    sign = "" if bar.kind == "work" else "+" if bar.seconds >= 0 else "−"
+    share = numbers.percent(abs(bar.seconds) / total)
+    return f"{sign}{numbers.significant(abs(bar.seconds) / step)} {unit} · {share}"
 
 
 def heading(losses: Losses) -> str:
@@ -126,10 +107,6 @@ def _words(name: str, seconds: float, losses: Losses) -> str:
         f" · {losses.case.evidence.grade} · {losses.case.id}",
         300,
     )
-
-
-def _bar(name: str, start: float, end: float, tint: str, told: str, step: float) -> dict[str, Any]:
-    return {"name": name, "a": start / step, "b": end / step, "tint": tint, "d": told}
 
 
 def _unique(names: list[str]) -> list[str]:

@@ -9,7 +9,7 @@ from trnbench import Measurement, Run, SystemRecord
 from trnbench_reports import numbers, view, words
 from trnbench_reports.charts import figure, links, spent
 from trnbench_reports.charts import lines as lines_
-from trnbench_reports.charts.lines import Axis, Line
+from trnbench_reports.charts.lines import Axis, Line, Promise
 from trnbench_reports.charts.spent import Spent
 
 if TYPE_CHECKING:
@@ -71,10 +71,11 @@ def algorithms(index: int, run: Run) -> list[Markup]:
         system = words.clean(record.instance, 60)
         mark = words.capital(evidence(cases[-1]))
         judged = next((each.judgement for each in reversed(cases) if each.judgement), None)
-        promised = None
+        promised = []
         if judged is not None and judged.metric == "busbw_bytes_per_s":
             peak = judged.peaks.chosen.value
-            promised = peak, f"{numbers.show(peak, 'B/s')} {judged.peaks.chosen.evidence}"
+            said = f"{numbers.show(peak, 'B/s')} {judged.peaks.chosen.evidence}"
+            promised = [Promise(value=peak, words=said)]
         chosen = words.listed([words.clean(name, 40) for name in taken])
         drawn.append(
             figure.show(
