@@ -46,15 +46,15 @@ def test_families_come_worst_first() -> None:
 
 
 def test_points_carry_values_error_evidence_source_and_use() -> None:
-    found = rows("--points", "--family", "hbm")
-    assert {row["family"] for row in found} == {"hbm"}
-    row = next(row for row in found if row["id"] == "t1-hbm-read-1c-8GiB")
+    found = rows("--points", "--family", "dma")
+    assert {row["family"] for row in found} == {"dma"}
+    row = next(row for row in found if row["id"] == "t2-instr-dma-256")
     assert row["use"] == "in-sample"
-    assert row["published"] == 272.98e9
+    assert row["published"] == 17e-9
     assert row["error"] == pytest.approx(row["emulated"] / row["published"] - 1)
     assert row["evidence"] == "P/E"
     assert row["source"].startswith("github:")
-    assert {row["use"] for row in found} == {"in-sample", "held out"}
+    assert {row["use"] for row in found} == {"in-sample", "held out", "not used"}
 
 
 def test_selection_by_generation_and_instance() -> None:

@@ -62,7 +62,8 @@ def test_every_row_is_complete_and_its_formula_computes(name: str, costs: dict[s
     rows = _rows(costs[name])
     assert len(rows) > 35
     for instruction, row in rows:
-        assert set(row) <= {"engine", "cycles", "when", "source", "evidence", "note"}, instruction
+        assert set(row) <= {"engine", "cycles", "when", "mode", "source", "evidence", "note"}, instruction
+        assert row.get("mode", "performance") == "performance", instruction
         engines = row["engine"] if isinstance(row["engine"], list) else [row["engine"]]
         assert set(engines) <= ENGINES, instruction
         assert set(row.get("when", {})) <= CONDITIONS, instruction

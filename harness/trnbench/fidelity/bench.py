@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -26,10 +27,18 @@ EMULATOR = "emulated"
 
 class Bench:
     """`kernels` is a folder of public sources, or None. `without` names a point whose own share in
-    the fitted constants is taken out, where the cost file says what they are without it."""
+    the fitted constants is taken out, where the cost file says what they are without it. `values`
+    take the place of constants of [[fits]] by name."""
 
-    def __init__(self, registry: Registry, *, kernels: Path | None = None, without: str = "") -> None:
-        self.registry, self.kernels, self.without = registry, kernels, without
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        kernels: Path | None = None,
+        without: str = "",
+        values: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
+        self.registry, self.kernels, self.without, self.values = registry, kernels, without, values
         self._refits: dict[object, Bench] = {}
         self._systems: dict[str, System] = {}
         self._tables: dict[str, CostTable] = {}
@@ -54,6 +63,8 @@ class Bench:
                 raise NotEmulated(error.what) from None
             if self.without:
                 system = msgspec.structs.replace(system, costs=refitted(system.costs, self.without))
+            if self.values:
+                system = msgspec.structs.replace(system, costs=with_values(system.costs, self.values))
             self._systems[name] = system
         return self._systems[name]
 
@@ -161,3 +172,9 @@ def refitted(costs: Mapping[str, Any], id: str) -> dict[str, Any]:
         return [turned(each) for each in value] if isinstance(value, list) else value
 
     return {key: turned(value) for key, value in costs.items()}
+
+
+def with_values(costs: Mapping[str, Any], values: Mapping[str, float]) -> dict[str, Any]:
+    """The cost table with these values in place of those of [[fits]]."""
+    rows = [{**fit, "value": values.get(fit["name"], fit["value"])} for fit in costs.get("fits", ())]
+    return {**costs, "fits": rows}

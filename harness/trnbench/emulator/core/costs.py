@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from trnbench.emulator.core.formula import evaluate
+from trnbench.emulator.core.transfers import TransferCosts
 from trnbench.errors import FactError
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
@@ -27,9 +29,11 @@ class CostTable:
         self.constants: Mapping[str, Any] = system.costs.get("constants", {})
         self.rows: Mapping[str, list[dict[str, Any]]] = system.costs.get("instructions", {})
         self.dma: Mapping[str, Any] = system.costs.get("dma", {})
-        self.fits = {each["name"]: each for each in system.costs.get("fits", ())}
+        rows = (*system.costs.get("carried", ()), *system.costs.get("fits", ()))
+        self.fits: Mapping[str, Mapping[str, Any]] = {each["name"]: each for each in rows}
         self._clocks: dict[str, float] = {}
         self._seconds: dict[tuple[Any, ...], float] = {}
+        self._work: dict[tuple[Any, ...], float] = {}
 
     # Engines ------------------------------------------------------------------------------------
 
@@ -45,12 +49,20 @@ class CostTable:
 
     def cycles(self, opcode: str, engine: str, variables: Mapping[str, Any]) -> float:
         """Cycles of `engine`: the first row of the instruction whose engine and conditions fit."""
+        row = self._row(opcode, engine, variables)
+        return evaluate(row["cycles"], {**self.constants, **variables})
+
+    def mode(self, op: Op) -> str:
+        """The mode in which `op` is carried out; "" for the plain one."""
+        return str(self._row(op.opcode, op.engine, op.variables).get("mode", ""))
+
+    def _row(self, opcode: str, engine: str, variables: Mapping[str, Any]) -> Mapping[str, Any]:
         for row in self.rows.get(opcode, ()):
             engines = row["engine"]
             if engine != engines and engine not in engines:
                 continue
             if all(_fits(variables.get(name), wanted) for name, wanted in row.get("when", {}).items()):
-                return evaluate(row["cycles"], {**self.constants, **variables})
+                return row
         raise self._missing(f"cost of {opcode} on engine {engine}", f"[[instructions.{opcode}]]")
 
     def seconds(self, op: Op) -> float:
@@ -59,11 +71,38 @@ class CostTable:
         found = self._seconds.get(key)
         if found is None:
             if op.engine == DMA:
-                found = self.transfer(op.variables)
+                found = self.transfers.seconds(op.variables)
             else:
                 found = self.cycles(op.opcode, op.engine, op.variables) / self.clock(op.engine)
             self._seconds[key] = found
         return found
+
+    def duration(self, op: Op) -> float:
+        """From the start of an instruction to the end of what it writes, when nothing disturbs it.
+
+        Its elements at the engine's rate and the fixed time of the engine's pipeline. The minimum interval
+        between two instructions is none between start and end.
+        """
+        key = op.key()
+        found = self._work.get(key)
+        if found is None:
+            cycles = self.cycles(op.opcode, op.engine, {**op.variables, "MIN_II": 0})
+            found = self._work[key] = cycles / self.clock(op.engine) + self.latency(op.engine)
+        return found
+
+    def latency(self, engine: str) -> float:
+        """Seconds from start to end of an instruction of `engine` beside its elements; 0 if none is given."""
+        given = self.system.costs.get("latency", {}).get(engine)
+        if given is None:
+            return 0.0
+        if isinstance(given, str):
+            return self.constant(given) * NANO
+        return float(given["cycles"]) / self.clock(engine)
+
+    def constant(self, name: str) -> float:
+        """A fitted constant in the unit its name ends with; 0 where this generation has none."""
+        fit = self.fits.get(name)
+        return float(fit["value"]) if fit else 0.0
 
     # DMA ----------------------------------------------------------------------------------------
 
@@ -76,33 +115,15 @@ class CostTable:
     @property
     def dma_rate(self) -> float:
         """Bytes/s of all DMA engines of one core, the vendor's planning figure."""
-        return self.dma_entry("engines_per_core") * self.dma_entry("bytes_per_ns_per_engine") / NANO
+        return self.transfers.path_rate
 
-    @property
-    def descriptor_s(self) -> float:
-        """Seconds a DMA engine spends per descriptor beside its bytes; 0 where nothing was fitted."""
-        fit = self.fits.get("dma.descriptor_ns")
-        return float(fit["value"]) * NANO if fit else 0.0
-
-    @property
-    def dma_start_s(self) -> float:
-        """From the semaphore that allows a transfer to its first byte."""
-        return self.dma_entry("semaphore_to_start_ns") * NANO
-
-    def transfer(self, variables: Mapping[str, Any]) -> float:
-        """Seconds all DMA engines are busy with one transfer, spread over them as evenly as others follow.
-
-        Every descriptor costs its bytes at an engine's rate and a fixed time. A transfer of P
-        partitions can only use ceil(P / 8) engines, but the next one uses the others.
-        """
-        rate = self.dma_entry("bytes_per_ns_per_engine") / NANO
-        descriptors = variables["descriptors"]
-        busy = variables["bytes"] / rate + descriptors * self.descriptor_s
-        return float(busy / self.dma_entry("engines_per_core"))
+    @cached_property
+    def transfers(self) -> TransferCosts:
+        return TransferCosts(self.dma_entry, self.dma, self.constant)
 
     def stream(self, amount: float, run: float) -> float:
         """Seconds for `amount` bytes in descriptors of `run` bytes on all DMA engines of a core."""
-        return self.transfer({"bytes": amount, "descriptors": amount / run})
+        return self.transfers.stream(amount, run)
 
     @property
     def stream_run(self) -> float:

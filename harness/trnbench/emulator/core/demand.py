@@ -54,7 +54,7 @@ def of_recording(found: Recording, table: CostTable) -> Demand:
         engines={name: seconds for name, seconds in engines.items() if seconds},
         dma_s=dma,
         hbm_bytes=hbm,
-        fill_s=2 * table.dma_start_s if dma else 0.0,
+        fill_s=2 * table.transfers.start_s if dma else 0.0,
         lead_s=2 * largest,
         how=found.how,
         counters={
@@ -80,7 +80,7 @@ def of_work(case: Case, table: CostTable) -> Demand:
         engines=engines,
         dma_s=table.stream(hbm, run),
         hbm_bytes=hbm,
-        fill_s=2 * table.dma_start_s if hbm else 0.0,
+        fill_s=2 * table.transfers.start_s if hbm else 0.0,
         # The first and the last tile: a run on every partition.
         lead_s=2 * table.stream(min(hbm / 2, run * table.lanes), run),
         how="from the work formula",

@@ -15,8 +15,6 @@ from trnbench.peaks.engine import engine_rate
 TICKS = 1_000_000_000_000
 """Per second: one tick is a picosecond."""
 
-LATENCY_FITS = {"tensor": "tensor.latency_ns", "vector": "vector.fixed_ns", "scalar": "scalar.fixed_ns"}
-
 
 class Without(msgspec.Struct, frozen=True, kw_only=True):
     """Causes of lost time that an emulation leaves out. `queues`: whose instructions take no time."""
@@ -31,10 +29,16 @@ class Without(msgspec.Struct, frozen=True, kw_only=True):
     hbm: bool = False
 
 
+Claim = tuple[int, int]
+"""A rule of exclusion by its number, and a queue: who holds the memory that the rule is about."""
+
+
 class Step(msgspec.Struct, frozen=True):
     """Of one op, in ticks. `issue`: until its queue takes the next. `latency`: from then to its end.
 
-    A transfer instead keeps `engines` DMA engines busy for `issue` each, and the memory for `hbm`.
+    A transfer instead keeps `engines` DMA engines busy for `issue` each, the way that all engines of the
+    core share for `path`, and the memory for `hbm`; it takes at least `floor` from its first byte on.
+    `claims`: of each exclusion the op comes under, its own claim and that of its rival.
     """
 
     queue: int
@@ -42,8 +46,9 @@ class Step(msgspec.Struct, frozen=True):
     latency: int
     engines: int = 0
     hbm: int = 0
-    sbuf: bool = False
-    psum: bool = False
+    path: int = 0
+    floor: int = 0
+    claims: tuple[tuple[Claim, Claim], ...] = ()
 
 
 class Throttle(msgspec.Struct, frozen=True):
@@ -53,19 +58,25 @@ class Throttle(msgspec.Struct, frozen=True):
     rearm: int  # busy ticks of a window below which it cools down
 
 
+class Exclusion(msgspec.Struct, frozen=True):
+    """Two queues that never use `memory` together; with a `mode`, only while `engine` works in it."""
+
+    memory: str
+    queues: tuple[int, int]
+    engine: str
+    mode: str = ""
+
+
 class Pace:
     """Ticks of each op on the core of `table`'s system, of `sharing` cores that use one memory."""
 
     def __init__(self, table: CostTable, *, sharing: int = 1) -> None:
         self.table = table
         self.sharing = sharing
-        self.engines = int(table.dma_entry("engines_per_core"))
-        self.dma_start = round(table.dma_start_s * TICKS)
-        self.reach = int(table.dma.get("partitions_per_engine", 1))
+        self.engines = table.transfers.engines
+        self.dma_start = round(table.transfers.start_s * TICKS)
         self.throttle = _throttle(table.system.costs.get("throttle"))
         self.exclusions = _exclusions(table.system.costs.get("exclusions", ()))
-        fixed = {name: table.fits.get(fit) for name, fit in LATENCY_FITS.items()}
-        self.latencies = {name: float(fit["value"]) * 1e-9 for name, fit in fixed.items() if fit}
 
     def key(self, program: Program) -> tuple[Any, ...]:
         """Equal for machines on which `program` takes the same time for the same reasons."""
@@ -84,23 +95,33 @@ class Pace:
         free = QUEUES[queue] in without.queues
         if op.engine != DMA:
             issue = 0 if free else _ticks(table.seconds(op))
-            latency = 0.0 if free or without.latency else self.latencies.get(op.engine, 0.0)
-            memories = op.traffic
-            return Step(
-                queue,
-                issue,
-                _ticks(latency),
-                sbuf="sbuf_read" in memories or "sbuf_write" in memories,
-                psum="psum_read" in memories or "psum_write" in memories,
-            )
-        engines = min(self.engines, max(1, -(-int(op.variables["P"]) // self.reach)))
-        if "hbm" in (op.variables.get("src"), op.variables.get("dst")) and op.variables["P"] == 1:
-            engines = self.engines  # rows of HBM are no partitions: descriptors spread over all engines
-        share = 0 if free else _ticks(table.seconds(op) * self.engines / engines)
+            latency = 0 if free or without.latency else max(_ticks(table.duration(op)) - issue, 0)
+            return Step(queue, issue, latency, claims=self._claims(op, queue))
+        costs = table.transfers
+        engines = costs.spread(op.variables)
         moved = op.traffic.get("hbm_read", 0) + op.traffic.get("hbm_write", 0)
-        hbm = 0 if without.hbm else _ticks(moved * self.sharing / table.hbm_rate)
-        start = 0 if free or without.start else self.dma_start
-        return Step(queue, share, start, engines, hbm)
+        early = free or without.start
+        return Step(
+            queue,
+            0 if free else _ticks(costs.engine_s(op.variables, engines)),
+            0 if early else self.dma_start,
+            engines=engines,
+            hbm=0 if without.hbm else _ticks(moved * self.sharing / table.hbm_rate),
+            path=0 if free else _ticks(costs.path_s(op.variables)),
+            floor=0 if early else _ticks(costs.floor_s(op.variables, engines)),
+        )
+
+    def _claims(self, op: Op, queue: int) -> tuple[tuple[Claim, Claim], ...]:
+        found = []
+        for number, rule in enumerate(self.exclusions):
+            if queue not in rule.queues or not any(name.startswith(rule.memory) for name in op.traffic):
+                continue
+            # The other engine comes under such a rule however it works.
+            if rule.mode and op.engine == rule.engine and self.table.mode(op) != rule.mode:
+                continue
+            one, other = rule.queues
+            found.append(((number, queue), (number, other if queue == one else one)))
+        return tuple(found)
 
 
 def _ticks(seconds: float) -> int:
@@ -122,11 +143,12 @@ def _throttle(found: Mapping[str, Any] | None) -> Throttle | None:
     )
 
 
-def _exclusions(rows: Any) -> tuple[tuple[str, int, int], ...]:
-    """(memory, queue, queue) that never use it together. Those with a condition are not modelled."""
+def _exclusions(rows: Any) -> tuple[Exclusion, ...]:
+    """Those with a condition that is not a mode of an engine are not modelled."""
     found = []
     for row in rows:
-        if not row.get("condition"):
+        mode = str(row.get("mode", ""))
+        if mode or not row.get("condition"):
             one, other = (QUEUES.index(name) for name in row["engines"])
-            found.append((str(row["memory"]), one, other))
+            found.append(Exclusion(str(row["memory"]), (one, other), str(row["engines"][0]), mode))
     return tuple(found)

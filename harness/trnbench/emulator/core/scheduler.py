@@ -7,7 +7,7 @@ from collections import Counter
 
 import msgspec
 
-from trnbench.emulator.core.pace import Pace, Step, Without
+from trnbench.emulator.core.pace import Claim, Pace, Step, Without
 from trnbench.emulator.core.program import BUFFER, KINDS, LOAD, QUEUES, Program, queue_of
 
 LAUNCHED, TURN, EXCLUDED = -1, -2, -3
@@ -106,10 +106,11 @@ def schedule(
     """start = max(queue free, operands ready, memory not excluded), in program order.
 
     Queues issue and complete in order. A transfer is spread over the DMA engines that are free first;
-    its start is hidden behind the transfers before it, and its bytes pass the core's share of HBM.
+    its start is hidden behind the transfers before it, and its bytes pass the way that the engines share
+    and the core's share of HBM.
     """
     steps: list[Step] = [pace.step(op, without) for op in program.ops]
-    plain = [(s.queue, s.issue, s.latency, s.engines, s.hbm, s.sbuf, s.psum) for s in steps]
+    plain = [(s.queue, s.issue, s.latency, s.engines, s.hbm, s.path, s.floor, s.claims) for s in steps]
     count = len(program)
     starts, ends = array("q", bytes(8 * count)), array("q", bytes(8 * count))
     issues, causes = array("q", bytes(8 * count)), array("q", bytes(8 * count))
@@ -117,9 +118,9 @@ def schedule(
     engines = [0] * pace.engines
     everyone = pace.engines
     busy = [0] * len(QUEUES)
-    dma_busy = hbm_free = hbm_busy = 0
-    exclusions = () if without.exclusions else pace.exclusions
-    used: dict[tuple[str, int], int] = {}
+    dma_busy = hbm_free = hbm_busy = path_free = path_busy = 0
+    exclusive = not without.exclusions
+    used: dict[Claim, int] = {}
     throttle = None if without.throttle else pace.throttle
     cold = throttle.ramp if throttle else 0
     window = window_busy = 0
@@ -131,9 +132,9 @@ def schedule(
     low = 0
     for number in range(count):
         while pending and pending[0] == number:
-            marked.append(Mark(total, _busy(busy, dma_busy, everyone, hbm_busy)))
+            marked.append(Mark(total, _busy(busy, max(-(-dma_busy // everyone), path_busy), hbm_busy)))
             pending.pop(0)
-        queue, issue, latency, spread, hbm, sbuf, psum = plain[op_of[number]]
+        queue, issue, latency, spread, hbm, path, floor, claims = plain[op_of[number]]
         start, cause = free[queue], TURN if seen >> queue & 1 else LAUNCHED
         high = first[number + 1]
         if ordered and low != high:
@@ -159,6 +160,9 @@ def schedule(
                     done = max(done, finished)
                 engines.sort()
             dma_busy += issue * spread
+            path_free = max(path_free, begin) + path
+            path_busy += path
+            done = max(done, path_free, begin + floor)
             if hbm:
                 hbm_free = max(hbm_free, begin) + hbm
                 hbm_busy += hbm
@@ -175,12 +179,12 @@ def schedule(
                 if start < cold:
                     issue = issue * throttle.slow // 1000
                 window_busy += issue
-            for memory, one, other in exclusions:
-                if queue in (one, other) and (sbuf if memory == "sbuf" else psum):
-                    rival = used.get((memory, one + other - queue), 0)
-                    if rival > start:
-                        start, cause = rival, EXCLUDED
-                    used[memory, queue] = start + issue
+            if claims and exclusive:
+                for _, rival in claims:
+                    if used.get(rival, 0) > start:
+                        start, cause = used[rival], EXCLUDED
+                for own, _ in claims:
+                    used[own] = start + issue
             issued = free[queue] = start + issue
             busy[queue] += issue
             end = issued + latency
@@ -188,7 +192,7 @@ def schedule(
         last[queue] = end
         starts[number], issues[number], ends[number], causes[number] = start, issued, end, cause
         total = max(total, end)
-    spent = _busy(busy, dma_busy, everyone, hbm_busy)
+    spent = _busy(busy, max(-(-dma_busy // everyone), path_busy), hbm_busy)
     marked += [Mark(total, spent)] * len(pending)
     return Schedule(
         program=program,
@@ -202,11 +206,11 @@ def schedule(
     )
 
 
-def _busy(queues: list[int], dma: int, engines: int, hbm: int) -> dict[str, int]:
-    """DMA: what each of its engines would be busy if all shared the work evenly."""
+def _busy(queues: list[int], dma: int, hbm: int) -> dict[str, int]:
+    """DMA: what each of its engines would be busy if all shared the work evenly, or their common way."""
     spent = {name: queues[at] for at, name in enumerate(QUEUES[:LOAD]) if queues[at]}
     if dma:
-        spent["dma"] = -(-dma // engines)
+        spent["dma"] = dma
     if hbm:
         spent["hbm"] = hbm
     return spent

@@ -49,15 +49,14 @@ def dma_transfers(case: Case, table: CostTable) -> Demand | None:
         return None
     run, rows, count = (int(point[name]) for name in ("bytes_per_partition", "partitions", "transfers"))
     amount = float(run * rows * count)
-    # The engines that P partitions reach share the work; the others stay idle.
-    engines = table.dma_entry("engines_per_core")
-    used = min(engines, -(-rows // table.dma.get("partitions_per_engine", 1)))
-    busy = table.stream(amount, run) * engines / used
+    costs = table.transfers
+    one = {"bytes": run * rows, "descriptors": rows, "P": rows}
+    busy = count * max(costs.engine_s(one, costs.spread(one)), costs.path_s(one))
     return Demand(
         engines={},
         dma_s=busy,
         hbm_bytes=amount,
-        fill_s=table.dma_start_s,
+        fill_s=table.transfers.start_s,
         how=f"{count} transfers of {rows} descriptors",
         counters={"dma_instructions": count, "hbm_bytes": amount},
     )
@@ -93,7 +92,7 @@ def transposed_tiles(case: Case, table: CostTable) -> Demand | None:
         },
         dma_s=table.stream(moved, run),
         hbm_bytes=moved,
-        fill_s=2 * table.dma_start_s,
+        fill_s=2 * table.transfers.start_s,
         lead_s=2 * table.stream(min(moved / 2, run * table.lanes), run),
         how=f"{count} tiles of nc_transpose and tensor_copy of the cost table",
         counters={"tensor_instructions": count, "vector_instructions": count, "hbm_bytes": moved},

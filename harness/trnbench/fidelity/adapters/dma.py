@@ -1,57 +1,79 @@
-"""DMA: single descriptors on one engine, transfers of many, and how their rate depends on size."""
+"""DMA: descriptors on one engine, transfers of many, and how their rate depends on size."""
 
 from __future__ import annotations
 
-from trnbench.facts.scope import Scope
+from typing import Any
+
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.point import PublishedPoint, Quantity
 from trnbench.fidelity.prediction import NotEmulated, Prediction
-from trnbench.kernels.extent import Extent
+from trnbench.fidelity.scheduled import scheduled
 
+TRANSFERS = "trnbench.kernels.nki.probes:transfers"
 SATURATING = 32768  # bytes per partition to which the vendor's curve is relative
+IN_A_ROW = 32  # transfers of a point that gives a sustained rate
+RUNS = 2  # descriptors of a partition, and twice as many: the difference is that of single descriptors
 
 
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:
-    """A time, a rate, or a share of the rate of large transfers, as the point asks."""
+    """A time, a rate, or a share of the rate of large transfers, as the point asks.
+
+    Times begin with the first byte, as those of a profile's DMA tables do.
+    """
     if point.operation in ("descriptor", "packets"):
-        return _one_engine(point, bench)
-    if point.operation == "transfer":
-        run = point.number("bytes_per_partition")
-        rows = point.number("partitions")
-        if run is None or rows is None:
-            raise NotEmulated("the descriptors are not stated")
-        return Prediction(
-            value=_rate(point, bench, run, rows), how=f"transfers of {rows} descriptors of {run} B, in a row"
-        )
+        return _descriptors(point, bench)
+    if point.operation not in ("transfer", "transfer_share"):
+        raise NotEmulated(f"no model of {point.operation or point.op}")
+    run, rows = point.number("bytes_per_partition"), point.number("partitions")
+    if run is None or rows is None:
+        raise NotEmulated("the transfer is not stated")
     if point.operation == "transfer_share":
-        run, rows = point.number("bytes_per_partition"), point.number("partitions")
-        if run is None or rows is None:
-            raise NotEmulated("the transfer is not stated")
-        share = _rate(point, bench, run, rows, 1) / _rate(point, bench, SATURATING, rows, 1)
-        how = f"one isolated transfer at {run} B over one at {SATURATING} B per partition"
-        return Prediction(value=share, how=how)
-    raise NotEmulated(f"no model of {point.operation or point.op}")
-
-
-def _one_engine(point: PublishedPoint, bench: Bench) -> Prediction:
-    """Descriptors one after the other on one engine: their bytes and a fixed time each."""
-    size = point.number("bytes")
-    if size is None or point.quantity is not Quantity.LATENCY:
-        raise NotEmulated("the bytes of a descriptor are not stated")
-    count = point.number("descriptors") or 1
-    table = bench.table(point.system)
-    # `transfer` is the share of all engines of a core; one engine alone takes that many times as long.
-    busy = table.transfer({"bytes": float(size * count), "descriptors": count})
+        one, large = (_seconds(point, bench, rows, 1, size) for size in (run, SATURATING))
+        return Prediction(
+            value=run / one / (SATURATING / large),
+            how=f"one transfer alone at {run} B over one at {SATURATING} B per partition",
+        )
+    what = f"{rows} descriptors of {run} B"
+    if point.quantity is Quantity.LATENCY:
+        return Prediction(value=_seconds(point, bench, rows, 1, run), how=f"one transfer alone of {what}")
+    time_s = _seconds(point, bench, rows, 1, run, count=IN_A_ROW)
     return Prediction(
-        value=busy * table.dma_entry("engines_per_core"),
-        how=f"{count} descriptor{'s' if count > 1 else ''} of {size} B on one engine by the cost table",
+        value=IN_A_ROW * rows * run / time_s, how=f"{IN_A_ROW} transfers of {what}, one behind the other"
     )
 
 
-def _rate(point: PublishedPoint, bench: Bench, run: int, rows: int, count: int = 64) -> float:
-    axes = {"bytes_per_partition": run, "partitions": rows, "transfers": count}
-    seen, work = bench.observe("dma_sweep", point.system, axes, Scope.CORE, Extent(scope=Scope.CORE))
-    assert seen.time_s is not None
-    # The launch from the host is part of a case, and of no profile.
-    fixed = sum(part.seconds for part in seen.parts if part.name == "launch")
-    return work["hbm_bytes"] / (seen.time_s - fixed)
+def _descriptors(point: PublishedPoint, bench: Bench) -> Prediction:
+    """One of many on one engine, or one transfer of so many."""
+    size = point.number("bytes")
+    if size is None or point.quantity is not Quantity.LATENCY:
+        raise NotEmulated("the bytes of a descriptor are not stated")
+    if point.operation == "packets":
+        count = point.number("descriptors") or 1
+        # Rows of device memory: they go to all engines.
+        return Prediction(
+            value=_seconds(point, bench, 1, count, size),
+            how=f"one transfer alone of {count} descriptors of {size} B",
+        )
+    rows = bench.table(point.system).transfers.reach
+    fewer, more = (_seconds(point, bench, rows, runs, size, hidden=True) for runs in (RUNS, 2 * RUNS))
+    return Prediction(
+        value=(more - fewer) / (rows * RUNS),
+        how=f"what another descriptor of {size} B adds on one engine, latency hidden by other transfers",
+    )
+
+
+def _seconds(
+    point: PublishedPoint, bench: Bench, rows: int, runs: int, size: int, count: int = 1, hidden: bool = False
+) -> float:
+    """From the first byte of `count` loads of `runs` × `size` bytes on `rows` partitions to the last.
+
+    `hidden`: without the latency of a transfer, which those behind it fill.
+    """
+    from trnbench.emulator.core.pace import Without
+
+    # Twice as far apart as they are long, unless one is all there is of a row.
+    apart = size if runs == 1 else 2 * size
+    source: Any = ((count, rows, runs, apart), "uint8")
+    made = scheduled(TRANSFERS, (source, size), bench, point.system, without=Without(start=hidden))
+    waited = 0.0 if hidden else bench.table(point.system).transfers.start_s
+    return (made.total - made.start[0]) * 1e-12 - waited

@@ -1,74 +1,77 @@
-"""Times of single instructions, from the cost table."""
+"""Times of single instructions: our probes on the scheduler, one instruction read from its trace."""
 
 from __future__ import annotations
 
-from trnbench.errors import FactError
+from typing import TYPE_CHECKING, Any
+
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.point import PublishedPoint, Quantity
 from trnbench.fidelity.prediction import NotEmulated, Prediction
+from trnbench.fidelity.scheduled import repeated, scheduled
 
-# Operation of a point → (engine, instruction, where its operands are).
-_INSTRUCTIONS = {
-    "nc_matmul": ("tensor", "nc_matmul", "sbuf"),
-    "nc_matmul interval": ("tensor", "nc_matmul", "sbuf"),
-    "load_stationary": ("tensor", "load_stationary", "sbuf"),
-    "scalar copy psum": ("scalar", "tensor_copy", "psum"),
-    "scalar activation sbuf": ("scalar", "activation", "sbuf"),
-    "vector copy psum": ("vector", "tensor_copy", "psum"),
-    "vector tensor_scalar sbuf": ("vector", "tensor_scalar", "sbuf"),
-    "vector reciprocal sbuf": ("vector", "reciprocal", "sbuf"),
+if TYPE_CHECKING:
+    from trnbench.emulator.core.scheduler import Schedule
+
+PROBES = "trnbench.kernels.nki.probes"
+COUNTS = {"tensor": 512, "vector": 8, "scalar": 8}
+"""Instructions in a row, of which the last is read: a tensor engine that starts slowly is warm by then."""
+
+# Operation of a point → opcode, engine, and for `instructions` of the probes: operation, source.
+_PROBES: dict[str, tuple[str, str, str, str]] = {
+    "nc_matmul": ("nc_matmul", "tensor", "", ""),
+    "nc_matmul interval": ("nc_matmul", "tensor", "", ""),
+    "load_stationary": ("load_stationary", "tensor", "", ""),
+    "scalar copy psum": ("tensor_copy", "scalar", "copy", "psum"),
+    "scalar activation sbuf": ("activation", "scalar", "exp", "sbuf"),
+    "vector copy psum": ("tensor_copy", "vector", "copy", "psum"),
+    "vector tensor_scalar sbuf": ("tensor_scalar", "vector", "tensor_scalar", "sbuf"),
+    "vector reciprocal sbuf": ("reciprocal", "vector", "reciprocal", "sbuf"),
 }
-_BITS = {"fp32": 32, "bf16": 16, "fp16": 16}
-_FIXED = {"tensor": "tensor.latency_ns", "vector": "vector.fixed_ns", "scalar": "scalar.fixed_ns"}
+_DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+_ROWS = 128
 
 
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:
-    """From start to end: the cycles of the formula, and the fixed time that was fitted for its engine.
-
-    An interval (from one start to the next) is the formula alone.
-    """
-    found = _INSTRUCTIONS.get(point.operation)
+    """From start to end of an instruction, or, of an interval, from one start to the next."""
+    found = _PROBES.get(point.operation)
     if found is None or point.quantity is not Quantity.LATENCY:
         raise NotEmulated(f"no instruction is known as {point.operation or point.op!r}")
-    engine, opcode, memory = found
-    table = bench.table(point.system)
-    try:
-        cycles = table.cycles(opcode, engine, _variables(point, memory))
-        issue = cycles / table.clock(engine)
-    except FactError as error:
-        raise NotEmulated(error.what) from None
-    fit = None if point.operation.endswith("interval") else table.fits.get(_FIXED[engine])
-    fixed = float(fit["value"]) * 1e-9 if fit else 0.0
-    how = f"{opcode} on {engine}: {cycles:g} cycles"
-    return Prediction(value=issue + fixed, how=f"{how} + {fixed * 1e9:g} ns fixed" if fixed else how)
+    opcode, engine, *_ = found
+    count = COUNTS[engine]
+    made = _scheduled(found, point, bench)
+    program = made.program
+    mine = [
+        at
+        for at, number in enumerate(program.op)
+        if program.ops[number].opcode == opcode and program.ops[number].engine == engine
+    ][:count]
+    before, last = mine[-2:]
+    interval = point.operation.endswith("interval")
+    ticks = made.start[last] - made.start[before] if interval else made.end[last] - made.start[last]
+    what = "from one start to the next" if interval else "from start to end"
+    return Prediction(value=ticks * 1e-12, how=f"{opcode} on {engine}, the last of {count}, {what}")
 
 
-def _variables(point: PublishedPoint, memory: str) -> dict[str, object]:
+def _scheduled(found: tuple[str, str, str, str], point: PublishedPoint, bench: Bench) -> Schedule:
+    opcode, engine, op, source = found
+    count = COUNTS[engine]
     elements = point.number("N") or point.number("columns")
     if elements is None:
         raise NotEmulated("the elements per partition are not stated")
-    bits = _BITS.get(point.dtype)
-    if bits is None:
+    dtype = _DTYPES.get(point.dtype)
+    if dtype is None:
         raise NotEmulated(f"no instruction takes {point.dtype_printed or point.dtype!r}")
-    psum = int(memory == "psum")
-    return {
-        "N": elements,
-        "P": 128,
-        "K": 128,
-        "N_stationary": point.number("columns") or 128,
-        "N_moving": elements,
-        "rows": 1,
-        "fp32": bits == 32,
-        "transpose": False,
-        "perf_mode": "",
-        "psum_inputs": psum,
-        "psum_operands": psum,
-        "all_sbuf": not psum,
-        "contiguous": True,
-        "all_bf16": point.dtype == "bf16",
-        "all_16bit": bits == 16,
-        "bits": bits,
-        "dtype_bytes": bits // 8,
-        "op": "multiply",
-        "zero": False,
-    }
+    if opcode == "load_stationary":
+        # Half of a product: NKI has no call for it.
+        columns = point.number("columns") or _ROWS
+        return repeated(engine, opcode, point.dtype, {"N_stationary": columns}, count, bench, point.system)
+    kernel, arguments = "instructions", _operands(elements, dtype)
+    if opcode == "nc_matmul":
+        kernel, arguments = "matmuls", (((_ROWS, _ROWS), dtype), *_operands(elements, dtype), count)
+    else:
+        arguments = (*arguments, op, engine, source, count)
+    return scheduled(f"{PROBES}:{kernel}", arguments, bench, point.system)
+
+
+def _operands(elements: int, dtype: str) -> tuple[Any, ...]:
+    return (((_ROWS, elements), dtype),)

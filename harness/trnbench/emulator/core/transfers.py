@@ -1,0 +1,82 @@
+"""What a DMA transfer costs: its descriptors on the engines it reaches, its bytes on the core's path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+NANO = 1e-9
+
+
+class TransferCosts:
+    """Of one core, from the `[dma]` table and the constants fitted beside it.
+
+    An engine moves one transfer at a time: a fixed time (it ends with the update of a semaphore), then
+    for every descriptor a fixed time and its bytes at the rate of one engine. All engines of a core
+    together never pass the vendor's planning figure, engines × bytes per ns. What goes from device memory
+    to device memory passes there twice. One transfer alone does not get that far: an engine ends its
+    descriptors no faster than one after the other's latency, a time that other transfers fill.
+    """
+
+    def __init__(
+        self, entry: Callable[[str], float], table: Mapping[str, Any], constant: Callable[[str], float]
+    ) -> None:
+        self.engines = int(entry("engines_per_core"))
+        self.path_rate = self.engines * entry("bytes_per_ns_per_engine") / NANO
+        one = table.get("bytes_per_ns_per_engine_theoretical", entry("bytes_per_ns_per_engine"))
+        self.engine_rate = float(one) / NANO
+        self.reach = int(table.get("partitions_per_engine", 1))
+        self.descriptor_s = constant("dma.descriptor_ns") * NANO
+        self.transfer_s = constant("dma.transfer_ns") * NANO
+        self.latency_s = constant("dma.descriptor_latency_ns") * NANO
+        self.start_s = entry("semaphore_to_start_ns") * NANO
+        self._transposed = {
+            "hbm": float(table.get("transpose_fraction_hbm", 1.0)),
+            "sbuf": float(table.get("transpose_fraction_sbuf", 1.0)),
+        }
+        self._computed = float(table.get("compute_fraction", 1.0))
+
+    def spread(self, variables: Mapping[str, Any]) -> int:
+        """How many engines a transfer uses: one for every `partitions_per_engine` partitions.
+
+        Rows of device memory are no partitions: where there is one, its descriptors go to all engines.
+        """
+        rows = int(variables["P"])
+        if rows == 1 and "hbm" in (variables.get("src"), variables.get("dst")):
+            return self.engines
+        return min(self.engines, max(1, -(-rows // self.reach)))
+
+    def engine_s(self, variables: Mapping[str, Any], engines: int) -> float:
+        """Seconds each of `engines` engines is busy with its share of one transfer."""
+        amount, descriptors = variables["bytes"], variables["descriptors"]
+        moved = amount / (self.engine_rate * self._fraction(variables))
+        return float((moved + descriptors * self.descriptor_s) / engines + self.transfer_s)
+
+    def floor_s(self, variables: Mapping[str, Any], engines: int) -> float:
+        """Seconds from the first byte of one transfer to its end that its descriptors take at least."""
+        return -(-int(variables["descriptors"]) // engines) * self.latency_s
+
+    def path_s(self, variables: Mapping[str, Any]) -> float:
+        """Seconds its bytes take on the way that all engines of the core share."""
+        twice = variables.get("src") == "hbm" and variables.get("dst") == "hbm"
+        rate = self.path_rate * self._fraction(variables)
+        return float(variables["bytes"] * (2 if twice else 1) / rate)
+
+    def seconds(self, variables: Mapping[str, Any]) -> float:
+        """What one transfer takes of a core's DMA when others fill the engines it leaves free."""
+        engines = self.spread(variables) if "P" in variables else self.engines
+        share = self.engine_s(variables, engines) * engines / self.engines
+        return max(share, self.path_s(variables))
+
+    def stream(self, amount: float, run: float) -> float:
+        """Seconds for `amount` bytes in descriptors of `run` bytes on all engines, 128 to a transfer."""
+        descriptors = amount / run
+        transfers = descriptors / (self.engines * self.reach)
+        once = self.engine_s({"bytes": amount, "descriptors": descriptors}, self.engines) - self.transfer_s
+        return max(once + transfers * self.transfer_s, amount / self.path_rate)
+
+    def _fraction(self, variables: Mapping[str, Any]) -> float:
+        """The share of the rate of a copy that transposing or adding transfers reach."""
+        if variables.get("transpose"):
+            return self._transposed.get(str(variables.get("src")), 1.0)
+        return self._computed if variables.get("compute") else 1.0

@@ -1,0 +1,67 @@
+"""One instruction or one transfer many times, to read the time of a single one from its trace.
+
+Unlike the sweeps of `engines` and `streams` they say where every operand is, and nothing waits for
+anything but its engine.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import nki.isa as nisa
+import nki.language as nl
+
+import nki
+
+
+@nki.jit
+def matmuls(stationary, moving, count):
+    """`count` products of two tiles in SBUF, added up in one bank of PSUM."""
+    left = nl.ndarray(stationary.shape, dtype=stationary.dtype, buffer=nl.sbuf)
+    right = nl.ndarray(moving.shape, dtype=moving.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=left, src=stationary)
+    nisa.dma_copy(dst=right, src=moving)
+    total = nl.ndarray((stationary.shape[1], moving.shape[1]), dtype=nl.float32, buffer=nl.psum)
+    for _ in nl.sequential_range(count):
+        nisa.nc_matmul(dst=total, stationary=left, moving=right)
+    return _stored(total)
+
+
+@nki.jit
+def instructions(like, op, engine, source, count):
+    """`count` instructions of `engine` that read `source` ("sbuf" or "psum") and write SBUF."""
+    which = getattr(nisa.engine, engine)
+    buffer = nl.psum if source == "psum" else nl.sbuf
+    data = nl.ndarray(like.shape, dtype=like.dtype, buffer=buffer)
+    nisa.memset(dst=data, value=1.0, engine=nisa.engine.vector)
+    result = nl.ndarray(like.shape, dtype=like.dtype, buffer=nl.sbuf)
+    for _ in nl.sequential_range(count):
+        if op == "copy":
+            nisa.tensor_copy(dst=result, src=data, engine=which)
+        elif op == "tensor_scalar":
+            nisa.tensor_scalar(dst=result, data=data, op0=nl.multiply, operand0=2.0, engine=which)
+        elif op == "reciprocal":
+            nisa.reciprocal(dst=result, data=data)
+        else:
+            nisa.activation(dst=result, op=getattr(nl, op), data=data)
+    return _stored(result)
+
+
+@nki.jit
+def transfers(source, run):
+    """(count, partitions, runs, bytes): so many loads, each of the first `run` bytes of every row's runs."""
+    count, rows, runs, _ = source.shape
+    for at in nl.affine_range(count):
+        tile = nl.ndarray((rows, runs, run), dtype=source.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=source[at, :, :, 0:run])
+    return source
+
+
+def _stored(tile):
+    result = nl.ndarray(tile.shape, dtype=tile.dtype, buffer=nl.shared_hbm)
+    if tile.buffer == nl.psum:
+        copied = nl.ndarray(tile.shape, dtype=tile.dtype, buffer=nl.sbuf)
+        nisa.tensor_copy(dst=copied, src=tile, engine=nisa.engine.vector)
+        tile = copied
+    nisa.dma_copy(dst=result, src=tile)
+    return result

@@ -1,0 +1,101 @@
+"""The constants of `[[fits]]` follow from the points that their rows name."""
+
+from __future__ import annotations
+
+import tomllib
+from math import log
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trnbench.emulator.calibrate.core import GRIDS, Fitted, fit
+from trnbench.fidelity.bench import Bench, with_values
+from trnbench.fidelity.refit import refit
+from trnbench.registry import Registry, load_registry
+
+GENERATIONS = ("trn1", "trn2", "trn3")
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load_registry()
+
+
+@pytest.fixture(scope="module")
+def refitted(registry: Registry) -> dict[str, Fitted]:
+    return refit(registry, "trn2")
+
+
+def own(root: Path, generation: str) -> dict[str, Any]:
+    """The generation's own file, without what it inherits."""
+    return tomllib.loads((root / "plugins" / f"trnbench_{generation}" / "costs.toml").read_text())
+
+
+def test_every_constant_is_the_one_its_points_give(registry: Registry, refitted: dict[str, Fitted]) -> None:
+    rows = {row["name"]: row for row in registry.costs("trn2")["fits"]}
+    assert {name: row["value"] for name, row in rows.items()} == {
+        name: found.value for name, found in refitted.items()
+    }
+    for name, row in rows.items():
+        assert row["held_out"] == refitted[name].held_out
+        assert row["low"] <= row["value"] <= row["high"]
+
+
+def test_no_constant_stands_on_one_point_or_at_the_edge_of_its_grid(
+    registry: Registry, refitted: dict[str, Fitted]
+) -> None:
+    for row in registry.costs("trn2")["fits"]:
+        grid = GRIDS[row["name"]]
+        assert len(row["points"]) > 2
+        for value in (refitted[row["name"]].value, *refitted[row["name"]].held_out.values()):
+            assert grid.low < value < grid.high
+
+
+def test_only_trainium2_has_constants_of_its_own(root: Path) -> None:
+    assert [bool(own(root, name).get("fits")) for name in GENERATIONS] == [False, True, False]
+
+
+def test_carried_constants_are_those_of_the_generation_they_name(registry: Registry, root: Path) -> None:
+    rows = own(root, "trn1")["carried"]
+    fitted = {row["name"]: row["value"] for row in registry.costs("trn2")["fits"]}
+    assert {row["name"]: row["value"] for row in rows} == fitted
+    assert {row["of"] for row in rows} == {"trn2"}
+    assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
+
+
+def test_another_value_takes_the_place_of_a_constant(registry: Registry) -> None:
+    system = "trn2-16.48xlarge"
+    costs = with_values(registry.costs("trn2"), {"dma.transfer_ns": 500})
+    assert {row["name"]: row["value"] for row in costs["fits"]}["dma.transfer_ns"] == 500
+    table = Bench(registry, values={"dma.transfer_ns": 500}).table(system)
+    assert table.transfers.transfer_s == pytest.approx(500e-9)
+    assert Bench(registry).table(system).transfers.transfer_s == pytest.approx(144e-9)
+
+
+def test_a_single_odd_point_pulls_little() -> None:
+    seen = {"a": 100.0, "b": 104.0, "odd": 300.0}
+
+    def deviation(id: str, values: Any) -> float:
+        return log(values["instruction.fixed_ns"] / seen[id])
+
+    found = fit({"instruction.fixed_ns": tuple(seen)}, deviation)["instruction.fixed_ns"]
+    assert found.value == 104
+    assert found.held_out["odd"] == 102  # anything between the two is as good: the middle
+    assert found.held_out["a"] == 202
+
+
+def test_a_constant_that_depends_on_another_is_found_in_rounds() -> None:
+    # Both together explain b; a decides the first alone.
+    def deviation(id: str, values: Any) -> float:
+        one, other = values["dma.descriptor_ns"], values["dma.transfer_ns"]
+        return log((1 + one) / 6) if id == "a" else log((8 * one + other) / 140)
+
+    found = fit({"dma.transfer_ns": ("b",), "dma.descriptor_ns": ("a",)}, deviation)
+    assert (found["dma.descriptor_ns"].value, found["dma.transfer_ns"].value) == (5, 100)
+    assert found["dma.transfer_ns"].held_out == {}
+
+
+def test_a_constant_without_a_grid() -> None:
+    with pytest.raises(KeyError, match="unheard_of"):
+        fit({"unheard_of": ("a",)}, lambda *_: 0.0)
