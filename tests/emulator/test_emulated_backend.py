@@ -119,7 +119,7 @@ def test_an_instance_shares_memory_between_its_cores(make_case: Any, backend: Em
         ("hbm_copy", {"size": 1 << 24}),
         ("softmax", {"columns": 2048}),
         ("dma_sweep", {"bytes_per_partition": 512}),
-        ("attention", {"seq": 4096}),
+        ("attention", {"seq": 1024}),
     ],
 )
 @given(faster=st.floats(1.0, 8.0), scope=st.sampled_from(["core", "device"]))

@@ -43,6 +43,8 @@ BY_HAND = [
         Extent(scope=Scope.DEVICE, cores=4),
         {"flops": 16_777_216, "hbm_bytes": 393_216},
     ),
+    ("gemm_naive", {"dtype": "bf16", "size": 128}, CORE, {"flops": 4_194_304, "hbm_bytes": 98_304}),
+    ("gemm_blocked", {"dtype": "bf16", "size": 128}, CORE, {"flops": 4_194_304, "hbm_bytes": 98_304}),
     # (1·4096 + 4096·4096 + 1·4096)·2
     (
         "gemm_skinny",
@@ -88,20 +90,84 @@ BY_HAND = [
         "vector_throughput",
         {"op": "tensor_tensor", "dtype": "bf16", "elements": 128, "instructions": 64},
         CORE,
-        {"vector_flops": 1_048_576, "sbuf_bytes": 6_291_456},
+        {"vector_flops": 1_048_576, "sbuf_bytes": 6_291_456, "elements": 1_048_576, "instructions": 64},
     ),
     # scale, bias and exp for each of 128·128 elements; 4 bytes in and out
     (
         "scalar_throughput",
         {"op": "exp", "dtype": "fp32", "elements": 128, "instructions": 1},
         CORE,
-        {"scalar_flops": 49_152, "sbuf_bytes": 131_072},
+        {"scalar_flops": 49_152, "sbuf_bytes": 131_072, "elements": 16_384, "instructions": 1},
     ),
     (
         "gpsimd_throughput",
         {"op": "copy", "dtype": "bf16", "elements": 1, "instructions": 1},
         CORE,
-        {"gpsimd_flops": 128, "sbuf_bytes": 512},
+        {"gpsimd_flops": 128, "sbuf_bytes": 512, "elements": 128, "instructions": 1},
+    ),
+    # 2·128·128·512 for each of 4 products; fp8 goes in pairs of rows, twice the contraction
+    (
+        "tensor_throughput",
+        {"dtype": "bf16", "columns": 512, "instructions": 4},
+        CORE,
+        {"flops": 67_108_864, "instructions": 4},
+    ),
+    (
+        "tensor_throughput",
+        {"dtype": "fp8", "columns": 512, "instructions": 4},
+        CORE,
+        {"flops": 134_217_728, "instructions": 4},
+    ),
+    # two operations of each of 128·128 elements, ten times
+    (
+        "vector_latency",
+        {"op": "tensor_scalar", "dtype": "fp32", "elements": 128, "instructions": 10},
+        CORE,
+        {"vector_flops": 327_680, "sbuf_bytes": 1_310_720, "elements": 163_840, "instructions": 10},
+    ),
+    (
+        "scalar_latency",
+        {"op": "exp", "dtype": "fp32", "elements": 1, "instructions": 10},
+        CORE,
+        {"scalar_flops": 3_840, "sbuf_bytes": 10_240, "elements": 1_280, "instructions": 10},
+    ),
+    (
+        "gpsimd_latency",
+        {"op": "copy", "dtype": "bf16", "elements": 2, "instructions": 10},
+        CORE,
+        {"gpsimd_flops": 2_560, "sbuf_bytes": 10_240, "elements": 2_560, "instructions": 10},
+    ),
+    (
+        "activation_sweep",
+        {"op": "tanh", "dtype": "fp32", "elements": 64, "instructions": 2},
+        CORE,
+        {"scalar_flops": 49_152, "sbuf_bytes": 131_072, "elements": 16_384, "instructions": 2},
+    ),
+    (
+        "vector_reciprocal",
+        {"op": "reciprocal", "dtype": "fp32", "elements": 64, "instructions": 2},
+        CORE,
+        {"vector_flops": 16_384, "sbuf_bytes": 131_072, "elements": 16_384, "instructions": 2},
+    ),
+    (
+        "scalar_reciprocal",
+        {"op": "reciprocal", "dtype": "fp32", "elements": 64, "instructions": 2},
+        CORE,
+        {"scalar_flops": 49_152, "sbuf_bytes": 131_072, "elements": 16_384, "instructions": 2},
+    ),
+    # 128·64·2 steps: 2 vector, 3 gpsimd, 2 scalar; 128·64 more on vector; 3·8192 + 256 + 256 elements
+    (
+        "selective_scan",
+        {"dtype": "fp32", "channels": 128, "tokens": 64, "states": 2},
+        CORE,
+        {"vector_flops": 40_960, "gpsimd_flops": 49_152, "scalar_flops": 32_768, "hbm_bytes": 100_352},
+    ),
+    # 2·8·16·64·32; 8·(64·16 + 64·32 + 16·32) elements of 2 bytes
+    (
+        "moe_experts",
+        {"dtype": "bf16", "experts": 8, "tokens": 16, "hidden": 64, "columns": 32},
+        CORE,
+        {"flops": 524_288, "hbm_bytes": 57_344},
     ),
     # 128·512 elements: 3 vector, 2 scalar and a reciprocal per row
     (
@@ -218,7 +284,7 @@ FOOTPRINTS = [
         "vector_throughput",
         {"op": "reduce", "dtype": "bf16", "elements": 4, "instructions": 9},
         CORE,
-        {"sbuf": 1024},
+        {"sbuf": 4 * 128 * (8 + 4)},
     ),
     ("all_gather", {"dtype": "bf16", "size": 16 * MIB}, ranks(16), {"hbm": 17 * MIB}),
     ("all_reduce", {"dtype": "bf16", "size": MIB}, ranks(16), {"hbm": 2 * MIB}),

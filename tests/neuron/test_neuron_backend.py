@@ -262,7 +262,7 @@ def test_a_kernel_is_measured_with_its_proof(see: Callable[..., Any]) -> None:
     assert len(judged.samples) >= 20
     assert judged.stop_reason.startswith("precision reached")
     assert seen.implementation == (
-        "nki: trnbench.kernels.nki.gemm:gemm_blocked (nki 0.6.0), timed by nrtpy 2.35.30"
+        "nki: trnbench.kernels.nki.gemm_best:gemm_best (nki 0.6.0), timed by nrtpy 2.35.30"
     )
     assert seen.proof.device == "the driver calls it Trainium2 (v3)"
     assert seen.proof.output == "a random vector and full rows in double precision"

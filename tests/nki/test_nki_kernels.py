@@ -14,8 +14,12 @@ import pytest
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
 from trnbench.nki.dtype import DTYPES
 
-GEMM = "trnbench.kernels.nki.gemm"
+LADDER = ["gemm_naive", "gemm_blocked", "gemm_best"]
 SHAPES = [(128, 512, 128), (300, 700, 1300), (1, 64, 256), (257, 513, 129), (256, 512, 2304)]
+
+
+def _ref(name: str) -> str:
+    return f"trnbench.kernels.nki.{name if name == 'gemm_best' else 'gemm'}:{name}"
 
 
 def _matrix(rng: np.random.Generator, shape: tuple[int, int], dtype: str) -> np.ndarray[Any, Any]:
@@ -29,12 +33,12 @@ def _sums(tally: Any) -> Counter[Any]:
     return found
 
 
-@pytest.mark.parametrize("name", ["gemm_naive", "gemm_blocked"])
+@pytest.mark.parametrize("name", LADDER)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float8_e4m3"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_gemm_matches_numpy(name: str, dtype: str, shape: tuple[int, int, int], v3: Machine) -> None:
     m, n, k = shape
-    kernel, _, provided = load_kernel(f"{GEMM}:{name}", nki="trnbench")
+    kernel, _, provided = load_kernel(_ref(name), nki="trnbench")
     rng = np.random.default_rng(7)
     left, right = _matrix(rng, (k, m), dtype), _matrix(rng, (k, n), dtype)
     trace = record(kernel, (left, right), machine=v3, functional=True)
@@ -47,13 +51,13 @@ def test_gemm_matches_numpy(name: str, dtype: str, shape: tuple[int, int, int], 
     assert provided.by == "trnbench"
 
 
-@pytest.mark.parametrize("name", ["gemm_naive", "gemm_blocked"])
+@pytest.mark.parametrize("name", LADDER)
 @pytest.mark.parametrize("shape", SHAPES[:3], ids=str)
 def test_timing_mode_issues_the_same_instructions(
     name: str, shape: tuple[int, int, int], v3: Machine
 ) -> None:
     m, n, k = shape
-    kernel, _, _ = load_kernel(f"{GEMM}:{name}", nki="trnbench")
+    kernel, _, _ = load_kernel(_ref(name), nki="trnbench")
     rng = np.random.default_rng(1)
     values = record(
         kernel,
@@ -68,12 +72,12 @@ def test_timing_mode_issues_the_same_instructions(
     assert shapes.outputs == ()
 
 
-@pytest.mark.parametrize("name", ["gemm_naive", "gemm_blocked"])
+@pytest.mark.parametrize("name", LADDER)
 @pytest.mark.parametrize("dtype", ["bf16", "fp32", "fp8"])
 @pytest.mark.parametrize("shape", [(2048, 4096, 1024), (3000, 2500, 1100), (1, 5000, 300)], ids=str)
 def test_pieces_add_up_to_the_whole(name: str, dtype: str, shape: tuple[int, int, int], v3: Machine) -> None:
     m, n, k = shape
-    kernel, module, _ = load_kernel(f"{GEMM}:{name}", nki="trnbench")
+    kernel, module, _ = load_kernel(_ref(name), nki="trnbench")
     inputs = getattr(module, f"{name}_inputs")({"m": m, "n": n, "k": k, "dtype": dtype})
     pieces = getattr(module, f"{name}_pieces")(inputs)
 
@@ -89,8 +93,9 @@ def test_pieces_add_up_to_the_whole(name: str, dtype: str, shape: tuple[int, int
     assert len(pieces) <= sum(times for _, times in pieces)
 
 
-def test_counted_work_is_the_formula(v3: Machine) -> None:
-    kernel, _, _ = load_kernel(f"{GEMM}:gemm_blocked", nki="trnbench")
+@pytest.mark.parametrize("name", LADDER[1:])
+def test_counted_work_is_the_formula(name: str, v3: Machine) -> None:
+    kernel, _, _ = load_kernel(_ref(name), nki="trnbench")
     size = 2048
     trace = record(kernel, (TensorSpec((size, size), "bf16"),) * 2, machine=v3)
     assert sum(op.flops * n for op, n in trace.tally.items()) == 2 * size**3
@@ -103,16 +108,18 @@ def test_counted_work_is_the_formula(v3: Machine) -> None:
     assert min(rows) >= 2048
 
 
+@pytest.mark.parametrize("name", LADDER[1:])
 @pytest.mark.parametrize("dtype", ["bf16", "fp32", "fp8"])
-def test_blocked_gemm_fits_the_smallest_core(dtype: str, v2: Machine) -> None:
+def test_gemm_fits_the_smallest_core(name: str, dtype: str, v2: Machine) -> None:
     small = msgspec.structs.replace(v2, sbuf_partition_bytes=192 << 10)
-    kernel, _, _ = load_kernel(f"{GEMM}:gemm_blocked", nki="trnbench")
+    kernel, _, _ = load_kernel(_ref(name), nki="trnbench")
     trace = record(kernel, (TensorSpec((4096, 2048), dtype), TensorSpec((4096, 2048), dtype)), machine=small)
     assert trace.count > 0
 
 
-def test_double_rows_halve_the_matmuls(v2: Machine, v3: Machine) -> None:
-    kernel, _, _ = load_kernel(f"{GEMM}:gemm_blocked", nki="trnbench")
+@pytest.mark.parametrize("name", LADDER[1:])
+def test_double_rows_halve_the_matmuls(name: str, v2: Machine, v3: Machine) -> None:
+    kernel, _, _ = load_kernel(_ref(name), nki="trnbench")
     specs = (TensorSpec((1024, 128), "fp8"), TensorSpec((1024, 512), "fp8"))
 
     def matmuls(machine: Machine) -> int:
@@ -120,6 +127,17 @@ def test_double_rows_halve_the_matmuls(v2: Machine, v3: Machine) -> None:
         return sum(n for op, n in tally.items() if op.opcode == "nc_matmul")
 
     assert (matmuls(v2), matmuls(v3)) == (8, 4)
+
+
+def test_two_programs_share_the_rows(v3: Machine) -> None:
+    kernel, _, _ = load_kernel(_ref("gemm_best"), nki="trnbench")
+    rng = np.random.default_rng(11)
+    left, right = _matrix(rng, (256, 640), "bfloat16"), _matrix(rng, (256, 700), "bfloat16")
+    trace = record(kernel[2], (left, right), machine=v3, functional=True)
+    exact = left.astype(np.float64).T @ right.astype(np.float64)
+    np.testing.assert_allclose(trace.outputs[0].astype(np.float64), exact, rtol=2**-7, atol=0.2)
+    flops = sum(op.flops * n for op, n in trace.tally.items())
+    assert flops == 2 * 256 * 256 * 700  # program 0 has 2 of the 5 tiles of rows
 
 
 @pytest.mark.parametrize("functional", [True, False])

@@ -17,6 +17,7 @@ from trnbench.kernels.families import (
     moe,
     normalisation,
     pair,
+    scan,
     transpose,
 )
 from trnbench.kernels.kernel import Kernel
@@ -31,6 +32,7 @@ FAMILIES = (
     engine,
     normalisation,
     attention,
+    scan,
     transpose,
     host_copy,
     collective,

@@ -15,6 +15,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     `link_bytes`: what one rank must send over the links (the collective's lower bound); of the
     collective it is the busbw factor times the payload.
     `network_bytes`: what one host must send to other hosts, where a network joins them.
+    `elements`, `instructions`: how many are worked on or issued, where a kernel is about those.
     `formula`: how flops and bytes follow from the axes, for people.
     """
 
@@ -23,6 +24,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     bytes: dict[str, float] = {}
     link_bytes: float = 0.0
     network_bytes: float = 0.0
+    elements: float = 0.0
+    instructions: float = 0.0
     formula: str = ""
 
     def as_counts(self) -> dict[str, float]:
@@ -36,4 +39,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
             counts["link_bytes"] = self.link_bytes
         if self.network_bytes:
             counts["network_bytes"] = self.network_bytes
+        if self.elements:
+            counts["elements"] = self.elements
+        if self.instructions:
+            counts["instructions"] = self.instructions
         return counts

@@ -59,5 +59,5 @@ def kernels() -> Iterator[Kernel]:
         requires=lambda _: ("instruction:dma_copy",),
         valid=_partitions,
         tags=("memory", "dma", "latency"),
-        implementations={"model": "roofline"},
+        implementations={"nki": "trnbench.kernels.nki.streams:dma_sweep"},
     )

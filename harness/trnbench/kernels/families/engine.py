@@ -1,4 +1,4 @@
-"""Throughput of the vector, scalar and gpsimd engines on operands that stay in SBUF."""
+"""Instructions of one engine on operands that stay on chip: how many per second, and how long one takes."""
 
 from __future__ import annotations
 
@@ -14,105 +14,239 @@ from trnbench.kernels.sweep import EVERY_SCOPE, per_core
 from trnbench.kernels.work import Work
 
 LANES = 128  # partitions
+_NKI = "trnbench.kernels.nki.engines"
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """One instruction: tensors it reads and writes, elementary operations per element."""
+    """One instruction: tensors it reads and writes, elementary operations per element.
+
+    `leaves`: whether its result has the operand's shape, so that the next one can take it.
+    """
 
     instruction: str
     reads: int = 1
     writes: int = 1
     flops: int = 1
+    leaves: bool = True
 
 
 # A copy is counted as one operation per element, so that its rate can be set beside the others;
 # tensor_scalar applies two operators, an activation scales, adds a bias and applies its function.
+_ACTIVATION = Operation("activation", flops=3)
 OPERATIONS: dict[str, dict[str, Operation]] = {
     "vector": {
         "copy": Operation("tensor_copy"),
         "tensor_scalar": Operation("tensor_scalar", flops=2),
         "tensor_tensor": Operation("tensor_tensor", reads=2),
-        "reduce": Operation("tensor_reduce", writes=0),
+        "reduce": Operation("tensor_reduce", writes=0, leaves=False),
+        "reciprocal": Operation("reciprocal"),
     },
     "scalar": {
-        "copy": Operation("tensor_copy"),
-        "exp": Operation("activation", flops=3),
-        "gelu": Operation("activation", flops=3),
+        "copy": Operation("activation"),
+        "exp": _ACTIVATION,
+        "gelu": _ACTIVATION,
+        "reciprocal": _ACTIVATION,
     },
     "gpsimd": {
         "copy": Operation("tensor_copy"),
         "tensor_tensor": Operation("tensor_tensor", reads=2),
     },
 }
+FUNCTIONS = ("exp", "gelu", "tanh", "sigmoid", "silu", "sqrt", "rsqrt", "square", "log", "sin", "erf", "relu")
 
 
 _COUNTED = "its documented peak counts more operations per lane and cycle than any instruction does"
 _PEAKS = {"vector": _COUNTED, "scalar": _COUNTED, "gpsimd": "no document gives its peak"}
 
 
-def _work(engine: str) -> Callable[[Point, Extent], Work]:
-    def work(point: Point, extent: Extent) -> Work:
-        op = OPERATIONS[engine][str(point["op"])]
-        elements = float(LANES * int(point["elements"]) * int(point["instructions"]) * extent.cores)
-        item = item_bytes(point["dtype"])
-        return Work(
-            engine_flops={engine: op.flops * elements},
-            bytes={"sbuf": (op.reads + op.writes) * elements * item},
-            formula=per_core(
-                f"{engine}_flops = {op.flops}·{LANES}·elements·instructions; "
-                f"sbuf_bytes = {op.reads + op.writes}·{item:g} B for each element",
-                extent,
-            ),
-        )
-
-    return work
-
-
-def _footprint(engine: str) -> Callable[[Point, Extent], Mapping[str, float]]:
-    def footprint(point: Point, _: Extent) -> Mapping[str, float]:
-        op = OPERATIONS[engine][str(point["op"])]
-        tile = LANES * int(point["elements"]) * item_bytes(point["dtype"])
-        return {"sbuf": (op.reads + op.writes) * tile}
-
-    return footprint
+def _work(engine: str, point: Point, op: Operation, extent: Extent) -> Work:
+    count = int(point["instructions"])
+    elements = float(LANES * int(point["elements"]) * count * extent.cores)
+    item = item_bytes(point["dtype"])
+    return Work(
+        engine_flops={engine: op.flops * elements},
+        bytes={"sbuf": (op.reads + op.writes) * elements * item},
+        elements=elements,
+        instructions=float(count * extent.cores),
+        formula=per_core(
+            f"{engine}_flops = {op.flops}·{LANES}·elements·instructions; "
+            f"sbuf_bytes = {op.reads + op.writes}·{item:g} B for each element",
+            extent,
+        ),
+    )
 
 
-def _requires(engine: str) -> Callable[[Point], tuple[str, ...]]:
-    return lambda point: (*needs(point["dtype"], OPERATIONS[engine][str(point["op"])].instruction),)
+def _footprint(point: Point, sets: int) -> Mapping[str, float]:
+    # In place: an operand is its result; beside it a column for reductions.
+    tile = LANES * (int(point["elements"]) * item_bytes(point["dtype"]) + 4)
+    return {"sbuf": sets * tile}
+
+
+def _axes(
+    ops: tuple[str, ...],
+    dtypes: tuple[str, ...],
+    elements: tuple[int, ...],
+    count: int,
+    choices: tuple[str, ...] = (),
+) -> Iterator[Axis]:
+    yield Axis(
+        name="op", kind="str", values=ops, choices=choices or ops, about="instruction issued back to back"
+    )
+    yield Axis(name="dtype", kind="str", values=dtypes, choices=PLAIN, about="in and out")
+    yield Axis(name="elements", values=elements, about="per partition and instruction")
+    yield Axis(name="instructions", values=(count,), about="issued one behind the other")
+
+
+def _kernel(
+    name: str,
+    engine: str,
+    find: Callable[[Point], Operation],
+    axes: tuple[Axis, ...],
+    primary: PrimaryMetric,
+    *,
+    title: str,
+    about: str,
+    nki: str,
+    tags: tuple[str, ...],
+) -> Kernel:
+    sets = 4 if nki.endswith("burst") else 1
+    return Kernel(
+        name=name,
+        family="engine",
+        title=title,
+        about=about,
+        axes=axes,
+        scopes=EVERY_SCOPE,
+        default_scopes=EVERY_SCOPE[:1],
+        primary=primary,
+        work=lambda point, extent: _work(engine, point, find(point), extent),
+        footprint=lambda point, _: _footprint(point, sets),
+        requires=lambda point: (*needs(point["dtype"], find(point).instruction),),
+        tags=("compute", "engine", *tags),
+        implementations={"nki": f"{_NKI}:{nki}"},
+    )
+
+
+def _named(engine: str) -> Callable[[Point], Operation]:
+    return lambda point: OPERATIONS[engine][str(point["op"])]
 
 
 def kernels() -> Iterator[Kernel]:
-    """vector_throughput, scalar_throughput, gpsimd_throughput."""
+    """Throughput and latency of each engine's instructions, sweeps of activations and reciprocals."""
+    yield _tensor()
     for engine, operations in OPERATIONS.items():
-        yield Kernel(
-            name=f"{engine}_throughput",
-            family="engine",
-            title=f"{engine.capitalize()} engine throughput",
-            about=f"What one {engine} instruction after the other sustains, memory aside; {_PEAKS[engine]}.",
-            axes=(
-                Axis(
-                    name="op",
-                    kind="str",
-                    values=tuple(operations),
-                    choices=tuple(operations),
-                    about="instruction issued back to back",
-                ),
-                Axis(name="dtype", kind="str", values=("bf16", "fp32"), choices=PLAIN, about="in and out"),
-                Axis(name="elements", values=(128, 2048), about="per partition and instruction"),
-                Axis(name="instructions", values=(64,), about="issued one behind the other"),
+        yield _kernel(
+            f"{engine}_throughput",
+            engine,
+            _named(engine),
+            tuple(
+                _axes(
+                    tuple(each for each in operations if each != "reciprocal"),  # has a sweep of its own
+                    ("bf16", "fp32"),
+                    (128, 2048),
+                    256,
+                    tuple(operations),
+                )
             ),
-            scopes=EVERY_SCOPE,
-            default_scopes=EVERY_SCOPE[:1],
-            primary=PrimaryMetric(
+            PrimaryMetric(
                 name=f"{engine}_flops_per_s",
                 unit="FLOP/s",
                 count=f"{engine}_flops",
                 peak="peak_flops",
                 qualifier=engine,
             ),
-            work=_work(engine),
-            footprint=_footprint(engine),
-            requires=_requires(engine),
-            tags=("compute", "engine", engine),
-            implementations={"model": "roofline"},
+            title=f"{engine.capitalize()} engine throughput",
+            about=f"What one {engine} instruction after the other sustains, memory aside; {_PEAKS[engine]}.",
+            nki=f"{engine}_burst",
+            tags=(engine,),
         )
+    for engine, operations in OPERATIONS.items():
+        ops = tuple(name for name, each in operations.items() if each.leaves)
+        yield _kernel(
+            f"{engine}_latency",
+            engine,
+            _named(engine),
+            tuple(_axes(ops, ("fp32",), (128,), 256)),
+            PrimaryMetric(name="instructions_per_s", unit="1/s", count="instructions"),
+            title=f"{engine.capitalize()} instructions that wait for each other",
+            about=f"How soon a {engine} instruction can use the result of the one before.",
+            nki=f"{engine}_chain",
+            tags=(engine, "latency"),
+        )
+    yield _kernel(
+        "activation_sweep",
+        "scalar",
+        lambda _: _ACTIVATION,
+        tuple(_axes(FUNCTIONS[:1], ("fp32",), (64, 256, 1024, 4096), 256, FUNCTIONS)),
+        PrimaryMetric(
+            name="scalar_flops_per_s",
+            unit="FLOP/s",
+            count="scalar_flops",
+            peak="peak_flops",
+            qualifier="scalar",
+        ),
+        title="Activations by size",
+        about="Where the fixed cost of an activation ends and the scalar engine's rate begins.",
+        nki="scalar_burst",
+        tags=("scalar", "activation"),
+    )
+    for engine in ("vector", "scalar"):
+        yield _kernel(
+            f"{engine}_reciprocal",
+            engine,
+            _named(engine),
+            tuple(_axes(("reciprocal",), ("fp32",), (64, 512, 4096), 256)),
+            PrimaryMetric(name="elements_per_s", unit="element/s", count="elements"),
+            title=f"Reciprocals on the {engine} engine",
+            about=f"Divisions per second: 1/x by the {engine} engine's instruction.",
+            nki=f"{engine}_burst",
+            tags=(engine, "reciprocal"),
+        )
+
+
+def _tensor() -> Kernel:
+    def contraction(point: Point) -> int:
+        return 2 * LANES if point["dtype"] == "fp8" else LANES
+
+    def work(point: Point, extent: Extent) -> Work:
+        count = int(point["instructions"])
+        many = count * extent.cores
+        return Work(
+            flops=2.0 * contraction(point) * LANES * int(point["columns"]) * many,
+            instructions=float(many),
+            formula=per_core(
+                f"flops = 2·{contraction(point)}·{LANES}·columns·instructions, operands on chip", extent
+            ),
+        )
+
+    def footprint(point: Point, _: Extent) -> Mapping[str, float]:
+        item = item_bytes(point["dtype"])
+        return {"sbuf": contraction(point) * (LANES + int(point["columns"])) * item}
+
+    dtypes = ("bf16", "fp32", "fp8")
+    return Kernel(
+        name="tensor_throughput",
+        family="engine",
+        title="Tensor engine throughput",
+        about="Products of the same two tiles one after the other: what the array sustains, memory aside.",
+        axes=(
+            Axis(
+                name="dtype",
+                kind="str",
+                values=dtypes,
+                choices=("bf16", "fp16", "tf32", "fp32", "fp8"),
+                about="of both tiles; fp8 in double rows",
+            ),
+            Axis(name="columns", values=(64, 512), about="of the moving tile"),
+            Axis(name="instructions", values=(1024,), about="products, one behind the other"),
+        ),
+        scopes=EVERY_SCOPE,
+        default_scopes=EVERY_SCOPE[:1],
+        primary=PrimaryMetric(name="flops_per_s", unit="FLOP/s", count="flops", peak="peak_flops"),
+        work=work,
+        footprint=footprint,
+        requires=lambda point: (*needs(point["dtype"], "nc_matmul"),),
+        valid=lambda point: "" if int(point["columns"]) <= 512 else "a moving tile has up to 512 columns",
+        tags=("compute", "engine", "tensor"),
+        implementations={"nki": f"{_NKI}:tensor_burst"},
+    )

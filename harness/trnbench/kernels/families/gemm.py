@@ -92,9 +92,26 @@ def _ragged(point: Point) -> str:
 
 _PRIMARY = PrimaryMetric(name="flops_per_s", unit="FLOP/s", count="flops", peak="peak_flops")
 _NKI = {
-    "nki": "trnbench.kernels.nki.gemm:gemm_blocked",
+    "nki": "trnbench.kernels.nki.gemm_best:gemm_best",
     "nki-beta1": "trnbench.kernels.nki.gemm_beta1:gemm_tiled",
 }
+
+# The steps below `gemm`, one technique more each: what it brings is the height of the step.
+_LADDER = {
+    "naive": (
+        "Square matrix product, naive",
+        "Tile by tile, every operand fetched again for every product: what is lost without reuse.",
+    ),
+    "blocked": (
+        "Square matrix product, blocked",
+        "Blocks fetched once and used by all their tiles, but loads wait behind the results before them.",
+    ),
+}
+LADDER = (*(f"gemm_{step}" for step in _LADDER), "gemm")
+"""Kernels of one problem, in the order of the effort that went into them."""
+
+
+_CORE_FLOATS = tuple(each for each in FLOATS if not str(each).startswith("mx"))
 
 
 def _dtype(*values: str) -> Axis:
@@ -106,7 +123,32 @@ def _side(name: str, values: tuple[int, ...], about: str) -> Axis:
 
 
 def kernels() -> Iterator[Kernel]:
-    """gemm, gemm_skinny, gemm_ragged, gemm_int8, gemm_sparse."""
+    """gemm and the steps to it, gemm_skinny, gemm_ragged, gemm_int8, gemm_sparse."""
+    for step, (title, about) in _LADDER.items():
+        yield Kernel(
+            name=f"gemm_{step}",
+            family="gemm",
+            title=title,
+            about=about,
+            axes=(
+                Axis(
+                    name="dtype",
+                    kind="str",
+                    values=("bf16", "tf32", "fp32", "fp8"),
+                    choices=_CORE_FLOATS,
+                    about="of A and B",
+                ),
+                Axis(name="size", values=(1024, 4096), about="M = N = K"),
+            ),
+            scopes=EVERY_SCOPE,
+            default_scopes=EVERY_SCOPE[:1],
+            primary=_PRIMARY,
+            work=_work,
+            footprint=_footprint,
+            requires=_requires,
+            tags=("compute", "tensor", "dense", "square", "ladder"),
+            implementations={"nki": f"trnbench.kernels.nki.gemm:gemm_{step}"},
+        )
     yield Kernel(
         name="gemm",
         family="gemm",
@@ -114,7 +156,7 @@ def kernels() -> Iterator[Kernel]:
         about="How close the tensor engine comes to its peak as matrices grow, per data type.",
         axes=(
             _dtype(),
-            Axis(name="size", values=_SIZES, wide=(1024, 4096, 16384), about="M = N = K"),
+            Axis(name="size", values=_SIZES, wide=(4096, 16384), about="M = N = K"),
         ),
         scopes=EVERY_SCOPE,
         primary=_PRIMARY,

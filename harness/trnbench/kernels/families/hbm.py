@@ -12,6 +12,7 @@ from trnbench.kernels.sweep import CORE_AND_SYSTEM, EVERY_SCOPE, GIB, KIB, MIB, 
 from trnbench.kernels.work import Work
 
 _PRIMARY = PrimaryMetric(name="hbm_bytes_per_s", unit="B/s", count="hbm_bytes", peak="hbm_bandwidth")
+_NKI = "trnbench.kernels.nki.streams"
 _SIZE = Axis(
     name="size",
     unit="B",
@@ -81,7 +82,7 @@ def kernels() -> Iterator[Kernel]:
             footprint=_arrays(arrays),
             requires=_streams,
             tags=("memory", "bandwidth", name),
-            implementations={"model": "roofline"},
+            implementations={"nki": f"{_NKI}:hbm_{name}"},
         )
     yield Kernel(
         name="hbm_triad",
@@ -99,5 +100,5 @@ def kernels() -> Iterator[Kernel]:
         footprint=_arrays(3),
         requires=lambda point: (*needs(point["dtype"], "dma_copy", "scalar_tensor_tensor"),),
         tags=("memory", "bandwidth", "triad"),
-        implementations={"model": "roofline"},
+        implementations={"nki": f"{_NKI}:hbm_triad"},
     )

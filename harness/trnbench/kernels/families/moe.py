@@ -1,16 +1,16 @@
-"""Mixture of experts: sending every token to the devices that hold its experts."""
+"""Mixture of experts: sending tokens to the devices that hold their experts, and the experts' products."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from trnbench.kernels.axis import Axis
-from trnbench.kernels.dtype import item_bytes
+from trnbench.kernels.dtype import item_bytes, needs
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.families.collective import ACROSS_HOSTS, BUSBW, DTYPES, alone, crosses_network
-from trnbench.kernels.kernel import Kernel, Point
+from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
 from trnbench.kernels.spread import Spread
-from trnbench.kernels.sweep import SYSTEM
+from trnbench.kernels.sweep import EVERY_SCOPE, SYSTEM, per_core
 from trnbench.kernels.work import Work
 
 
@@ -47,8 +47,35 @@ def _refuses(point: Point, extent: Extent) -> str:
     return f"top_k = {point['top_k']} experts on different ranks need as many; there are {extent.ranks:,}"
 
 
+def _expert_sizes(point: Point) -> tuple[int, int, int, int]:
+    experts, tokens, hidden, columns = (
+        int(point[name]) for name in ("experts", "tokens", "hidden", "columns")
+    )
+    return experts, tokens, hidden, columns
+
+
+def _expert_memory(point: Point) -> float:
+    experts, tokens, hidden, columns = _expert_sizes(point)
+    elements = experts * (hidden * tokens + hidden * columns + tokens * columns)
+    return elements * item_bytes(point["dtype"])
+
+
+def _expert_work(point: Point, extent: Extent) -> Work:
+    experts, tokens, hidden, columns = _expert_sizes(point)
+    item = item_bytes(point["dtype"])
+    return Work(
+        flops=2.0 * experts * tokens * hidden * columns * extent.cores,
+        bytes={"hbm": _expert_memory(point) * extent.cores},
+        formula=per_core(
+            "flops = 2·experts·tokens·hidden·columns; hbm_bytes = experts·(hidden·tokens + hidden·columns + "
+            f"tokens·columns)·{item:g} B, each array once",
+            extent,
+        ),
+    )
+
+
 def kernels() -> Iterator[Kernel]:
-    """moe_dispatch."""
+    """moe_dispatch, moe_experts."""
     yield Kernel(
         name="moe_dispatch",
         family="moe",
@@ -70,4 +97,25 @@ def kernels() -> Iterator[Kernel]:
         refuses=_refuses,
         tags=("fabric", "collective", "operator"),
         implementations={"collective": "all_to_all"},
+    )
+    yield Kernel(
+        name="moe_experts",
+        family="moe",
+        title="Expert products",
+        about="Each expert's weights times the tokens sent to it: few tokens make it a matter of memory.",
+        axes=(
+            Axis(name="dtype", kind="str", values=("bf16",), choices=("bf16", "fp16"), about="in and out"),
+            Axis(name="experts", values=(8,), about="experts of one core"),
+            Axis(name="tokens", values=(16, 128, 512), about="tokens of each expert"),
+            Axis(name="hidden", values=(2048,), about="width of a token"),
+            Axis(name="columns", values=(2048,), about="columns of an expert's weights"),
+        ),
+        scopes=EVERY_SCOPE,
+        default_scopes=EVERY_SCOPE[:1],
+        primary=PrimaryMetric(name="flops_per_s", unit="FLOP/s", count="flops", peak="peak_flops"),
+        work=_expert_work,
+        footprint=lambda point, _: {"hbm": _expert_memory(point)},
+        requires=lambda point: (*needs(point["dtype"], "nc_matmul"),),
+        tags=("operator", "tensor", "memory-bound"),
+        implementations={"nki": "trnbench.kernels.nki.experts:expert_gemm"},
     )

@@ -119,5 +119,5 @@ def kernels() -> Iterator[Kernel]:
             footprint=_footprint(rule),
             requires=_requires(rule),
             tags=("operator", "memory-bound", "reduction"),
-            implementations={"model": "roofline"},
+            implementations={"nki": f"trnbench.kernels.nki.rows:{name}"},
         )

@@ -42,5 +42,5 @@ def kernels() -> Iterator[Kernel]:
         footprint=_footprint,
         requires=lambda point: (*needs(point["dtype"], "nc_transpose"),),
         tags=("memory", "layout", "tensor"),
-        implementations={"model": "roofline"},
+        implementations={"nki": "trnbench.kernels.nki.transpose:transpose"},
     )

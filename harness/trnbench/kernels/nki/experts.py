@@ -49,3 +49,23 @@ def expert_gemm(tokens, weights):
                     nisa.tensor_copy(dst=out[:, at:at_end], src=sums)
                 nisa.dma_copy(dst=result[expert, m:m_end, n:n_end], src=out)
     return result
+
+
+# For whoever runs it --------------------------------------------------------------------------
+
+_NAMES = {"bf16": "bfloat16", "fp16": "float16"}
+
+
+def expert_gemm_inputs(point):
+    """The tokens of every expert and its weights."""
+    experts, tokens, hidden, columns = (
+        int(point[name]) for name in ("experts", "tokens", "hidden", "columns")
+    )
+    dtype = _NAMES[str(point["dtype"])]
+    return (((experts, hidden, tokens), dtype), ((experts, hidden, columns), dtype))
+
+
+def expert_gemm_pieces(inputs):
+    """Experts."""
+    ((experts, hidden, tokens), dtype), ((_, _, columns), _) = inputs
+    return (((((1, hidden, tokens), dtype), ((1, hidden, columns), dtype)), experts),)

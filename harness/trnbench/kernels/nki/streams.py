@@ -15,6 +15,7 @@ import nki
 ROWS = 128
 RUN_BYTES = 16384  # a partition's share of a chunk: far beyond where transfers saturate
 PIECE = 8  # chunks recorded together
+TARGET_BYTES = 128 << 10  # of a partition, for transfers in flight
 
 _ITEM = {"float32": 4, "bfloat16": 2, "float16": 2}
 _NAMES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
@@ -52,28 +53,45 @@ def hbm_copy(source):
 
 @nki.jit
 def hbm_triad(b, c):
-    """a = b + 3·c, chunk by chunk."""
+    """a = b + 3·c, chunk by chunk; the next chunk is asked for before this one is computed and stored."""
     result = nl.ndarray(b.shape, dtype=b.dtype, buffer=nl.shared_hbm)
-    for at in nl.affine_range(b.shape[0]):
-        left = nl.ndarray(b.shape[1:], dtype=b.dtype, buffer=nl.sbuf)
-        right = nl.ndarray(b.shape[1:], dtype=b.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=left, src=b[at])
-        nisa.dma_copy(dst=right, src=c[at])
-        nisa.scalar_tensor_tensor(
-            dst=left, data=right, op0=nl.multiply, operand0=3.0, op1=nl.add, operand1=left
-        )
-        nisa.dma_copy(dst=result[at], src=left)
+    chunks = b.shape[0]
+    left, right = _chunk(b, 0), _chunk(c, 0)
+    for at in nl.affine_range(chunks - 1):
+        next_left, next_right = _chunk(b, at + 1), _chunk(c, at + 1)
+        _add(result[at], left, right)
+        left, right = next_left, next_right
+    _add(result[chunks - 1], left, right)
     return result
+
+
+def _chunk(source, at):
+    tile = nl.ndarray(source.shape[1:], dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source[at])
+    return tile
+
+
+def _add(target, left, right):
+    nisa.scalar_tensor_tensor(dst=left, data=right, op0=nl.multiply, operand0=3.0, op1=nl.add, operand1=left)
+    nisa.dma_copy(dst=target, src=left)
 
 
 @nki.jit
 def dma_sweep(source):
-    """Transfers one behind the other onto the same tile: (transfers, partitions, bytes of a partition)."""
+    """Transfers one behind the other: (transfers, partitions, bytes of a partition).
+
+    They go round as many tiles as 128 KiB of a partition hold, so that none waits for the one before.
+    """
+    transfers, rows, run = source.shape
     witness = nl.ndarray((1, 1), dtype=source.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray(source.shape[1:], dtype=source.dtype, buffer=nl.sbuf)
-    for at in nl.sequential_range(source.shape[0]):
-        nisa.dma_copy(dst=tile, src=source[at])
-    nisa.dma_copy(dst=witness, src=tile[0:1, 0:1])
+    count = max(1, min(transfers, TARGET_BYTES // run))
+    tile = nl.ndarray((rows, count, run), dtype=source.dtype, buffer=nl.sbuf)
+    for turn in nl.sequential_range(transfers // count):
+        for at in nl.affine_range(count):
+            nisa.dma_copy(dst=tile[:, at, :], src=source[turn * count + at])
+    for at in nl.affine_range(transfers % count):
+        nisa.dma_copy(dst=tile[:, at, :], src=source[transfers - transfers % count + at])
+    nisa.dma_copy(dst=witness, src=tile[0:1, (transfers - 1) % count, 0:1])
     return witness
 
 

@@ -86,6 +86,7 @@ def compile_kernel(
             function=source.function,
             lnc=lnc,
             inputs=[msgspec.to_builtins(each) for each in arrays],
+            plain=list(source.plain),
             folder=str(folder),
         )
     neffs = [str(each) for each in answer.get("neffs", ())]

@@ -33,13 +33,17 @@ _EPSILON = {"bfloat16": 2.0**-8, "float16": 2.0**-10, "float32": 2.0**-12}
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a kernel's source lies, and the shapes and types of its arguments for one point."""
+    """Where a kernel's source lies, and the shapes and types of its arguments for one point.
+
+    `plain`: what comes after the tensors, known when the kernel is compiled.
+    """
 
     ref: str
     module: str
     file: str
     function: str
     inputs: tuple[tuple[tuple[int, ...], str], ...]
+    plain: tuple[Value, ...] = ()
 
 
 class Array(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,8 +78,15 @@ def source_of(case: Case, kind: str = "nki", point: Point | None = None) -> Sour
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         raise KernelError(f"the source of {ref} is no file")
-    inputs = tuple((tuple(int(each) for each in shape), str(dtype)) for shape, dtype in found)
-    return Source(ref=ref, module=name, file=spec.origin, function=function, inputs=inputs)
+    tensors = [each for each in found if isinstance(each, tuple)]
+    return Source(
+        ref=ref,
+        module=name,
+        file=spec.origin,
+        function=function,
+        inputs=tuple((tuple(int(each) for each in shape), str(dtype)) for shape, dtype in tensors),
+        plain=tuple(found[len(tensors) :]),
+    )
 
 
 @cache
@@ -109,8 +120,11 @@ def fill(source: Source, seed: int) -> list[npt.NDArray[Any]]:
     generator = np.random.default_rng(seed)
     filled = []
     for shape, dtype in source.inputs:
-        values = generator.standard_normal(shape, dtype=np.float32)
-        filled.append(dtype_of(dtype).cast(values))
+        kind = dtype_of(dtype)
+        if kind.is_float:
+            filled.append(kind.cast(generator.standard_normal(shape, dtype=np.float32)))
+        else:
+            filled.append(generator.integers(0, 100, shape).astype(kind.numpy))
     return filled
 
 
@@ -148,7 +162,7 @@ def outputs_of(source: Source, system: System) -> tuple[tuple[tuple[int, ...], s
     with provide("trnbench"):
         trace = record(
             kernel,
-            [TensorSpec(shape, dtype) for shape, dtype in _small(source.inputs)],
+            [*(TensorSpec(shape, dtype) for shape, dtype in _small(source.inputs)), *source.plain],
             machine=Machine.of(system),
         )
     return tuple((each.shape, each.dtype) for each in trace.output_specs)
@@ -216,7 +230,7 @@ def _emulated_wrong(source: Source, system: System, inputs: Sequence[Any], outpu
 
     kernel, _, _ = load_kernel(source.ref.replace("::", ":", 1), nki="trnbench")
     with provide("trnbench"):
-        trace = record(kernel, list(inputs), machine=Machine.of(system), functional=True)
+        trace = record(kernel, [*inputs, *source.plain], machine=Machine.of(system), functional=True)
     if len(trace.outputs) != len(outputs):
         return f"{len(outputs)} results, its source returns {len(trace.outputs)}"
     for index, (expected, got) in enumerate(zip(trace.outputs, outputs, strict=True)):

@@ -33,7 +33,13 @@ def load(module: str, file: str, function: str) -> Any:
 
 
 def compiled(
-    module: str, file: str, function: str, lnc: int, inputs: list[dict[str, Any]], folder: str
+    module: str,
+    file: str,
+    function: str,
+    lnc: int,
+    inputs: list[dict[str, Any]],
+    folder: str,
+    plain: list[Any],
 ) -> dict[str, Any]:
     artifacts = os.environ["NKI_ARTIFACTS_DIR"]
     began = time.monotonic()
@@ -45,7 +51,7 @@ def compiled(
     arrays = [array(each["file"], each["dtype"], each["shape"]) for each in inputs]
     problem, outputs = "", []
     try:
-        result = kernel[lnc](*arrays)
+        result = kernel[lnc](*arrays, *plain)
         results = result if isinstance(result, (tuple, list)) else [result]
         outputs = [keep(each, f"{folder}/compiled_output_{i}.bin") for i, each in enumerate(results)]
     except Exception as error:
