@@ -175,3 +175,31 @@ def test_lanes_need_what_an_operation_counts() -> None:
     assert bound is not None
     assert bound.formula == "256 elements per cycle × 0.96 GHz × 2 operations"
     assert bound.value == pytest.approx(256 * 0.96e9 * 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "engine", "dtype", "elements", "formula"),
+    [
+        (TRN1, "vector", "bf16", 128 * 1.12e9, "128 elements per cycle × 1.12 GHz"),
+        (TRN1, "gpsimd", "fp32", 128 * 1.4e9, "128 elements per cycle × 1.4 GHz"),
+        (TRN2, "vector", "bf16", 512 * 0.96e9, "512 elements per cycle × 0.96 GHz"),
+        (TRN2, "vector", "fp32", 256 * 0.96e9, "256 elements per cycle × 0.96 GHz"),
+        (TRN2, "scalar", "bf16", 128 * 1.2e9, "128 elements per cycle × 1.2 GHz"),
+        (TRN3, "scalar", "bf16", 256 * 1.2e9, "256 elements per cycle × 1.2 GHz"),
+        (TRN3, "gpsimd", "bf16", 128 * 1.2e9, "128 elements per cycle × 1.2 GHz"),
+    ],
+)
+def test_elements_of_an_engine(name: str, engine: str, dtype: str, elements: float, formula: str) -> None:
+    system = REGISTRY.system(name)
+    fields = {"metric": "element_rate", "dtype": dtype, "qualifier": engine}
+    one = engine_bound(system, scope=Scope.CORE, **fields)
+    assert one is not None
+    assert (one.value, one.formula, one.evidence) == (pytest.approx(elements), formula, "derived")
+    all_of_them = engine_bound(system, scope=Scope.DEVICE, **fields)
+    assert all_of_them is not None
+    assert all_of_them.value == pytest.approx(elements * system.cores_per_device)
+
+
+def test_no_document_says_how_wide_gpsimd_is_on_trainium2() -> None:
+    system = REGISTRY.system(TRN2)
+    assert engine_bound(system, metric="element_rate", scope=Scope.CORE, qualifier="gpsimd") is None

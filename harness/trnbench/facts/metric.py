@@ -123,6 +123,11 @@ def _kinds() -> tuple[MetricKind, ...]:
             about="elements an engine takes in or gives per cycle",
         ),
         MetricKind(
+            name="element_rate",
+            dimension="elements_per_s",
+            about="elements per second of an engine that is not the tensor engine: lanes × clock",
+        ),
+        MetricKind(
             name="rate_factor",
             dimension="ratio",
             about="throughput of a data type or mode against dense BF16 on the same engine",

@@ -17,6 +17,7 @@ from trnbench.facts.scope import Scope
 BASE_UNITS = {
     "flops": "FLOP/s",
     "bytes_per_s": "B/s",
+    "elements_per_s": "element/s",
     "bytes": "B",
     "hertz": "Hz",
     "seconds": "s",
@@ -32,6 +33,7 @@ BASE_UNITS = {
 DIMENSIONS = {
     "flops": "a rate of operations",
     "bytes_per_s": "a data rate",
+    "elements_per_s": "a rate of elements",
     "bytes": "an amount of data",
     "hertz": "a clock",
     "seconds": "a time",

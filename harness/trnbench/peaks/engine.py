@@ -61,8 +61,8 @@ def engine_bound(
 ) -> Peak | None:
     """The bound at `scope`, or None where no document gives the clocks or widths it follows from.
 
-    FLOP rates come from the engine's clock, DMA from its engines, EFA from its adapters (not below
-    the scope they are counted for: they are shared). Memory and NeuronLink have none: the documents
+    FLOP and element rates come from the engine's clock, DMA from its engines, EFA from its adapters (not
+    below the scope they are counted for: they are shared). Memory and NeuronLink have none: the documents
     give those as totals only.
     """
     parts = Parts(system, extent)
@@ -71,6 +71,8 @@ def engine_bound(
     if metric == "peak_flops":
         whole = qualifier in ("", "tensor")
         one = engine_rate(system, dtype, sparse) if whole else _lane_rate(system, dtype, sparse, qualifier)
+    elif metric == "element_rate":
+        one = _element_rate(system, dtype, qualifier)
     elif metric == "dma_bandwidth":
         one = _units(system, metric, scope, "dma_engine_count", "dma_engine_bandwidth", "engines")
     elif metric == "efa_bandwidth":
@@ -187,6 +189,27 @@ def _lane_rate(system: System, dtype: str, sparse: bool, engine: str) -> Peak | 
         formula=f"{elements.printed} elements per cycle × {show_printed(clock)} × {each.printed} operations",
         facts=(elements.id, clock.id, each.id),
         source=clock.source,
+    )
+
+
+def _element_rate(system: System, dtype: str, engine: str) -> Peak | None:
+    """Elements per cycle × clock: what the documents say without counting operations for an element."""
+    core = system.instance.core
+    elements = _fact(system, core, "elements_per_cycle", engine, dtype)
+    clock = _fact(system, core, "clock", engine)
+    if elements is None or clock is None:
+        return None
+    return Peak(
+        metric="element_rate",
+        value=float(Fraction(_value(elements)) * Fraction(_value(clock))),
+        scope=Scope.CORE,
+        dtype=dtype,
+        qualifier=engine,
+        evidence="derived",
+        formula=f"{elements.printed} elements per cycle × {show_printed(clock)}",
+        facts=(elements.id, clock.id),
+        source=elements.source,
+        policy=PeakPolicy.ENGINE,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trnbench.facts.peak import Peak, PeakChoice, PeakPolicy
+from trnbench.facts.peak import PeakChoice, PeakPolicy
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.kernels.extent import Extent
@@ -55,29 +55,19 @@ def shares_of(
 
 
 def lanes(system: System, engine: str, extent: Extent) -> PeakChoice | None:
-    """Elements per second of an engine that takes one per lane and cycle; None without those facts.
+    """The bound of an engine's elements per second; None where no document gives lanes and clock.
 
     The documents count elements and cycles, and multiply by operations as they see fit: elements are
     what a kernel's instructions have.
     """
-    core = system.instance.core
-    wide = next(iter(system.book.select(core, "elements_per_cycle", qualifier=engine)), None)
-    clock = next(iter(system.book.select(core, "clock", qualifier=engine)), None)
-    if wide is None or clock is None or not wide.value or not clock.value:
-        return None
-    all_of_them = f" × {extent.cores:,} cores" if extent.cores > 1 else ""
-    peak = Peak(
-        metric="elements_per_cycle",
-        value=wide.value * clock.value * extent.cores,
+    return choose_peak(
+        system,
+        metric="element_rate",
         scope=extent.scope,
         qualifier=engine,
-        evidence="derived",
-        formula=f"{wide.printed} elements per cycle × {clock.printed} {clock.printed_unit}{all_of_them}",
-        facts=(wide.id, clock.id),
-        source=clock.source,
+        extent=extent,
         policy=PeakPolicy.ENGINE,
     )
-    return PeakChoice(policy=PeakPolicy.ENGINE, chosen=peak, engine_bound=peak)
 
 
 def extent_of(system: System, cores: str) -> Extent:
