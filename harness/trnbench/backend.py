@@ -14,12 +14,18 @@ from trnbench.results.proof import Proof
 
 
 class Detection(msgspec.Struct, frozen=True, kw_only=True):
-    """Can this backend run here? `instance` is the machine found ("" where any can be emulated)."""
+    """Can this backend run here? `instance` is the machine found ("" where any can be emulated).
+
+    `also` names further systems that it measures here: the same machine, arranged in another way. Where
+    `kinds` of implementation are named, a run plans only kernels that have one of them.
+    """
 
     available: bool
     instance: str = ""
     why: str = ""  # what is missing, where it was looked for
     try_: str = ""  # what to install or set
+    also: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     unverified: tuple[str, ...] = ()  # what was never tried on real hardware
 
 

@@ -37,7 +37,7 @@ class HostBackend:
                 why=f"{sys.platform} has no /proc/cpuinfo, so the processor cannot be identified",
                 try_="run it on Linux",
             )
-        return Detection(available=True, instance=HOST)
+        return Detection(available=True, instance=HOST, kinds=("numpy", "c"))
 
     def environment(self) -> dict[str, Any]:
         """What results depend on; the BLAS and its threads are recorded with each case."""

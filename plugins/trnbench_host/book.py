@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from trnbench import Fact, FactBook, Provenance, Scope, Source, show
+from trnbench import Assumption, Fact, FactBook, Provenance, Scope, Source, show
 from trnbench_host.cpu import Cpu, read_cpu
 from trnbench_host.vector import Units, sources, units_of
 
 HOST, CPU, CORE = "host", "host-cpu", "host-core"
-MACHINE = "this-machine"
+RANKS, RANK = "host-ranks", "host-rank"
+MACHINE, ARRANGED = "this-machine", "arrangement"
+RANK_COUNT = 2
+"""Processes that take part in a collective on a processor: what it has to do, without any more of it."""
+
 ITEMS = {"fp32": 32, "fp64": 64}
 
 
@@ -22,15 +26,24 @@ def identified() -> FactBook:
 def book(cpu: Cpu) -> FactBook:
     """Facts of `cpu`. What it does not say and no row of cores.toml knows is no fact at all."""
     units = units_of(cpu)
-    facts = (*_counts(cpu), *_caches(cpu), *_core(cpu, units))
+    facts = (*_counts(cpu), *_caches(cpu), *_core(cpu, units), *_ranks(cpu))
     machine = Source(
         id=MACHINE,
         document="what the machine says of itself: /proc/cpuinfo, /proc/meminfo, /sys/devices/system/cpu",
         version="as read when the run was made",
     )
+    arranged = Source(
+        id=ARRANGED,
+        document="how this plugin arranges ranks: plugins/trnbench_host/book.py",
+        version="the one that made the run",
+    )
     known = sources()
-    used = {fact.source for fact in facts} - {MACHINE}
-    return FactBook(sources={MACHINE: machine, **{name: known[name] for name in used}}, facts=facts)
+    used = {fact.source for fact in facts} - {MACHINE, ARRANGED}
+    return FactBook(
+        sources={MACHINE: machine, ARRANGED: arranged, **{name: known[name] for name in used}},
+        facts=facts,
+        assumptions={each.id: each for each in _between_ranks()},
+    )
 
 
 def unknowns(cpu: Cpu) -> tuple[str, ...]:
@@ -89,6 +102,41 @@ def _counts(cpu: Cpu) -> Iterator[Fact]:
             "/proc/meminfo, MemTotal",
             printed=words,
         )
+
+
+def _ranks(cpu: Cpu) -> Iterator[Fact]:
+    row: dict[str, Any] = {"source": ARRANGED, "provenance": Provenance.INFERRED}
+    yield _fact(RANKS, "device_count", RANK_COUNT, "", Scope.INSTANCE, "ranks, one process each", **row)
+    share = max(1, cpu.cores // RANK_COUNT)
+    yield _fact(RANK, "core_count", share, "", Scope.DEVICE, f"usable cores / {RANK_COUNT} ranks", **row)
+    if cpu.memory_bytes:
+        words = f"{cpu.memory_bytes / 2**30:.4g}"
+        place = "/proc/meminfo, MemTotal"
+        yield _fact(RANKS, "host_memory", cpu.memory_bytes, "GiB", Scope.INSTANCE, place, printed=words)
+
+
+def _between_ranks() -> Iterator[Assumption]:
+    """For the picture alone: nothing is judged by these, and nothing is emulated on a host."""
+    yield Assumption(
+        id="rank-bandwidth",
+        metric="host_memory_bandwidth",
+        printed="10",
+        printed_unit="GB/s",
+        value=10e9,
+        low=1e9,
+        high=100e9,
+        reason="two processes hand data over through the machine's memory, whose rate it does not tell",
+    )
+    yield Assumption(
+        id="rank-latency",
+        metric="latency",
+        printed="10",
+        printed_unit="µs",
+        value=1e-5,
+        low=1e-6,
+        high=1e-4,
+        reason="waking a process takes the system some microseconds; it does not tell how many",
+    )
 
 
 def _caches(cpu: Cpu) -> Iterator[Fact]:

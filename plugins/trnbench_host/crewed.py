@@ -33,12 +33,19 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     def at_once(
         self, calls: Sequence[Callable[[], Any]]
     ) -> tuple[Callable[[], None], Callable[[], None], Callable[[], None] | None]:
-        """(all calls at once, as many empty ones, what ends the threads); one call needs no thread."""
-        if len(calls) == 1:
-            return calls[0], _nothing, None
-        crew = Crew(self.processors)
-        orders, none = tuple(calls), (_nothing,) * len(calls)
-        return (lambda: crew.run(orders)), (lambda: crew.run(none)), crew.close
+        """`at_once` on these processors."""
+        return at_once(self.processors, calls)
+
+
+def at_once(
+    processors: Sequence[int], calls: Sequence[Callable[[], Any]]
+) -> tuple[Callable[[], None], Callable[[], None], Callable[[], None] | None]:
+    """(all calls at once, as many empty ones, what ends the threads); one call needs no thread."""
+    if len(calls) == 1:
+        return calls[0], _nothing, None
+    crew = Crew(processors)
+    orders, none = tuple(calls), (_nothing,) * len(calls)
+    return (lambda: crew.run(orders)), (lambda: crew.run(none)), crew.close
 
 
 def _nothing() -> None:

@@ -26,7 +26,17 @@ def trnbench_generations() -> Iterator[Generation]:
                 core="host-core",
                 topology="trnbench_host.topology:host",
                 default=False,
-                stack=("numpy", "c"),
+                stack=("numpy", "c", "torch"),
+            ),
+            Instance(
+                name="host-ranks",
+                title="This machine's processors as two ranks",
+                scope=Scope.INSTANCE,
+                device="host-rank",
+                core="host-core",
+                topology="trnbench_host.topology:ranks",
+                default=False,
+                stack=("torch-distributed",),
             ),
         ),
     )
@@ -42,7 +52,9 @@ def trnbench_kernels() -> Iterator[Kernel]:
 
 @trnbench.hookimpl
 def trnbench_backends() -> Iterator[Backend]:
-    """Measures on this machine's processor, with NumPy and C."""
+    """Measures on this machine's processor: with NumPy and C, and with torch."""
     from trnbench_host.backend import HostBackend
+    from trnbench_host.torch_backend import TorchBackend
 
     yield HostBackend()
+    yield TorchBackend()

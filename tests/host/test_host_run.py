@@ -75,7 +75,7 @@ def test_the_default_run_is_emulated_and_has_nothing_of_the_host() -> None:
 def test_a_kernel_of_the_host_is_planned_there_alone() -> None:
     registry = trnbench.load_registry()
     assert set(plan(registry, Selection(kernels=("stream_add",))).systems) == {"host"}
-    on_host = plan(registry, Selection(instances=("host",)))
+    on_host = plan(registry, Selection(instances=("host",), kinds=("numpy", "c")))
     assert all({"numpy", "c"} & set(each.kernel.implementations) for each in on_host.cases)
 
 

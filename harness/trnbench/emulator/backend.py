@@ -49,6 +49,9 @@ class EmulatedBackend:
 
     def unsupported(self, case: Case, system: System) -> str:
         kinds = case.kernel.implementations
+        if not system.costs:
+            what = "a transfer" if case.kernel.spread.linked else "a core"
+            return f"{system.generation.name} has no cost table, so no time follows for {what}"
         if "collective" in kinds or case.kernel.spread.linked:
             from trnbench.emulator.fabric.estimate import KNOWN
 
@@ -59,8 +62,6 @@ class EmulatedBackend:
         work = case.kernel.work(case.key.point, case.extent)
         if not (work.flops or work.engine_flops or work.bytes):
             return f"kernel {case.kernel.name} counts no operations and no bytes, so no time follows"
-        if not system.costs:
-            return f"{system.generation.name} has no cost table, so no time follows for a core"
         return ""
 
     def observe(self, case: Case, system: System) -> Observation:

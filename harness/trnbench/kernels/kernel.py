@@ -70,7 +70,8 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     - `valid(point)`: "" or why this combination of axis values makes no case (it is then not
       planned at all: an exclusion, not a skip).
     - `refuses(point, extent)`: "" or why this many ranks cannot share this point (a skip).
-    - `implementations`: kind → reference. Kinds: "nki", "nki-beta1", "torch", "numpy", "collective", "model".
+    - `implementations`: kind → reference. Kinds: "nki", "nki-beta1", "torch", "torch-distributed", "numpy",
+      "c", "collective", "model".
     """
 
     name: str

@@ -21,6 +21,7 @@ from trnbench.kernels.families import (
     transpose,
 )
 from trnbench.kernels.kernel import Kernel
+from trnbench.kernels.torch_sources import with_torch
 
 # The same marker as trnbench.hookimpl; kernels lie below the hooks and import nothing from there.
 hookimpl = pluggy.HookimplMarker("trnbench")
@@ -45,4 +46,4 @@ FAMILIES = (
 def trnbench_kernels() -> Iterator[Kernel]:
     """Every family, in the order in which reports show them."""
     for family in FAMILIES:
-        yield from family.kernels()
+        yield from map(with_torch, family.kernels())

@@ -65,8 +65,9 @@ def cases_of(instance: str, kernels: tuple[str, ...], backend: str) -> Cases:
     registry = load_registry()
     _, named = registry.instance(instance)
     chosen = choose_backend(registry, backend) if backend else _fitting(registry.backends, named.name)
-    planned = plan(registry, Selection(instances=(instance,), kernels=kernels))
-    grade = Grade.MEASURED if chosen.detect().instance else Grade.EMULATED
+    found = chosen.detect()
+    planned = plan(registry, Selection(instances=(instance,), kernels=kernels, kinds=found.kinds))
+    grade = Grade.MEASURED if found.instance else Grade.EMULATED
     return Cases(
         plan=planned, attempts=Attempts(chosen, planned.systems, Judge(PeakPolicy.SEED), grade=grade)
     )

@@ -66,11 +66,11 @@ def plan(
         system = registry.system(name, extra_facts=extra_facts)
         systems[system.name] = system
 
-    planner = _Planner(points, keyword)
+    planner = _Planner(points, keyword, once=bool(selection.kinds) and not scopes)
     for system in systems.values():
         repeats = not scopes and system.instance.parent in systems
         for kernel in kernels:
-            if not runs_on(kernel, system.instance):
+            if not runs_on(kernel, system.instance, selection.kinds):
                 planner.elsewhere += 1
                 continue
             for scope in scopes_of(kernel, system.instance.scope, scopes):
@@ -86,10 +86,13 @@ def plan(
     )
 
 
-def runs_on(kernel: Kernel, instance: Instance) -> bool:
-    """Whether `instance` has a stack for any implementation of `kernel`; one without any runs anywhere."""
-    kinds = kernel.implementations
-    return not kinds or any(kind in kinds for kind in instance.stack)
+def runs_on(kernel: Kernel, instance: Instance, kinds: Sequence[str] = ()) -> bool:
+    """Whether `instance` has a stack for any implementation of `kernel`; one without any runs anywhere.
+
+    `kinds` narrows down which implementations count: those that a backend carries out.
+    """
+    have = kernel.implementations
+    return not have or any(kind in have and (not kinds or kind in kinds) for kind in instance.stack)
 
 
 def _fitting(registry: Registry, selection: Selection, kernels: Sequence[Kernel]) -> tuple[str, ...]:
@@ -100,7 +103,7 @@ def _fitting(registry: Registry, selection: Selection, kernels: Sequence[Kernel]
         return names
 
     def fits(name: str) -> bool:
-        return any(runs_on(kernel, registry.instance(name)[1]) for kernel in kernels)
+        return any(runs_on(kernel, registry.instance(name)[1], selection.kinds) for kernel in kernels)
 
     if any(map(fits, names)):
         return names
@@ -126,10 +129,15 @@ def extent_of(kernel: Kernel, system: System, scope: Scope, point: Point) -> Ext
 
 
 class _Planner:
-    """Collects cases; what is the same for many of them is worked out once."""
+    """Collects cases; what is the same for many of them is worked out once.
 
-    def __init__(self, points: Points, keyword: Test | None) -> None:
-        self.points, self.keyword = points, keyword
+    With `once`, what takes the same part of a machine at two scopes makes one case: a measurement
+    under a larger scope's name would be the same one again.
+    """
+
+    def __init__(self, points: Points, keyword: Test | None, *, once: bool = False) -> None:
+        self.points, self.keyword, self.once = points, keyword, once
+        self._taken: set[tuple[object, ...]] = set()
         self.cases: list[Case] = []
         self.notes: dict[str, None] = {}
         self.keyed_out = 0
@@ -161,6 +169,8 @@ class _Planner:
                 self.words |= words
                 continue
             extent, skip = self._fit(kernel, system, scope, point)
+            if self.once and self._repeats(kernel, system, point, extent):
+                continue
             key = CaseKey(
                 kernel=kernel.name,
                 family=kernel.family,
@@ -171,6 +181,14 @@ class _Planner:
                 tags=kernel.tags,
             )
             self.cases.append(Case(key=key, kernel=kernel, extent=extent, skip=skip))
+
+    def _repeats(self, kernel: Kernel, system: System, point: Point, extent: Extent) -> bool:
+        part = (extent.cores, extent.devices, extent.hosts, extent.ranks)
+        mark = (kernel.name, system.name, tuple(point.items()), part)
+        if mark in self._taken:
+            return True
+        self._taken.add(mark)
+        return False
 
     def _points(self, kernel: Kernel, scope: Scope) -> Combined:
         wide = scope.rank > Scope.CORE.rank

@@ -38,6 +38,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     axes: tuple[str, ...] = ()  # -a
     zips: tuple[str, ...] = ()  # --zip a,b
     excludes: tuple[str, ...] = ()  # --exclude
+    kinds: tuple[str, ...] = ()  # of implementation that the backend carries out; empty: all
 
     def asked(self) -> str:
         """The options that would ask for this, one line; "" for a default run."""

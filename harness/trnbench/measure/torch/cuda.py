@@ -1,0 +1,181 @@
+"""CUDA GPUs: work is queued on a stream between two events, and the events are the device's clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from trnbench.errors import TrnbenchError
+from trnbench.facts.format import show
+from trnbench.kernels.program import Program, Witness
+from trnbench.measure.torch.launch import Launches
+
+TICK_S = 0.5e-6
+"""What the CUDA runtime's documentation of cudaEventElapsedTime gives as the resolution of events."""
+
+FLUSHED_AT_LEAST = 256 << 20
+"""Bytes written to make a GPU cold: more than four times the L2 of any that is documented here."""
+
+AWAITED = "the event behind the last kernel is awaited, then every stream of the device; the event is asked"
+
+OVERRIDES = ("NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE")
+"""Variables that have fp32 multiplied in TF32 whatever a program asks for."""
+
+
+class CudaDevice(msgspec.Struct, frozen=True):
+    index: int
+    kind: str = "cuda"
+
+    @property
+    def torch_device(self) -> Any:
+        import torch
+
+        return torch.device("cuda", self.index)
+
+
+def set_precision(torch: Any, dtype: str, variables: dict[str, str]) -> str:
+    """fp32 is fp32 and TF32 is asked for by name; returns torch's word for what is set.
+
+    Raises `TrnbenchError` where the environment would overrule it.
+    """
+    for name in OVERRIDES:
+        if dtype == "fp32" and variables.get(name, "") == "1":
+            raise TrnbenchError(
+                f"{name}=1 has fp32 multiplied in TF32, which would be another data type than the case names",
+                try_=f"unset {name}, or --dtype tf32",
+            )
+        if dtype == "tf32" and variables.get(name, "") == "0":
+            raise TrnbenchError(f"{name}=0 forbids TF32, which this case is about", try_=f"unset {name}")
+    torch.set_float32_matmul_precision("high" if dtype == "tf32" else "highest")
+    return str(torch.get_float32_matmul_precision())
+
+
+class CudaCarrier:
+    """One launch on each of `devices`, all queued before any is waited for.
+
+    `cache_bytes` is the largest cache of a device. `witness` tells what the GPU said of itself meanwhile.
+    """
+
+    def __init__(
+        self,
+        devices: Sequence[CudaDevice],
+        *,
+        torch: Any = None,
+        cache_bytes: float = 0.0,
+        settings: dict[str, str | int | float | bool] | None = None,
+        witness: Callable[[], Witness] | None = None,
+        timer: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        if torch is None:
+            import torch
+        self.torch, self.devices = torch, tuple(devices)
+        self.cache_bytes, self.settings = cache_bytes, settings or {}
+        self._witness, self._timer = witness, timer
+        self._buffers: list[Any] = []
+
+    def program(self, launches: Launches) -> Program:
+        queue = _Queue(self.torch, self.devices, launches.calls(), self._timer)
+        idle = _Queue(self.torch, self.devices, [each.idle for each in launches.each], self._timer, queue)
+        memory = launches.first.memory
+        return Program(
+            run=lambda: queue.carry_out(1),
+            check=launches.check,
+            awaited=AWAITED,
+            checked=launches.first.checked,
+            amount=launches.amount,
+            smaller=lambda: self.program(launches.smaller()),
+            idle=lambda: idle.carry_out(1),
+            cold=memory,
+            flush=self._flush,
+            flushed=f"{show(self._flush_bytes, 'B')} written behind one another on the same stream, "
+            f"against an L2 of {show(self.cache_bytes, 'B') if self.cache_bytes else 'unknown size'}",
+            device_clock=lambda: queue.last_s,
+            device_tick_s=TICK_S,
+            queued=queue.carry_out,
+            idle_queued=idle.carry_out,
+            witness=lambda: self._told(queue),
+            settings={**self.settings, **launches.first.settings, "gpus": len(self.devices)},
+            notes=launches.first.notes,
+        )
+
+    @property
+    def _flush_bytes(self) -> int:
+        return max(FLUSHED_AT_LEAST, int(4 * self.cache_bytes))
+
+    def _flush(self) -> None:
+        """Not waited for: the GPU is busy with it while the kernel behind it is queued, so that the time
+        between the events holds no time of the host's."""
+        if not self._buffers:
+            self._buffers = [
+                self.torch.empty(self._flush_bytes, dtype=self.torch.uint8, device=each.torch_device)
+                for each in self.devices
+            ]
+        for buffer in self._buffers:
+            buffer.zero_()
+
+    def _told(self, queue: _Queue) -> Witness:
+        found = self._witness() if self._witness is not None else Witness()
+        if not queue.bound_by_issuing:
+            return found
+        issue = show(queue.issue_s, "s")
+        note = f"bound by issuing: the host takes {issue} to queue a call, which is what the GPU waits for"
+        return msgspec.structs.replace(found, notes=(*found.notes, note))
+
+
+class _Queue:
+    """Calls on the current stream of each device, an event before and behind them.
+
+    `tells` is the queue whose clock the times are put on: idle calls are read off the same clock.
+    """
+
+    def __init__(
+        self,
+        torch: Any,
+        devices: Sequence[CudaDevice],
+        calls: Sequence[Callable[[], Any]],
+        timer: Callable[[], float],
+        tells: _Queue | None = None,
+    ) -> None:
+        self.torch, self.devices, self.calls, self._timer = torch, devices, calls, timer
+        self.tells = tells or self
+        self.begun = [torch.cuda.Event(enable_timing=True) for _ in devices]
+        self.ended = [torch.cuda.Event(enable_timing=True) for _ in devices]
+        self.last_s = self.issue_s = self.each_s = 0.0
+
+    @property
+    def bound_by_issuing(self) -> bool:
+        return self.each_s > 0.0 and self.issue_s > 0.8 * self.each_s
+
+    def carry_out(self, count: int) -> None:
+        """`count` calls, and then until every device has nothing left to do."""
+        cuda = self.torch.cuda
+        self._record(self.begun)
+        started = self._timer()
+        for _ in range(count):
+            for call in self.calls:
+                call()
+        issued = self._timer() - started
+        self._record(self.ended)
+        for event in self.ended:
+            event.synchronize()
+        for each in self.devices:
+            cuda.synchronize(each.index)  # other streams too: work there is no work between the events
+        if not all(event.query() for event in self.ended):
+            raise TrnbenchError(
+                "the GPU was waited for and is not done",
+                cause="the event behind the last kernel has not come to pass: whatever was waited for, "
+                "it was not this work",
+                try_="trnbench doctor",
+            )
+        pairs = zip(self.begun, self.ended, strict=True)
+        self.tells.last_s = max(float(begun.elapsed_time(ended)) * 1e-3 for begun, ended in pairs)
+        if count > 1:
+            self.issue_s, self.each_s = issued / count, self.tells.last_s / count
+
+    def _record(self, events: Sequence[Any]) -> None:
+        for each, event in zip(self.devices, events, strict=True):
+            with self.torch.cuda.device(each.index):
+                event.record()

@@ -1,0 +1,1 @@
+"""Kernels in torch: each `prepare(point, device, rng) -> Launch`."""
