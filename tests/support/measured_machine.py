@@ -44,13 +44,19 @@ class Backend:
         if mode == "crash" or (mode == "once" and self._first()):
             signal.signal(signal.SIGSEGV, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGSEGV)
+        if mode in ("lost", "stopped") and os.environ.get("PMI_RANK") == "1":
+            # What becomes of a rank whose own process dies, or hangs; this is a process below it.
+            os.kill(os.getppid(), signal.SIGKILL if mode == "lost" else signal.SIGSTOP)
+            time.sleep(60)
         if mode == "memory":
             raise MemoryError("no 3 TiB")
         if mode == "hang":
             signal.signal(signal.SIGALRM, signal.SIG_IGN)
             time.sleep(60)
         notes = (f"ran on {platform.node()}",) if mode == "names" else ()
-        made = self._program(0.011, "stale" if mode == "wrong" else "right", notes)
+        lags = mode == "lags" and os.environ.get("PMI_RANK") == "2"
+        wrong = mode == "wrong" or (mode == "wrong-there" and os.environ.get("PMI_RANK") == "2")
+        made = self._program(0.033 if lags else 0.011, "stale" if wrong else "right", notes)
         seen = observe(made, device="tiny core 0", named_by="itself", timing=QUICK)
         return msgspec.structs.replace(seen, detail={**seen.detail, "process": os.getpid(), "drawn": drawn})
 
@@ -101,3 +107,26 @@ def registry(*modes: str, folder: Path) -> Registry:
             yield Backend(folder)
 
     return Registry.of(measured=Plugin())
+
+
+def main() -> None:
+    """The installed program with this backend alone: for tests that need several processes."""
+    import sys
+
+    from trnbench.cli.context import Session
+    from trnbench.cli.main import cli
+    from trnbench.run.ranks import executor, meeting
+
+    meeting.WAIT_S = float(os.environ.get("RANKS_WAIT_S", "60"))
+    executor.BOOT_S = float(os.environ.get("RANKS_BOOT_S", "30"))
+    shared = Session()
+    shared.registry = registry(*os.environ["MACHINE_MODES"].split(","), folder=Path.cwd())
+    sys.argv[0] = "trnbench"
+    cli.main(obj=shared)
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.modules["measured_machine"] = sys.modules["__main__"]
+    main()

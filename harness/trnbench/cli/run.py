@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from trnbench.run.execute import RunNotKept
     from trnbench.run.executor import Executor
     from trnbench.run.plan import Plan
+    from trnbench.run.ranks.rank import Rank
     from trnbench.run.settings import RunSettings
 
 EXECUTORS = ("process", "ray")  # trnbench.run.executor's; named here to import nothing
@@ -120,6 +122,7 @@ def run(
     from trnbench.run.api import as_policy, choose_backend, here
     from trnbench.run.executor import executor as carried_out_by
     from trnbench.run.plan import plan
+    from trnbench.run.ranks.rank import find_rank
     from trnbench.run.settings import RunSettings
     from trnbench.store.store import checked_tags
 
@@ -136,22 +139,41 @@ def run(
         tags=checked_tags(labels),
         argv=tuple(sys.argv),
     ).checked()
+    rank = find_rank() if executor == EXECUTORS[0] and not dry_run else None
     target = None
-    if not (no_report or dry_run):
+    if not (no_report or dry_run or (rank is not None and rank.rank > 0)):
         target = report_target(output, force=force)
         _check_html(shared)
     # Whoever carries out the cases is gone before anything goes to stdout.
-    with carried_out_by(executor, settings.jobs) as by:
+    with ExitStack() as stack:
+        by = stack.enter_context(carried_out_by(executor, settings.jobs))
         chosen = choose_backend(
             shared.registry, backend or configured.backend, by, keep_identity=keep_identity
         )
         selection = here(selection_from(**_merged(selected, configured.selection)), chosen)
         planned = plan(shared.registry, selection, extra_facts=(*configured.facts, *facts))
+        if rank is not None and rank.rank > 0:
+            return _follow(rank, planned, chosen, settings)
+        if rank is not None and chosen.detect().instance:
+            from trnbench.run.ranks.executor import rank_executor
+
+            by = stack.enter_context(rank_executor(rank))
         ended = None if dry_run else _carry_out(shared, planned, chosen, settings, by)
     if ended is None:
         _list_cases(planned, format)
         return 0
     return _tell(shared, planned, ended, target, format)
+
+
+def _follow(rank: Rank, planned: Plan, chosen: Backend, settings: RunSettings) -> int:
+    """The part of every rank but the first: no store, no report, nothing on stdout."""
+    if not chosen.detect().instance:
+        say(f"rank {rank.rank}: emulated cases need no machine, rank 0 carries them out alone")
+        return 0
+    from trnbench.run.execute import prepared
+    from trnbench.run.ranks.follow import follow
+
+    return follow(rank, prepared(planned, chosen, settings), planned.cases)
 
 
 class _Ended(NamedTuple):
@@ -180,10 +202,15 @@ def _carry_out(
                     planned, chosen, shared.registry, settings, on_progress, store=store, executor=by
                 )
         except RunNotKept as error:
-            return _Ended(error.run, store.path, _rescued(error))
+            ended = _Ended(error.run, store.path, _rescued(error))
         except RunCutShort as error:
-            return _Ended(error.run, store.path, error)
-        return _Ended(done, store.path)
+            ended = _Ended(error.run, store.path, error)
+        else:
+            ended = _Ended(done, store.path)
+    if by is not None:
+        failure = ended.failure
+        by.ended(int(failure.exit_code if failure else ended.run.exit_code()), failure)
+    return ended
 
 
 def _tell(shared: Session, planned: Plan, ended: _Ended, target: Path | None, format: str) -> int:
@@ -193,14 +220,15 @@ def _tell(shared: Session, planned: Plan, ended: _Ended, target: Path | None, fo
         target = None
     if target is not None and (unwritten := _write_report(shared, done, target)):
         target, failure = None, failure or unwritten
-    _summarise(done, ended.store, target, format)
+    code = int(failure.exit_code if failure else done.exit_code())
+    _summarise(done, ended.store, target, format, code)
     if done.interrupted:
         cases, kept = len(planned.cases), len(done.measurements)
         say(f"\ninterrupted: {kept} of {cases} cases are kept as run {done.id}")
         say(f"  try:   trnbench runs show {done.id}, or: trnbench report {done.id}")
     if failure is not None:
         raise failure
-    return int(done.exit_code())
+    return code
 
 
 def _merged(selected: Mapping[str, Any], configured: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,7 +304,7 @@ def _list_cases(planned: Plan, format: str) -> None:
         say(f"note: {note}")
 
 
-def _summarise(done: Run, store: Path, report: Path | None, format: str) -> None:
+def _summarise(done: Run, store: Path, report: Path | None, format: str, code: int) -> None:
     """What came out, by system and status, and where it is."""
     from trnbench.results.measurement import Status
 
@@ -302,7 +330,7 @@ def _summarise(done: Run, store: Path, report: Path | None, format: str) -> None
                 "counts": {str(status): count for status, count in done.counts().items()},
                 "systems": [{key: row[key] for key in ("instance", "cases", *statuses)} for row in rows],
                 "interrupted": done.interrupted,
-                "exit_code": int(done.exit_code()),
+                "exit_code": code,
             }
         )
         return

@@ -27,7 +27,13 @@ __all__ = [
 
 PRESET = "TRNBENCH_PRESET"
 # Variables that are no settings: they say how to load, not what to run.
-SWITCHES = ("TRNBENCH_DEBUG", "TRNBENCH_NO_EXTERNAL_PLUGINS", "TRNBENCH_PLUGIN_TRACE", PRESET)
+SWITCHES = (
+    "TRNBENCH_DEBUG",
+    "TRNBENCH_NO_EXTERNAL_PLUGINS",
+    "TRNBENCH_PLUGIN_TRACE",
+    "TRNBENCH_RENDEZVOUS",
+    PRESET,
+)
 NEURON = tuple(
     f"TRNBENCH_NEURON_{word}"
     for word in ("TOOLS", "NKI_PYTHON", "NRTPY_PYTHON", "BETA1_PYTHON", "INSTANCE", "PROFILE", "SYSFS")

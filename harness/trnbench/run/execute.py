@@ -69,24 +69,12 @@ def execute(
     raises `RunCutShort` (with the run in it) when none of them is left.
     """
     settings = (settings or RunSettings()).checked()
-    detection = backend.detect()
-    grade = Grade.MEASURED if detection.instance else Grade.EMULATED
-    tuned = getattr(backend, "tuned", None)
-    if settings.sample_s > 0.0 and tuned is not None:
-        backend = tuned(settings.sample_s)
+    attempts = prepared(plan, backend, settings)
+    backend, grade = attempts.backend, attempts.unseen.grade
     with identity(kept=settings.keep_identity), Interruption() as interruption:
         begun = begin(plan, backend, registry, settings, grade=grade)
         recording = (
             store.record(begun, planned=len(plan.cases), tags=settings.tags) if store is not None else None
-        )
-        attempts = Attempts(
-            backend,
-            plan.systems,
-            Judge(settings.policy),
-            grade=grade,
-            timeout_s=settings.timeout_s or (MEASURED_LIMIT_S if grade is Grade.MEASURED else 0.0),
-            seed=settings.seed,
-            keep_identity=settings.keep_identity,
         )
         conduct = _Conduct(
             plan,
@@ -114,6 +102,23 @@ def execute(
     if conduct.cut is not None:
         raise RunCutShort(run, conduct.cut)
     return run
+
+
+def prepared(plan: Plan, backend: Backend, settings: RunSettings) -> Attempts:
+    """What tries a case: the backend as these settings tune it, its grade and its limits."""
+    grade = Grade.MEASURED if backend.detect().instance else Grade.EMULATED
+    tuned = getattr(backend, "tuned", None)
+    if settings.sample_s > 0.0 and tuned is not None:
+        backend = tuned(settings.sample_s)
+    return Attempts(
+        backend,
+        plan.systems,
+        Judge(settings.policy),
+        grade=grade,
+        timeout_s=settings.timeout_s or (MEASURED_LIMIT_S if grade is Grade.MEASURED else 0.0),
+        seed=settings.seed,
+        keep_identity=settings.keep_identity,
+    )
 
 
 class _Conduct:

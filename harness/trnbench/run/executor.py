@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from trnbench.backend import Backend
-from trnbench.errors import UnknownName
+from trnbench.errors import TrnbenchError, UnknownName
 from trnbench.kernels.case import Case
 from trnbench.run.attempt import Attempts
 from trnbench.run.pool import Outcome
@@ -34,6 +34,9 @@ class Executor(Protocol):
         self, attempts: Attempts, cases: Sequence[Case], *, jobs: int, apart: bool, retries: int
     ) -> CasePool:
         """Raises `ValueError` for cases that cannot be sent there."""
+
+    def ended(self, code: int, error: TrnbenchError | None = None) -> None:
+        """How the run came out, for whoever has to be told."""
 
 
 @contextlib.contextmanager

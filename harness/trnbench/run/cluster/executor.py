@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from trnbench.backend import Backend
+from trnbench.errors import TrnbenchError
 from trnbench.kernels.case import Case
 from trnbench.run.attempt import Attempts
 from trnbench.run.cluster.cluster import Cluster, connected
@@ -51,6 +52,9 @@ class RayExecutor:
         if placed:
             pool.notes += placed.differences()
         return pool
+
+    def ended(self, code: int, error: TrnbenchError | None = None) -> None:
+        """Machines of a cluster are not told."""
 
 
 def resource_of(backend: Backend) -> str:
