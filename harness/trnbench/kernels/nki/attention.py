@@ -15,7 +15,7 @@ import nki
 
 _NAMES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 _MASKED = -30000.0  # its exponential is 0 in every type
-_FP32_LIMIT = 8192  # keys whose scores, exponentials and values fit SBUF in fp32
+_LIMIT = 8192  # keys whose scores, exponentials and values fit SBUF in every type
 
 
 @nki.jit
@@ -82,10 +82,11 @@ def _weigh(target, weights, values, share):
 
 
 def attention_inputs(point):
-    """q, k, v and the mask; None for tokens that are no multiple of 128, or wider heads than the array."""
+    """q, k, v and the mask; None for tokens that are no multiple of 128 or too many to be held at once, and
+    for wider heads than the array."""
     heads, width, tokens = (int(point[name]) for name in ("heads", "head_dim", "seq"))
     dtype = _NAMES[str(point["dtype"])]
-    if tokens % 128 or width > 128 or (dtype == "float32" and tokens > _FP32_LIMIT):
+    if tokens % 128 or width > 128 or tokens > _LIMIT:
         return None
     by_width, by_token = ((heads, width, tokens), dtype), ((heads, tokens, width), dtype)
     return (by_width, by_width, by_token, point["mask"] == "causal")
