@@ -63,14 +63,12 @@ class CudaCarrier:
         self,
         devices: Sequence[CudaDevice],
         *,
-        torch: Any = None,
+        torch: Any,
         cache_bytes: float = 0.0,
         settings: dict[str, str | int | float | bool] | None = None,
         witness: Callable[[], Witness] | None = None,
         timer: Callable[[], float] = time.perf_counter,
     ) -> None:
-        if torch is None:
-            import torch
         self.torch, self.devices = torch, tuple(devices)
         self.cache_bytes, self.settings = cache_bytes, settings or {}
         self._witness, self._timer = witness, timer

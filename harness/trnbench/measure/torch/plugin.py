@@ -1,0 +1,19 @@
+"""The torch stack as a plugin: the backend of NeuronCores. Those of other machines come with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pluggy
+
+from trnbench.backend import Backend
+from trnbench.measure.torch.neuron import TorchNeuronBackend
+
+# The same marker as trnbench.hookimpl; backends lie below the hooks and import nothing from there.
+hookimpl = pluggy.HookimplMarker("trnbench")
+
+
+@hookimpl
+def trnbench_backends() -> Iterator[Backend]:
+    """Torch on Trainium and Inferentia2, where this machine has them and torch_neuronx."""
+    yield TorchNeuronBackend()

@@ -1,0 +1,161 @@
+"""The `cuda` backend: the GPUs of this machine by torch, and nothing where they cannot prove themselves."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from trnbench import Case, Detection, Observation, Scope, System, Timing
+from trnbench.errors import TrnbenchError
+from trnbench.measure.torch import library
+from trnbench_cuda import smi
+from trnbench_cuda.identify import Match, identify
+from trnbench_cuda.unverified import UNVERIFIED
+
+WITH_CUDA = "a build of torch with CUDA: https://pytorch.org/get-started/locally  (several GB)"
+
+
+class CudaBackend:
+    """Kernels on one GPU, on each of a board's at once, and collectives by NCCL."""
+
+    name = "cuda"
+
+    def __init__(self, timing: Timing | None = None) -> None:
+        self.timing = timing or Timing()
+        self._match: Match | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A worker process looks again: a GPU may be gone.
+        return {**vars(self), "_match": None}
+
+    def tuned(self, sample_s: float) -> CudaBackend:
+        """The same backend that samples each case for `sample_s` at most."""
+        return CudaBackend(Timing(sample_s=sample_s))
+
+    def detect(self) -> Detection:
+        """Costs a look into PATH where there is no driver; torch is not imported."""
+        try:
+            return self._detected()
+        except TrnbenchError as error:
+            why = f"{error.what}: {error.cause}" if error.cause else error.what
+            return _absent(why, error.try_)
+
+    def environment(self) -> dict[str, Any]:
+        found = self._found() if smi.present() else Match()
+        return {
+            "torch_version": library.version(),
+            "gpu_name": found.gpus[0].name if found.gpus else "none",
+            "gpu_count": len(found.gpus),
+            "gpu_driver": found.gpus[0].driver if found.gpus else "none",
+            "gpu_notes": "; ".join(found.notes),
+            "tf32_override": os.environ.get("NVIDIA_TF32_OVERRIDE", "not set"),
+        }
+
+    def unsupported(self, case: Case, system: System) -> str:
+        from trnbench.measure.torch.observing import refused
+
+        found = self._found()
+        if system.instance.name != found.instance:
+            here = found.instance or "no GPU"
+            return f"this machine is {here}; a measured run is of the machine in front of you"
+        if why := refused(case):
+            return why
+        if case.key.dtype in ("cfp8", "mxfp8", "mxfp4"):
+            return f"Hopper's matrix units do not take {case.key.dtype}"
+        if case.kernel.spread.linked and case.key.dtype == "fp8":
+            return "sums of 8-bit floating-point numbers are left to NCCL's own tests"
+        return ""
+
+    def observe(self, case: Case, system: System) -> Observation:
+        from trnbench.measure.torch.cuda import CudaCarrier, CudaDevice, set_precision
+        from trnbench.measure.torch.observing import observe_case, observe_collective
+
+        torch = _torch()
+        found = self._found()
+        device, cache = named(torch, found)
+        evidence: dict[str, Any] = {
+            "device": device,
+            "named_by": "torch.cuda.get_device_name and the number of its multiprocessors",
+            "timing": self.timing,
+        }
+        if case.kernel.spread.linked:
+            return observe_collective(case, device_kind="cuda", backend="nccl", **evidence)
+        precision = set_precision(torch, case.key.dtype, dict(os.environ))
+        count = 1 if case.key.scope.rank <= Scope.DEVICE.rank else len(found.gpus)
+        devices = [CudaDevice(index) for index in range(count)]
+        sampler = smi.Sampler([each.index for each in found.gpus[:count]])
+        try:
+            carrier = CudaCarrier(
+                devices,
+                torch=torch,
+                cache_bytes=cache,
+                settings={"float32_precision": precision},
+                witness=lambda: _witness(sampler),
+            )
+            return observe_case(case, devices, carrier, detail={"gpu_notes": list(found.notes)}, **evidence)
+        finally:
+            sampler.stop()
+
+    def _detected(self) -> Detection:
+        if not smi.present():
+            return _absent("nvidia-smi is not on the PATH: no driver of NVIDIA's, so no GPU", "nvidia-smi")
+        found = self._found()
+        if found.why:
+            return _absent(found.why, found.try_)
+        if lacking := library.missing():
+            return _absent(lacking.why, lacking.try_)
+        if library.version().endswith("+cpu"):
+            return _absent(f"torch {library.version()} is built without CUDA", WITH_CUDA)
+        kinds = ("torch", "torch-distributed") if len(found.gpus) > 1 else ("torch",)
+        return Detection(available=True, instance=found.instance, kinds=kinds, unverified=UNVERIFIED)
+
+    def _found(self) -> Match:
+        if self._match is None:
+            self._match = identify(smi.gpus(), os.environ)
+        return self._match
+
+
+def named(torch: Any, found: Match) -> tuple[str, float]:
+    """The name that the GPU gives itself through torch, and its L2 in bytes (0: torch does not tell).
+
+    Raises `TrnbenchError` where it is another one than nvidia-smi listed, or only a part of it.
+    """
+    properties = torch.cuda.get_device_properties(0)
+    name = str(torch.cuda.get_device_name(0))
+    listed = found.gpus[0].name
+    if name != listed:
+        raise TrnbenchError(
+            f"torch calls the GPU {name!r}, nvidia-smi {listed!r}",
+            cause="they count GPUs in another order",
+            try_="CUDA_DEVICE_ORDER=PCI_BUS_ID trnbench run --backend cuda",
+        )
+    units = int(properties.multi_processor_count)
+    if found.known is not None and units != found.known.multiprocessors:
+        raise TrnbenchError(
+            f"{name} has {units} multiprocessors here, not {found.known.multiprocessors}",
+            cause="a slice of a GPU (MIG), which documents give no figures for",
+            try_="nvidia-smi -L",
+        )
+    return name, float(getattr(properties, "L2_cache_size", 0))
+
+
+def _torch() -> Any:
+    import torch
+
+    if not torch.cuda.is_available():
+        raise TrnbenchError(
+            "torch finds no CUDA GPU, and no other device is measured in its place",
+            cause=f"torch {torch.__version__}, CUDA {torch.version.cuda or 'not built in'}",
+            try_="trnbench doctor",
+        )
+    return torch
+
+
+def _witness(sampler: smi.Sampler) -> Any:
+    from trnbench_cuda.witness import witness
+
+    return witness(sampler.stop())
+
+
+def _absent(why: str, try_: str) -> Detection:
+    return Detection(available=False, why=why, try_=try_ or "trnbench doctor", unverified=UNVERIFIED)
