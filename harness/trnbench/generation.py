@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -124,3 +124,13 @@ class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def fact(self, scope: Scope, metric: str, **criteria: Any) -> float | None:
         """A current value of this scope's subject, in base units, else None."""
         return self.book.value(self.subject(scope), metric, **criteria)
+
+
+class Systems(Protocol):
+    """Every system that the plugins of a run describe; nothing is read before it is asked for."""
+
+    def instance_names(self) -> tuple[str, ...]:
+        """In the order of the generations."""
+
+    def system(self, name: str) -> System:
+        """With its facts and costs read. Raises `TrnbenchError` for one that cannot be."""

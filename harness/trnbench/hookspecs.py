@@ -17,7 +17,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
-    from trnbench.generation import Generation
+    from trnbench.generation import Generation, Systems
     from trnbench.kernels.kernel import Kernel
     from trnbench.section import Format, Importer, Section
 
@@ -68,8 +68,11 @@ def trnbench_kernels() -> Iterable[Kernel]:
 
 
 @hookspec
-def trnbench_backends() -> Iterable[Backend]:
+def trnbench_backends(systems: Systems) -> Iterable[Backend]:  # noqa: ARG001 (a specification)
     """Ways to carry out a case: an emulator, or a measured stack.
+
+    `systems` are those that the plugins of this run describe, for a backend that has to find out which
+    of them it is on: keep it, and read nothing from it before `detect()`. Most backends leave it out.
 
     Example::
 
@@ -77,7 +80,8 @@ def trnbench_backends() -> Iterable[Backend]:
         def trnbench_backends():
             yield MyBackend()
 
-    Returns: an iterable of objects that satisfy `trnbench.Backend`. Constructing one is cheap.
+    Returns: an iterable of objects that satisfy `trnbench.Backend`. Constructing one is cheap. One that
+    keeps `systems` is sent to other processes: its `__getstate__` keeps what it read instead.
 
     Since: contract 1.
     """

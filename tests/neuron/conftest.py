@@ -112,8 +112,8 @@ def settings(tools: Path, python: Callable[[str], str], sysfs: Path) -> Settings
 
 
 @pytest.fixture
-def backend(settings: Settings) -> NeuronBackend:
-    return NeuronBackend(settings)
+def backend(settings: Settings, registry: Registry) -> NeuronBackend:
+    return NeuronBackend(registry, settings)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from trnbench.kernels.case import Case
 from trnbench.measure.neuron import collective_case, nki_case
 from trnbench.measure.neuron.backend import NeuronBackend
 from trnbench.measure.neuron.settings import VARIABLES, Settings, child_environment
-from trnbench.registry import Registry
+from trnbench.registry import Registry, load_registry
 from trnbench.results.evidence import Grade
 from trnbench.results.measurement import Reason, Status
 from trnbench.run.judge import Judge
@@ -49,10 +49,11 @@ def see(
 
 
 def test_nothing_is_started_where_there_is_no_tool(tmp_path: Path) -> None:
-    def never() -> None:
-        raise AssertionError("no plugin is asked")
+    class Never:
+        def instance_names(self) -> tuple[str, ...]:
+            raise AssertionError("no plugin is asked")
 
-    backend = NeuronBackend(Settings(tools=str(tmp_path)), never)  # type: ignore[arg-type]
+    backend = NeuronBackend(Never(), Settings(tools=str(tmp_path)))  # type: ignore[arg-type]
     seen = backend.detect()
     assert not seen.available
     assert seen.why == f"neuron-ls is not installed: looked for in {tmp_path}"
@@ -102,16 +103,36 @@ def test_log_lines_inside_the_list_do_no_harm(
 
 def test_the_stated_instance_is_held_against_the_devices(settings: Settings) -> None:
     stated = msgspec.structs.replace(settings, instance="trn1.32xlarge")
-    seen = NeuronBackend(stated).detect()
+    seen = NeuronBackend(load_registry(), stated).detect()
     assert not seen.available
     assert seen.why.startswith("this host is no trn1.32xlarge: 8 cores per device (LNC=2 counted)")
 
 
-def test_detection_never_raises(settings: Settings) -> None:
-    def broken() -> None:
-        raise RuntimeError("a plugin fell over")
+def test_a_machine_of_a_plugin_that_is_left_out_is_not_recognised(settings: Settings) -> None:
+    from trnbench.measure.neuron.plugin import trnbench_backends
 
-    seen = NeuronBackend(settings, broken).detect()  # type: ignore[arg-type]
+    without = load_registry(block=("trn2",))
+    (backend,) = trnbench_backends(without)
+    backend._settings = settings  # type: ignore[attr-defined]
+    seen = backend.detect()
+    assert not seen.available
+    assert "trn2-16.48xlarge" not in seen.why
+    assert without.backends["neuron"]._systems is without  # type: ignore[attr-defined]
+
+
+def test_in_another_process_it_knows_the_same_systems(backend: NeuronBackend) -> None:
+
+    sent = pickle.loads(pickle.dumps(backend))
+    assert sent._systems is None
+    assert sent.detect().instance == "trn2-16.48xlarge"
+
+
+def test_detection_never_raises(settings: Settings) -> None:
+    class Broken:
+        def instance_names(self) -> tuple[str, ...]:
+            raise RuntimeError("a plugin fell over")
+
+    seen = NeuronBackend(Broken(), settings).detect()  # type: ignore[arg-type]
     assert not seen.available
     assert seen.why == "looking for devices failed: RuntimeError: a plugin fell over"
 
@@ -228,7 +249,7 @@ def test_missing_interpreters_are_said(
     }
     if both:
         made["nki_python"] = made["nrtpy_python"]
-    backend = NeuronBackend(msgspec.structs.replace(settings, **made))
+    backend = NeuronBackend(load_registry(), msgspec.structs.replace(settings, **made))
     said = backend.unsupported(case("gemm", **POINT), registry.system("trn2-16.48xlarge"))
     assert said.startswith(why)
     assert "PYTHON" in said
@@ -374,7 +395,7 @@ def test_a_device_that_is_another_is_no_evidence(
     see: Callable[..., Any], settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STANDIN_MONITOR", "another")
-    blind = NeuronBackend(msgspec.structs.replace(settings, sysfs=str(tmp_path / "nothing")))
+    blind = NeuronBackend(load_registry(), msgspec.structs.replace(settings, sysfs=str(tmp_path / "nothing")))
     _, judged = see(use=blind)
     assert (judged.status, judged.reason) == (Status.FAILED, Reason.NO_EVIDENCE)
     assert judged.reason_text == "the device calls itself trainium1, which is not trainium2"
@@ -384,7 +405,7 @@ def test_a_device_that_does_not_name_itself_is_no_evidence(
     see: Callable[..., Any], settings: Settings, tmp_path: Path, tools: Path
 ) -> None:
     (tools / "neuron-monitor").unlink()
-    blind = NeuronBackend(msgspec.structs.replace(settings, sysfs=str(tmp_path / "nothing")))
+    blind = NeuronBackend(load_registry(), msgspec.structs.replace(settings, sysfs=str(tmp_path / "nothing")))
     _, judged = see(use=blind)
     assert (judged.status, judged.reason) == (Status.FAILED, Reason.NO_EVIDENCE)
     assert "which device it was, told by the device itself" in judged.reason_text
@@ -393,7 +414,7 @@ def test_a_device_that_does_not_name_itself_is_no_evidence(
 def test_counters_of_the_profiler_are_compared(
     see: Callable[..., Any], settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    profiled = NeuronBackend(msgspec.structs.replace(settings, profile=True))
+    profiled = NeuronBackend(load_registry(), msgspec.structs.replace(settings, profile=True))
     monkeypatch.setenv("STANDIN_FLOPS", str(2 * 256**3))
     seen, judged = see(use=profiled)
     assert judged.status is Status.OK, judged.reason_text
@@ -412,7 +433,7 @@ def test_a_profiler_that_fails_is_a_note(
     see: Callable[..., Any], settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STANDIN_EXPLORER", "fails")
-    seen, judged = see(use=NeuronBackend(msgspec.structs.replace(settings, profile=True)))
+    seen, judged = see(use=NeuronBackend(load_registry(), msgspec.structs.replace(settings, profile=True)))
     assert judged.status is Status.OK
     assert "no counters of the profiler: neuron-explorer ended with exit code 1" in seen.notes
 
@@ -466,7 +487,7 @@ def test_trainium1_falls_back_to_beta_1_and_says_so(
             "Trainium"
         )
     _ = [path.unlink() for path in Path(settings.sysfs).rglob("success/total")]
-    backend = NeuronBackend(msgspec.structs.replace(settings, beta1_python=python("beta1")))
+    backend = NeuronBackend(load_registry(), msgspec.structs.replace(settings, beta1_python=python("beta1")))
     system = registry.system("trn1.32xlarge")
     made = case("gemm", instance="trn1.32xlarge", dtype="bf16", size=1024)
     assert backend.detect().instance == "trn1.32xlarge"

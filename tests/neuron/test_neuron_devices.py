@@ -19,7 +19,8 @@ from trnbench.registry import Registry
 
 @pytest.fixture(scope="module")
 def known(registry: Registry) -> tuple[Documented, ...]:
-    found, problems = documented(registry)
+    known = documented(registry)
+    found, problems = known.systems, known.problems
     assert not problems
     return found
 

@@ -15,6 +15,7 @@ from trnbench.measure.neuron.backend import NeuronBackend
 from trnbench.measure.neuron.conversation import STAGES
 from trnbench.measure.neuron.settings import VARIABLES, Settings
 from trnbench.measure.neuron.unverified import UNVERIFIED
+from trnbench.registry import load_registry
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def test_the_page_says_that_nothing_was_tried(page: str) -> None:
 
 
 def test_doctor_prints_what_is_unverified(tmp_path: Path) -> None:
-    rows: list[dict[str, Any]] = list(_backend(NeuronBackend(Settings(tools=str(tmp_path)))))
+    rows: list[dict[str, Any]] = list(_backend(NeuronBackend(load_registry(), Settings(tools=str(tmp_path)))))
     assert rows[0]["state"] == "not available"
     assert rows[0]["try"] == "install the package aws-neuronx-tools"
     assert [row["found"] for row in rows[1:]] == list(UNVERIFIED)
@@ -53,7 +54,7 @@ def test_the_plugin_yields_the_backend_and_imports_little(root: Path) -> None:
 
     code = (
         "import sys; from trnbench.measure.neuron.plugin import trnbench_backends as b; "
-        "names = [each.name for each in b()]; "
+        "names = [each.name for each in b(None)]; "
         "heavy = [each for each in ('numpy', 'subprocess', 'trnbench.measure.neuron.host', "
         "'trnbench.registry') if each in sys.modules]; print(names, heavy)"
     )
@@ -72,7 +73,7 @@ def test_sampling_time_is_handed_on() -> None:
     from trnbench.measure.stopping import TimeLimit
 
     observing = object.__new__(Observing)
-    observing.sample_s = NeuronBackend().tuned(2.5)._sample_s
+    observing.sample_s = NeuronBackend(load_registry()).tuned(2.5)._sample_s
     limits = [rule for rule in observing._rules(nki_case.RULES) if isinstance(rule, TimeLimit)]
     assert [each.seconds for each in limits] == [2.5]
     observing.sample_s = 0.0
@@ -80,7 +81,6 @@ def test_sampling_time_is_handed_on() -> None:
 
 
 def test_a_run_of_the_stack_is_kept_and_graded(tmp_path: Path, settings: Settings) -> None:
-    from trnbench.registry import load_registry
     from trnbench.results.evidence import Grade
     from trnbench.results.json import dumps
     from trnbench.run.execute import execute
@@ -100,7 +100,7 @@ def test_a_run_of_the_stack_is_kept_and_graded(tmp_path: Path, settings: Setting
             keyword="core or all_reduce or broadcast",
         ),
     )
-    run = execute(planned, NeuronBackend(settings), registry, store=Store(tmp_path / "r.db"))
+    run = execute(planned, NeuronBackend(registry, settings), registry, store=Store(tmp_path / "r.db"))
     assert run.grade is Grade.MEASURED
     states = {each.id.split("::")[1]: str(each.status) for each in run.measurements}
     assert states["gemm[dtype=bf16,size=128]@core"] == "ok"

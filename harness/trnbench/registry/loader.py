@@ -6,7 +6,7 @@ import contextlib
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -134,8 +134,13 @@ class Loader:
                 return str(name)
         return "a hook"
 
-    def call(self, hook: str, loaded: Loaded, others: Sequence[Loaded]) -> list[Any]:
-        """All that one plugin yields for one hook. Raises `PluginError`, keeping nothing, if it fails."""
+    def call(
+        self, hook: str, loaded: Loaded, others: Sequence[Loaded], arguments: Mapping[str, Any] = {}
+    ) -> list[Any]:
+        """All that one plugin yields for one hook called with `arguments`.
+
+        Raises `PluginError`, keeping nothing, if it fails.
+        """
         rest = [self._manager.get_plugin(each.key) for each in others if each is not loaded and each.key]
         caller = self._manager.subset_hook_caller(hook, [each for each in rest if each is not None])
         started = time.perf_counter()
@@ -143,7 +148,7 @@ class Loader:
         outcome = "raised"
         try:
             with contextlib.redirect_stdout(sys.stderr):
-                for result in caller():
+                for result in caller(**arguments):
                     values.extend(self._iterated(result, hook, loaded.origin))
             outcome = f"{len(values)} yielded"
         except PluginError:

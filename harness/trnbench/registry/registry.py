@@ -90,7 +90,7 @@ class Registry:
         try:
             values = [
                 self._checked(hook, value, loaded.origin)
-                for value in self._loader.call(hook, loaded, self.loaded)
+                for value in self._loader.call(hook, loaded, self.loaded, self._arguments(hook))
             ]
         except PluginError as error:
             self._problems.append(error)
@@ -104,6 +104,10 @@ class Registry:
                 if kind == "generation":
                     value = self._own_instances(value, loaded.origin, owners)
                 yield Brought(kind, value.name, value, loaded.origin)
+
+    def _arguments(self, hook: str) -> dict[str, Any]:
+        # Itself, as `Systems`: what --no-plugin leaves out is not there for backends either.
+        return {"systems": self} if hook == "trnbench_backends" else {}
 
     @staticmethod
     def _checked(hook: str, value: Any, origin: Origin) -> Any:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import itertools
 import os
 import tempfile
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trnbench.backend import Detection, Observation
 from trnbench.errors import TrnbenchError
 from trnbench.facts.scope import Scope
-from trnbench.generation import System
+from trnbench.generation import System, Systems
 from trnbench.kernels.case import Case
-from trnbench.lazy import Ref, resolve
 from trnbench.measure.neuron.settings import Settings
 from trnbench.measure.neuron.unverified import UNVERIFIED
 
 if TYPE_CHECKING:
     from trnbench.measure.neuron.host import Host
+    from trnbench.measure.neuron.identify import Known
 
 _TAGS = itertools.count()
 
@@ -26,7 +27,8 @@ _TAGS = itertools.count()
 class NeuronBackend:
     """Measures on Trainium and Inferentia2 with NKI and nrtpy, collectives with nccom-test.
 
-    `registry` loads what plugins describe; it is called only where `neuron-ls` lists devices.
+    `systems` are those that one of which this machine may be; they are read only where `neuron-ls` lists
+    devices, or before the backend is sent to a machine that may have some.
     """
 
     name = "neuron"
@@ -34,22 +36,26 @@ class NeuronBackend:
 
     def __init__(
         self,
+        systems: Systems,
         settings: Settings | None = None,
-        registry: Ref = "trnbench.registry:load_registry",
         *,
         sample_s: float = 0.0,
     ) -> None:
-        self._settings, self._registry, self._sample_s = settings, registry, sample_s
+        self._systems: Systems | None = systems
+        self._settings, self._sample_s = settings, sample_s
+        self._known: Known | None = None
         self._host: Host | None = None
         self._floors: dict[str, float] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         # A worker process looks again: devices may be gone, and what it asks is quick.
-        return {**vars(self), "_host": None, "_floors": {}}
+        return {**vars(self), "_known": self._documented(), "_systems": None, "_host": None, "_floors": {}}
 
     def tuned(self, sample_s: float) -> NeuronBackend:
         """The same backend that samples each case for `sample_s` at most."""
-        return NeuronBackend(self._settings, self._registry, sample_s=sample_s)
+        found = copy(self)
+        found._sample_s = sample_s
+        return found
 
     def detect(self) -> Detection:
         """Without `neuron-ls` this costs a look into PATH."""
@@ -98,5 +104,13 @@ class NeuronBackend:
         if self._host is None:
             from trnbench.measure.neuron.host import look
 
-            self._host = look(self._settings or Settings.read(), lambda: resolve(self._registry)())
+            self._host = look(self._settings or Settings.read(), self._documented)
         return self._host
+
+    def _documented(self) -> Known:
+        if self._known is None:
+            from trnbench.measure.neuron.identify import documented
+
+            assert self._systems is not None, "what was sent to another process has read its systems"
+            self._known = documented(self._systems)
+        return self._known

@@ -16,7 +16,7 @@ from trnbench.kernels.case import Case
 from trnbench.measure.neuron import beta1_case, devices, nccom, problem
 from trnbench.measure.neuron import sysfs as sysfs_counters
 from trnbench.measure.neuron.devices import Listing
-from trnbench.measure.neuron.identify import Match, documented, identify
+from trnbench.measure.neuron.identify import Known, Match, identify
 from trnbench.measure.neuron.interpreters import Interpreters, find
 from trnbench.measure.neuron.nki_case import target_of
 from trnbench.measure.neuron.settings import Settings
@@ -128,7 +128,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return ""
 
 
-def look(settings: Settings, registry: Callable[[], Any]) -> Host:
+def look(settings: Settings, known: Callable[[], Known]) -> Host:
     """What is here. Without `neuron-ls` nothing is started and no plugin is asked."""
     tools = Toolbox(settings.tools)
 
@@ -141,15 +141,15 @@ def look(settings: Settings, registry: Callable[[], Any]) -> Host:
         listing = devices.list_devices(tools)
     except ToolError as error:
         return absent(f"{error.what}: {error.cause}" if error.cause else error.what, error.try_)
-    candidates, problems = documented(registry())
+    documented = known()
     instance_type = devices.read_instance_type(tools)
-    match = identify(listing, candidates, instance_type=instance_type, asked=settings.instance)
+    match = identify(listing, documented.systems, instance_type=instance_type, asked=settings.instance)
     detection = Detection(
         available=bool(match.instance),
         instance=match.instance,
         why=match.why,
         try_=match.try_,
-        unverified=(*match.notes, *problems, *UNVERIFIED),
+        unverified=(*match.notes, *documented.problems, *UNVERIFIED),
     )
     return Host(settings=settings, detection=detection, match=match, listing=listing)
 

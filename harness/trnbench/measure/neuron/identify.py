@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,7 +14,7 @@ from trnbench.measure.neuron.devices import Listing
 from trnbench.topology.isomorphism import device_adjacency
 
 if TYPE_CHECKING:
-    from trnbench.generation import System
+    from trnbench.generation import System, Systems
 
 MEMORY_TOLERANCE = 0.01
 """Documents print GiB, the driver bytes; firmware may keep some."""
@@ -61,18 +61,25 @@ def document(system: System) -> Documented | None:
     )
 
 
-def documented(registry: Any) -> tuple[tuple[Documented, ...], tuple[str, ...]]:
-    """Every system of every plugin, and what could not be read; a broken plugin hides only its own."""
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """Every system that is documented, and what could not be read."""
+
+    systems: tuple[Documented, ...]
+    problems: tuple[str, ...] = ()
+
+
+def documented(systems: Systems) -> Known:
+    """A system that cannot be read hides itself alone."""
     found, problems = [], []
-    for name in registry.instance_names():
+    for name in systems.instance_names():
         try:
-            entry = document(registry.system(name))
+            entry = document(systems.system(name))
         except TrnbenchError as error:
             problems.append(f"{name} was not compared: {error.what}")
             continue
         if entry is not None:
             found.append(entry)
-    return tuple(found), tuple(problems)
+    return Known(systems=tuple(found), problems=tuple(problems))
 
 
 def identify(
