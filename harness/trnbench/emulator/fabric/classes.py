@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -50,12 +51,17 @@ class Classes(msgspec.Struct, frozen=True, kw_only=True):
     """The shape of every chain: chains of one shape have equally many steps, repeated as often."""
     times: tuple[tuple[int, ...], ...]
     """Repetitions of the steps of every shape."""
+    memo: dict[object, Any] = {}
+    """What follows from the classes alone, whatever the size."""
 
     def per_step(self) -> Counter[tuple[int, int]]:
         """How many classes of flows there are in every (shape, step)."""
-        first = np.unique(self.flow, return_index=True)[1]
-        chosen = (self.patterns[i] for i in first)
-        return Counter((self.shapes[p.chain], p.step) for p in chosen)
+        found: Counter[tuple[int, int]] | None = self.memo.get("per step")
+        if found is None:
+            first = np.unique(self.flow, return_index=True)[1]
+            chosen = (self.patterns[i] for i in first)
+            found = self.memo["per step"] = Counter((self.shapes[p.chain], p.step) for p in chosen)
+        return found
 
     def effort(self, times: Sequence[Sequence[int]]) -> int:
         """Flows to simulate, each counted as often as there are others in its step."""
@@ -68,8 +74,12 @@ def classes_of(
     capacity: Floats,
     ranks: int,
     late: Sequence[int] = (),
+    *,
+    waiting: bool = True,
 ) -> Classes:
-    """`times[c]`: repetitions of the steps of chain c; `late[r]`: ticks at which rank r begins."""
+    """`times[c]`: repetitions of the steps of chain c; `late[r]`: ticks at which rank r begins. Where nobody
+    is `waiting`, all flows begin at once and nothing hangs on who sends to whom.
+    """
     shapes_seen: dict[tuple[int, ...], int] = {}
     shapes = tuple(shapes_seen.setdefault(each, len(shapes_seen)) for each in times)
     lengths = [len(p.resources) for p in patterns]
@@ -89,13 +99,13 @@ def classes_of(
     while True:
         on_resource = _sum(resource, _mixed(of_flow[flow], share, 1), len(capacity))
         on_flow = _sum(flow, _mixed(of_resource[resource], share, 2), len(patterns))
-        on_rank = _sum(src, _mixed(of_flow, 0, 3), len(of_rank)) + _sum(
-            dst, _mixed(of_flow, 0, 4), len(of_rank)
-        )
-        ends = _mixed(of_rank[src], 0, 5) + _mixed(of_rank[dst], 0, 6)
-        of_flow = _numbered(of_flow, on_flow + ends)
+        if waiting:
+            on_rank = _sum(src, _mixed(of_flow, 0, 3), len(of_rank))
+            on_rank += _sum(dst, _mixed(of_flow, 0, 4), len(of_rank))
+            on_flow += _mixed(of_rank[src], 0, 5) + _mixed(of_rank[dst], 0, 6)
+            of_rank = _numbered(of_rank, on_rank)
+        of_flow = _numbered(of_flow, on_flow)
         of_resource = _numbered(of_resource, on_resource)
-        of_rank = _numbered(of_rank, on_rank)
         found = int(of_flow.max()) + int(of_resource.max()) + int(of_rank.max())
         if found == counted:
             break
@@ -182,28 +192,36 @@ def unrolled(
     return Unrolled(flows, took)
 
 
-def room(classes: Classes, capacity: Floats) -> Floats:
-    """Bytes/s of one member of each class of resources."""
+def one_each(classes: Classes, values: NDArray[Any]) -> NDArray[Any]:
+    """Of values of all resources, that of one member of each class."""
     numbers, members = np.unique(classes.resource, return_index=True)
-    found = np.zeros(int(numbers.max()) + 1)
-    found[numbers] = capacity[members]
+    found = np.zeros(int(numbers.max()) + 1, dtype=values.dtype)
+    found[numbers] = values[members]
     return found
 
 
 def carried(classes: Classes) -> Floats:
     """Bytes over every resource, all repetitions counted."""
-    total = np.zeros(len(classes.resource))
-    for p in classes.patterns:
-        np.add.at(total, p.resources, p.weights * (p.size * classes.times[classes.shapes[p.chain]][p.step]))
-    return total
+    if "carried" not in classes.memo:
+        resources = np.concatenate([p.resources for p in classes.patterns])
+        each = [
+            p.weights * (p.size * classes.times[classes.shapes[p.chain]][p.step]) for p in classes.patterns
+        ]
+        classes.memo["carried"] = np.bincount(
+            resources, np.concatenate(each), minlength=len(classes.resource)
+        )
+    found: Floats = classes.memo["carried"]
+    return found
 
 
 def ends(classes: Classes, last: Mapping[int, int]) -> list[int]:
     """The tick at which every chain is done, from that at which each class of flows is."""
-    found = [0] * len(classes.shapes)
-    for pattern, number in zip(classes.patterns, classes.flow.tolist(), strict=True):
-        found[pattern.chain] = max(found[pattern.chain], last[number])
-    return found
+    by_chain: list[set[int]] | None = classes.memo.get("chains")
+    if by_chain is None:
+        by_chain = classes.memo["chains"] = [set() for _ in classes.shapes]
+        for pattern, number in zip(classes.patterns, classes.flow.tolist(), strict=True):
+            by_chain[pattern.chain].add(number)
+    return [max((last[number] for number in each), default=0) for each in by_chain]
 
 
 def _ends(classes: Classes, p: int, ranks: int) -> tuple[int, int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trnbench.emulator.fabric import cluster
-from trnbench.emulator.fabric.charge import charged
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.runner import Found, Runner
 from trnbench.emulator.fabric.schedule import Schedule
@@ -33,10 +32,12 @@ class ClusterRunner(Runner):
         return True
 
     def schedule(self, name: str) -> Schedule:
-        schedule = cluster.plan(
-            name, self.network_of(name), self.collective, self.size, self.fabric.system.size
+        network = self.network_of(name)
+        return self._sized(
+            network,
+            name,
+            lambda: cluster.plan(name, network, self.collective, 1.0, self.fabric.system.size),
         )
-        return charged(schedule, self.constants, self.collective)
 
 
 def runner_of(fabric: Fabric, collective: str, size: float, group: Sequence[int] | None = None) -> Runner:

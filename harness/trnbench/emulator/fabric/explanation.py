@@ -10,7 +10,7 @@ from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.result import Bound, LinkLoad, Result, Waterfall
 from trnbench.emulator.fabric.runner import Found, Runner
 from trnbench.emulator.fabric.schedule import Move
-from trnbench.emulator.fabric.solve import Solution, solve
+from trnbench.emulator.fabric.solve import LOCKSTEP, Solution, least_ticks, solve
 from trnbench.emulator.fabric.systems import Fabric
 from trnbench.facts.scope import Scope
 
@@ -21,7 +21,7 @@ def explained(runner: Runner, found: Found, collective: str, asked: str, *, with
     """`collective` and `asked` are what the caller named; a barrier runs as an all-reduce."""
     network, solution = found.network, found.solution
     free = solution
-    if network.has_memory:
+    if network.has_memory and solution.memory:
         free = solve(network.with_free_memory, found.schedule, most=runner.fabric.most_effort)
     loads = _loads(network, solution)
     bound = runner.bound(network)
@@ -50,16 +50,17 @@ def explained(runner: Runner, found: Found, collective: str, asked: str, *, with
         tried=found.tried,
         memory_bytes=float(solution.accessed.max(initial=0.0)),
         unvalidated=unvalidated(runner.fabric),
-        notes=tuple(filter(None, (found.schedule.note, _inexact(solution)))),
+        notes=tuple(filter(None, (found.schedule.note, _inexact(found)))),
         way=solution.way,
     )
 
 
-def _inexact(solution: Solution) -> str:
+def _inexact(found: Found) -> str:
     """How far a lockstep that was taken for speed can be off; empty where the answer is exact."""
-    if not solution.least_ticks or solution.least_ticks >= solution.total_ticks:
+    solution = found.solution
+    if found.schedule.lockstep or not solution.way.endswith(LOCKSTEP):
         return ""
-    off = 1 - solution.least_ticks / solution.total_ticks
+    off = 1 - least_ticks(found.network, found.schedule, solution) / solution.total_ticks
     return f"ranks taken to wait for each other after every step: at most {off * 100:.2g} % too slow"
 
 
@@ -70,8 +71,9 @@ def _waterfall(found: Found, free: Solution, bound: Bound, latency: int, overhea
     latency = min(latency, total - endpoint)
     moving = total - endpoint - latency
     ideal = min(ticks(bound.bandwidth_s), moving)
+    scale = found.schedule.scale
     alone = sum(
-        max((ticks(_alone(found.network, move)) for move in step.moves), default=0) * step.times
+        max((ticks(_alone(found.network, move) * scale) for move in step.moves), default=0) * step.times
         for step in max(found.schedule.chains, key=lambda chain: sum(step.times for step in chain))
     )
     contention = max(min(moving - max(alone, ideal), moving - ideal), 0)

@@ -12,8 +12,10 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from trnbench.emulator.fabric.maxmin import Floats, Indices, Usage, fair_rates
+from trnbench.emulator.fabric.burst import burst
+from trnbench.emulator.fabric.maxmin import Floats, Indices, Usage, fair_shares
 
 TICKS_PER_SECOND = 10**12
 """One tick is a picosecond: a thousandth of the finest time any source states."""
@@ -44,11 +46,14 @@ class Flow(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """`arrival` ticks per flow; `carried` bytes per resource; `busy` ticks each could have taken."""
+    """`arrival` ticks per flow; `carried` bytes per resource; `watched`: whether a resource that is watched
+    ever limited a flow.
+    """
 
     arrival: list[int]
     carried: Floats
     total: int
+    watched: bool = True
 
 
 class Rates:
@@ -60,11 +65,12 @@ class Rates:
 
     LARGEST = 20_000  # answers kept; a long sweep of uneven traffic would keep too many
 
-    def __init__(self, capacity: Floats) -> None:
+    def __init__(self, capacity: Floats, watched: NDArray[np.bool_] | None = None) -> None:
         self.capacity = capacity
+        self.watched = np.zeros(len(capacity), dtype=bool) if watched is None else watched
         self._names: dict[tuple[int, int], int] = {}
         self._kept: list[tuple[Indices, Floats]] = []
-        self._known: dict[tuple[int, ...], list[float]] = {}
+        self._known: dict[tuple[int, ...], tuple[list[float], bool]] = {}
 
     def name(self, flow: Flow) -> int:
         """A number for the flow's mix of links."""
@@ -75,22 +81,31 @@ class Rates:
             self._kept.append((flow.resources, flow.weights))
         return found
 
-    def of(self, mixes: tuple[int, ...]) -> list[float]:
-        """Bytes/s of flows with these mixes, all active at once, in this order."""
+    def of(self, mixes: tuple[int, ...]) -> tuple[list[float], bool]:
+        """Bytes/s of flows with these mixes, all active at once, in this order; and whether a resource that
+        is watched limits one of them.
+        """
         found = self._known.get(mixes)
         if found is None:
             if len(self._known) >= self.LARGEST:
                 self._known.clear()
             usage = Usage.stack([self._kept[mix] for mix in mixes])
-            found = self._known[mixes] = fair_rates(usage, self.capacity, len(mixes)).tolist()
+            rates, limits = fair_shares(usage, self.capacity, len(mixes))
+            found = self._known[mixes] = rates.tolist(), bool((limits & self.watched).any())
         return found
 
 
-def simulate(flows: Sequence[Flow], capacity: Floats, table: Rates | None = None) -> Outcome:
-    """Carry all flows out. `capacity`: bytes/s per resource, that of `table` if one is given.
+def simulate(
+    flows: Sequence[Flow], capacity: Floats, table: Rates | None = None, scale: float = 1.0
+) -> Outcome:
+    """Carry all flows out. `capacity`: bytes/s per resource, that of `table` if one is given. `scale`
+    multiplies the size of every flow.
 
     Raises ValueError when a flow can never end (a resource without capacity) or waits in a circle.
     """
+    table = table or Rates(capacity)
+    if flows and all(not f.after and f.times == 1 and f.before == flows[0].before for f in flows):
+        return _at_once(flows, table, scale)
     waiting = [len(flow.after) for flow in flows]
     dependents: list[list[int]] = [[] for _ in flows]
     for index, flow in enumerate(flows):
@@ -99,15 +114,14 @@ def simulate(flows: Sequence[Flow], capacity: Floats, table: Rates | None = None
     left_times = [flow.times for flow in flows]
     remaining = [0.0] * len(flows)
     arrival = [-1] * len(flows)
-    carried = np.zeros(len(capacity))
     starts: list[tuple[int, int]] = [(flow.before, i) for i, flow in enumerate(flows) if not flow.after]
     heapq.heapify(starts)
     arrivals: list[tuple[int, int]] = []
-    table = table or Rates(capacity)
     mixes = [table.name(flow) for flow in flows]
     active: list[int] = []
     rates: dict[int, float] = {}
     now = 0
+    watched = False
     open_count = len(flows)
 
     def arrive(index: int, when: int) -> None:
@@ -152,19 +166,39 @@ def simulate(flows: Sequence[Flow], capacity: Floats, table: Rates | None = None
         while starts and starts[0][0] == now:
             index = heapq.heappop(starts)[1]
             flow = flows[index]
-            if len(flow.resources):
-                np.add.at(carried, flow.resources, flow.weights * flow.size)
             if flow.size <= 0 or not len(flow.resources):
                 heapq.heappush(arrivals, (now + flow.latency, index))
                 continue
-            remaining[index] = flow.size
+            remaining[index] = flow.size * scale
             active.append(index)
             changed = True
         if changed and active:
             active.sort()
-            found = table.of(tuple([mixes[i] for i in active]))
+            found, limited = table.of(tuple([mixes[i] for i in active]))
+            watched |= limited
             rates = dict(zip(active, found, strict=True))
-    return Outcome(arrival, carried, max(arrival, default=0))
+    total = max(arrival, default=0)
+    return Outcome(arrival, _carried(flows, len(capacity)) * scale, total, watched)
+
+
+def _at_once(flows: Sequence[Flow], table: Rates, scale: float) -> Outcome:
+    """Nobody waits for another."""
+    sizes = np.array([flow.size for flow in flows]) * scale
+    mixes = [(flow.resources, flow.weights) for flow in flows]
+    left, limits = burst(mixes, sizes, table.capacity, float(TICKS_PER_SECOND), 0.5 + _NUDGE)
+    late = np.array([flow.latency for flow in flows], dtype=np.int64) + flows[0].before
+    arrival = (left + late).tolist()
+    carried = _carried(flows, len(table.capacity)) * scale
+    return Outcome(arrival, carried, max(arrival), bool((limits & table.watched).any()))
+
+
+def _carried(flows: Sequence[Flow], count: int) -> Floats:
+    """Bytes over each of `count` resources."""
+    if not flows:
+        return np.zeros(count)
+    resources = np.concatenate([flow.resources for flow in flows])
+    each = [flow.weights * (flow.size * flow.times) for flow in flows]
+    return np.bincount(resources, np.concatenate(each), minlength=count).astype(np.float64)
 
 
 _NEVER = 1 << 62

@@ -71,7 +71,7 @@ class GroupsRunner(Runner):
 
     def schedule(self, name: str) -> Schedule:
         plans = [
-            spread(Runner(self.fabric, part, self.collective, self.size).schedule(name), part, group)
+            spread(Runner(self.fabric, part, self.collective, self.size).schedule(name).sized(), part, group)
             for part, group in zip(self._parts, self.groups, strict=True)
         ]
         first = plans[0]

@@ -45,6 +45,12 @@ def fair_rates(usage: Usage, capacity: Floats, flows: int) -> Floats:
 
     A flow that uses no resource gets an infinite rate. Resources with no capacity give rate 0.
     """
+    return fair_shares(usage, capacity, flows)[0]
+
+
+def fair_shares(usage: Usage, capacity: Floats, flows: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """The same, and which resources are full: without the others all rates would be what they are."""
+    limits = np.zeros(len(capacity), dtype=bool)
     rates = np.full(flows, np.inf)
     open_ = np.zeros(flows, dtype=bool)
     open_[usage.flow] = True
@@ -61,8 +67,9 @@ def fair_rates(usage: Usage, capacity: Floats, flows: int) -> Floats:
         frozen = np.zeros(flows, dtype=bool)
         frozen[usage.flow[live & full[usage.resource]]] = True
         frozen &= open_
+        limits |= full
         rates[frozen] = rate
         gone = frozen[usage.flow]
         taken += rate * np.bincount(usage.resource[gone], usage.weight[gone], minlength=len(capacity))
         open_ &= ~frozen
-    return rates
+    return rates, limits

@@ -22,8 +22,10 @@ from trnbench.emulator.fabric.symmetry import Symmetry, find_symmetry
 from trnbench.errors import TopologyError
 from trnbench.topology.graph import Link, LinkKind, Node, NodeKind, Topology
 
-RATES = "rates"
-"""In `Network.memo`, the rates of mixes of links: of one capacity, unlike all else that is kept there."""
+RATES, PLANS, SOLVED, ORBITS = "rates", "plans", "solved", "orbit shares"
+OF_CAPACITY = (RATES, PLANS, SOLVED, ORBITS)
+"""Of `Network.memo`, what holds for one capacity of links and memories: the rates of mixes of links, what was
+found out about plans that are carried out again and again, the latest answers, shares of an orbit."""
 
 _CLIMB = 1 << 12
 """Cost of a link one level up, in links of the level below: more than any route has."""
@@ -107,7 +109,7 @@ class Network:
         for i, link in enumerate(self.links):
             self._out[link.src].append(i)
             self._in[link.dst].append(i)
-        self._distance: dict[int, list[int]] = {}
+        self._searches: dict[int, tuple[list[int], list[tuple[int, int]]]] = {}
         self._routes: dict[tuple[int, int], Route] = {}
         self.memo: dict[object, Any] = {}  # what algorithms derive from the links alone
 
@@ -120,7 +122,7 @@ class Network:
         """Whether accesses at the ends cost anything."""
         return bool(self.size) and bool(np.isfinite(self.capacity[-1]))
 
-    @property
+    @cached_property
     def ranks_per_device(self) -> int:
         """How many ranks share a device; 0 where devices have different numbers."""
         counts = set(np.bincount(self.shared).tolist()) if self.size else {1}
@@ -145,7 +147,11 @@ class Network:
         other.capacity = self.capacity.copy()
         other.capacity[len(self.links) :] = np.inf
         other.__dict__.pop("orbit_capacity", None)
-        other.memo = {key: known for key, known in self.memo.items() if key != RATES}
+        other.memo = {
+            key: known
+            for key, known in self.memo.items()
+            if key not in (RATES, PLANS, SOLVED, "orbit shares")
+        }
         return other
 
     def pairs(self, offset: tuple[int, ...]) -> list[tuple[int, int]]:
@@ -181,21 +187,19 @@ class Network:
             shared=[devices[self.shared[rank]] for rank in ranks],
         )
 
-    def distances(self, target: int) -> list[int]:
-        """Cost from every node to node `target`; −1 where there is no way."""
-        known = self._distance.get(target)
-        if known is None:
-            known = [-1] * len(self.nodes)
-            queue = [(0, target)]
-            while queue:
-                cost, node = heapq.heappop(queue)
-                if known[node] >= 0:
-                    continue
-                known[node] = cost
-                for i in self._in[node]:
-                    if known[self.links[i].src] < 0:
-                        heapq.heappush(queue, (cost + self.cost[i], self.links[i].src))
-            self._distance[target] = known
+    def distances(self, target: int, until: int | None = None) -> list[int]:
+        """Cost from every node to node `target`; −1 where there is no way. With `until`, only those that are
+        no farther than that node are sure to be there.
+        """
+        known, queue = self._searches.setdefault(target, ([-1] * len(self.nodes), [(0, target)]))
+        while queue and (until is None or known[until] < 0):
+            cost, node = heapq.heappop(queue)
+            if known[node] >= 0:
+                continue
+            known[node] = cost
+            for i in self._in[node]:
+                if known[self.links[i].src] < 0:
+                    heapq.heappush(queue, (cost + self.cost[i], self.links[i].src))
         return known
 
     def _nexts(self, node: int, distance: list[int]) -> list[int]:
@@ -216,7 +220,7 @@ class Network:
         return found
 
     def _find(self, start: int, target: int) -> Route:
-        distance = self.distances(target)
+        distance = self.distances(target, start)
         if distance[start] < 0:
             names = self.nodes[start].name, self.nodes[target].name
             raise TopologyError(

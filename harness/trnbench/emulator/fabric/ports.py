@@ -12,7 +12,7 @@ from trnbench.topology.graph import LinkKind, NodeKind
 class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """Rates in bytes/s: out of one device, out of one rank, out of one host over the network (0: none).
 
-    `farthest_s`: latency to the farthest rank; `nearest_s`: to the nearest.
+    `farthest_s`: latency of a message to rank 0 from the farthest rank; `nearest_s`: from the nearest.
     """
 
     devices: int
@@ -56,5 +56,5 @@ def _measured(network: Network) -> Ports:
         hosts=len(hosts),
         host_rate=max(hosts.values(), default=0.0),
         farthest_s=max(latencies) / TICKS_PER_SECOND,
-        nearest_s=min(network.route(0, rank).latency for rank in range(1, network.size)) / TICKS_PER_SECOND,
+        nearest_s=min(latencies) / TICKS_PER_SECOND,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -130,9 +130,15 @@ class Runner:
         if self.collective not in algorithm.collectives:
             able = [each.name for each in ALGORITHMS.values() if self.collective in each.collectives]
             raise NotPossible(f"{name} does no {self.collective}", cause=f"these do: {', '.join(able)}")
-        return charged(
-            algorithm.schedule(self.network, self.collective, self.size), self.constants, self.collective
-        )
+        return self._sized(self.network, name, lambda: algorithm.schedule(self.network, self.collective, 1.0))
+
+    def _sized(self, network: Network, name: str, plan: Callable[[], Schedule]) -> Schedule:
+        """A plan of one byte, made once for a network, for this size and with its start paid for."""
+        key = f"{name} {self.collective} {self.ranks}"
+        made: dict[str, Schedule] = network.memo.setdefault("made", {})
+        if key not in made:
+            made[key] = charged(plan(), self.constants, self.collective)
+        return msgspec.structs.replace(made[key], scale=self.size, key=key)
 
     def bound(self, network: Network) -> Bound:
         """What no algorithm beats on `network`."""

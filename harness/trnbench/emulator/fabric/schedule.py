@@ -35,7 +35,9 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     it sends and receives in the step before is done.
 
     `algorithm` names it; `startup` and `per_message` are seconds charged once and per step at the
-    ends (from costs, each with its fitting points).
+    ends (from costs, each with its fitting points). `scale` multiplies the size of every move: a plan is
+    made once and carried out for many sizes. `key` names such a plan, so that what is found out about it
+    is kept with the network; empty for one of its own.
     """
 
     algorithm: str
@@ -44,8 +46,28 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     per_message_s: float = 0.0
     note: str = ""
     lockstep: bool = False
+    scale: float = 1.0
+    key: str = ""
 
     @property
     def steps(self) -> int:
         """Length of the longest chain, repetitions counted."""
         return max((sum(step.times for step in chain) for chain in self.chains), default=0)
+
+    def sized(self) -> Schedule:
+        """The same with every move in bytes, to be put together with others."""
+        if self.scale == 1.0:
+            return self
+        chains = tuple(
+            tuple(
+                Step(
+                    moves=tuple(
+                        msgspec.structs.replace(move, size=move.size * self.scale) for move in step.moves
+                    ),
+                    times=step.times,
+                )
+                for step in chain
+            )
+            for chain in self.chains
+        )
+        return msgspec.structs.replace(self, chains=chains, scale=1.0, key="")

@@ -13,7 +13,7 @@ checked, never assumed:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 import msgspec
@@ -23,17 +23,23 @@ from trnbench.emulator.fabric.apart import Round, Sending, apart
 from trnbench.emulator.fabric.classes import MOST_PATTERNS, Classes, Pattern, classes_of
 from trnbench.emulator.fabric.fluid import TICKS_PER_SECOND, Flow, Outcome, Rates, simulate, ticks
 from trnbench.emulator.fabric.maxmin import Floats, Indices
-from trnbench.emulator.fabric.network import RATES, Network, Route
+from trnbench.emulator.fabric.network import ORBITS, PLANS, RATES, SOLVED, Network, Route
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
-from trnbench.emulator.fabric.steady import simulated
+from trnbench.emulator.fabric.steady import of_each_class, simulated
+
+LOCKSTEP = ", in lockstep"
+KEPT = 32
+"""Answers kept per network."""
+MANY = 256
+"""Flows of one step from which classes are looked for before it is simulated."""
 
 
 class Solution(msgspec.Struct, frozen=True, kw_only=True):
     """`time_s`; `carried` bytes per link of the network (index of `Network.links`);
     `accessed` bytes of every device's memory; `latency_s`: the part that is latency and overhead, were
     every link infinitely wide. `ends`: the tick at which each chain is done, start not counted.
-    `least_ticks`: what `total_ticks` cannot be below; 0 where it is exact.
-    `way`: "orbits" or "flows", and the shortcut taken.
+    `way`: "orbits" or "flows", and the shortcut taken. `memory`: whether accesses at the ends may have slowed
+    a flow; where they did not, the time is what it would be without them.
     """
 
     time_s: float
@@ -43,15 +49,28 @@ class Solution(msgspec.Struct, frozen=True, kw_only=True):
     latency_s: float
     way: str
     ends: tuple[int, ...] = ()
-    least_ticks: int = 0
+    memory: bool = True
 
 
 def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True, most: int = 0) -> Solution:
     """Where flows compete unevenly and simulating them would take more than `most` (0: any amount) of what
     `Classes.effort` counts, ranks are taken to wait for each other after every step, which is never
-    quicker; `way` then says so, and `least_ticks` how much less it can be. Raises TopologyError (no route)
-    and ValueError (a move names a rank that is not there).
+    quicker; `way` then says so, and `least_ticks` tells how much less it can be. The latest answers are
+    kept with the network, for plans that have a name. Raises TopologyError (no route) and ValueError (a move
+    names a rank that is not there).
     """
+    if not schedule.key or not use_symmetry:
+        return _solved(network, schedule, use_symmetry, most)
+    known: dict[object, Solution] = network.memo.setdefault(SOLVED, {})
+    key = schedule.key, schedule.scale, schedule.startup_s, schedule.per_message_s, most
+    if key not in known:
+        if len(known) >= KEPT:
+            known.pop(next(iter(known)))
+        known[key] = _solved(network, schedule, use_symmetry, most)
+    return known[key]
+
+
+def _solved(network: Network, schedule: Schedule, use_symmetry: bool, most: int) -> Solution:
     moves = [move for chain in schedule.chains for step in chain for move in step.moves]
     by_orbit = (
         use_symmetry
@@ -60,7 +79,7 @@ def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True, mo
         and network.size > 1
         and (network.ranks_per_device > 0 or not network.has_memory)
     )
-    carrier: _Orbits | _Pairs = _Orbits(network) if by_orbit else _Pairs(network)
+    carrier: _Orbits | _Pairs = _Orbits(network, schedule) if by_orbit else _Pairs(network, schedule)
     before = ticks(schedule.per_message_s)
     found = _run(carrier, schedule, before, most, exact=not use_symmetry)
     start = ticks(schedule.startup_s)
@@ -72,8 +91,45 @@ def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True, mo
         latency_s=(found.latency + start) / TICKS_PER_SECOND,
         way=("orbits" if by_orbit else "flows") + found.shortcut,
         ends=found.ends,
-        least_ticks=found.least + start if found.least else 0,
+        memory=found.memory,
     )
+
+
+def least_ticks(network: Network, schedule: Schedule, solution: Solution) -> int:
+    """What the time of a schedule cannot be below: every flow as if no other slowed it, and every link and
+    memory as if it were never idle. `solution`: of the same.
+    """
+    carrier = _Pairs(network, schedule)
+    start = ticks(schedule.startup_s)
+    before = ticks(schedule.per_message_s)
+    alone = apart(
+        carrier.rounds(schedule.chains), carrier.capacity, network.size, before, network.late, compete=True
+    )
+    assert alone is not None
+    capacity = network.capacity[: len(network.links)]
+    busiest = float(np.divide(solution.carried, capacity).max(initial=0.0))
+    if network.has_memory:
+        memories = network.capacity[len(network.links) :]
+        busiest = max(busiest, float(np.divide(solution.accessed, memories).max(initial=0.0)))
+    return min(max(alone.total, ticks(busiest)) + start, solution.total_ticks)
+
+
+class _Known(msgspec.Struct):
+    """What was found out about a plan on a network, whatever its size."""
+
+    uneven: bool = False  # ranks do not keep in step by themselves
+    compete: bool = False  # some flow slows another
+    latency: int | None = None
+    classes: tuple[Classes | None, ...] = ()  # one, once looked for
+    steps: dict[int, Classes] = {}  # of every step alone, by its place in the merged chains
+
+
+def _known(network: Network, schedule: Schedule) -> _Known:
+    """Kept with the network where the plan has a name."""
+    if not schedule.key:
+        return _Known()
+    kept: dict[tuple[str, float], _Known] = network.memo.setdefault(PLANS, {})
+    return kept.setdefault((schedule.key, schedule.per_message_s), _Known())
 
 
 class _Ran(msgspec.Struct, frozen=True):
@@ -84,7 +140,7 @@ class _Ran(msgspec.Struct, frozen=True):
     latency: int
     shortcut: str
     ends: tuple[int, ...]
-    least: int = 0
+    memory: bool
 
 
 def _run(carrier: _Orbits | _Pairs, schedule: Schedule, before: int, most: int, *, exact: bool) -> _Ran:
@@ -92,36 +148,41 @@ def _run(carrier: _Orbits | _Pairs, schedule: Schedule, before: int, most: int, 
     chains = schedule.chains
     chain = _merged(chains)
     late = carrier.network.late
-    if chain is not None and (schedule.lockstep or not any(late)):
+    known = carrier.known
+    if chain is not None and (schedule.lockstep or not (any(late) or known.uneven)):
         found = _in_step(carrier, chain, before, len(chains), lockstep=schedule.lockstep)
         if found is not None:
             return found
-    latency = max(late, default=0) + max(
-        (sum((_latest(carrier, step) + before) * step.times for step in chain) for chain in chains), default=0
-    )
-    known = carrier.alone(chains, before)
-    if known is not None:
-        return _Ran(known.total, known.carried, latency, ", never competing", tuple(known.arrival))
+        known.uneven = True
+    if known.latency is None:
+        known.latency = max(
+            (sum((carrier.latest(step) + before) * step.times for step in chain) for chain in chains),
+            default=0,
+        )
+    latency = max(late, default=0) + known.latency
+    if not known.compete:
+        outcome = carrier.alone(chains, before)
+        if outcome is not None:
+            ends = tuple(outcome.arrival)
+            return _Ran(outcome.total, outcome.carried, latency, ", never competing", ends, outcome.watched)
+        known.compete = True
     if not exact:
-        classes = carrier.classes(chains)
+        if not known.classes:
+            known.classes = (carrier.classes(chains),)
+        classes = known.classes[0]
         if classes is not None:
-            known = simulated(classes, carrier.capacity, before, most, late)
-            if known is not None:
-                return _Ran(known.total, known.carried, latency, ", by classes", tuple(known.arrival))
+            outcome = simulated(classes, carrier.rates, before, most, late, schedule.scale)
+            if outcome is not None:
+                ends = tuple(outcome.arrival)
+                return _Ran(outcome.total, outcome.carried, latency, ", by classes", ends, outcome.watched)
     if most and chain is not None and carrier.effort(chains) > most:
         found = _in_step(carrier, chain, before, len(chains), lockstep=True)
         assert found is not None
-        least = max(carrier.least(chains, before), latency, _busiest(carrier, found.carried))
-        return msgspec.structs.replace(found, least=min(least, found.total))
+        return found
     flows, last = carrier.expanded(chains, before)
-    known = simulate(flows, carrier.capacity, carrier.rates)
-    ends = tuple(max((known.arrival[i] for i in each), default=0) for each in last)
-    return _Ran(known.total, known.carried, latency, "", ends)
-
-
-def _busiest(carrier: _Orbits | _Pairs, carried: Floats) -> int:
-    """Ticks that the busiest resource needs for what it carries."""
-    return ticks(float(np.divide(carried, carrier.capacity).max(initial=0.0)))
+    outcome = simulate(flows, carrier.capacity, carrier.rates)
+    ends = tuple(max((outcome.arrival[i] for i in each), default=0) for each in last)
+    return _Ran(outcome.total, outcome.carried, latency, "", ends, outcome.watched)
 
 
 def _in_step(
@@ -133,20 +194,17 @@ def _in_step(
     begins = max(carrier.network.late, default=0)
     total, latency = begins, begins
     carried = np.zeros(len(carrier.capacity))
-    for step in chain:
-        flows = carrier.flows(step.moves, before)
-        outcome = simulate(flows, carrier.capacity, carrier.rates)
+    memory = False
+    for place, step in enumerate(chain):
+        outcome = carrier.step(place, step, before)
         if not lockstep and not carrier.in_step(outcome, parallel > 1):
             return None
+        memory |= outcome.watched
         total += outcome.total * step.times
         carried += outcome.carried * step.times
-        latency += max((f.latency for f in flows), default=0) * step.times + before * step.times
-    shortcut = ", in lockstep" if lockstep else ", each step once"
-    return _Ran(total, carried, latency, shortcut, (total,) * parallel)
-
-
-def _latest(carrier: _Orbits | _Pairs, step: Step) -> int:
-    return max((flow.latency for flow in carrier.flows(step.moves, 0)), default=0)
+        latency += (carrier.latest(step) + before) * step.times
+    shortcut = LOCKSTEP if lockstep else ", each step once"
+    return _Ran(total, carried, latency, shortcut, (total,) * parallel, memory)
 
 
 def _merged(chains: Sequence[tuple[Step, ...]]) -> tuple[Step, ...] | None:
@@ -164,19 +222,29 @@ def _merged(chains: Sequence[tuple[Step, ...]]) -> tuple[Step, ...] | None:
 class _Orbits:
     """One flow per move: it stands for all its images."""
 
-    def __init__(self, network: Network) -> None:
-        self.network = network
+    def __init__(self, network: Network, schedule: Schedule) -> None:
+        self.network, self.scale = network, schedule.scale
+        self.known = _Known()  # orbits are few
         self.capacity = network.orbit_capacity
-        self.rates: Rates | None = None  # orbits are few, and their mixes made anew
         self._memory = len(self.capacity) - 1
+        # Orbits are few, and their mixes made anew: these rates are kept for nothing else.
+        self.rates = Rates(self.capacity, np.arange(len(self.capacity)) == self._memory)
+        self._with_memory: dict[tuple[tuple[int, ...], float], Route]
+        self._with_memory = network.memo.setdefault(ORBITS, {})
 
-    def flows(self, moves: Sequence[Move], before: int) -> list[Flow]:
-        return [self._flow(move, before, ()) for move in moves]
+    def step(self, place: int, step: Step, before: int) -> Outcome:
+        """One repetition of a step, all ranks beginning at once."""
+        return simulate([self._flow(move, before, ()) for move in step.moves], self.capacity, self.rates)
 
     def _flow(self, move: Move, before: int, after: tuple[int, ...]) -> Flow:
         assert move.offset is not None
         route = self._route(move)
-        return Flow(move.size, route.resources, route.weights, route.latency, before, after)
+        size = move.size * self.scale
+        return Flow(size, route.resources, route.weights, route.latency, before, after)
+
+    def latest(self, step: Step) -> int:
+        """Ticks of the longest way in a step."""
+        return max((self._route(move).latency for move in step.moves), default=0)
 
     def _route(self, move: Move) -> Route:
         assert move.offset is not None
@@ -187,12 +255,15 @@ class _Orbits:
             return route
         # Every rank sends once and receives once per translation; those of a device share its memory.
         accesses = (move.reads + move.writes) * self.network.ranks_per_device
-        return Route(
-            np.append(route.resources, self._memory),
-            np.append(route.weights, accesses),
-            route.latency,
-            route.hops,
-        )
+        found = self._with_memory.get((move.offset, accesses))
+        if found is None:
+            found = self._with_memory[move.offset, accesses] = Route(
+                np.append(route.resources, self._memory),
+                np.append(route.weights, accesses),
+                route.latency,
+                route.hops,
+            )
+        return found
 
     def in_step(self, outcome: Outcome, parallel: bool) -> bool:
         """One chain of translations is in step by symmetry; several only if they end together."""
@@ -208,9 +279,6 @@ class _Orbits:
 
     def effort(self, chains: Sequence[tuple[Step, ...]]) -> int:
         return sum(len(step.moves) ** 2 * step.times for chain in chains for step in chain)
-
-    def least(self, chains: Sequence[tuple[Step, ...]], before: int) -> int:
-        return 0
 
     def expanded(self, chains: Sequence[tuple[Step, ...]], before: int) -> tuple[list[Flow], list[range]]:
         """The flows of all chains, and which belong to each."""
@@ -239,15 +307,18 @@ class _Orbits:
 class _Pairs:
     """One flow per sender and receiver."""
 
-    def __init__(self, network: Network) -> None:
-        self.network = network
+    def __init__(self, network: Network, schedule: Schedule) -> None:
+        self.network, self.scale = network, schedule.scale
+        self.known = _known(network, schedule)
         self.capacity = network.capacity
         self._memory = network.has_memory
         # The same for every message on this network: kept with it.
         self._shares: dict[tuple[int, int, float, float, float], tuple[Indices, Floats, int]]
         self._shares = network.memo.setdefault("shares", {})
         self._moves: dict[object, list[tuple[Indices, Floats, int]]] = network.memo.setdefault("moves", {})
-        self.rates: Rates = network.memo.setdefault(RATES, Rates(network.capacity))
+        self.rates: Rates = network.memo.setdefault(
+            RATES, Rates(network.capacity, np.arange(len(network.capacity)) >= len(network.links))
+        )
 
     def pairs(self, move: Move) -> Sequence[tuple[int, int]]:
         if move.offset is None:
@@ -282,33 +353,38 @@ class _Pairs:
             found = self._moves[key] = [self._share(src, dst, move) for src, dst in self.pairs(move)]
         return found
 
-    def flows(self, moves: Sequence[Move], before: int) -> list[Flow]:
-        return [
-            Flow(move.size, resources, weights, latency, before)
-            for move in moves
-            for resources, weights, latency in self._shares_of(move)
-        ]
+    def step(self, place: int, step: Step, before: int) -> Outcome:
+        """One repetition of a step, all ranks beginning at once; `arrival` by flows, or by their classes."""
+        if sum(len(self.pairs(move)) for move in step.moves) < MANY:
+            flows = [
+                Flow(move.size * self.scale, resources, weights, latency, before)
+                for move in step.moves
+                for resources, weights, latency in self._shares_of(move)
+            ]
+            return simulate(flows, self.capacity, self.rates)
+        classes = self.known.steps.get(place)
+        if classes is None:
+            patterns = list(self._patterns([(step,)]))
+            classes = classes_of(patterns, [(1,)], self.capacity, self.network.size, waiting=False)
+            self.known.steps[place] = classes
+        return of_each_class(classes, self.rates, before, self.scale)
+
+    def latest(self, step: Step) -> int:
+        """Ticks of the longest way in a step."""
+        return max((latency for move in step.moves for *_, latency in self._shares_of(move)), default=0)
 
     def in_step(self, outcome: Outcome, parallel: bool) -> bool:
         return len(set(outcome.arrival)) <= 1
 
     def alone(self, chains: Sequence[tuple[Step, ...]], before: int) -> Outcome | None:
-        return apart(self._rounds(chains), self.capacity, self.network.size, before, self.network.late)
+        return apart(self.rounds(chains), self.capacity, self.network.size, before, self.network.late)
 
-    def least(self, chains: Sequence[tuple[Step, ...]], before: int) -> int:
-        """Ticks that no flow's waiting for others and own links can be done in."""
-        found = apart(
-            self._rounds(chains), self.capacity, self.network.size, before, self.network.late, compete=True
-        )
-        assert found is not None
-        return found.total
-
-    def _rounds(self, chains: Sequence[tuple[Step, ...]]) -> list[list[Round]]:
+    def rounds(self, chains: Sequence[tuple[Step, ...]]) -> list[list[Round]]:
         return [
             [
                 Round(
                     tuple(
-                        Sending(src, dst, move.size, *self._share(src, dst, move))
+                        Sending(src, dst, move.size * self.scale, *self._share(src, dst, move))
                         for move in step.moves
                         for src, dst in self.pairs(move)
                     ),
@@ -323,17 +399,18 @@ class _Pairs:
         """None where there are more flows than can be told apart in a moment."""
         if sum(len(self.pairs(m)) for chain in chains for step in chain for m in step.moves) > MOST_PATTERNS:
             return None
-        patterns = [
-            Pattern(number, at, src, dst, move.size, share[2], share[0], share[1])
-            for number, chain in enumerate(chains)
-            for at, step in enumerate(chain)
-            for move in step.moves
-            for (src, dst), share in zip(self.pairs(move), self._shares_of(move), strict=True)
-        ]
+        patterns = list(self._patterns(chains))
         if not patterns:
             return None
         times = [tuple(step.times for step in chain) for chain in chains]
         return classes_of(patterns, times, self.capacity, self.network.size, self.network.late)
+
+    def _patterns(self, chains: Sequence[tuple[Step, ...]]) -> Iterator[Pattern]:
+        for number, chain in enumerate(chains):
+            for at, step in enumerate(chain):
+                for move in step.moves:
+                    for (src, dst), share in zip(self.pairs(move), self._shares_of(move), strict=True):
+                        yield Pattern(number, at, src, dst, move.size, share[2], share[0], share[1])
 
     def effort(self, chains: Sequence[tuple[Step, ...]]) -> int:
         """As `Classes.effort`, every flow a class of its own."""
@@ -363,7 +440,8 @@ class _Pairs:
                         after = sorted({*touched.get(src, ()), *touched.get(dst, ())})
                         index = len(flows)
                         resources, weights, latency = self._share(src, dst, move)
-                        flows.append(Flow(move.size, resources, weights, latency, before, tuple(after)))
+                        size = move.size * self.scale
+                        flows.append(Flow(size, resources, weights, latency, before, tuple(after)))
                         now.setdefault(src, []).append(index)
                         now.setdefault(dst, []).append(index)
                     touched.update(now)

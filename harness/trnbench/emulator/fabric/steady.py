@@ -13,9 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench.emulator.fabric.classes import Classes, carried, ends, room, unrolled
+from trnbench.emulator.fabric.classes import Classes, carried, ends, one_each, unrolled
 from trnbench.emulator.fabric.fluid import Outcome, Rates, simulate
-from trnbench.emulator.fabric.maxmin import Floats
 
 LONG = 64
 """Repetitions above which a step is looked at for a rhythm."""
@@ -26,9 +25,15 @@ LONGEST = 4
 
 
 def simulated(
-    classes: Classes, capacity: Floats, before: int, most: int, late: Sequence[int] = ()
+    classes: Classes,
+    rates: Rates,
+    before: int,
+    most: int,
+    late: Sequence[int] = (),
+    scale: float = 1.0,
 ) -> Outcome | None:
-    """The outcome of all flows; `arrival` has one entry per chain, the tick at which its last flow came.
+    """The outcome of all flows, `scale` times their size; `arrival` has one entry per chain, the tick at
+    which its last flow came. `rates` are those of all resources.
 
     None where it takes more than `most` (0: any amount) of what `Classes.effort` counts. Raises ValueError
     when a flow can never end.
@@ -36,24 +41,32 @@ def simulated(
     long = [[n for n in each if n > LONG] for each in classes.times]
     whole = not most or classes.effort(classes.times) <= most
     if not long[0] or any(each != long[0] for each in long):
-        return _simulated(classes, classes.times, capacity, before, late)[0] if whole else None
+        return _simulated(classes, classes.times, rates, before, late, scale)[0] if whole else None
     cut = [tuple(KEPT if n > LONG else n for n in each) for each in classes.times]
     if most and classes.effort(cut) > most:
         return None
-    outcome, arrivals = _simulated(classes, cut, capacity, before, late)
+    outcome, arrivals = _simulated(classes, cut, rates, before, late, scale)
     beats = [_beat(classes, block, arrivals) for block in range(len(long[0]))]
     if any(beat is None for beat in beats):
-        return _simulated(classes, classes.times, capacity, before, late)[0] if whole else None
+        return _simulated(classes, classes.times, rates, before, late, scale)[0] if whole else None
     lengths = [beat[0] for beat in beats if beat]
     kept = [KEPT + (n - KEPT) % length for n, length in zip(long[0], lengths, strict=True)]
     if any(length > 1 for length in lengths):
         cut = [_with(each, kept) for each in classes.times]
-        outcome, _ = _simulated(classes, cut, capacity, before, late)
+        outcome, _ = _simulated(classes, cut, rates, before, late, scale)
     left_out = sum(
         (n - k) // beat[0] * beat[1] for n, k, beat in zip(long[0], kept, beats, strict=True) if beat
     )
     arrival = [each + left_out for each in outcome.arrival]
-    return Outcome(arrival, outcome.carried, max(arrival, default=0))
+    return Outcome(arrival, outcome.carried, max(arrival, default=0), outcome.watched)
+
+
+def of_each_class(classes: Classes, rates: Rates, before: int, scale: float) -> Outcome:
+    """The outcome of flows that all begin at once; `arrival` has one entry per class."""
+    outcome, arrivals = _simulated(classes, classes.times, rates, before, (), scale)
+    return Outcome(
+        [int(each.max()) for each in arrivals.values()], outcome.carried, outcome.total, outcome.watched
+    )
 
 
 def _with(times: Sequence[int], kept: Sequence[int]) -> tuple[int, ...]:
@@ -62,19 +75,27 @@ def _with(times: Sequence[int], kept: Sequence[int]) -> tuple[int, ...]:
 
 
 def _simulated(
-    classes: Classes, times: Sequence[Sequence[int]], capacity: Floats, before: int, late: Sequence[int]
+    classes: Classes,
+    times: Sequence[tuple[int, ...]],
+    whole: Rates,
+    before: int,
+    late: Sequence[int],
+    scale: float = 1.0,
 ) -> tuple[Outcome, dict[int, NDArray[np.int64]]]:
     """The outcome, and per class of flows the tick of every arrival."""
-    made = unrolled(classes, times, before, late)
-    width = room(classes, capacity)
-    found = simulate(made.flows, width, Rates(width))
+    key = ("unrolled", tuple(times), before)
+    if key not in classes.memo:
+        made = unrolled(classes, times, before, late)
+        classes.memo[key] = made, Rates(one_each(classes, whole.capacity), one_each(classes, whole.watched))
+    made, rates = classes.memo[key]
+    found = simulate(made.flows, rates.capacity, rates, scale)
     arrivals = {
         number: np.array([found.arrival[i] for i in indices], dtype=np.int64)
         for number, indices in made.of_class.items()
     }
     last = {number: int(each.max()) for number, each in arrivals.items()}
     done = ends(classes, last)
-    return Outcome(done, carried(classes), max(done, default=0)), arrivals
+    return Outcome(done, carried(classes) * scale, max(done, default=0), found.watched), arrivals
 
 
 def _beat(classes: Classes, block: int, arrivals: dict[int, NDArray[np.int64]]) -> tuple[int, int] | None:

@@ -216,6 +216,13 @@ class Fabric:
             )
         return node.id
 
+    def of_size(self, count: int) -> Fabric:
+        """A cluster of so many instances, with the networks that instances alike have been built into."""
+        other = Fabric(msgspec.structs.replace(self.system, size=count), self.options)
+        if not self.irregular:
+            other._small = self._small
+        return other
+
     def of_instances(self, count: int, *, pipelined: bool = False) -> Network:
         """The network of `count` instances of this cluster that are all alike."""
         key = (count, pipelined)
