@@ -115,7 +115,7 @@ def test_too_many_calls_fall_back_and_say_so(make_case: Any) -> None:
     seen = CoreModel(Recorder(limit=50)).estimate(case, system)
     assert seen.implementation == "model: roofline from the work formula"
     assert seen.notes[0].startswith(
-        "not recorded (kernel 'gemm_blocked' issued more than 50 instructions (gemm.py:"
+        "not recorded (kernel 'gemm_best' issued more than 50 instructions (gemm_best.py:"
     )
     assert seen.notes[0].endswith("): estimated from the work formula")
 

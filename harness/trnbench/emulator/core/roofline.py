@@ -13,7 +13,6 @@ from trnbench.emulator.core.emulate import LAUNCH as LAUNCH
 from trnbench.emulator.core.emulate import KernelResult, time_program
 from trnbench.emulator.core.pace import Pace
 from trnbench.emulator.core.recorded import Recorder, Recording
-from trnbench.emulator.core.tuned import TUNED
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.results.measurement import Part
@@ -122,7 +121,7 @@ class CoreModel:
         notes: tuple[str, ...] = ()
         if recording is not None:
             notes = (f"not recorded ({recording.problem}): estimated from the work formula",)
-        tuned = TUNED.get(case.kernel.family)
-        demand_or_none = tuned(case, table) if tuned is not None else None
-        demand = demand_or_none if demand_or_none is not None else of_work(case, table)
+        elif "nki" in case.kernel.implementations:
+            notes = ("its NKI source does not take this point: estimated from the work formula",)
+        demand = of_work(case, table)
         return demand, f"model: roofline {demand.how}", notes
