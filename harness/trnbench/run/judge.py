@@ -42,7 +42,7 @@ class Judge:
         metric = primary.peak
         if not metric:
             return None
-        by_dtype = metric == "peak_flops"
+        by_dtype = metric in ("peak_flops", "element_rate")
         criteria: dict[str, Any] = {
             "metric": metric,
             "scope": primary_scope(case),

@@ -55,8 +55,11 @@ OPERATIONS: dict[str, dict[str, Operation]] = {
 FUNCTIONS = ("exp", "gelu", "tanh", "sigmoid", "silu", "sqrt", "rsqrt", "square", "log", "sin", "erf", "relu")
 
 
-_COUNTED = "its documented peak counts more operations per lane and cycle than any instruction does"
-_PEAKS = {"vector": _COUNTED, "scalar": _COUNTED, "gpsimd": "no document gives its peak"}
+def _elements(engine: str) -> PrimaryMetric:
+    """Against lanes × clock: documents that print operations count more of them than instructions do."""
+    return PrimaryMetric(
+        name="elements_per_s", unit="element/s", count="elements", peak="element_rate", qualifier=engine
+    )
 
 
 def _work(engine: str, point: Point, op: Operation, extent: Extent) -> Work:
@@ -148,15 +151,9 @@ def kernels() -> Iterator[Kernel]:
                     tuple(operations),
                 )
             ),
-            PrimaryMetric(
-                name=f"{engine}_flops_per_s",
-                unit="FLOP/s",
-                count=f"{engine}_flops",
-                peak="peak_flops",
-                qualifier=engine,
-            ),
+            _elements(engine),
             title=f"{engine.capitalize()} engine throughput",
-            about=f"What one {engine} instruction after the other sustains, memory aside; {_PEAKS[engine]}.",
+            about=f"What one {engine} instruction after the other sustains, memory aside.",
             nki=f"{engine}_burst",
             tags=(engine,),
         )
@@ -178,13 +175,7 @@ def kernels() -> Iterator[Kernel]:
         "scalar",
         lambda _: _ACTIVATION,
         tuple(_axes(FUNCTIONS[:1], ("fp32",), (64, 256, 1024, 4096), 256, FUNCTIONS)),
-        PrimaryMetric(
-            name="scalar_flops_per_s",
-            unit="FLOP/s",
-            count="scalar_flops",
-            peak="peak_flops",
-            qualifier="scalar",
-        ),
+        _elements("scalar"),
         title="Activations by size",
         about="Where the fixed cost of an activation ends and the scalar engine's rate begins.",
         nki="scalar_burst",
@@ -196,7 +187,7 @@ def kernels() -> Iterator[Kernel]:
             engine,
             _named(engine),
             tuple(_axes(("reciprocal",), ("fp32",), (64, 512, 4096), 256)),
-            PrimaryMetric(name="elements_per_s", unit="element/s", count="elements"),
+            _elements(engine),
             title=f"Reciprocals on the {engine} engine",
             about=f"Divisions per second: 1/x by the {engine} engine's instruction.",
             nki=f"{engine}_burst",
