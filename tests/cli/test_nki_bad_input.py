@@ -292,17 +292,15 @@ def test_a_file_that_is_no_python(tmp_path: Path) -> None:
     )
 
 
-def test_a_file_that_imports_the_old_nki(tmp_path: Path) -> None:
+def test_a_file_that_imports_what_beta_1_has_and_trnbench_has_not(tmp_path: Path) -> None:
     file = tmp_path / "old.py"
-    file.write_text("import neuronxcc.nki as nki\ndef kernel(x):\n    return x\n")
+    file.write_text("import neuronxcc.nki.kernels\ndef kernel(x):\n    return x\n")
     result = call("run", f"{file}::kernel", *TRN2, *X)
     assert (result.exit_code, result.stderr) == (
         3,
-        "error: old.py imports 'neuronxcc', which is not installed (old.py:1)\n".replace(
-            "'neuronxcc', which is not installed", "'neuronxcc'"
-        )
-        + "  cause: neuronxcc.nki is NKI Beta 1; trnbench runs kernels written for `import nki`\n"
-        "  try:   port the kernel to NKI 0.3 or later\n",
+        "error: old.py imports 'neuronxcc.nki.kernels', which trnbench does not emulate (old.py:1)\n"
+        "  cause: language, isa and typing of nki and neuronxcc.nki are provided\n"
+        "  try:   run the kernel on a device\n",
     )
 
 

@@ -96,7 +96,15 @@ def test_a_whole_number_is_a_value(tmp_path: Path) -> None:
         (
             {"kernel": '{ file = "x.py", function = "f", arguments = ["float32[1"] }'},
             "FILE: [[group]] 1, point a, kernel: 'float32[1' is no argument\n"
-            '  try:   "float32[128,512]" or a number',
+            '  try:   "float32[128,512]", a number, or name=one of them',
+        ),
+        (
+            {"kernel": '{ file = "x.py", function = "f", grid = [0] }'},
+            "FILE: [[group]] 1, point a, kernel: grid [0] is no grid\n  try:   grid = [2]",
+        ),
+        (
+            {"kernel": '{ file = "x.py", function = "f", also = [{ arguments = ["2"] }] }'},
+            "FILE: [[group]] 1, point a, kernel, also 1: ",
         ),
         (
             {"shape": "{ M = true }"},

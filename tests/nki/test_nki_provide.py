@@ -132,7 +132,10 @@ def test_what_is_no_kernel(snippets: Any, tmp_path: Path) -> None:
             "import torch_neuronx_x",
             "snippet.py imports 'torch_neuronx_x', which is not installed (snippet.py:4)",
         ),
-        ("import neuronxcc.nki as n", "snippet.py imports 'neuronxcc' (snippet.py:4)"),
+        (
+            "import neuronxcc.starfish",
+            "snippet.py imports 'neuronxcc.starfish', which trnbench does not emulate (snippet.py:4)",
+        ),
         ("def (", "snippet.py is no Python: invalid syntax (snippet.py:4)"),
         ("1 / 0", "snippet.py cannot be imported: ZeroDivisionError: division by zero (snippet.py:4)"),
     ],

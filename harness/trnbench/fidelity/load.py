@@ -29,7 +29,9 @@ _KEYS: dict[str, type] = {
 }
 _REQUIRED = ("id", "family", "kind", "hardware", "op", "metric", "quantity", "unit", "source", "usable")
 _ID = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
-_ARGUMENT = re.compile(r"[a-z][a-z0-9_]*\[\d+(,\d+)*\]|-?\d+(\.\d+)?(e-?\d+)?")
+_ARGUMENT = re.compile(
+    r"([a-z]\w*=)?([a-z][a-z0-9_]*\[\d+(,\d+)*\]|-?\d+(\.\d+)?(e-?\d+)?|True|False|None|\([\d,]*\))"
+)
 
 
 def load_published(path: Path, generation: str = "") -> tuple[PublishedPoint, ...]:
@@ -162,14 +164,26 @@ def _base(where: Place, printed: str, unit: str, quantity: Quantity) -> float:
 
 
 def _kernel(where: Place, table: Mapping[str, Any]) -> KernelSource:
-    where.check(table, {"file": str, "function": str, "arguments": list}, ("file", "function"))
+    texts = {key: each for key, each in table.items() if key not in ("grid", "also")}
+    where.check(texts, {"file": str, "function": str, "arguments": list}, ("file", "function"))
     if Path(table["file"]).is_absolute() or ".." in Path(table["file"]).parts:
         raise where.error(f"file {table['file']!r} leaves the repository", try_="a path inside it")
     arguments = tuple(table.get("arguments", ()))
     for each in arguments:
         if not _ARGUMENT.fullmatch(each):
-            raise where.error(f"{each!r} is no argument", try_='"float32[128,512]" or a number')
-    return KernelSource(file=table["file"], function=table["function"], arguments=arguments)
+            raise where.error(
+                f"{each!r} is no argument", try_='"float32[128,512]", a number, or name=one of them'
+            )
+    grid = tuple(table.get("grid", ()))
+    if not all(isinstance(each, int) and each > 0 for each in grid):
+        raise where.error(f"grid {list(grid)} is no grid", try_="grid = [2]")
+    also = tuple(
+        _kernel(where.at(f"also {number}"), {"file": table["file"], **where.table(each)})
+        for number, each in enumerate(table.get("also", ()), 1)
+    )
+    return KernelSource(
+        file=table["file"], function=table["function"], arguments=arguments, grid=grid, also=also
+    )
 
 
 def _check_contradictions(place: Place, points: Mapping[str, PublishedPoint]) -> None:

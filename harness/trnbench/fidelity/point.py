@@ -66,12 +66,16 @@ _UNITS = {
 class KernelSource(msgspec.Struct, frozen=True, kw_only=True):
     """Where the kernel of a point is, inside the repository its source names.
 
-    `arguments` in the order of its parameters: "float32[128,512]" for a tensor, else a number.
+    `arguments` in the order of its parameters: "float32[128,512]" for a tensor, a number, or, of the form
+    name=value, a parameter by name. `grid`: programs it is launched as. `also`: kernels launched after it,
+    whose times the point adds up.
     """
 
     file: str
     function: str
     arguments: tuple[str, ...] = ()
+    grid: tuple[int, ...] = ()
+    also: tuple[KernelSource, ...] = ()
 
 
 class PublishedPoint(msgspec.Struct, frozen=True, kw_only=True):

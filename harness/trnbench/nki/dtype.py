@@ -42,6 +42,11 @@ class DType:
     __str__ = __repr__
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's form: what np.dtype(nl.bfloat16) looks for."""
+        return self.numpy
+
+    @property
     def itemsize(self) -> int:
         """Bytes of an element, under NumPy's name."""
         return self.size

@@ -68,15 +68,34 @@ def _from_file(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"_kernel_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise KernelError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.parent))
+    root, dotted = _package(path)
+    before = set(sys.modules)
+    sys.path.insert(0, str(root))
     try:
+        if dotted:
+            return importlib.import_module(dotted)
+        module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
     except Exception as error:
         raise _broken(error, path.name, str(path)) from error
     finally:
-        sys.path.remove(str(path.parent))
+        sys.path.remove(str(root))
+        if dotted:  # another folder may have a package of the same name
+            first = dotted.partition(".")[0]
+            for name in [each for each in sys.modules if each.partition(".")[0] == first]:
+                if name not in before:
+                    del sys.modules[name]
     return module
+
+
+def _package(path: Path) -> tuple[Path, str]:
+    """What to search imports in, and the file's name there: a file of a package is one of its modules."""
+    root, names = path.parent, [path.stem]
+    while (root / "__init__.py").is_file() and root.name.isidentifier():
+        names.insert(0, root.name)
+        root = root.parent
+    known = len(names) > 1 and path.stem.isidentifier() and names[0] not in sys.modules
+    return root if known else path.parent, ".".join(names) if known else ""
 
 
 def _broken(error: Exception, what: str, file: str) -> KernelError:

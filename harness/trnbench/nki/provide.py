@@ -1,4 +1,5 @@
-"""`import nki` inside a run: the real package where it is installed, ours otherwise."""
+"""`import nki`, and `import neuronxcc.nki` of Beta 1, inside a run: the real package where it is installed,
+ours otherwise."""
 
 from __future__ import annotations
 
@@ -31,18 +32,27 @@ class Provided(msgspec.Struct, frozen=True):
 
 def real_installed() -> bool:
     """Is there a real `nki` package? Looked up, not imported."""
-    present = sys.modules.get("nki")
+    return _found("nki")
+
+
+def _found(package: str) -> bool:
+    present = sys.modules.get(package)
     if present is not None:
-        return not _ours(present)
+        return present is not _facades().get(package)
     try:
-        return importlib.util.find_spec("nki") is not None
+        return importlib.util.find_spec(package) is not None
     except (ImportError, ValueError):
         return False
 
 
+def _within(name: str, packages: tuple[str, ...]) -> bool:
+    return name.partition(".")[0] in packages
+
+
 @contextmanager
 def provide(mode: str = "auto") -> Iterator[Provided]:
-    """While open, `import nki`, `nki.language`, `nki.isa` and `nki.typing` resolve.
+    """While open, `import nki`, `nki.language`, `nki.isa` and `nki.typing` resolve, and so do those of
+    `neuronxcc.nki` (Beta 1).
 
     "auto": to the real package if it is installed, else to ours. "trnbench": to ours. "real": to
     the real one; raises `UsageError` when it is missing. Afterwards `sys.modules` is as before;
@@ -60,15 +70,16 @@ def provide(mode: str = "auto") -> Iterator[Provided]:
     if real and mode != "trnbench":
         yield Provided("nki", _version("nki"))
         return
-    with _installed():
+    with _installed(beta1=mode == "trnbench" or not _found("neuronxcc")):
         yield Provided("trnbench", _version("trnbench"))
 
 
 @contextmanager
-def _installed() -> Iterator[None]:
-    ours = _facades()
+def _installed(*, beta1: bool) -> Iterator[None]:
+    packages = ("nki", "neuronxcc") if beta1 else ("nki",)
+    ours = {name: module for name, module in _facades().items() if _within(name, packages)}
     before = dict(sys.modules)
-    hidden = {name for name in before if name == "nki" or name.startswith("nki.")}
+    hidden = {name for name in before if _within(name, packages)}
     for name in hidden:
         del sys.modules[name]
     sys.modules.update(ours)
@@ -78,7 +89,7 @@ def _installed() -> Iterator[None]:
         mine = {id(module) for module in ours.values()}
         for name in list(sys.modules):
             foreign = name not in before and not name.startswith("trnbench")
-            if name == "nki" or name.startswith("nki.") or (foreign and _holds(sys.modules[name], mine)):
+            if _within(name, packages) or (foreign and _holds(sys.modules[name], mine)):
                 del sys.modules[name]
         sys.modules.update({name: before[name] for name in hidden})
 
@@ -87,7 +98,10 @@ def _installed() -> Iterator[None]:
 def _facades() -> dict[str, ModuleType]:
     """Modules with exactly the provided names: what is public to a kernel, and nothing of how it is made."""
     from trnbench import nki
-    from trnbench.nki import dtype, isa, language, tensor, typing
+    from trnbench.nki import beta1, dtype, isa, language, tensor, typing
+    from trnbench.nki.beta1 import compiler, package
+    from trnbench.nki.beta1 import isa as beta1_isa
+    from trnbench.nki.beta1 import language as beta1_language
     from trnbench.nki.isa import constants
 
     made: dict[str, ModuleType] = {}
@@ -99,6 +113,12 @@ def _facades() -> dict[str, ModuleType]:
         ("nki.dtype", dtype, ("DType",)),
         ("nki.tensor", tensor, ("NkiTensor",)),
         ("nki.typing", typing, typing.__all__),
+        ("neuronxcc", beta1, ()),
+        ("neuronxcc.nki", package, package.__all__),
+        ("neuronxcc.nki.isa", beta1_isa, beta1_isa.__all__),
+        ("neuronxcc.nki.language", beta1_language, beta1_language.__all__),
+        ("neuronxcc.nki.compiler", compiler, compiler.__all__),
+        ("neuronxcc.nki.typing", package, ("tensor",)),
     ):
         facade = made[name] = ModuleType(name, module.__doc__)
         vars(facade).update({each: getattr(module, each) for each in names})
@@ -117,10 +137,6 @@ def _refuse(module: str, name: str) -> object:
 
 def _holds(module: ModuleType, mine: set[int]) -> bool:
     return any(id(value) in mine for value in list(vars(module).values()))
-
-
-def _ours(module: ModuleType) -> bool:
-    return module is _facades()["nki"]
 
 
 def _version(distribution: str) -> str:

@@ -197,7 +197,8 @@ class Recorder:
             storage.life.last = count
             if view.offset >= storage.row or storage.place is not None:
                 self._check_start(op, view)
-        self.sink(Instruction(op, writes, reads, frame.f_code.co_filename, frame.f_lineno))
+        file, line = STATE.place or (frame.f_code.co_filename, frame.f_lineno)
+        self.sink(Instruction(op, writes, reads, file, line))
 
     def _check_start(self, op: Op, view: NkiTensor) -> None:
         """Compute engines reach partitions from a multiple of 32 on (of 64, or 0, for larger operands)."""

@@ -9,10 +9,11 @@ if TYPE_CHECKING:
 
 
 class _State:
-    __slots__ = ("recorder",)
+    __slots__ = ("place", "recorder")
 
     def __init__(self) -> None:
         self.recorder: Recorder | None = None
+        self.place: tuple[str, int] | None = None  # file and line of a call that is carried out later
 
 
 STATE = _State()

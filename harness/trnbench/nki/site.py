@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from types import FrameType, TracebackType
 
+from trnbench.nki.recorder_state import STATE
+
 _HERE = str(Path(__file__).parent)
 
 
@@ -19,6 +21,8 @@ def caller(depth: int = 1) -> FrameType:
 
 def here(depth: int = 1) -> str:
     """`gemm.py:31`: file and line of the kernel's call."""
+    if STATE.place is not None:
+        return f"{Path(STATE.place[0]).name}:{STATE.place[1]}"
     frame = caller(depth + 1)
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 

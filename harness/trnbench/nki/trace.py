@@ -203,16 +203,10 @@ def _outputs(name: str, result: Any) -> tuple[NkiTensor, ...]:
 def missing_import(error: ImportError, what: str, where: str) -> KernelError:
     """A kernel (or its file) imports what is not there."""
     missing = error.name or str(error)
-    if missing == "neuronxcc" or missing.startswith("neuronxcc."):
-        return KernelError(
-            f"{what} imports {missing!r} ({where})",
-            cause="neuronxcc.nki is NKI Beta 1; trnbench runs kernels written for `import nki`",
-            try_="port the kernel to NKI 0.3 or later",
-        )
-    if missing.startswith("nki."):
+    if missing.startswith(("nki.", "neuronxcc.")):
         return KernelError(
             f"{what} imports {missing!r}, which trnbench does not emulate ({where})",
-            cause="nki.language, nki.isa and nki.typing are provided",
+            cause="language, isa and typing of nki and neuronxcc.nki are provided",
             try_="run the kernel on a device",
         )
     if isinstance(error, ModuleNotFoundError):

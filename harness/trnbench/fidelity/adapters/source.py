@@ -2,51 +2,87 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trnbench.emulator.core.pace import Pace
+from trnbench.emulator.core.program import Builder, Program
+from trnbench.emulator.core.scheduler import schedule
 from trnbench.errors import TrnbenchError
+from trnbench.facts.scope import Scope
 from trnbench.fidelity.point import KernelSource, PublishedPoint, Quantity
 from trnbench.fidelity.prediction import NotEmulated, Prediction
+from trnbench.nki import Machine, TensorSpec, load_kernel, record
+from trnbench.nki.absent import stand_ins
+from trnbench.nki.beta1.grid import Beta1Kernel
+from trnbench.nki.provide import provide
 
 if TYPE_CHECKING:
-    from trnbench.emulator.core.costs import CostTable
+    from trnbench.emulator.core.scheduler import Schedule
     from trnbench.fidelity.bench import Bench
 
 CALL_LIMIT = 2_000_000
-"""Calls recorded for one public kernel: some 20 s."""
+"""Calls recorded for one public kernel: some minutes."""
 
 
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:
-    """The latency of the kernel named in the point.
+    """The time of the kernel named in the point, or the rate or the share of a peak that follows from it.
 
-    Raises `NotEmulated` when the point names no file, the folder lacks it, it does not load, or
-    breaks a rule of the machine.
+    Without the launch: profiles count from the first instruction. Raises `NotEmulated` when the point
+    names no file, the folder lacks it, it does not load, or breaks a rule of the machine.
     """
     source = point.kernel
     if source is None:
         raise NotEmulated("the file of the kernel is not recorded", source_missing=True)
     if bench.kernels is None:
         raise NotEmulated(f"{source.file}::{source.function}", source_missing=True)
-    if point.quantity is not Quantity.LATENCY:
-        raise NotEmulated(f"a kernel has a time, not {point.quantity}")
-    path = find(bench.kernels, source)
-    from trnbench.emulator.core.demand import of_recording
+    time_s = flops = 0.0
+    calls, bounds = 0, []
+    nki = ""
+    for each in (source, *source.also):
+        path = find(bench.kernels, each, repository(point))
+        made = _recorded(bench.kernels, path, each, Machine.of(bench.system(point.system)))
+        found = _scheduled(made.program, bench, point.system, cores=made.together)
+        seconds = found.total * 1e-12
+        if not seconds:
+            raise NotEmulated("the kernel does nothing that takes time")
+        time_s += seconds
+        flops += sum(made.program.ops[number].flops for number in made.program.op) * made.together
+        calls += len(made.program)
+        bounds.append(max(found.busy, key=lambda name: (found.busy[name], name)))
+        nki = made.nki
+    names = " + ".join(each.function for each in (source, *source.also))
+    how = f"{source.file}::{names}, {calls:,} calls, {' and '.join(dict.fromkeys(bounds))}-bound, {nki}"
+    return Prediction(value=_wanted(point, bench, time_s, flops), how=how)
 
-    found = _recorded(path, source, point, bench)
-    table = bench.table(point.system)
-    demand = of_recording(found, table)
-    time_s, bound = _time(demand, table)
-    return Prediction(
-        value=time_s, how=f"{source.file}::{source.function}, {found.calls:,} calls, {bound}-bound"
-    )
+
+def _wanted(point: PublishedPoint, bench: Bench, time_s: float, flops: float) -> float:
+    """The quantity of the point. Work is that of the tensor engine, transposes left out."""
+    if point.quantity is Quantity.LATENCY:
+        return time_s
+    if point.quantity is Quantity.FLOPS and flops:
+        return flops / time_s
+    peak = bench.system(point.system).fact(Scope.CORE, "peak_flops", dtype=point.dtype)
+    if point.quantity is Quantity.SHARE and "MFU" in point.metric and peak and flops:
+        return flops / time_s / peak
+    raise NotEmulated(f"a kernel has a time, not {point.metric or point.quantity}")
 
 
-def find(folder: Path, source: KernelSource) -> Path:
-    """The file under `folder` whose path ends as the point says; the longest common end wins.
+def repository(point: PublishedPoint) -> str:
+    """ "github:owner/name@commit:path" → "owner/name", "" for what is printed elsewhere."""
+    found = re.match(r"github:([\w.-]+/[\w.-]+)", point.source)
+    return found[1] if found else ""
 
-    Raises `NotEmulated` when there is none, or when two fit equally well.
+
+def find(folder: Path, source: KernelSource, repository: str = "") -> Path:
+    """The file under `folder` whose path ends as the point says; the longest common end wins, then a
+    folder named like the repository.
+
+    Raises `NotEmulated` when there is none, or when two that differ fit equally well.
     """
     wanted = Path(source.file).parts
     found: dict[int, list[Path]] = {}
@@ -56,9 +92,17 @@ def find(folder: Path, source: KernelSource) -> Path:
     if not found:
         raise NotEmulated(f"{source.file} is not under {folder}", source_missing=True)
     best = found[max(found)]
-    if len(best) > 1:
+    owner, _, name = repository.partition("/")
+    at_home = [each for each in best if any(_names(part, owner, name) for part in each.parts)]
+    best = at_home or best
+    if len({each.read_bytes() for each in best}) > 1:
         raise NotEmulated(f"{source.file} is there twice: {best[0]}, {best[1]}", source_missing=True)
     return best[0]
+
+
+def _names(part: str, owner: str, name: str) -> bool:
+    """Is this folder called after the repository: name, owner__name, name-<commit>?"""
+    return bool(name) and part.removeprefix(owner).lstrip("_-+.").startswith(name)
 
 
 def _common_end(parts: Sequence[str], wanted: Sequence[str]) -> int:
@@ -70,40 +114,51 @@ def _common_end(parts: Sequence[str], wanted: Sequence[str]) -> int:
     return count
 
 
-def _recorded(path: Path, source: KernelSource, point: PublishedPoint, bench: Bench) -> Any:
-    from trnbench.emulator.core.recorded import Recording
-    from trnbench.nki import Machine, load_kernel, record
-    from trnbench.nki.provide import provide
+class _Made(NamedTuple):
+    program: Program
+    nki: str
+    together: int  # programs that run on cores of their own at the same time
 
-    machine = Machine.of(bench.system(point.system))
+
+@lru_cache(maxsize=8)
+def _recorded(folder: Path, path: Path, source: KernelSource, machine: Machine) -> _Made:
+    """What the kernel does follows from its file and the machine's limits, not from any cost."""
+    builder = Builder(machine)
     try:
-        kernel, _, by = load_kernel(f"{path}::{source.function}", nki="trnbench")
-        with provide("trnbench"):
-            arguments = [_argument(each) for each in source.arguments]
-            trace = record(kernel, arguments, machine=machine, limit=CALL_LIMIT)
+        with stand_ins(folder) as absent, provide("trnbench"):
+            kernel, _, by = load_kernel(f"{path}::{source.function}", nki="trnbench")
+            beta1 = isinstance(kernel, Beta1Kernel)
+            if source.grid:
+                kernel = kernel[source.grid]
+            given = [each.partition("=") for each in source.arguments]
+            record(
+                kernel,
+                [_argument(text) for text, equals, _ in given if not equals],
+                {name: _argument(text) for name, equals, text in given if equals},
+                machine=machine, sink=builder, limit=CALL_LIMIT,
+            )  # fmt: skip
+    except TrnbenchError as error:
+        raise NotEmulated(f"{error.what}{f' ({error.cause})' if error.cause else ''}") from None
+    nki = f"NKI {'Beta 1 ' if beta1 else ''}by {by}"
+    if absent:
+        nki += f", {', '.join(absent)} stood in for"
+    return _Made(builder.program, nki, 1 if beta1 else max(prod(source.grid), 1))
+
+
+def _scheduled(program: Program, bench: Bench, system: str, *, cores: int) -> Schedule:
+    try:
+        return schedule(program, Pace(bench.table(system), sharing=cores))
     except TrnbenchError as error:
         raise NotEmulated(error.what) from None
-    return Recording(dict(trace.tally), trace.count, "recorded call by call", str(by))
 
 
 def _argument(text: str) -> Any:
-    """ "float32[128,512]" → a tensor of that shape, "1e-05" → the number."""
-    from trnbench.nki import TensorSpec
-
+    """ "float32[128,512]" → a tensor of that shape, "1e-05" → the number, "(3,4)" → a tuple."""
     dtype, bracket, rest = text.partition("[")
     if bracket:
         return TensorSpec(tuple(int(side) for side in rest.rstrip("]").split(",")), dtype)
+    if text in ("True", "False", "None"):
+        return {"True": True, "False": False, "None": None}[text]
+    if text.startswith("("):
+        return tuple(int(each) for each in text.strip("()").split(",") if each)
     return float(text) if any(mark in text for mark in ".e") else int(text)
-
-
-def _time(demand: Any, table: CostTable) -> tuple[float, str]:
-    """One core alone, without the launch: profiles count from the first instruction."""
-    busy = {name: seconds + demand.lead_s for name, seconds in demand.engines.items()}
-    if demand.dma_s:
-        busy["dma"] = demand.dma_s
-    if demand.hbm_bytes:
-        busy["hbm"] = demand.hbm_bytes / table.hbm_rate
-    if not busy:
-        raise NotEmulated("the kernel does nothing that takes time")
-    bound = max(busy, key=lambda name: (busy[name], name))
-    return busy[bound] + demand.fill_s, bound

@@ -16,17 +16,23 @@ from trnbench.nki.recorder import current
 from trnbench.nki.tensor import NkiTensor
 
 
-def apply(function: Function, operands: tuple[Any, ...], dtype: Any) -> NkiTensor:
-    """Unary on Scalar; two tensors by tensor_tensor, tensor and number (or column) by tensor_scalar."""
+def apply(
+    function: Function, operands: tuple[Any, ...], dtype: Any, dst: NkiTensor | None = None
+) -> NkiTensor:
+    """Unary on Scalar; two tensors by tensor_tensor, tensor and number (or column) by tensor_scalar.
+
+    The result is `dst` where it is given, else a new tile.
+    """
     first = next((each for each in operands if isinstance(each, NkiTensor)), None)
     if first is None:
         raise KernelError(f"nl.{function.name}: no operand is a tensor ({site.here()})")
     if len(operands) == 1:
-        return _unary(function, first, dtype)
+        return _unary(function, first, dtype, dst)
     left, right = operands
     both = isinstance(left, NkiTensor) and isinstance(right, NkiTensor)
     wide = max((each for each in operands if isinstance(each, NkiTensor)), key=lambda each: each.form.free)
-    dst = ndarray(wide.shape, dtype or wide.dtype, sbuf)
+    if dst is None:
+        dst = ndarray(wide.shape, dtype or wide.dtype, sbuf)
     if both and left.form.free == right.form.free:
         isa.tensor_tensor(dst, left, right, function)
     elif wide is left:
@@ -36,8 +42,8 @@ def apply(function: Function, operands: tuple[Any, ...], dtype: Any) -> NkiTenso
     return dst
 
 
-def _unary(function: Function, x: NkiTensor, dtype: Any) -> NkiTensor:
-    dst = ndarray(x.shape, dtype or x.dtype, sbuf)
+def _unary(function: Function, x: NkiTensor, dtype: Any, given: NkiTensor | None) -> NkiTensor:
+    dst = ndarray(x.shape, dtype or x.dtype, sbuf) if given is None else given
     if function.table:
         isa.activation(dst, function, x)
     elif function.alu:

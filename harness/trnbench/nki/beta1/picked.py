@@ -1,0 +1,132 @@
+"""tile[index] of Beta 1: numbers, slices and indices made of nl.arange and nl.mgrid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from trnbench.errors import KernelError
+from trnbench.nki import site
+from trnbench.nki.beta1.index import Grid, broadcast, whole
+
+if TYPE_CHECKING:
+    from trnbench.nki.beta1.tile import Tile
+
+
+def picked(tile: Tile, index: Any) -> Tile:
+    """The view that `index` picks. What leaves the tensor is noted: a mask may keep it inside."""
+    from trnbench.nki.beta1.tile import BLOCK, FREE, PARTITION, Tile
+
+    entries = _whole_index(tile, index)
+    common: tuple[int, ...] = ()
+    for each in entries:
+        if isinstance(each, Grid):
+            common = broadcast(common, each.sizes)
+    rank = len(common)
+    shape: list[int] = []
+    strides: list[int] = []
+    kinds: list[str] = []
+    spread: int | None = None  # where the dimensions of the indices are among those of the result
+    block, offset = tile.block, tile.offset
+    checks: list[tuple[Any, int, int]] = []
+    steps, sorts = [0] * rank, [FREE] * rank
+    axis = 0
+    for each in entries:
+        if each is None:
+            shape.append(1)
+            strides.append(0)
+            kinds.append(FREE)
+            continue
+        size, stride, kind = tile.shape[axis], tile.strides[axis], tile.kinds[axis]
+        axis += 1
+        if isinstance(each, Grid):
+            if spread is None:
+                spread = len(shape)
+                shape += common
+                strides += [0] * rank
+                kinds += [FREE] * rank
+            wide = each.widened(rank)
+            move = wide.const
+            for at, coefficient in enumerate(wide.coefficients):
+                if coefficient:
+                    if PARTITION in (kind, sorts[at]) and (steps[at] or kind != sorts[at] != FREE):
+                        raise _wrong(tile, "one dimension of the index walks partitions and more")
+                    steps[at] += coefficient * stride
+                    sorts[at] = kind if kind != FREE else sorts[at]
+            low, high = wide.bounds()
+            if low < 0 or high >= size:
+                checks.append((wide, size, -1))
+        elif isinstance(each, slice):
+            start, count, step = _sliced(each, size)
+            move = start
+            if count < 1:
+                raise _wrong(tile, f"[{each.start}:{each.stop}] is empty")
+            if start < 0 or start + (count - 1) * step >= size:
+                checks.append((Grid(start, (step,), (count,)), size, len(shape)))
+            shape.append(count)
+            strides.append(step * stride)
+            kinds.append(kind)
+        else:
+            move = _number(tile, each)
+            move += size if move < 0 else 0
+            if not 0 <= move < size:
+                raise _wrong(tile, f"index {each} is outside a dimension of size {size}")
+        if kind == BLOCK:
+            block += move * stride
+        else:
+            offset += move * stride
+    if spread is not None:
+        strides[spread : spread + rank] = steps
+        kinds[spread : spread + rank] = sorts
+    over = tuple((_placed(grid, at, spread or 0, len(shape)), size) for grid, size, at in checks)
+    if tile.over and over:
+        raise _wrong(tile, "it is indexed twice outside its bounds")
+    return Tile(
+        tile.root, tuple(shape), tuple(strides), tuple(kinds),
+        block=block, offset=offset, dtype=tile.dtype, over=over,
+    )  # fmt: skip
+
+
+def _whole_index(tile: Tile, index: Any) -> list[Any]:
+    """One entry per dimension, and None for each new one."""
+    given = list(index) if isinstance(index, tuple) else [index]
+    named = sum(each is not None and each is not Ellipsis for each in given)
+    if named > len(tile.shape):
+        raise _wrong(tile, f"{named} indices for {len(tile.shape)} dimensions")
+    if not any(each is Ellipsis for each in given):
+        given.append(Ellipsis)
+    at = next(n for n, each in enumerate(given) if each is Ellipsis)
+    given[at : at + 1] = [slice(None)] * (len(tile.shape) - named)
+    return given
+
+
+def _sliced(part: slice, size: int) -> tuple[int, int, int]:
+    step = 1 if part.step is None else int(part.step)
+    start = 0 if part.start is None else int(part.start)
+    stop = size if part.stop is None else int(part.stop)
+    start, stop = (start + size if start < 0 else start), (stop + size if stop < 0 else stop)
+    return start, len(range(start, stop, step)), step
+
+
+def _number(tile: Tile, given: Any) -> int:
+    found = whole(given)
+    if found is None:
+        raise KernelError(
+            f"index of type {type(given).__name__} on {tile!r} ({site.here()})",
+            cause="numbers, slices, nl.ds, nl.arange and nl.mgrid are emulated, index tiles are not",
+        )
+    return found
+
+
+def _placed(grid: Grid, at: int, spread: int, rank: int) -> Grid:
+    """An index over the dimensions of the whole result."""
+    first = spread if at < 0 else at
+    before, after = first, rank - first - len(grid.sizes)
+    return Grid(
+        grid.const,
+        (0,) * before + grid.coefficients + (0,) * after,
+        (1,) * before + grid.sizes + (1,) * after,
+    )
+
+
+def _wrong(tile: Tile, why: str) -> KernelError:
+    return KernelError(f"{tile!r}: {why} ({site.here()})")

@@ -1,0 +1,325 @@
+"""Tile: a Beta 1 tensor, or the part of it that an index picks."""
+
+from __future__ import annotations
+
+import sys
+from math import prod
+from typing import Any
+
+from trnbench.errors import KernelError
+from trnbench.nki import isa, site
+from trnbench.nki.beta1.index import Grid, box_of
+from trnbench.nki.beta1.pending import settle, taken
+from trnbench.nki.beta1.picked import picked
+from trnbench.nki.beta1.root import Root
+from trnbench.nki.dtype import DType, dtype_of
+from trnbench.nki.memory import Buffer, intern
+from trnbench.nki.tensor import NkiTensor
+from trnbench.nki.view import reshaped
+
+BLOCK, PARTITION, FREE = "block", "partition", "free"
+_UNNAMED = 3
+"""References to a value that only the call at hand knows: the caller's, ours, and the counting call's."""
+
+
+class Tile:
+    """Sizes and strides as its user sees them. `kinds` tells blocks, partition and free dimensions apart,
+    `over` holds where an index may leave the tensor: a mask has to keep it inside.
+    """
+
+    __slots__ = ("block", "dtype", "kinds", "offset", "over", "root", "shape", "strides")
+
+    def __init__(
+        self,
+        root: Root,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        kinds: tuple[str, ...],
+        *,
+        block: int = 0,
+        offset: int = 0,
+        dtype: DType | None = None,
+        over: tuple[tuple[Grid, int], ...] = (),
+    ) -> None:
+        self.root = root
+        self.shape = shape
+        self.strides = strides
+        self.kinds = kinds
+        self.block = block
+        self.offset = offset
+        self.dtype = dtype or root.dtype
+        self.over = over
+
+    @classmethod
+    def of(cls, root: Root) -> Tile:
+        """All of a tensor."""
+        axis = root.axis
+        kinds = (*[BLOCK] * max(axis, 0), *([PARTITION] if axis >= 0 else []))
+        return cls(root, root.shape, root.strides, (*kinds, *[FREE] * (len(root.shape) - len(kinds))))
+
+    @property
+    def buffer(self) -> Buffer:
+        return self.root.buffer
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def on_chip(self) -> bool:
+        return self.root.axis >= 0
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"{self.dtype.name}{list(self.shape)}@{self.buffer.value}"
+
+    # Views --------------------------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> Tile:
+        return picked(self, index)
+
+    def reshape(self, *shape: Any, **named: Any) -> Tile:
+        """The same elements under another shape; the partition stays in place."""
+        settle()
+        shape = shape or (named["shape"],)
+        sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else tuple(shape)
+        if -1 in sizes:
+            known = prod(each for each in sizes if each != -1)
+            sizes = tuple(self.size // known if each == -1 else each for each in sizes)
+        form = intern(self.buffer, self.dtype, self.shape, self.strides)
+        wrong = BLOCK in self.kinds or (
+            self.on_chip and (self.kinds[0] != PARTITION or sizes[0] != self.shape[0])
+        )
+        if prod(sizes) != self.size or wrong:
+            raise KernelError(f"reshape: {self!r} cannot become {list(sizes)} ({site.here()})")
+        strides = reshaped(form, sizes)
+        kinds = (self.kinds[0] if self.on_chip else FREE, *[FREE] * (len(sizes) - 1))
+        return self.like(sizes, strides, kinds)
+
+    def like(self, shape: tuple[int, ...], strides: tuple[int, ...], kinds: tuple[str, ...]) -> Tile:
+        """Another view from the same place on."""
+        return Tile(
+            self.root,
+            shape,
+            strides,
+            kinds,
+            block=self.block,
+            offset=self.offset,
+            dtype=self.dtype,
+            over=self.over,
+        )
+
+    def expand_dims(self, axis: int) -> Tile:
+        """One more free dimension, of size 1."""
+        at = axis if axis >= 0 else len(self.shape) + 1 + axis
+        return self.like(
+            (*self.shape[:at], 1, *self.shape[at:]),
+            (*self.strides[:at], 0, *self.strides[at:]),
+            (*self.kinds[:at], FREE, *self.kinds[at:]),
+        )
+
+    def broadcast_to(self, *shape: Any, **_: Any) -> Tile:
+        """Dimensions of size 1 repeated; other partitions are filled by an instruction."""
+        from trnbench.nki.beta1 import language
+
+        return language.broadcast_to(self, shape[0] if len(shape) == 1 else shape)
+
+    def view(self, dtype: Any) -> Tile:
+        """The same bytes as another type of the same size."""
+        kind = dtype_of(dtype)
+        if kind.size != self.dtype.size:
+            raise KernelError(f"view: {self!r} cannot be read as {kind} ({site.here()})")
+        made = self.like(self.shape, self.strides, self.kinds)
+        made.dtype = kind
+        return made
+
+    def astype(self, dtype: Any) -> Tile:
+        from trnbench.nki.beta1 import language
+
+        return language.copy(self, dtype=dtype)
+
+    # Operands -----------------------------------------------------------------------------------
+
+    def operand(self, mask: Any = None) -> NkiTensor:
+        """What instructions of today's NKI take: partition first, inside the mask's box."""
+        box = box_of(mask, self.shape)
+        if box is None:
+            raise KernelError(f"the mask leaves nothing of {self!r} ({site.here()})")
+        for where, size in self.over:
+            self._inside(where, size, box)
+        sizes, strides, offset = [], [], self.offset
+        first: tuple[int, int] | None = None
+        for (low, high), stride, kind in zip(box, self.strides, self.kinds, strict=True):
+            offset += low * stride if kind != BLOCK else 0
+            if kind == PARTITION:
+                first = (high - low, stride)
+            elif kind == FREE:
+                sizes.append(high - low)
+                strides.append(stride)
+            elif high - low > 1:
+                raise KernelError(
+                    f"{self!r} spans {high - low} blocks ({site.here()})",
+                    cause="an instruction works on one tile: a partition and free dimensions",
+                    try_="index the dimensions before nl.par_dim with numbers",
+                )
+        base = self.root.tile(self.block)
+        if self.on_chip:
+            count, step = first or (1, self.root.strides[self.root.axis])
+            shape, steps = (count, *(sizes or [1])), (step, *(strides or [1]))
+        else:
+            shape, steps = tuple(sizes) or (1,), tuple(strides) or (1,)
+        return NkiTensor(base.storage, intern(self.buffer, self.dtype, shape, steps), base.offset + offset)
+
+    def _inside(self, where: Grid, size: int, box: tuple[tuple[int, int], ...]) -> None:
+        low = high = where.const
+        for coefficient, (start, end) in zip(where.coefficients, box, strict=True):
+            ends = coefficient * start, coefficient * (end - 1)
+            low, high = low + min(ends), high + max(ends)
+        if low < 0 or high >= size:
+            raise KernelError(
+                f"index {low if low < 0 else high} is outside a dimension of size {size} of {self!r} "
+                f"({site.here()})",
+                try_="keep the index inside with mask=",
+            )
+
+    def same_place(self, other: Any) -> bool:
+        return (
+            isinstance(other, Tile)
+            and other.root is self.root
+            and (other.block, other.offset, other.shape, other.strides)
+            == (self.block, self.offset, self.shape, self.strides)
+        )
+
+    def fitted(self, shape: tuple[int, ...]) -> Tile | None:
+        """This tile under a shape that differs in dimensions of size 1; None where it is another one."""
+        if self.shape == shape:
+            return self
+        if [each for each in self.shape if each != 1] != [each for each in shape if each != 1]:
+            return None
+        left = [at for at, each in enumerate(self.shape) if each != 1]
+        ones = [at for at, each in enumerate(self.shape) if each == 1 and self.kinds[at] == PARTITION]
+        strides, kinds = [], []
+        for at, each in enumerate(shape):
+            if each != 1:
+                source = left.pop(0)
+                strides.append(self.strides[source])
+                kinds.append(self.kinds[source])
+            elif at == 0 and ones:
+                strides.append(self.strides[ones[0]])
+                kinds.append(PARTITION)
+            else:
+                strides.append(0)
+                kinds.append(FREE)
+        return None if self.over else self.like(shape, tuple(strides), tuple(kinds))
+
+    # Assignment ---------------------------------------------------------------------------------
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        dst = self[index]
+        if not dst.on_chip:
+            raise KernelError(
+                f"assignment to {dst!r} in HBM ({site.here()})", try_="nl.store(tensor[…], value=tile)"
+            )
+        if dst.same_place(value):
+            return
+        if isinstance(value, Tile):
+            held = taken(value)
+            if held is not None:
+                fits = dst.buffer in held.into and (not held.exact or dst.dtype is value.dtype)
+                target = dst if dst.over else dst.fitted(value.shape)
+                if fits and target is not None and sys.getrefcount(value) <= _UNNAMED:
+                    held.issue(target)
+                    return
+                held.issue(Tile.of(held.root))
+            settle()
+            isa.tensor_copy(*_aligned(dst, value))
+            return
+        settle()
+        isa.memset(dst.operand(), value)
+
+    def __iadd__(self, value: Any) -> Any:
+        return self._in_place("add", value)
+
+    def __isub__(self, value: Any) -> Any:
+        return self._in_place("subtract", value)
+
+    def __imul__(self, value: Any) -> Any:
+        return self._in_place("multiply", value)
+
+    def _in_place(self, name: str, value: Any) -> Tile:
+        from trnbench.nki.beta1 import language
+
+        held = taken(value)
+        if held is not None:
+            if name == "add" and held.adding and self.buffer is Buffer.PSUM:
+                target = self.fitted(value.shape)
+                if target is not None:
+                    held.add(target)
+                    return self
+            held.issue(Tile.of(held.root))
+        settle()
+        language.apply(name, (self, value), into=self)
+        return self
+
+    def __add__(self, other: Any) -> Any:
+        return _operate("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _operate("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _operate("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _operate("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _operate("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _operate("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _operate("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _operate("divide", other, self)
+
+    def __neg__(self) -> Any:
+        return _operate("multiply", self, -1.0)
+
+    def __lt__(self, other: Any) -> Any:
+        return _operate("less", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _operate("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _operate("greater", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _operate("greater_equal", self, other)
+
+
+def _operate(name: str, left: Any, right: Any) -> Any:
+    from trnbench.nki.beta1 import language
+
+    return language.apply(name, (left, right))
+
+
+def _aligned(dst: Tile, src: Tile) -> tuple[NkiTensor, NkiTensor]:
+    target = dst if dst.over else dst.fitted(src.shape)
+    if target is None:
+        if prod(src.shape) == 1 or src.shape != dst.shape:
+            from trnbench.nki.beta1 import language
+
+            src = language.broadcast_to(src, dst.shape)
+            settle()
+        target = dst
+    return target.operand(), src.operand()

@@ -1,0 +1,356 @@
+"""Kernels of Beta 1: return values, index arrays, blocks, masks, grids; each against NumPy."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trnbench.errors import KernelError
+from trnbench.nki import TensorSpec, Trace, load_kernel, record
+from trnbench.nki.beta1.index import Grid, Mask, arange, box_of
+
+HEAD = """
+import numpy as np
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+"""
+RNG = np.random.default_rng(1)
+
+Run = Callable[..., Trace]
+
+
+@pytest.fixture
+def run(tmp_path: Path, v2: Any) -> Run:
+    """Records a kernel given as text, with values unless told otherwise."""
+
+    def recorded(body: str, *args: Any, grid: Any = None, machine: Any = v2, **options: Any) -> Trace:
+        file = tmp_path / "old.py"
+        file.write_text(HEAD + textwrap.dedent(body))
+        kernel, _, provided = load_kernel(f"{file}::kernel", nki="trnbench")
+        assert provided.by == "trnbench"
+        if grid is not None:
+            kernel = kernel[grid]
+        return record(kernel, args, machine=machine, **{"functional": True, "keep": True, **options})
+
+    return recorded
+
+
+def made(*shape: int) -> Any:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def opcodes(trace: Trace) -> list[str]:
+    return [each.op.opcode for each in trace.instructions]
+
+
+def test_a_result_goes_straight_to_the_tile_it_is_assigned_to(run: Run) -> None:
+    x = made(128, 64)
+    found = run(
+        """
+        @nki.jit
+        def kernel(x):
+            out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+            tile = nl.ndarray((nl.par_dim(128), 64), dtype=nl.float32, buffer=nl.sbuf)
+            tile[...] = nl.load(x)
+            tile[:, 0:32] = nl.exp(tile[:, 0:32])
+            nl.store(out, tile)
+            return out
+        """,
+        x,
+    )
+    assert opcodes(found) == ["dma_copy", "activation", "dma_copy"]
+    wanted = x.copy()
+    wanted[:, :32] = np.exp(x[:, :32])
+    assert np.allclose(found.outputs[0], wanted, rtol=1e-6)
+
+
+def test_a_result_that_has_a_name_is_copied(run: Run) -> None:
+    x = made(128, 64)
+    found = run(
+        """
+        @nki.jit
+        def kernel(x):
+            out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+            tile = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+            named = nl.load(x)
+            tile[...] = named
+            nl.store(out, tile + named)
+            return out
+        """,
+        x,
+    )
+    assert opcodes(found) == ["dma_copy", "tensor_copy", "tensor_tensor", "dma_copy"]
+    assert np.array_equal(found.outputs[0], x + x)
+
+
+def test_products_add_up_in_psum(run: Run) -> None:
+    a, b = made(256, 128), made(256, 512)
+    found = run(
+        """
+        @nki.jit
+        def kernel(a, b):
+            out = nl.ndarray((128, 512), nl.float32, buffer=nl.shared_hbm)
+            psum = nl.zeros((nl.par_dim(128), 512), nl.float32, buffer=nl.psum)
+            i_k, i_m = nl.mgrid[0:128, 0:128]
+            i_n = nl.arange(512)[None, :]
+            for k in nl.affine_range(2):
+                left = nl.load(a[k * 128 + i_k, i_m])
+                right = nl.load(b[k * 128 + i_k, i_n])
+                psum[...] += nisa.nc_matmul(left, right)
+            nl.store(out, nl.copy(psum))
+            return out
+        """,
+        a,
+        b,
+    )
+    assert opcodes(found).count("nc_matmul") == 2
+    assert "tensor_tensor" not in opcodes(found)
+    assert "memset" not in opcodes(found)  # the first product overwrites
+    assert np.allclose(found.outputs[0], a.T @ b, atol=1e-3)
+
+
+def test_dimensions_before_the_partition_are_blocks_of_their_own(run: Run) -> None:
+    x = made(256, 32)
+    found = run(
+        """
+        @nki.jit
+        def kernel(x):
+            out = nl.ndarray((256, 32), x.dtype, buffer=nl.shared_hbm)
+            tiles = nl.ndarray((2, nl.par_dim(128), 32), dtype=x.dtype, buffer=nl.sbuf)
+            i_p, i_f = nl.arange(128)[:, None], nl.arange(32)[None, :]
+            for n in nl.affine_range(2):
+                tiles[n, i_p, i_f] = nl.load(x[n * 128 + i_p, i_f])
+            for n in nl.affine_range(2):
+                nl.store(out[n * 128 + i_p, i_f], value=tiles[1 - n, i_p, i_f])
+            return out
+        """,
+        x,
+    )
+    assert np.array_equal(found.outputs[0], np.roll(x, 128, axis=0))
+    storages = {view.storage for each in found.instructions for view in each.writes if view.form.on_chip}
+    assert len(storages) == 2
+
+
+@pytest.mark.parametrize("rows", [100, 128, 200, 256])
+def test_masks_keep_the_last_tile_inside(run: Run, rows: int) -> None:
+    x = made(rows, 70)
+    found = run(
+        """
+        @nki.jit
+        def kernel(x):
+            out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+            rows, columns = x.shape
+            i_p, i_f = nl.arange(128)[:, None], nl.arange(512)[None, :]
+            for n in nl.affine_range(-(-rows // 128)):
+                inside = (n * 128 + i_p < rows) & (i_f < columns)
+                tile = nl.load(x[n * 128 + i_p, i_f], mask=inside)
+                nl.store(out[n * 128 + i_p, i_f], nl.multiply(tile, 2.0, mask=inside), mask=inside)
+            return out
+        """,
+        x,
+    )
+    assert np.array_equal(found.outputs[0], 2 * x)
+
+
+def test_an_index_without_a_mask_must_stay_inside(run: Run) -> None:
+    with pytest.raises(KernelError) as caught:
+        run(
+            """
+            @nki.jit
+            def kernel(x):
+                tile = nl.load(x[nl.arange(128)[:, None], nl.arange(64)[None, :]])
+                return x
+            """,
+            made(100, 64),
+        )
+    assert caught.value.what == (
+        "index 127 is outside a dimension of size 100 of float32[128, 64]@hbm (old.py:9)"
+    )
+    assert caught.value.try_ == "keep the index inside with mask="
+
+
+def test_a_grid_runs_its_programs_in_turn(run: Run) -> None:
+    x = made(256, 96)
+    found = run(
+        """
+        @nki.jit
+        def kernel(x):
+            out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+            row, column = nl.program_id(0), nl.program_id(1)
+            part = slice(row * 128, (row + 1) * 128), nl.ds(column * 32, 32)
+            tile = nl.load(x[part])
+            nl.store(out[part], tile * float(nl.num_programs(0) * 10 + nl.num_programs(1)))
+            return out
+        """,
+        x,
+        grid=(2, 3),
+    )
+    assert found.outputs[0].shape == (256, 96)
+    assert np.allclose(found.outputs[0], x * 23)
+    assert found.count == 6 * 3
+
+
+def test_kernels_that_write_to_what_they_are_given(run: Run) -> None:
+    x = made(128, 8)
+    found = run(
+        """
+        @nki.baremetal
+        def kernel(x, out):
+            nl.store(out, -nl.load(x))
+        """,
+        x,
+        np.zeros_like(x),
+    )
+    assert np.array_equal(found.outputs[0], -x)
+
+
+def test_instructions_have_the_line_of_their_call(run: Run) -> None:
+    found = run(
+        """
+        @nki.jit
+        def kernel(x):
+            tile = nl.load(x)
+
+            grown = nl.exp(tile)
+
+            nl.store(x, grown)
+        """,
+        made(128, 8),
+    )
+    assert [each.line for each in found.instructions] == [9, 11, 13]
+
+
+def test_reductions_over_loops(run: Run) -> None:
+    x = made(128, 4, 16)
+    found = run(
+        """
+        @nki.jit
+        def kernel(x):
+            out = nl.ndarray((128, 1), x.dtype, buffer=nl.shared_hbm)
+            i_p = nl.arange(128)[:, None]
+            top = nl.ndarray((nl.par_dim(128), 1), x.dtype, buffer=nl.sbuf)
+            for n in nl.affine_range(4):
+                part = nisa.tensor_reduce(np.max, nl.load(x[i_p, n, nl.arange(16)[None, :]]), axis=[1])
+                top[i_p, 0] = nl.loop_reduce(part, op=np.max, loop_indices=[n])
+            nl.store(out, top)
+            return out
+        """,
+        x,
+    )
+    assert np.array_equal(found.outputs[0][:, 0], x.max((1, 2)))
+
+
+def test_causal_selection(run: Run) -> None:
+    x = made(128, 128)
+    found = run(
+        """
+        @nki.jit
+        def kernel(x):
+            out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+            i_p, i_f = nl.arange(128)[:, None], nl.arange(128)[None, :]
+            chosen = nisa.affine_select(pred=i_p >= i_f, on_true_tile=nl.load(x), on_false_value=-9.0)
+            nl.store(out, chosen)
+            return out
+        """,
+        x,
+    )
+    assert np.array_equal(found.outputs[0], np.where(np.tri(128) > 0, x, -9.0).astype(np.float32))
+
+
+BROADCAST = """
+@nki.jit
+def kernel(x, row):
+    out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+    tile, other = nl.load(x), nl.load(row)
+    scaled = tile * nl.max(tile, axis=[1]) + other.broadcast_to((128, x.shape[1]))
+    nl.store(out, value=scaled - 0.5)
+    return out
+"""
+
+
+def test_columns_and_rows_are_broadcast(run: Run) -> None:
+    x, row = made(128, 600), made(1, 600)
+    found = run(BROADCAST, x, row)
+    wanted = x * x.max(1, keepdims=True) + row - 0.5
+    assert np.allclose(found.outputs[0], wanted, rtol=1e-5, atol=1e-5)
+    assert "nc_stream_shuffle" not in opcodes(found)  # a product with ones, as floats go
+
+
+def test_shapes_alone_issue_the_same_instructions(run: Run) -> None:
+    values = run(BROADCAST, made(128, 600), made(1, 600))
+    shapes = run(
+        BROADCAST, TensorSpec((128, 600), "float32"), TensorSpec((1, 600), "float32"), functional=False
+    )
+    assert [repr(each.op) for each in shapes.instructions] == [repr(each.op) for each in values.instructions]
+
+
+def test_products_with_the_engine_left_open_go_to_scalar(run: Run) -> None:
+    body = """
+        @nki.jit
+        def kernel(x):
+            tile = nl.load(x)
+            a = nisa.tensor_scalar(tile, nl.multiply, 2.0)
+            b = nisa.tensor_scalar(tile, nl.multiply, 2.0, engine=nisa.vector_engine)
+            c = nisa.tensor_scalar(tile, nl.add, 2.0)
+            nl.store(x, a + b + c)
+        """
+    x = made(128, 16)
+    found = run(body, x)
+    assert [each.op.engine for each in found.instructions[1:4]] == ["scalar", "vector", "vector"]
+    assert np.allclose(found.outputs[0], 5 * x + 2, atol=1e-6)
+
+
+def test_what_is_not_emulated_is_named(run: Run) -> None:
+    for body, what in (
+        ("nl.atomic_rmw(x)", "neuronxcc.nki.language has no 'atomic_rmw' (old.py:9)"),
+        ("x[0:4, 0:4] = 1.0", "assignment to float32[4, 4]@hbm in HBM (old.py:9)"),
+        (
+            "nl.load(x, mask=nl.arange(128)[:, None] >= nl.arange(16)[None, :])",
+            "a mask joins 2 dimensions of a tile (old.py:9)",
+        ),
+        (
+            "nl.load(x[nl.arange(16)[None, :] % 3, 0])",
+            "an index is not a sum of multiples after % 3 (old.py:9)",
+        ),
+        ("nki.simulate_kernel(kernel, x)", "nki.simulate_kernel was called (old.py:9)"),
+    ):
+        with pytest.raises(KernelError) as caught:
+            run(f"\n@nki.jit\ndef kernel(x):\n    {body}\n    return x\n", made(128, 16))
+        assert caught.value.what == what
+
+
+# Indices ------------------------------------------------------------------------------------------
+
+SIZES = st.integers(1, 6)
+
+
+@given(SIZES, SIZES, st.integers(-5, 5), st.integers(-3, 3), st.integers(-3, 3))
+def test_an_index_is_what_numpy_makes_of_it(rows: int, columns: int, const: int, a: int, b: int) -> None:
+    grid = a * arange(rows)[:, None] + const + arange(columns)[None, :] * b
+    dense = a * np.arange(rows)[:, None] + const + np.arange(columns)[None, :] * b
+    assert isinstance(grid, Grid)
+    assert grid.shape == dense.shape
+    assert grid.bounds() == (dense.min(), dense.max())
+
+
+@settings(max_examples=200)
+@given(st.integers(1, 40), st.integers(-50, 50), st.integers(-4, 4), st.integers(-60, 60))
+def test_a_mask_of_one_dimension_is_the_box_of_what_holds(
+    size: int, const: int, step: int, limit: int
+) -> None:
+    mask = const + step * arange(size)[:, None] < limit
+    inside = np.flatnonzero(const + step * np.arange(size) < limit)
+    box = box_of(mask, (size, 1))
+    if not len(inside):
+        assert box is None
+    else:
+        assert box == ((inside[0], inside[-1] + 1), (0, 1))
+    assert isinstance(mask, (bool, Mask))
