@@ -46,6 +46,13 @@
   });
 
   // ---- search and filters
+  for (const group of all("details.cases")) {
+    const { kernel, e, t } = group.dataset;
+    for (const row of all("tbody tr", group)) {
+      const own = { k: kernel, d: "", e, t, ...row.dataset };
+      for (const name in own) row.dataset[name] = own[name];
+    }
+  }
   const texts = new WeakMap();
   const text = (row) => {
     if (!texts.has(row)) {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Measurement, Run
@@ -37,8 +37,14 @@ def _table(index: int, kernel: str, found: Sequence[Measurement]) -> dict[str, A
     comments = Counter(
         each.judgement.comment for each in found if each.judgement is not None and each.judgement.comment
     )
+    # What most rows have stands once at the table; page.js gives it back to the rows.
+    usual = {
+        "e": Counter(str(each.evidence.grade) for each in found).most_common(1)[0][0],
+        "t": Counter(str(each.status) for each in found).most_common(1)[0][0],
+    }
     return {
         "kernel": kernel,
+        "usual": usual,
         "axes": axes,
         "metric": names[0] if names else "value",
         "unit": unit_name,
@@ -46,12 +52,18 @@ def _table(index: int, kernel: str, found: Sequence[Measurement]) -> dict[str, A
         "count": len(found),
         "statuses": [(str(s), n) for s, n in Counter(each.status for each in found).items()],
         "comments": [(text, n) for text, n in comments.most_common(6)],
-        "rows": [_row(index, each, axes, unit, step, time_step) for each in found],
+        "rows": [_row(index, each, axes, unit, step, time_step, usual) for each in found],
     }
 
 
 def _row(
-    index: int, each: Measurement, axes: Sequence[str], unit: str, step: float, time_step: float
+    index: int,
+    each: Measurement,
+    axes: Sequence[str],
+    unit: str,
+    step: float,
+    time_step: float,
+    usual: Mapping[str, str],
 ) -> dict[str, Any]:
     metric = view.primary(each)
     value = exact = ""
@@ -65,7 +77,16 @@ def _row(
         why = "; ".join(judged.causes)
     return {
         "anchor": view.anchor(index, each),
-        "attributes": view.attributes(each),
+        "attributes": [
+            (name, value)
+            for name, value in (
+                ("y", words.clean(each.case.instance, 80)),
+                ("d", words.clean(each.case.dtype, 40)),
+                ("e", str(each.evidence.grade)),
+                ("t", str(each.status)),
+            )
+            if value != usual.get(name, "")
+        ],
         "instance": each.case.instance,
         "scope": each.case.scope,
         "point": [each.case.point.get(name, "") for name in axes],
