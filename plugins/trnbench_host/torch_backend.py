@@ -111,8 +111,8 @@ def too_much(case: Case, free_bytes: float) -> str:
     each = work.flops / max(case.extent.cores, 1)
     if each > MOST_FLOPS:
         return (
-            f"{show(each, 'FLOP')} a call are more than a core does in some seconds "
-            f"({show(MOST_FLOPS, 'FLOP')}): choose smaller ones with -a"
+            f"{each / 1e9:,.0f} GFLOP a call are more than a core does in some seconds "
+            f"({MOST_FLOPS / 1e9:,.0f} GFLOP): choose smaller ones with -a"
         )
     parts = case.extent.ranks if case.kernel.spread.linked else case.extent.cores
     needed = sum(case.kernel.footprint(case.key.point, case.extent).values()) * max(parts, 1)

@@ -22,6 +22,8 @@ SOURCES = {
     "attention": f"{_HOME}.kernels.attention:prepare",
     "vector_throughput": f"{_HOME}.kernels.elementwise:vector",
     "scalar_throughput": f"{_HOME}.kernels.elementwise:scalar",
+    "vector_reciprocal": f"{_HOME}.kernels.elementwise:vector",
+    "scalar_reciprocal": f"{_HOME}.kernels.elementwise:scalar",
     "host_to_device": f"{_HOME}.kernels.host_copy:host_to_device",
     "device_to_host": f"{_HOME}.kernels.host_copy:device_to_host",
 }

@@ -87,6 +87,9 @@ class Part:
     def _operation(self) -> Callable[[], Any]:
         from torch import distributed as dist
 
+        # The names of torch 2.13, and those of before, which warn from then on.
+        all_gather = getattr(dist, "all_gather_single", dist.all_gather_into_tensor)
+        reduce_scatter = getattr(dist, "reduce_scatter_single", dist.reduce_scatter_tensor)
         given, taken, ranks, rank = self.given, self.taken, self.task.ranks, self.rank
 
         def permute() -> None:
@@ -103,8 +106,8 @@ class Part:
 
         operations: dict[str, Callable[[], Any]] = {
             "all_reduce": lambda: dist.all_reduce(given),
-            "all_gather": lambda: dist.all_gather_into_tensor(taken, given),
-            "reduce_scatter": lambda: dist.reduce_scatter_tensor(taken, given),
+            "all_gather": lambda: all_gather(taken, given),
+            "reduce_scatter": lambda: reduce_scatter(taken, given),
             "all_to_all": lambda: dist.all_to_all_single(taken, given),
             "broadcast": lambda: dist.broadcast(given, 0),
             "permute": permute,

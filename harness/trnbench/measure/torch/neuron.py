@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from importlib import metadata, util
 from typing import TYPE_CHECKING, Any
 
 from trnbench.backend import Detection, Observation
 from trnbench.errors import TrnbenchError
 from trnbench.facts.scope import Scope
-from trnbench.generation import System
+from trnbench.generation import System, Systems
 from trnbench.kernels.case import Case
-from trnbench.lazy import Ref, resolve
-from trnbench.measure.neuron.settings import Settings
+from trnbench.measure.neuron.backend import NeuronBackend
 from trnbench.measure.torch import library
 
 if TYPE_CHECKING:
@@ -27,20 +27,23 @@ INSTALL = "pip install torch-neuronx neuronx-cc --extra-index-url=https://pip.re
 
 
 class TorchNeuronBackend:
-    """One NeuronCore; everything larger belongs to the `neuron` backend (NKI, nccom-test)."""
+    """One NeuronCore; everything larger belongs to the `neuron` backend (NKI, nccom-test).
+
+    `systems` are those that one of which this machine may be, as `NeuronBackend` finds out.
+    """
 
     name = "torch-neuron"
 
-    def __init__(
-        self, timing: Timing | None = None, registry: Ref = "trnbench.registry:load_registry"
-    ) -> None:
-        self.timing, self._registry = timing, registry
+    def __init__(self, systems: Systems, timing: Timing | None = None) -> None:
+        self.timing, self._neuron = timing, NeuronBackend(systems)
 
     def tuned(self, sample_s: float) -> TorchNeuronBackend:
         """The same backend that samples each case for `sample_s` at most."""
         from trnbench.measure.session import Timing
 
-        return TorchNeuronBackend(Timing(sample_s=sample_s), self._registry)
+        found = copy(self)
+        found.timing = Timing(sample_s=sample_s)
+        return found
 
     def detect(self) -> Detection:
         """Without torch_neuronx this costs a look for it."""
@@ -49,13 +52,10 @@ class TorchNeuronBackend:
         absent = [name for name in ("torch_neuronx", "torch_xla") if util.find_spec(name) is None]
         if absent:
             return _absent(f"{' and '.join(absent)} not installed", INSTALL)
-        try:
-            instance, why, try_ = self._identified()
-        except Exception as error:  # promised never to raise, whatever the tools of another version do
-            return _absent(f"looking for devices failed: {type(error).__name__}: {error}", "trnbench doctor")
-        if not instance:
-            return _absent(why or "no NeuronCore was found", try_ or "neuron-ls")
-        return Detection(available=True, instance=instance, kinds=("torch",), unverified=UNVERIFIED)
+        found = self._neuron.detect()
+        if not found.instance:
+            return _absent(found.why or "no NeuronCore was found", found.try_ or "neuron-ls")
+        return Detection(available=True, instance=found.instance, kinds=("torch",), unverified=UNVERIFIED)
 
     def environment(self) -> dict[str, Any]:
         def version(name: str) -> str:
@@ -73,7 +73,7 @@ class TorchNeuronBackend:
     def unsupported(self, case: Case, system: System) -> str:
         from trnbench.measure.torch.observing import refused
 
-        instance = self._identified()[0]
+        instance = self._neuron.detect().instance
         if system.name != instance:
             return f"this machine is {instance or 'no instance that is documented'}, not {system.name}"
         if why := refused(case):
@@ -104,13 +104,6 @@ class TorchNeuronBackend:
             named_by="torch_xla's word for the hardware behind its device, and neuron-ls for the instance",
             timing=self.timing or Timing(),
         )
-
-    def _identified(self) -> tuple[str, str, str]:
-        """(instance, why none, what to try), by the tools of the `neuron` backend."""
-        from trnbench.measure.neuron.host import look
-
-        found = look(Settings.read(), lambda: resolve(self._registry)()).detection
-        return found.instance, found.why, found.try_
 
 
 def named(model: Any) -> str:

@@ -20,6 +20,9 @@ from trnbench.measure.torch.library import version
 KIND, RANKS = "torch", "torch-distributed"
 KINDS = (KIND, RANKS)
 
+NO_ROOM = ("not enough memory", "can't allocate memory")
+"""What the allocator of a processor's memory says, in torch's versions."""
+
 
 def observe_case(
     case: Case,
@@ -104,7 +107,7 @@ def in_memory(work: Callable[[], Observation]) -> Observation:
     except RuntimeError as error:
         words = str(error)
         # torch.OutOfMemoryError is a RuntimeError; the processor's allocator raises a plain one.
-        if type(error).__name__ == "OutOfMemoryError" or "not enough memory" in words:
+        if type(error).__name__ == "OutOfMemoryError" or any(each in words for each in NO_ROOM):
             raise MemoryError(words.partition("\n")[0]) from error
         raise
 

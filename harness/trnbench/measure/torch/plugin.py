@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pluggy
 
 from trnbench.backend import Backend
+from trnbench.generation import Systems
 from trnbench.measure.torch.neuron import TorchNeuronBackend
 
 # The same marker as trnbench.hookimpl; backends lie below the hooks and import nothing from there.
@@ -14,6 +15,6 @@ hookimpl = pluggy.HookimplMarker("trnbench")
 
 
 @hookimpl
-def trnbench_backends() -> Iterator[Backend]:
+def trnbench_backends(systems: Systems) -> Iterator[Backend]:
     """Torch on Trainium and Inferentia2, where this machine has them and torch_neuronx."""
-    yield TorchNeuronBackend()
+    yield TorchNeuronBackend(systems)

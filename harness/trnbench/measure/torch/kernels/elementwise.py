@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from trnbench.errors import UsageError
 from trnbench.kernels.families.engine import LANES
 from trnbench.kernels.kernel import Point
 from trnbench.measure.torch import data
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
 
     from trnbench.measure.torch.device import Device
 
+T = TypeVar("T")
+
 SCALE, SHIFT = 0.5, 0.25
 PLACES = 64
 
 
 def vector(point: Point, device: Device, rng: Generator) -> Launch:
-    """copy, tensor_scalar (x·s + b), tensor_tensor (x + y), reduce (sum of a row)."""
+    """copy, tensor_scalar (x·s + b), tensor_tensor (x + y), reduce (sum of a row), reciprocal."""
     import torch
 
     x, y, out = _operands(point, device, rng)
@@ -33,15 +36,17 @@ def vector(point: Point, device: Device, rng: Generator) -> Launch:
         "tensor_scalar": (lambda: torch.add(shift, x, alpha=SCALE, out=out), lambda x: SCALE * x + SHIFT),
         "tensor_tensor": (lambda: torch.add(x, y, out=out), lambda x: x + _seen(y)),
         "reduce": (lambda: torch.sum(x, dim=1, out=into), lambda x: x.sum(axis=1)),
+        "reciprocal": (lambda: torch.reciprocal(x, out=out), lambda x: 1.0 / x),
     }
-    return _launch(point, device, rng, vector, *steps[str(point["op"])], x)
+    return _launch(point, device, rng, vector, *_chosen(steps, point), x)
 
 
 def scalar(point: Point, device: Device, rng: Generator) -> Launch:
-    """copy, and f(x·s + b) for exp and gelu: two operators of torch to an activation."""
+    """copy, and f(x·s + b) for everything else: two operators of torch to an activation."""
     import numpy as np
-    import torch
     from torch.nn.functional import gelu
+
+    import torch
 
     x, _, out = _operands(point, device, rng)
     shift = torch.full((), SHIFT, dtype=x.dtype, device=x.device)
@@ -56,14 +61,27 @@ def scalar(point: Point, device: Device, rng: Generator) -> Launch:
         "copy": (lambda: out.copy_(x), lambda x: x),
         "exp": (lambda: torch.exp(scaled(), out=out), lambda x: np.exp(SCALE * x + SHIFT)),
         "gelu": (lambda: gelu(scaled()), lambda x: exact_gelu(SCALE * x + SHIFT)),
+        "reciprocal": (lambda: torch.reciprocal(scaled(), out=out), lambda x: 1.0 / (SCALE * x + SHIFT)),
     }
-    return _launch(point, device, rng, scalar, *steps[str(point["op"])], x)
+    return _launch(point, device, rng, scalar, *_chosen(steps, point), x)
 
 
 def _operands(point: Point, device: Device, rng: Generator) -> tuple[Any, Any, Any]:
     shape, dtype = (LANES, int(point["elements"])), str(point["dtype"])
-    x, y = (data.uniform(device, rng, shape, dtype) for _ in range(2))
+    # Away from zero: no reciprocal of it, no result that is all rounding.
+    x, y = (data.uniform(device, rng, shape, dtype, 0.25, 1.25) for _ in range(2))
     return x, y, data.empty(device, shape, dtype)
+
+
+def _chosen(steps: Mapping[str, T], point: Point) -> T:
+    op = str(point["op"])
+    if op not in steps:
+        raise UsageError(
+            f"torch has no operator here for {op!r}",
+            cause=f"this kernel knows {', '.join(steps)} in torch",
+            try_="another one with -a op=",
+        )
+    return steps[op]
 
 
 def _seen(operand: Any) -> Any:
@@ -106,12 +124,12 @@ def _launch(
             f"element {[int(each) for each in place]} is {seen[place]:.6g}, it should be {wanted[place]:.6g}"
         )
 
-    one = x[:1, :1].contiguous()
+    one, other = x[:1, :1].clone(), x[:1, :1].clone()
     return Launch(
         call=call,
         check=check,
         checked=f"{len(rows)} rows by the formula, in double precision by NumPy",
         amount=float(count),
         smaller=lambda: prepare({**point, "instructions": max(1, count // 4)}, device, rng),
-        idle=lambda: one.copy_(one),
+        idle=lambda: other.copy_(one),
     )

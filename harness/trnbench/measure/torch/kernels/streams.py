@@ -91,14 +91,14 @@ def _launch(
     checked: str = f"{PLACES:,} elements by the formula, in double precision by NumPy",
 ) -> Launch:
     size = int(point["size"])
-    nothing = data.uniform(device, rng, (1,), "fp32")
+    one, other = (data.uniform(device, rng, (1,), "fp32") for _ in range(2))
     return Launch(
         call=call,
         check=check,
         checked=checked,
         amount=float(arrays * size),
         smaller=lambda: prepare({**point, "size": max(64, size // 4)}, device, rng),
-        idle=lambda: nothing.copy_(nothing),
+        idle=lambda: other.copy_(one),
         memory=True,
     )
 
