@@ -10,8 +10,9 @@ import pytest
 
 import trnbench
 from trnbench import Measurement, Run
+from trnbench.results.fidelity import Use
 from trnbench_reports.charts import links
-from trnbench_reports.sections import fabric, fabric_model
+from trnbench_reports.sections import fabric, fabric_links, fabric_model
 
 replace = msgspec.structs.replace
 SYSTEMS = ("trn2-16.48xlarge", "u-trn2x64", "trn1-ultracluster:4")
@@ -66,9 +67,13 @@ def test_the_waterfall_adds_up_to_the_time(real: Run) -> None:
 
 
 def test_every_part_is_there(text: str) -> None:
-    for id in ("algorithms-0-0", "scaling-0", "losses-0"):
+    charts = [f"algorithms-0-{system}-{kernel}" for system in range(3) for kernel in (0, 3)]
+    for id in (*charts, "scaling-0-all_reduce", "scaling-0-all_to_all", "losses-0"):
         assert f'<figure class="figure" id="{id}">' in text
-    assert text.count('<figure class="figure network">') == 2  # a cluster is too large to draw
+    pictures = text.split('<figure class="figure network">')[1:]
+    assert ["graph" in each for each in pictures] == [False, True, True]
+    assert "too many to draw" in pictures[0]
+    assert all("The hottest links" in each for each in pictures)
     assert re.search(r"from 2 to \d+ ranks", text)
 
 
@@ -84,7 +89,7 @@ def test_links_are_coloured_by_their_load(real: Run, text: str) -> None:
             for link, load in zip(graph.links, loads, strict=True)
             if graph.classes[link.cls].kind in links.DRAWN
         )
-        assert (f'class="h{index}"' in drawn) is expected, index
+        assert (f'<g class="h{index}"' in drawn) is expected, index
     slower = [load // 2 for load in loads]
     assert str(links.picture(graph, slower, "label")) != drawn
 
@@ -99,14 +104,91 @@ def test_unvalidated_is_marked_everywhere(text: str) -> None:
     assert "Unvalidated: no measurement of these links is published" in text
     assert "u-trn2x64 (unvalidated)" in text
     assert "trn2-16.48xlarge (unvalidated)" not in text
-    assert "<strong>Emulated, unvalidated. u-trn2x64" in text
-    assert "<strong>Emulated. trn2-16.48xlarge" in text
+    for system, mark in (("u-trn2x64", "Emulated, unvalidated"), ("trn2-16.48xlarge", "Emulated")):
+        assert f"<strong>{mark}. all-reduce: " in text.split(f"<h4>{system}</h4>")[1].split("<h4>")[0]
 
 
 def test_the_algorithm_taken_is_named(real: Run, text: str) -> None:
     ran = case(real, "all_reduce", "trn2-16.48xlarge").implementation
     name = ran.removeprefix("collective: ").partition(",")[0]
     assert f"{name} (taken)" in text
+
+
+def test_of_ranks_that_are_asked_elsewhere_the_caption_says_so(real: Run, text: str) -> None:
+    own = case(real, "all_reduce", "trn2-16.48xlarge").detail["by_algorithm"]
+    assert (own["ranks"], own["per_device"]) == (64, 4)
+    assert own["seconds"][own["taken"]] == pytest.approx(case(real, "all_reduce", "trn2-16.48xlarge").time_s)
+    assert "64 ranks, 4 on each device; thick" in text
+    many = case(real, "all_reduce", "u-trn2x64").detail["by_algorithm"]
+    assert (many["ranks"], many["per_device"]) == (64, 1)
+    assert "64 ranks, one on each device (the cases above: 256 ranks, 4 logical cores per device)" in text
+
+
+def test_scaling_ends_with_all_ranks(real: Run) -> None:
+    for instance, ranks in (("trn2-16.48xlarge", 64), ("u-trn2x64", 64), ("trn1-ultracluster:4", 64)):
+        last = case(real, "all_reduce", instance)
+        counts = [count for count, _ in last.detail["scaling"]]
+        assert counts == sorted(counts)
+        assert counts[-1] == ranks
+    own = case(real, "all_reduce", "trn2-16.48xlarge")
+    assert own.detail["scaling"][-1][1] == pytest.approx(own.metrics["busbw_bytes_per_s"].value, rel=1e-6)
+
+
+def test_links_are_held_against_documents_and_published_points() -> None:
+    made = trnbench.bench(("point_to_point", "host_to_device"), instances=["trn1.32xlarge"])
+    copied = trnbench.Comparison(
+        id="copy",
+        family="host-copy",
+        generation="trn1",
+        use=Use.HELD_OUT,
+        quantity="bandwidth_bytes_per_s",
+        unit="B/s",
+        published=12e9,
+        emulated=16e9,
+        source="a colleague",
+    )
+    sent = replace(
+        copied,
+        id="sent",
+        family="point-to-point",
+        unit="s",
+        published=1e-5,
+        emulated=2e-5,
+        how="permute of 1,024 B, 2 ranks of trn1.32xlarge, shift",
+    )
+    elsewhere = replace(sent, id="elsewhere", generation="trn2")
+    points = (copied, sent, elsewhere, replace(sent, id="unused", use=Use.NOT_USED))
+    run = replace(made, fidelity=trnbench.Fidelity(by="model", points=points))
+    ((system, grade, rows),) = fabric_links.tables(0, run, [run])
+    assert (system, grade) == ("trn1.32xlarge", "emulated")
+    pair = next(row for row in rows if row.link == "neuronlink")
+    assert pair.about == "point_to_point, neighbour, 1\u00a0GiB"
+    assert pair.emulated_share.endswith("of documented")
+    assert pair.got == fabric_links.NONE
+    published = [row for row in rows if row.got.endswith(" published")]
+    assert {row.link for row in published} == {"host", "one rank to another"}
+    assert len(published) == 2
+    assert all(row.source == "a colleague" for row in published)
+    shares = {row.link: row.got_share.replace("\u00a0", " ") for row in published}
+    assert shares["one rank to another"] == "50.0 % of emulated"
+    assert shares["host"].endswith("75.0 % of emulated")
+
+
+def test_a_measured_run_on_the_page_is_what_was_got() -> None:
+    run = trnbench.bench(("point_to_point",), instances=["trn1.32xlarge"])
+    halves = tuple(_measured(each, 0.5) for each in run.measurements)
+    other = replace(run, id="measured", grade=trnbench.Grade.MEASURED, measurements=halves)
+    ((_, _, rows),) = fabric_links.tables(0, run, [run, other])
+    pair = next(row for row in rows if row.link == "neuronlink")
+    assert pair.got.endswith(" measured")
+    assert pair.got_share.endswith("50.0\u00a0% of emulated")
+    assert pair.source == "a stopwatch 1"
+
+
+def _measured(each: Measurement, share: float) -> Measurement:
+    evidence = trnbench.Evidence(grade=trnbench.Grade.MEASURED, by="a stopwatch", version="1")
+    metrics = {name: replace(m, value=m.value * share) for name, m in each.metrics.items()}
+    return replace(each, evidence=evidence, metrics=metrics)
 
 
 def test_it_needs_nothing_but_the_run(real: Run, text: str) -> None:
@@ -135,9 +217,7 @@ def test_loads_that_fit_no_topology_are_left_out(real: Run, stored: Any) -> None
 
 def test_what_makes_no_sense_draws_nothing_and_breaks_nothing(real: Run) -> None:
     spoilt = [
-        replace(
-            each, detail={"link_load": [["a", 3]], "scaling": 1, "by_algorithm_s": [2], "waterfall_s": "x"}
-        )
+        replace(each, detail={"link_load": [["a", 3]], "scaling": 1, "by_algorithm": [2], "waterfall_s": "x"})
         for each in real.measurements
     ]
     text = str(fabric.render([replace(real, measurements=tuple(spoilt))]))
@@ -150,7 +230,7 @@ def test_old_runs_have_the_lines_alone(real: Run) -> None:
     old = tuple(replace(each, detail={}) for each in real.measurements)
     text = str(fabric.render([replace(real, measurements=old)]))
     assert text.count("<figure") == 2
-    for heading in ("Algorithms and scaling", "Losses", "Load on the links"):
+    for heading in ("From two ranks to all", "Algorithms", "Losses", "Load on the links"):
         assert heading not in text
 
 

@@ -25,12 +25,12 @@ def draw(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
     """`curves` is not empty and every value is positive."""
     every = [point for curve in curves for point in curve.points]
     promised = _promised(curves)
-    judged = [point for point in every if point[2].judgement]
+    judged = [point for point in every if _by_busbw(point[2])]
     name = words.clean(kernel, 40)
-    top = max(judged or every, key=lambda p: p[2].judgement.fraction if p[2].judgement else p[1])
+    top = max(judged or every, key=lambda p: p[2].judgement.fraction if p[2].judgement and judged else p[1])
     where = words.clean(top[2].case.instance, 60)
     title = f"{name}: at best {numbers.show(top[1], 'B/s')}, on {where}"
-    if top[2].judgement is not None:
+    if judged and top[2].judgement is not None:
         share = numbers.percent(top[2].judgement.fraction)
         title = f"{name}: at best {share} of the documented figure, on {where}"
     grades = words.listed(sorted({str(p[2].evidence.grade) for p in every}))
@@ -48,13 +48,24 @@ def draw(id: str, kernel: str, curves: Sequence[Curve]) -> Figure:
             for curve in curves
         ],
         Axis(title="message size", unit="B"),
-        caption="level lines: the documented figure each system is judged by"
-        if promised
-        else "no document gives a figure to judge this by",
+        caption=_caption(curves, promised),
         promised=promised,
         what="system",
         label=f"{title}. {len(every)} cases on {len(curves)} systems.",
     )
+
+
+def _by_busbw(case: Measurement) -> bool:
+    """Whether the documented figure is one of bus bandwidth: only such a line belongs on these axes."""
+    return case.judgement is not None and case.judgement.metric == "busbw_bytes_per_s"
+
+
+def _caption(curves: Sequence[Curve], promised: Sequence[Promise]) -> str:
+    if not promised:
+        return "no document gives a figure to judge this by"
+    others = [c.system for c in curves if not any(_by_busbw(case) for _, _, case, _ in c.points)]
+    more = f"; {words.listed(others)}: judged by its bytes on the network, not drawn" if others else ""
+    return f"level lines: the documented figure each system is judged by{more}"
 
 
 def _named(curve: Curve) -> str:
@@ -68,14 +79,14 @@ def _promised(curves: Sequence[Curve]) -> list[Promise]:
     found: dict[float, list[Curve]] = {}
     for curve in curves:
         for _, _, case, _ in curve.points:
-            if case.judgement is not None:
+            if case.judgement is not None and _by_busbw(case):
                 same = found.setdefault(case.judgement.peaks.chosen.value, [])
                 if curve not in same:
                     same.append(curve)
     return [
         Promise(
             value=value,
-            words=f"{numbers.show(value, 'B/s')} {', '.join(curve.system for curve in same)}",
+            words=words.clean(f"{numbers.show(value, 'B/s')} {', '.join(c.system for c in same)}", 30),
             colour=same[0].colour,
         )
         for value, same in sorted(found.items())

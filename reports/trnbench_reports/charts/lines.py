@@ -10,6 +10,8 @@ from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
 from trnbench_reports.charts.plane import LETTER, Plane
 
+_APART = 9  # pixels between two lines of small words
+
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
@@ -47,6 +49,7 @@ def draw(
     caption: str = "",
     promised: Sequence[Promise] = (),
     what: str = "line",
+    width: int = 400,
     height: int = 240,
     label: str = "",
 ) -> Figure:
@@ -59,6 +62,7 @@ def draw(
     plane = Plane(
         scale.logarithmic(axis.title, *ends, axis.unit, base=2),
         scale.logarithmic("bus bandwidth", low, top * 2, "B/s"),
+        width=width,
         height=height,
     )
     for promise in promised:
@@ -91,9 +95,9 @@ def draw(
 
 
 def _labels(plane: Plane, promised: Sequence[Promise], ends: tuple[float, float]) -> None:
-    """On their line: at its left end, or further right where the one below would be touched."""
+    """On their line: at its left end, or further right where the one above would be touched."""
     taken: list[tuple[float, float, float]] = []  # left and right end, height
-    for promise in sorted(promised, key=lambda each: each.value):
+    for promise in sorted(promised, key=lambda each: -each.value):
         text = words.clean(promise.words, 48)
         wide, high = LETTER * 0.92 * len(text), plane.py(promise.value) - 4
         room = plane.width - wide - 4
@@ -101,7 +105,8 @@ def _labels(plane: Plane, promised: Sequence[Promise], ends: tuple[float, float]
         free = (
             start
             for start in places
-            if start >= 4 and all(abs(high - y) > 12 or start + wide < a or start > b for a, b, y in taken)
+            if start >= 4
+            and all(abs(high - y) > _APART or start + wide < a or start > b for a, b, y in taken)
         )
         start = next(free, None)
         if start is None:

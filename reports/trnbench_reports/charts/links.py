@@ -29,6 +29,12 @@ _PAINTED = re.compile(r' fill="none" stroke="load-(\d)" stroke-width="3"')
 _PALE = re.compile(r' fill="none" stroke="currentColor" stroke-width="1.4" stroke-opacity="[\d.]+"')
 
 
+_NODE = re.compile(r'fill="currentColor" fill-opacity="0.1" stroke="currentColor" stroke-width="1.2"')
+_PLACE = re.compile(r' d="([^"]*)"')
+_TITLE = r"<title>[^<]*</title></path>"
+_SAME = re.compile(rf'<path d="[^"]*" class="(h\d)">{_TITLE}(?:<path d="[^"]*" class="\1">{_TITLE})*')
+
+
 @dataclass(frozen=True, kw_only=True)
 class Load:
     """Links of one class: how many, thousandths of their capacity, bytes per second at the busiest."""
@@ -71,12 +77,9 @@ def picture(topology: Topology, loads: Sequence[int], label: str) -> Markup:
     drawn = trnbench.topology_svg(topology, colours=colours)
     drawn = _PAINTED.sub(r' class="h\1"', drawn)
     drawn = _PALE.sub(' class="h0"', drawn)
-    drawn = re.sub(
-        r'fill="currentColor" fill-opacity="0.1" stroke="currentColor" stroke-width="1.2"',
-        'class="node"',
-        drawn,
-    )
-    drawn = drawn.replace(' fill="none"/>', "/>").replace(' text-anchor="middle"', "")
+    drawn = _NODE.sub('class="node"', drawn)
+    drawn = drawn.replace(' fill="none"/>', "/>").replace(' text-anchor="middle"', "").replace("\n", "")
+    drawn = _SAME.sub(lambda found: _group(found[0], found[1]), _PLACE.sub(_rounded, drawn))
     head = re.compile(r'<svg [^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"[^>]*>\s*<title>[^<]*</title>')
     found = head.search(drawn)
     assert found is not None
@@ -86,6 +89,17 @@ def picture(topology: Topology, loads: Sequence[int], label: str) -> Markup:
         kind, Markup(size), words.clean(label, 300)
     )
     return start + Markup(drawn[found.end() :])
+
+
+def _rounded(place: re.Match[str]) -> str:
+    """Whole pixels: what a link of a drawing needs."""
+    return ' d="' + re.sub(r"\d+\.\d+", lambda found: f"{float(found[0]):.0f}", place[1]) + '"'
+
+
+def _group(drawn: str, kind: str) -> str:
+    """Neighbours of one load say it once."""
+    attribute = f' class="{kind}"'
+    return f'<g class="{kind}">{drawn.replace(attribute, "")}</g>'
 
 
 def summary(topology: Topology, loads: Sequence[int]) -> list[Load]:

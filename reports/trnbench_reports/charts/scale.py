@@ -37,6 +37,9 @@ def logarithmic(
     first, last = math.ceil(math.log(low, base) - 1e-9), math.floor(math.log(high, base) + 1e-9)
     step = max(1, math.ceil((last - first + 1) / most))
     values = [float(base) ** power for power in range(first, last + 1, step)]
+    if base == 10 and len(values) < 3:
+        finer = (times * 10.0**power for power in range(first - 1, last + 1) for times in (1, 2, 5))
+        values = [value for value in finer if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
     return Scale(
         title=title,
         low=low,

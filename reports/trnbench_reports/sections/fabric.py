@@ -9,7 +9,7 @@ from trnbench import Measurement, Run
 from trnbench_reports import view, words
 from trnbench_reports.charts import bandwidth, figure, links
 from trnbench_reports.charts.bandwidth import Curve
-from trnbench_reports.sections import fabric_model
+from trnbench_reports.sections import fabric_algorithms, fabric_links, fabric_model
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
@@ -33,10 +33,11 @@ def render(runs: Sequence[Run]) -> Markup | str:
                 {
                     "heading": heading,
                     "figures": drawn,
-                    "algorithms": fabric_model.algorithms(index, run),
-                    "scaling": fabric_model.scaling(index, run),
+                    "algorithms": fabric_algorithms.algorithms(index, run),
+                    "scaling": fabric_algorithms.scaling(index, run),
                     "losses": fabric_model.losses(index, run),
                     "pictures": fabric_model.pictures(index, run),
+                    "links": fabric_links.tables(index, run, runs),
                 }
             )
             for each in run.measurements:

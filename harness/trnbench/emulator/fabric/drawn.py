@@ -8,8 +8,6 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-import msgspec
-
 from trnbench.emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -30,12 +28,13 @@ SCALED = (ALL_REDUCE, ALL_TO_ALL)
 """Collectives that are asked on more and more ranks."""
 LARGEST_PART = 32
 """Ranks of the largest part of a system that scaling looks at: larger ones have no symmetry."""
-MANY = 32
-"""Ranks above which other algorithms are asked at every second size of a sweep, counted from its end."""
+OWN_RANKS = 64
+"""Ranks up to which a case's own are asked; of larger systems one on each device, at every second size of a
+sweep, counted from its end."""
 LEFT_OUT = ("ring-1", "ring-2", "bucket-1", "bucket-2")
 """Halves of an algorithm that is asked as a whole."""
-SLOW = ("hierarchical-mesh",)
-"""Left out where ranks are many: seconds to answer, and never the quickest."""
+SLOW = ("hierarchical-mesh", "hierarchical-ring")
+"""Left out inside a system of many ranks: long to answer; hierarchical-rdh stands for its kind there."""
 
 
 def link_load(topology: Topology, result: Result) -> list[list[int]]:
@@ -50,54 +49,62 @@ def link_load(topology: Topology, result: Result) -> list[list[int]]:
     return [[sum(1 for _ in same), value] for value, same in groupby(values)]
 
 
-def by_algorithm(devices: Fabric, collective: str, size: float) -> dict[str, Any]:
-    """Seconds of every algorithm that is possible, one rank on each device; `taken` is the one that the
-    documents' thresholds take there.
+def by_algorithm(fabric: Fabric, collective: str, size: float, *, quick: bool) -> dict[str, Any]:
+    """Seconds of every algorithm that is possible; `taken` is the one that `auto` takes on these ranks.
+
+    `quick` leaves out what takes long to answer.
     """
-    runner = runner_of(devices, collective, size)
+    runner = runner_of(fabric, collective, size)
     taken = runner.auto()
     seconds = {**taken.tried, taken.schedule.algorithm: taken.solution.time_s}
+    skipped = (*LEFT_OUT, *SLOW) if quick else LEFT_OUT
     for name in runner.names():
-        slow = not devices.clustered and devices.size > MANY and name in SLOW
-        if name in seconds or name in LEFT_OUT or slow or not runner.worth(name):
-            continue
-        try:
-            seconds[name] = runner.named(name).solution.time_s
-        except NotPossible:
-            continue
-    shown = {name: each for name, each in seconds.items() if name not in LEFT_OUT}
-    return {"ranks": devices.size, "taken": taken.schedule.algorithm, "seconds": shown or seconds}
+        if name not in seconds and name not in skipped and runner.worth(name):
+            try:
+                seconds[name] = runner.named(name).solution.time_s
+            except NotPossible:
+                continue
+    return {
+        "ranks": fabric.size,
+        "per_device": fabric.ranks_per_device,
+        "taken": taken.schedule.algorithm,
+        "seconds": seconds,
+    }
 
 
-def scaling(devices: Fabric, collective: str, size: float) -> list[list[float]]:
-    """[ranks, busbw in bytes/s] on more and more devices, all of them last; a cluster grows by instances."""
-    if devices.clustered:
-        counts = [2 * 8**k for k in range(6) if 2 * 8**k < devices.system.size]
-        grown = [Fabric(msgspec.structs.replace(devices.system, size=n), devices.options) for n in counts]
-        return [_point(fabric, collective, size) for fabric in (*grown, devices)]
-    counts = [2**k for k in range(1, 12) if 2**k < devices.size and 2**k <= LARGEST_PART]
-    found = [_point(devices, collective, size, list(range(count))) for count in counts]
-    return [*found, _point(devices, collective, size)]
+def scaling(fabric: Fabric, collective: str, size: float) -> list[list[float]]:
+    """[ranks, busbw in bytes/s] on two devices and more, all of them last; a cluster grows by instances."""
+    if fabric.clustered:
+        counts = [2 * 8**k for k in range(6) if 2 * 8**k < fabric.system.size]
+        grown = [fabric.of_size(n) for n in counts]
+        return [_point(each, collective, size) for each in (*grown, fabric)]
+    each = fabric.ranks_per_device
+    counts = [2**k for k in range(1, 12) if 2**k < fabric.system.devices and 2**k * each <= LARGEST_PART]
+    found = [_point(fabric, collective, size, list(range(count * each))) for count in counts]
+    return [*found, _point(fabric, collective, size)]
 
 
 def _point(fabric: Fabric, collective: str, size: float, group: list[int] | None = None) -> list[float]:
+    """Bandwidth is counted for each device, as that of a case is."""
     ranks = len(group) if group else fabric.size
     seconds = time_of(fabric, collective, size, group=group)
-    return [ranks, round(size * factor(collective, ranks) / seconds)]
+    return [ranks, round(size * factor(collective, ranks // fabric.ranks_per_device) / seconds)]
 
 
 def detail(
     fabric: Fabric, devices: Fabric, collective: str, size: float, result: Result, *, from_last: int
 ) -> dict[str, Any]:
-    """For `Measurement.detail`. `devices` is the same system with one rank on each device, where large
-    systems are quickly answered; `from_last` counts sizes of the sweep from the largest, for which scaling
-    is added.
+    """For `Measurement.detail`. `devices` is the same system with one rank on each device: large systems
+    are soon answered there. `from_last` counts sizes of the sweep from the largest, for which scaling is
+    added.
     """
     found = result.detail()
     if not fabric.clustered and result.links:
         found["link_load"] = link_load(fabric.topology, result)
-    if collective in COMPARED and devices.size > 1 and (devices.size <= MANY or from_last % 2 == 0):
-        found["by_algorithm"] = by_algorithm(devices, collective, size)
-    if collective in SCALED and devices.size > 1 and from_last == 0:
-        found["scaling"] = scaling(devices, collective, size)
+    own = fabric.clustered or fabric.size <= OWN_RANKS
+    asked = fabric if own else devices
+    if asked.size > 1 and collective in COMPARED and (own or from_last % 2 == 0):
+        found["by_algorithm"] = by_algorithm(asked, collective, size, quick=not own)
+    if asked.size > 1 and collective in SCALED and from_last == 0:
+        found["scaling"] = scaling(asked, collective, size)
     return found

@@ -1,0 +1,183 @@
+"""What other algorithms, and more and more ranks, make of the same links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trnbench import Measurement, Run
+from trnbench_reports import numbers, view, words
+from trnbench_reports.charts import figure
+from trnbench_reports.charts import lines as lines_
+from trnbench_reports.charts.lines import Axis, Line, Promise
+from trnbench_reports.sections import fabric_model
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+COMPARED = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
+SCALED = ("all_reduce", "all_to_all")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tried:
+    """What a case stored: seconds by algorithm, of so many ranks, and which one is taken."""
+
+    case: Measurement
+    seconds: dict[str, float]
+    taken: str
+    ranks: int
+    per_device: int
+
+
+def algorithms(index: int, run: Run) -> list[tuple[str, list[Markup]]]:
+    """For each system a chart of every main collective: bus bandwidth by every algorithm that was asked."""
+    found = []
+    for place, record in enumerate(view.systems(run)):
+        drawn = []
+        for number, kernel in enumerate(COMPARED):
+            cases = next((c for r, c in fabric_model.sweeps(run, kernel) if r is record), [])
+            tried = [each for case in cases if (each := _tried(case)) is not None]
+            if tried:
+                drawn.append(_chart(f"algorithms-{index}-{place}-{number}", index, kernel, tried))
+        if drawn:
+            found.append((words.clean(record.instance, 60), drawn))
+    return found
+
+
+def _tried(case: Measurement) -> _Tried | None:
+    stored = case.detail.get("by_algorithm")
+    if not isinstance(stored, Mapping):
+        return None
+    seconds = fabric_model.seconds(stored.get("seconds"))
+    ranks, each = stored.get("ranks"), stored.get("per_device")
+    if not seconds or not isinstance(ranks, int) or not isinstance(each, int) or ranks < 2 * each or each < 1:
+        return None
+    taken = words.clean(stored.get("taken", ""), 40)
+    return _Tried(case=case, seconds=seconds, taken=taken, ranks=ranks, per_device=each)
+
+
+def _chart(id: str, index: int, kernel: str, tried: Sequence[_Tried]) -> Markup:
+    series: dict[str, list[tuple[float, float, str, str]]] = {}
+    for each in tried:
+        # Bytes that the case counts as moved: the same whoever moves them.
+        size = fabric_model.size(each.case)
+        moved = size * _factor(each)
+        for name, seconds in each.seconds.items():
+            anchor = view.anchor(index, each.case) if name == each.taken else ""
+            tip = (
+                f"{name}: {numbers.show(moved / seconds, 'B/s')}, {numbers.show(size, 'B')} in "
+                f"{numbers.show(seconds, 's')} · {fabric_model.evidence(each.case)}"
+            )
+            series.setdefault(words.clean(name, 40), []).append((size, moved / seconds, anchor, tip))
+    last = tried[-1]
+    taken = {each.taken for each in tried}
+    best = max(series, key=lambda name: series[name][-1][1])
+    top = series[best][-1][1]
+    promised = _promise(each.case for each in reversed(tried))
+    share = f", {numbers.percent(top / promised[0].value)} of the documented figure" if promised else ""
+    mark = words.capital(fabric_model.evidence(last.case))
+    what = kernel.replace("_", "-")
+    return figure.show(
+        lines_.draw(
+            id,
+            f"{mark}. {what}: {best} is quickest at {numbers.show(fabric_model.size(last.case), 'B')}, "
+            f"{numbers.show(top, 'B/s')}{share}",
+            [
+                Line(
+                    name=name + (" (taken)" if name in taken else ""),
+                    colour=position % 6,
+                    points=tuple(points),
+                    bold=name in taken,
+                )
+                for position, (name, points) in enumerate(series.items())
+            ],
+            Axis(title="message size", unit="B"),
+            caption=_caption(last, sorted(taken)),
+            promised=promised,
+            what="algorithm",
+            height=170,
+        )
+    )
+
+
+def _caption(last: _Tried, taken: Sequence[str]) -> str:
+    """Who takes part: large systems are asked with one rank on each device, their cases with more."""
+    ranks = f"{last.ranks:,} ranks, {'one' if last.per_device == 1 else last.per_device} on each device"
+    own = next((note for note in last.case.notes if " ranks, " in note), "").partition(";")[0]
+    if own and not own.startswith(f"{last.ranks:,} ranks"):
+        ranks += f" (the cases above: {words.clean(own, 60)})"
+    return f"{ranks}; thick: what the documents' thresholds take, or the quickest ({', '.join(taken)})"
+
+
+def _factor(each: _Tried) -> float:
+    """busbw / algbw (nccl-tests' performance notes), counted for each device as in the cases."""
+    devices = each.ranks // max(each.per_device, 1)
+    share = (devices - 1) / devices
+    return 2 * share if each.case.case.kernel == "all_reduce" else share
+
+
+def _promise(cases: Iterable[Measurement]) -> list[Promise]:
+    judged = next((each.judgement for each in cases if each.judgement), None)
+    if judged is None or judged.metric != "busbw_bytes_per_s":
+        return []
+    peak = judged.peaks.chosen
+    return [Promise(value=peak.value, words=f"{numbers.show(peak.value, 'B/s')} {peak.evidence}")]
+
+
+def scaling(index: int, run: Run) -> list[Markup]:
+    """All systems in one chart for each collective: bus bandwidth of the largest message, rank by rank."""
+    return [made for kernel in SCALED if (made := _scaling(index, run, kernel)) is not None]
+
+
+def _scaling(index: int, run: Run, kernel: str) -> Markup | None:
+    curves = []
+    largest, least, most = 0.0, float("inf"), 0.0
+    for record, cases in fabric_model.sweeps(run, kernel):
+        last = cases[-1]
+        pairs = _pairs(last.detail.get("scaling"))
+        if len(pairs) < 2:
+            continue
+        largest = max(largest, fabric_model.size(last))
+        least, most = min(least, pairs[0][0]), max(most, pairs[-1][0])
+        name, note = words.clean(record.instance, 60), fabric_model.evidence(last)
+        each = pairs[-1][0] / max(record.devices, 1)
+        ranks = f"{each:g} ranks a device" if each > 1 else "one rank a device"
+        points = tuple(
+            (
+                count,
+                rate,
+                view.anchor(index, last) if position == len(pairs) - 1 else "",
+                f"{count:,.0f} ranks: {numbers.show(rate, 'B/s')} · {name}, {ranks} · {note}",
+            )
+            for position, (count, rate) in enumerate(pairs)
+        )
+        mark = ", unvalidated" if last.evidence.unvalidated else ""
+        colour = view.colour(run, record.generation)
+        curves.append(Line(name=f"{name} ({ranks}{mark})", colour=colour, points=points))
+    if not curves:
+        return None
+    what = kernel.replace("_", "-")
+    return figure.show(
+        lines_.draw(
+            f"scaling-{index}-{kernel}",
+            f"Emulated. {what} of {numbers.show(largest, 'B')} from {least:,.0f} to {most:,.0f} ranks",
+            curves,
+            Axis(title="ranks"),
+            caption="the first two devices of a system, more of them, all; a cluster grows by instances",
+            what="system",
+        )
+    )
+
+
+def _pairs(value: object) -> list[tuple[float, float]]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return []
+    return [
+        (float(each[0]), float(each[1]))
+        for each in value
+        if isinstance(each, Sequence)
+        and len(each) == 2
+        and all(isinstance(part, int | float) and part > 0 and part - part == 0 for part in each)
+    ]

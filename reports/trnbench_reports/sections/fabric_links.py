@@ -1,0 +1,173 @@
+"""Each sort of link: what a document gives, what the model makes of it, what somebody got."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trnbench import Comparison, Grade, Measurement, Metric, Run, SystemRecord, Topology
+from trnbench_reports import numbers, view, words
+
+PAIRS = ("point_to_point", "remote_memory_read", "host_to_device", "device_to_host")
+"""Kernels whose bytes cross one sort of link alone."""
+FAMILIES = ("host-copy", "point-to-point")
+"""Families of published points that are about one link."""
+_RATES = ("link_bytes_per_s", "host_bytes_per_s")
+_COMPARED = ("held out", "in-sample", "contradicted")
+NONE = "none published or stored"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """Cells as text; `anchor` is the case of the model. Shares: of the document's figure, the model's."""
+
+    link: str
+    about: str
+    anchor: str
+    documented: str
+    basis: str
+    emulated: str
+    emulated_share: str
+    got: str
+    got_share: str
+    source: str
+
+
+def tables(index: int, run: Run, runs: Sequence[Run]) -> list[tuple[str, str, list[Row]]]:
+    """(system, evidence of the emulated column, rows) of every system whose pairs were run."""
+    found = []
+    told: set[str] = set()  # published points already shown
+    for record in view.systems(run):
+        best = _best(run, record)
+        rows = [_row(index, run, record, case, runs) for case in best]
+        rows += _published(run, record, told, has_links=bool(best))
+        if rows:
+            marks = dict.fromkeys(str(case.evidence.grade) for case in best)
+            found.append((words.clean(record.instance, 60), words.listed(list(marks)), rows))
+    return found
+
+
+def _best(run: Run, record: SystemRecord) -> list[Measurement]:
+    """Of each kernel and reach the case of one link that came furthest."""
+    kept: dict[tuple[str, str], Measurement] = {}
+    for each in run.measurements:
+        rate = _rate(each)
+        # Copies of all devices at once count every device's link.
+        if (
+            each.case.kernel not in PAIRS
+            or each.case.instance != record.instance
+            or each.status not in view.GOOD
+            or rate is None
+            or (each.case.kernel not in PAIRS[:2] and each.case.scope.rank > 2 and record.devices > 1)
+        ):
+            continue
+        key = each.case.kernel, str(each.case.point.get("reach", ""))
+        held = kept.get(key)
+        before = _rate(held) if held is not None else None
+        if before is None or rate.value > before.value:
+            kept[key] = each
+    return list(kept.values())
+
+
+def _rate(case: Measurement) -> Metric | None:
+    return next((case.metrics[name] for name in _RATES if name in case.metrics), None)
+
+
+def _row(index: int, run: Run, record: SystemRecord, case: Measurement, runs: Sequence[Run]) -> Row:
+    rate = _rate(case)
+    assert rate is not None
+    name = case.implementation.rpartition("limited by ")[2]
+    documented, basis = _documented(run.topologies.get(record.instance), name)
+    got = _measured(case, runs) if case.evidence.grade is not Grade.MEASURED else case
+    value = _rate(got) if got is not None else None
+    return Row(
+        link=words.clean(name or "one link", 40),
+        about=_about(case),
+        anchor=view.anchor(index, case),
+        documented=numbers.show(documented, "B/s") if documented else "no figure stored",
+        basis=basis,
+        emulated=numbers.show(rate.value, "B/s") if case is not got else "–",
+        emulated_share=_shares(rate.value, documented, 0.0) if case is not got else "",
+        got=f"{numbers.show(value.value, 'B/s')} {got.evidence.grade}" if value and got else NONE,
+        got_share=_shares(value.value, documented, rate.value if case is not got else 0.0) if value else "",
+        source=f"{got.evidence.by} {got.evidence.version}".strip() if got else "",
+    )
+
+
+def _about(case: Measurement) -> str:
+    """`point_to_point to a neighbour, 1 GiB`."""
+    size, reach = case.case.point.get("size"), case.case.point.get("reach")
+    shown = numbers.show(float(size), "B") if isinstance(size, int | float) else view.point_text(case)
+    where = f", {words.clean(reach, 40)}" if reach else ""
+    return f"{words.clean(case.case.kernel, 40)}{where}, {shown}"
+
+
+def _shares(value: float, documented: float, emulated: float) -> str:
+    """Of what there is to take a share of; "" where there is nothing."""
+    parts = [
+        f"{numbers.percent(value / base)} of {name}"
+        for base, name in ((documented, "documented"), (emulated, "emulated"))
+        if base and value
+    ]
+    return ", ".join(parts)
+
+
+def _documented(topology: Topology | None, name: str) -> tuple[float, str]:
+    """Bytes per second in one direction, and the arithmetic; 0 where the run holds no such link."""
+    cls = topology.classes.get(name) if topology is not None else None
+    if cls is None:
+        return 0.0, ""
+    how = "assumed" if cls.bandwidth.assumed else "documented"
+    return cls.bandwidth.value, words.clean(f"{how}: {cls.bandwidth.formula}", 120)
+
+
+def _measured(case: Measurement, runs: Sequence[Run]) -> Measurement | None:
+    """The same case of a measured run on this page."""
+    for run in runs:
+        for each in run.measurements:
+            if (
+                each.evidence.grade is Grade.MEASURED
+                and each.case.instance == case.case.instance
+                and each.case.fullname == case.case.fullname
+                and each.status in view.GOOD
+            ):
+                return each
+    return None
+
+
+def _published(run: Run, record: SystemRecord, told: set[str], *, has_links: bool) -> list[Row]:
+    """Points of this system, or of its generation where they name none: each is shown once."""
+    points = run.fidelity.points if run.fidelity else ()
+    names = [each.instance for each in view.systems(run)]
+    found = []
+    for point in points:
+        named = [name for name in names if f" of {name}," in f"{point.how},"]
+        if (
+            point.family in FAMILIES
+            and point.generation == record.generation
+            and str(point.use) in _COMPARED
+            and point.id not in told
+            and (record.instance in named if named else has_links)
+        ):
+            told.add(point.id)
+            found.append(_point(run, record, point))
+    return found
+
+
+def _point(run: Run, record: SystemRecord, point: Comparison) -> Row:
+    copied = point.family == "host-copy"
+    documented, basis = _documented(run.topologies.get(record.instance), "host" if copied else "")
+    if point.unit != "B/s":
+        documented, basis = 0.0, "no document gives this time"
+    return Row(
+        link="host" if copied else "one rank to another",
+        about=words.clean(point.how or point.id, 120),
+        anchor="",
+        documented=numbers.show(documented, "B/s") if documented else "–",
+        basis=basis,
+        emulated=numbers.show(point.emulated, point.unit) if point.emulated else "–",
+        emulated_share=_shares(point.emulated or 0.0, documented, 0.0),
+        got=f"{numbers.show(point.published, point.unit)} published" if point.published else "–",
+        got_share=_shares(point.published or 0.0, documented, point.emulated or 0.0),
+        source=words.clean(point.source, 120),
+    )
