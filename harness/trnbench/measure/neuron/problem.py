@@ -15,6 +15,8 @@ import msgspec
 from trnbench.errors import KernelError
 from trnbench.kernels.case import Case
 from trnbench.kernels.kernel import Kernel, Point
+from trnbench.measure.neuron import reference
+from trnbench.measure.neuron.agreement import UNIT, disagreement
 from trnbench.results.measurement import Value
 
 if TYPE_CHECKING:
@@ -27,9 +29,6 @@ EMULATED_LIMIT = 5e8
 
 ROWS = 64
 """Rows of a matrix product that are recomputed in full."""
-
-# Unit round-off of what the result is stored in; for fp32 that of products of split operands.
-_EPSILON = {"bfloat16": 2.0**-8, "float16": 2.0**-10, "float32": 2.0**-12}
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,16 +111,19 @@ def seed_of(case: Case, seed: int = 0) -> int:
 
 
 def fill(source: Source, seed: int) -> list[npt.NDArray[Any]]:
-    """Standard normal numbers: constants draw less power and clock higher (predictable data)."""
+    """Standard normal numbers: constants draw less power and clock higher (predictable data). Uniform ones
+    where a kernel has no result for others."""
     import numpy as np
 
     from trnbench.nki.dtype import dtype_of
 
     generator = np.random.default_rng(seed)
     filled = []
-    for shape, dtype in source.inputs:
+    for position, (shape, dtype) in enumerate(source.inputs):
         kind = dtype_of(dtype)
-        if kind.is_float:
+        if (bounds := reference.bounds(source.ref, position)) is not None:
+            filled.append(kind.cast(generator.uniform(*bounds, shape).astype(np.float32)))
+        elif kind.is_float:
             filled.append(kind.cast(generator.standard_normal(shape, dtype=np.float32)))
         else:
             filled.append(generator.integers(0, 100, shape).astype(kind.numpy))
@@ -192,6 +194,9 @@ def wrong(
     if case.kernel.family == "gemm" and len(inputs) == 2 and len(outputs) == 1:
         left, right = inputs
         return product_wrong(left, right, outputs[0]), "a random vector and full rows in double precision"
+    found = reference.wrong(source.ref, (*inputs, *source.plain), outputs) if kind == "nki" else None
+    if found is not None:
+        return found, "elements drawn all over it, computed in double precision from the inputs"
     if kind == "nki" and _operations(case) <= EMULATED_LIMIT:
         return _emulated_wrong(source, system, inputs, outputs), "its own source, executed on the host"
     return "", ""
@@ -208,7 +213,7 @@ def product_wrong(left: Any, right: Any, result: Any) -> str:
     got = result.astype(np.float64)
     if not np.isfinite(got).all():
         return f"{int((~np.isfinite(got)).sum())} elements of the result are no finite numbers"
-    epsilon = _EPSILON.get(result.dtype.name, 2.0**-8)
+    epsilon = UNIT.get(result.dtype.name, 2.0**-8)
     scale = np.sqrt(k) * float(np.std(left.astype(np.float32))) * float(np.std(right.astype(np.float32)))
     generator = np.random.default_rng(0)
     signs = generator.choice([-1.0, 1.0], size=n)
@@ -235,13 +240,8 @@ def _emulated_wrong(source: Source, system: System, inputs: Sequence[Any], outpu
         return f"{len(outputs)} results, its source returns {len(trace.outputs)}"
     for index, (expected, got) in enumerate(zip(trace.outputs, outputs, strict=True)):
         want, have = expected.astype(np.float64), np.asarray(got).astype(np.float64)
-        if want.shape != have.shape:
-            return f"result {index} has shape {have.shape}, not {want.shape}"
-        epsilon = _EPSILON.get(expected.dtype.name, 2.0**-8)
-        size = float(np.sqrt(np.mean(want**2))) or 1.0
-        off = float(np.abs(want - have).max()) / size if want.size else 0.0
-        if not off <= 64 * epsilon:
-            return f"an element of result {index} is {off:.3g} of its size off"
+        if differs := disagreement(want, have, expected.dtype.name):
+            return f"result {index}: {differs}"
     return ""
 
 

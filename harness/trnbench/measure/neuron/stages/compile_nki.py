@@ -58,9 +58,9 @@ def compiled(
         # The NEFF is kept although the execution fails (nrtpy tutorial "debug a NEFF").
         problem = f"{type(error).__name__}: {error}"
     neffs = sorted(str(path) for path in Path(artifacts).rglob("*.neff"))
-    plain = inspect.unwrap(getattr(kernel, "func", kernel))
+    unwrapped = inspect.unwrap(getattr(kernel, "func", kernel))
     try:
-        names = list(inspect.signature(plain).parameters)
+        names = list(inspect.signature(unwrapped).parameters)
     except (TypeError, ValueError):
         names = []
     return {

@@ -80,6 +80,11 @@ class NrtpyModel:
             kind = np.dtype(getattr(ml_dtypes, each["dtype"], None) or each["dtype"])
             raw = np.ascontiguousarray(inputs[f"{each['name']}_input"].numpy()).tobytes()
             arrays.append(np.frombuffer(raw, kind).reshape(each["shape"]))
+        if "outputs" in self.neff:
+            found = [np.load(path) for path in self.neff["outputs"]]
+            if MODE == "wrong":
+                found[0] = np.frombuffer(bytes(found[0].nbytes), found[0].dtype).reshape(found[0].shape)
+            return {f"output_{i}": NrtpyTensor(each, f"output_{i}") for i, each in enumerate(found)}
         if self.neff["kernel"] == "idle":
             result = arrays[0]
         else:
@@ -95,6 +100,8 @@ class NrtpyModel:
     def _seconds(self):
         if self.neff["kernel"] == "idle":
             return 5e-6
+        if "seconds" in self.neff:
+            return self.neff["seconds"]
         (k, m), (_, n) = (each["shape"] for each in self.neff["inputs"])
         if MODE == "flat":
             return 1e-3
