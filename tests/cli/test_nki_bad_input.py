@@ -203,7 +203,7 @@ def call(*words: str) -> Result:
         pytest.param(
             ("run", f"{SMALL}::scaled", *X, "--all-generations", "--trace", "t.json"),
             2,
-            "error: --trace and --all-generations do not go together\n"
+            "error: --trace and several systems do not go together\n"
             "  cause: a trace file holds the timeline of one system\n"
             "  try:   --instance NAME --trace FILE.json, once for each\n",
             id="one trace, many systems",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from trnbench.backend import Detection, Observation
 from trnbench.generation import System
 from trnbench.kernels.case import Case
@@ -74,7 +76,10 @@ class EmulatedBackend:
             copied = self._fabric.host_copy(case, system)
             return _observation(copied, LINKS, unvalidated=copied.unvalidated)
         timed = self._core.estimate(case, system)
-        return _observation(timed, SCHEDULED if timed.detail else CORES)
+        made = _observation(timed, SCHEDULED if timed.detail else CORES)
+        if not timed.detail:
+            return made
+        return msgspec.structs.replace(made, detail={**made.detail, "command": _command(case)})
 
     @cached_property
     def _core(self) -> CoreModel:
@@ -87,6 +92,18 @@ class EmulatedBackend:
         from trnbench.emulator.fabric.estimate import FabricModel
 
         return FabricModel()
+
+
+def _command(case: Case) -> str:
+    """What writes the timeline of the same kernel at the same point."""
+    import shlex
+
+    words = ["trnbench", "nki", "run", case.key.kernel, "-i", case.key.instance]
+    for name, value in case.key.point.items():
+        words += ["--arg", f"{name}={value}"]
+    if case.extent.cores > 1:
+        words += ["--cores", "device" if case.extent.devices == 1 else "instance"]
+    return shlex.join([*words, "--trace", f"{case.key.kernel}.json"])
 
 
 def _observation(seen: Any, reach: str, *, unvalidated: bool = False) -> Observation:

@@ -9,7 +9,7 @@ import click
 
 from trnbench.cli.context import Session, quiet_option, session
 from trnbench.cli.nki import arguments as given
-from trnbench.cli.nki.options import kernel_options, size_of, system_of
+from trnbench.cli.nki.options import instance_option, kernel_options, size_of, system_of
 from trnbench.cli.output import Column, emit, format_option, say
 from trnbench.errors import ExitCode
 
@@ -34,6 +34,7 @@ VALUES: tuple[Column | str, ...] = (
 
 @click.command("check")
 @kernel_options
+@instance_option
 @quiet_option
 @format_option
 @session
@@ -55,14 +56,14 @@ def check(
 
     Exits with 1 when a value is wrong, with 3 when the kernel breaks a rule of the machine.
     """
-    from trnbench.cli.nki.kernel import load
+    from trnbench.cli.nki.benchmark import loaded_with
 
     state.kept = "nothing was written"
-    asked = given.gather(texts)
     room = size_of("--memory", memory, "4G")
+    loaded, asked, reference = loaded_with(
+        state.registry, kernel, texts, reference, nki, lambda: system_of(state.registry, instance)
+    )
     system = system_of(state.registry, instance)
-    loaded = load(kernel, nki)
-    asked = given.fit(loaded.function, asked, loaded.name)
     trace, compared = computed(
         loaded,
         system,

@@ -17,30 +17,39 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def instance_option(command: F, *, many: bool = False) -> F:
+    """`--instance`, once or several times."""
+    return click.option(
+        "-i",
+        "--instance",
+        "instances" if many else "instance",
+        multiple=many,
+        metavar="NAME",
+        help="The system whose core it runs on."
+        + (" Several: side by side, time and shares of each." if many else ""),
+        shell_complete=complete_systems,
+    )(command)
+
+
 def kernel_options(command: F) -> F:
     """KERNEL, and how it is loaded, called and limited."""
     for decorate in reversed(
         (
-            click.argument("kernel", metavar="FILE.py::KERNEL"),
-            click.option(
-                "-i",
-                "--instance",
-                metavar="NAME",
-                help="The system whose core it runs on.",
-                shell_complete=complete_systems,
-            ),
+            click.argument("kernel", metavar="FILE.py::KERNEL|BENCHMARK"),
             click.option(
                 "--arg",
                 "texts",
                 multiple=True,
                 metavar="NAME=VALUE",
-                help="An argument: x=128x512:bf16, x=random:128x512:bf16, x=@file.npy or n=3. Repeatable.",
+                help="An argument: x=128x512:bf16, x=random:128x512:bf16, x=@file.npy or n=3; of a "
+                "benchmark an axis: size=4096. Repeatable.",
             ),
             click.option(
                 "--check",
                 "reference",
                 metavar="FUNCTION",
-                help="Compare with a NumPy function: its name (same file), FILE.py::NAME or module:NAME.",
+                help="Compare with a NumPy function: its name (same file), FILE.py::NAME or module:NAME; "
+                "`reference` for a benchmark.",
             ),
             click.option(
                 "--tolerance",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import click
 
 from trnbench.cli.context import Session, quiet_option, session
 from trnbench.cli.nki import arguments as given
-from trnbench.cli.nki.options import kernel_options, runnable, size_of, system_of
+from trnbench.cli.nki.options import instance_option, kernel_options, runnable, size_of, system_of
 from trnbench.cli.output import format_option, say
 from trnbench.errors import ExitCode, FactError, KernelError, UsageError
 
@@ -26,6 +27,7 @@ POLICIES = ("seed", "device", "engine", "latest")
 
 @click.command("run")
 @kernel_options
+@partial(instance_option, many=True)
 @click.option(
     "--cores",
     type=click.Choice(CORES),
@@ -34,7 +36,11 @@ POLICIES = ("seed", "device", "engine", "latest")
     help="How many run it at once, each the whole problem: one, a device's, the whole system's.",
 )
 @click.option(
-    "--all-generations", "everywhere", is_flag=True, help="On one system of every generation, side by side."
+    "--all",
+    "--all-generations",
+    "everywhere",
+    is_flag=True,
+    help="On one system of every generation, side by side.",
 )
 @click.option("--functional", is_flag=True, help="Compute the values as well; --check does so too.")
 @click.option("--lines", is_flag=True, help="Time by source line.")
@@ -62,7 +68,7 @@ POLICIES = ("seed", "device", "engine", "latest")
 def run(
     state: Session,
     kernel: str,
-    instance: str | None,
+    instances: tuple[str, ...],
     texts: tuple[str, ...],
     reference: str | None,
     tolerance: float | None,
@@ -88,18 +94,24 @@ def run(
     longer than --timeout.
     """
     from trnbench.cli.nki import layout
+    from trnbench.cli.nki.benchmark import loaded_with
     from trnbench.cli.nki.check import VALUES, computed, rows, verdict
-    from trnbench.cli.nki.kernel import guarded, load
+    from trnbench.cli.nki.kernel import guarded
 
     state.kept = "nothing was written"
-    asked = given.gather(texts)
+    many = everywhere or len(dict.fromkeys(instances)) > 1
     room = size_of("--memory", memory, "4G")
     cap = size_of("--trace-limit", trace_limit, "64M")
     if trace is not None:
-        _check_trace(trace, everywhere=everywhere, force=force)
-    systems = _everywhere(state.registry, instance) if everywhere else [system_of(state.registry, instance)]
-    loaded = load(kernel, nki)
-    asked = given.fit(loaded.function, asked, loaded.name)
+        _check_trace(trace, many=many, force=force)
+
+    def chosen() -> list[System]:
+        if everywhere:
+            return _everywhere(state.registry, instances)
+        return [system_of(state.registry, each) for each in dict.fromkeys(instances or ("",))]
+
+    loaded, asked, reference = loaded_with(state.registry, kernel, texts, reference, nki, chosen)
+    systems = chosen()
     code, values = ExitCode.OK, []
     if functional or reference:
         found, compared = computed(
@@ -115,7 +127,7 @@ def run(
         )
         values, code = rows(found, compared), verdict(compared)
     options: dict[str, Any] = {"cores": cores, "policy": policy, "limit": limit}
-    if everywhere:
+    if many:
         with guarded(loaded.ref, timeout_s=timeout_s):
             runs, refused = _side_by_side(loaded, asked, systems, options)
         layout.show_runs(runs, refused, format)
@@ -178,18 +190,19 @@ def _side_by_side(
     return runs, refused
 
 
-def _everywhere(registry: Registry, instance: str | None) -> list[System]:
-    """One system of every generation that has NeuronCores: the one that was asked for, else the first
+def _everywhere(registry: Registry, instances: Sequence[str]) -> list[System]:
+    """One system of every generation that has NeuronCores: those that were asked for, else the first
     of more than one device, else the first."""
     from trnbench.facts.scope import Scope
 
-    asked = registry.system(instance) if instance else None
+    asked = [registry.system(each) for each in dict.fromkeys(instances)]
     found = []
     for generation in sorted(registry.generations.values(), key=lambda each: each.order):
         if not generation.instances:
             continue
-        if asked is not None and asked.generation.name == generation.name:
-            found.append(asked)
+        own = [each for each in asked if each.generation.name == generation.name]
+        if own:
+            found += own
             continue
         systems = [registry.system(each.name) for each in generation.instances if not each.sizable]
         whole = [each for each in systems if each.instance.default and each.devices > 1]
@@ -197,12 +210,12 @@ def _everywhere(registry: Registry, instance: str | None) -> list[System]:
     return found
 
 
-def _check_trace(path: Path, *, everywhere: bool, force: bool) -> None:
+def _check_trace(path: Path, *, many: bool, force: bool) -> None:
     from trnbench.run.writing import check_writable
 
-    if everywhere:
+    if many:
         raise UsageError(
-            "--trace and --all-generations do not go together",
+            "--trace and several systems do not go together",
             cause="a trace file holds the timeline of one system",
             try_="--instance NAME --trace FILE.json, once for each",
         )

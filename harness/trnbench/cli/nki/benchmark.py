@@ -1,0 +1,152 @@
+"""A benchmark by its name instead of FILE.py::KERNEL: its source, and its arguments from a point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trnbench.cli.nki.arguments import Argument
+from trnbench.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from trnbench.cli.nki.kernel import Loaded
+    from trnbench.kernels.kernel import Kernel
+    from trnbench.registry import Registry
+    from trnbench.results.measurement import Value
+
+REFERENCE = "reference"
+"""`--check reference`: what NumPy makes of the same arguments."""
+
+
+def named(registry: Registry, ref: str) -> Kernel | None:
+    """The benchmark called `ref`; None for what names a file or a module.
+
+    Raises `UnknownName` for another bare word, `UsageError` for a benchmark that is no NKI kernel.
+    """
+    if ":" in ref or "/" in ref or ref.endswith(".py") or Path(ref).exists():
+        return None
+    with_source = [name for name, each in registry.kernels.items() if _source(each)]
+    kernel = registry.kernels.get(ref)
+    if kernel is None:
+        raise UnknownName("benchmark", ref, with_source, try_="a benchmark's name, or FILE.py::FUNCTION")
+    if not _source(kernel):
+        raise UsageError(
+            f"benchmark {ref} has no NKI source",
+            cause="it is carried out in another way: " + ", ".join(kernel.implementations),
+            try_=f"trnbench run {ref}",
+        )
+    return kernel
+
+
+def point_of(kernel: Kernel, texts: Sequence[str]) -> dict[str, Value]:
+    """A value for every axis: those of `--arg AXIS=VALUE`, the first of the default sweep for the others.
+
+    Raises `UsageError` and `UnknownName` for what is no point of it.
+    """
+    from trnbench.run.axes import parse_sweep
+
+    point = {axis.name: axis.values[0] for axis in kernel.axes}
+    given: set[str] = set()
+    for text in texts:
+        sweep = parse_sweep(text)
+        axis = kernel.axis(sweep.axis)
+        if axis is None:
+            raise UnknownName(f"axis of {kernel.name}", sweep.axis, list(point), try_="--arg AXIS=VALUE")
+        if sweep.axis in given:
+            raise UsageError(f"--arg {sweep.axis} is given twice", try_="keep one of them")
+        given.add(sweep.axis)
+        values = sweep.values(axis)
+        if len(values) != 1:
+            raise UsageError(
+                f"--arg {text} gives {len(values)} values",
+                cause="one point is run at a time",
+                try_=f"--arg {sweep.axis}={values[0]}   (trnbench run sweeps)",
+            )
+        point[sweep.axis] = values[0]
+    why = kernel.valid(point)
+    if why:
+        raise UsageError(f"{kernel.name} has no such point: {_shown(point)}", cause=why)
+    return point
+
+
+def prepare(kernel: Kernel, texts: Sequence[str]) -> tuple[Loaded, dict[str, Argument]]:
+    """Its NKI kernel, and the arguments of the point.
+
+    Raises `UsageError` and `UnknownName`; among them where the source does not take the point.
+    """
+    import inspect
+
+    from trnbench.cli.nki.kernel import Loaded
+    from trnbench.nki import load_kernel
+    from trnbench.nki.dtype import dtype_of
+
+    point = point_of(kernel, texts)
+    ref = _source(kernel)
+    found, module, by = load_kernel(ref, nki="trnbench")
+    name = ref.rpartition(":")[2]
+    inputs = getattr(module, f"{name}_inputs")(point)
+    if inputs is None:
+        raise UsageError(
+            f"the NKI source of {kernel.name} does not take {_shown(point)}",
+            cause=f"{name}_inputs of {ref.partition(':')[0]} says which points it takes",
+            try_=f"trnbench run {kernel.name}   estimates it from its FLOP and bytes",
+        )
+    loaded = Loaded(ref, found, str(by))
+    names = inspect.signature(loaded.function).parameters
+    arguments = {
+        name: Argument(name, tuple(each[0]), dtype_of(each[1]).name)
+        if isinstance(each, tuple)
+        else Argument(name, value=each)
+        for name, each in zip(names, inputs, strict=True)
+    }
+    return loaded, arguments
+
+
+def loaded_with(
+    registry: Registry,
+    ref: str,
+    texts: Sequence[str],
+    reference: str | None,
+    nki: str,
+    systems: Callable[[], object],
+) -> tuple[Loaded, dict[str, Argument], str | None]:
+    """The kernel, its arguments and the function it is checked against, be it a file's or a benchmark's.
+
+    `systems` is called before a file is loaded: what is wrong with them is said first.
+    """
+    from trnbench.cli.nki import arguments as given
+    from trnbench.cli.nki.kernel import load
+
+    kernel = named(registry, ref)
+    if kernel is None:
+        asked = given.gather(texts)
+        systems()
+        loaded = load(ref, nki)
+        return loaded, given.fit(loaded.function, asked, loaded.name), reference
+    systems()
+    loaded, asked = prepare(kernel, texts)
+    return loaded, asked, reference_of(loaded.ref) if reference == REFERENCE else reference
+
+
+def reference_of(ref: str) -> str:
+    """The function that `--check reference` means for the kernel `ref`. Raises `UsageError`."""
+    from trnbench.kernels.nki import references
+
+    name = ref.rpartition(":")[2]
+    if not hasattr(references, name):
+        raise UsageError(
+            f"--check reference: {name} has no NumPy reference",
+            cause="it is about the time of single instructions, not about a result",
+            try_="--check FILE.py::FUNCTION",
+        )
+    return f"{references.__name__}:{name}"
+
+
+def _source(kernel: Kernel) -> str:
+    ref = kernel.implementations.get("nki", "")
+    return ref.replace("::", ":", 1) if isinstance(ref, str) else ""
+
+
+def _shown(point: dict[str, Value]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in point.items())

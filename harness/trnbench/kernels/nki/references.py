@@ -1,0 +1,98 @@
+"""What the NKI kernels of the benchmarks compute, in plain NumPy: the other side of `--check reference`.
+
+Each function takes the kernel's arguments in their order, floats as float32, and is named like the kernel.
+They are written for reading, not for speed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+EPSILON = 1e-5
+
+
+def gemm_best(left: Array, right: Array) -> Array:
+    """leftᵀ · right: the left operand comes transposed."""
+    return np.asarray(left.T @ right)
+
+
+gemm_blocked = gemm_naive = gemm_best
+
+
+def hbm_read(source: Array) -> Array:
+    """The first element of the last chunk."""
+    return source[-1, :1, :1]
+
+
+def hbm_write(like: Array) -> Array:
+    """Ones."""
+    return np.ones_like(like)
+
+
+def hbm_copy(source: Array) -> Array:
+    """The same again."""
+    return source
+
+
+def hbm_triad(b: Array, c: Array) -> Array:
+    """b + 3·c."""
+    return np.asarray(b + 3 * c)
+
+
+dma_sweep = hbm_read
+
+
+def transpose(x: Array) -> Array:
+    """xᵀ."""
+    return x.T
+
+
+def softmax(x: Array) -> Array:
+    """Of every row."""
+    grown = np.exp(x - x.max(axis=1, keepdims=True))
+    return np.asarray(grown / grown.sum(axis=1, keepdims=True))
+
+
+def layer_norm(x: Array, gamma: Array, beta: Array) -> Array:
+    """(x - mean) / sqrt(variance + ε) · γ + β of every row."""
+    spread = np.sqrt(x.var(axis=1, keepdims=True) + EPSILON)
+    return np.asarray((x - x.mean(axis=1, keepdims=True)) / spread * gamma + beta)
+
+
+def rms_norm(x: Array, gamma: Array) -> Array:
+    """x / sqrt(mean of squares + ε) · γ of every row."""
+    return np.asarray(x / np.sqrt((x * x).mean(axis=1, keepdims=True) + EPSILON) * gamma)
+
+
+def attention(q: Array, k: Array, v: Array, causal: bool) -> Array:
+    """softmax(q·kᵀ / √width) · v of every head; q and k are (heads, width, tokens)."""
+    scores = np.einsum("hdq,hdk->hqk", q, k) / np.sqrt(q.shape[1])
+    if causal:
+        scores = np.where(np.tril(np.ones(scores.shape[1:], dtype=bool)), scores, -np.inf)
+    grown = np.exp(scores - scores.max(axis=2, keepdims=True))
+    return np.asarray(np.einsum("hqk,hkd->hqd", grown / grown.sum(axis=2, keepdims=True), v))
+
+
+def selective_scan(delta: Array, u: Array, a: Array, b: Array, c: Array) -> Array:
+    """y = Σ C·h over the states, h = exp(δ·A)·h + δ·u·B along the tokens."""
+    total = np.zeros_like(delta)
+    for state in range(a.shape[1]):
+        h = np.zeros(len(delta), delta.dtype)
+        for token in range(delta.shape[1]):
+            h = np.exp(delta[:, token] * a[:, state]) * h + delta[:, token] * u[:, token] * b[state, token]
+            total[:, token] += c[state, token] * h
+    return total
+
+
+def expert_gemm(tokens: Array, weights: Array) -> Array:
+    """Of every expert: (hidden, tokens)ᵀ · (hidden, columns)."""
+    return np.asarray(np.einsum("ekm,ekn->emn", tokens, weights))
+
+
+def tensor_burst(stationary: Array, moving: Array, count: int) -> Array:  # noqa: ARG001
+    """stationaryᵀ · moving, however often."""
+    return np.asarray(np.einsum("kdm,kdn->mn", stationary, moving))

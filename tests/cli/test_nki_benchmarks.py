@@ -1,0 +1,144 @@
+"""Benchmarks by their names: `trnbench nki run gemm`, on one system, on several, against NumPy."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import trnbench
+from trnbench.cli.main import cli
+from trnbench.kernels.plugin import trnbench_kernels
+
+TRN2 = ("-i", "trn2-16.48xlarge")
+SMALL: dict[str, int | str] = {
+    "size": 256, "m": 128, "n": 512, "k": 128, "rows": 200, "columns": 512, "seq": 256, "heads": 1,
+    "channels": 128, "tokens": 32, "states": 2, "experts": 2, "hidden": 128, "instructions": 5,
+    "elements": 64, "transfers": 3, "bytes_per_partition": 64,
+}  # fmt: skip
+REFERENCED = [
+    each.name
+    for each in trnbench_kernels()
+    if "nki" in each.implementations and each.family != "engine" and each.name != "gemm_ragged"
+]
+
+
+def call(*words: str) -> Result:
+    return CliRunner().invoke(cli, ["nki", *words])
+
+
+def small(name: str) -> list[str]:
+    kernel = next(each for each in trnbench_kernels() if each.name == name)
+    words = []
+    for axis in kernel.axes:
+        size = 1 << 20 if axis.unit == "B" and axis.name == "size" else SMALL.get(axis.name)
+        words += ["--arg", f"{axis.name}={size if size is not None else axis.values[0]}"]
+    return words
+
+
+def test_a_point_is_filled_up_with_the_default_sweep() -> None:
+    result = call("run", "gemm_blocked", *TRN2, "--arg", "size=1K", "--format", "json")
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert told["kernel"] == "gemm_blocked"
+    assert told["flops"] == 2 * 1024**3
+
+
+@pytest.mark.parametrize("name", REFERENCED)
+def test_every_benchmark_agrees_with_its_reference(name: str) -> None:
+    result = call("check", name, *TRN2, *small(name), "--check", "reference", "--format", "json")
+    assert result.exit_code == 0, result.stderr + result.stdout
+    assert all(row["verdict"] == "as the reference" for row in json.loads(result.stdout))
+
+
+def test_side_by_side_on_the_systems_that_are_named() -> None:
+    words = ("run", "rms_norm", *TRN2, "-i", "trn1.32xlarge", *small("rms_norm"), "--format", "json")
+    result = call(*words)
+    assert result.exit_code == 0, result.stderr
+    assert [each["system"] for each in json.loads(result.stdout)] == ["trn2-16.48xlarge", "trn1.32xlarge"]
+    everywhere = call("run", "rms_norm", "--all", *small("rms_norm"), "--format", "json")
+    assert {each["generation"] for each in json.loads(everywhere.stdout)} == {"trn1", "trn2", "trn3"}
+
+
+MISTAKES: list[tuple[tuple[str, ...], str]] = [
+    (
+        ("gemn", *TRN2),
+        "error: unknown benchmark 'gemn'\n"
+        "  cause: did you mean gemm, gemm_naive, gemm_skinny?\n"
+        "  try:   a benchmark's name, or FILE.py::FUNCTION\n",
+    ),
+    (
+        ("all_gather", *TRN2),
+        "error: benchmark all_gather has no NKI source\n"
+        "  cause: it is carried out in another way: collective, torch-distributed\n"
+        "  try:   trnbench run all_gather\n",
+    ),
+    (
+        ("softmax", *TRN2, "--arg", "row=3"),
+        "error: unknown axis of softmax 'row'\n  cause: did you mean rows?\n  try:   --arg AXIS=VALUE\n",
+    ),
+    (
+        ("softmax", *TRN2, "--arg", "rows=128,256"),
+        "error: --arg rows=128,256 gives 2 values\n"
+        "  cause: one point is run at a time\n"
+        "  try:   --arg rows=128   (trnbench run sweeps)\n",
+    ),
+    (
+        ("softmax", *TRN2, "--arg", "rows=1", "--arg", "rows=2"),
+        "error: --arg rows is given twice\n  try:   keep one of them\n",
+    ),
+    (
+        ("gemm", *TRN2, "--arg", "dtype=mxfp8", "--arg", "size=128"),
+        "error: the NKI source of gemm does not take dtype=mxfp8, size=128\n"
+        "  cause: gemm_best_inputs of trnbench.kernels.nki.gemm_best says which points it takes\n"
+        "  try:   trnbench run gemm   estimates it from its FLOP and bytes\n",
+    ),
+    (
+        ("dma_sweep", *TRN2, "--arg", "partitions=129"),
+        "error: dma_sweep has no such point: bytes_per_partition=64, partitions=129, transfers=64\n"
+        "  cause: SBUF has 128 partitions\n",
+    ),
+    (
+        ("vector_latency", *TRN2, "--check", "reference"),
+        "error: --check reference: vector_chain has no NumPy reference\n"
+        "  cause: it is about the time of single instructions, not about a result\n"
+        "  try:   --check FILE.py::FUNCTION\n",
+    ),
+    (
+        ("softmax",),
+        "error: no --instance is given\n"
+        "  cause: limits and times are those of one machine\n"
+        "  try:   --instance trn1.2xlarge   (trnbench list instances)\n",
+    ),
+    (
+        ("softmax", *TRN2, "-i", "trn1.32xlarge", "--trace", "x.json"),
+        "error: --trace and several systems do not go together\n"
+        "  cause: a trace file holds the timeline of one system\n"
+        "  try:   --instance NAME --trace FILE.json, once for each\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), MISTAKES, ids=[" ".join(words) for words, _ in MISTAKES])
+def test_mistakes_are_said_in_one_message(words: tuple[str, ...], message: str) -> None:
+    result = call("run", *words)
+    assert result.exit_code == 2
+    assert result.stderr == message
+    assert result.stdout == ""
+
+
+def test_a_case_names_the_command_of_its_timeline(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = trnbench.bench(
+        instances=["trn2-16.48xlarge"], kernels=["softmax"], axes=["rows=256", "columns=512"], scopes=["core"]
+    )
+    command = run.measurements[0].detail["command"]
+    assert command == (
+        "trnbench nki run softmax -i trn2-16.48xlarge --arg dtype=bf16 --arg rows=256 --arg columns=512 "
+        "--trace softmax.json"
+    )
+    result = call(*command.split()[2:])
+    assert result.exit_code == 0, result.stderr
+    assert json.loads((tmp_path / "softmax.json").read_text())["otherData"]["kernel"] == "softmax"
