@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import trnbench
 from trnbench import Run, Section
-from trnbench_reports import view, words
+from trnbench_reports import columns, view, words
+from trnbench_reports.compact import compact
 from trnbench_reports.formats import csv
 from trnbench_reports.template import asset, fill
 
@@ -27,7 +28,7 @@ def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
 
     style, script = asset("page.css"), asset("page.js")
     built = [
-        (section, body)
+        (section, compact(body))
         for section in sorted(sections, key=lambda each: (each.order, each.name))
         if (body := _body(section, runs))
     ]
@@ -40,7 +41,10 @@ def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
         script=Markup(script),
         sections=built,
         choices=_choices(runs),
-        data={"json": _packed(_json(runs)), "csv": _packed(csv.write(runs))},
+        data={
+            "json": _packed(columns.packed([trnbench.dumps(run) for run in runs])),
+            "csv": _packed(columns.table(csv.write(runs).decode(), len(csv.COLUMNS))),
+        },
     )
     return words.valid(text.replace("\r\n", "\n").replace("\r", "\n")).encode("utf-8")
 
@@ -64,12 +68,6 @@ def _policy(style: str, script: str) -> str:
         "default-src 'none'; img-src data:; "
         f"style-src '{digest(style)}'; script-src '{digest(script)}'; base-uri 'none'; form-action 'none'"
     )
-
-
-def _json(runs: Sequence[Run]) -> bytes:
-    """What the JSON format writes: one run is an object, several are an array."""
-    made = [trnbench.dumps(run) for run in runs]
-    return (made[0] if len(made) == 1 else b"[" + b",\n".join(made) + b"]") + b"\n"
 
 
 def _packed(data: bytes) -> Markup:

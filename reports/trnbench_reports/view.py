@@ -28,13 +28,11 @@ def primary(measurement: Measurement) -> Metric | None:
 
 
 def attributes(measurement: Measurement) -> Markup:
-    """What the filters of the page match a row against."""
+    """What the filters of the page match a cell against, beside its row and column."""
     from markupsafe import Markup
 
     case = measurement.case
-    return Markup(' data-k="{}" data-y="{}" data-d="{}" data-e="{}" data-t="{}"').format(
-        words.clean(case.kernel, 80),
-        words.clean(case.instance, 80),
+    return Markup(' data-d="{}" data-e="{}" data-t="{}"').format(
         words.clean(case.dtype, 40),
         measurement.evidence.grade,
         measurement.status,

@@ -204,7 +204,43 @@
     }
   }
 
-  // ---- the data, unpacked only when asked for
+  // ---- the data, unpacked only when asked for: columns (columns.py says how) back to text
+  const literals = (text, count) => count ? text.split(",") : [];
+  const column = ([kind, first, second, third], count) => {
+    if (kind === "n") return literals(first, count);
+    if (kind === "s") return first.map((text) => JSON.stringify(text));
+    if (kind === "d") {
+      const values = column(first);
+      return literals(second, 1).map((at) => values[at]);
+    }
+    if (kind === "m") {
+      const which = literals(first, 1), left = second.map(() => 0);
+      for (const at of which) left[at] += 1;
+      const parts = second.map((each, at) => column(each, left[at])), next = second.map(() => 0);
+      return which.map((at) => parts[at][next[at]++]);
+    }
+    if (kind === "l") {
+      const lengths = literals(first, 1).map(Number);
+      const inside = column(second, lengths.reduce((sum, length) => sum + length, 0));
+      let from = 0;
+      return lengths.map((length) => `[${inside.slice(from, from += length).join(",")}]`);
+    }
+    const which = literals(second, 1), left = new Map(third.map(([key]) => [key, 0]));
+    for (const at of which) for (const key of first[at]) left.set(key, left.get(key) + 1);
+    const parts = new Map(third.map(([key, each]) => [key, column(each, left.get(key)).values()]));
+    const names = new Map(third.map(([key]) => [key, JSON.stringify(key)]));
+    return which.map((at) => `{${first[at].map((key) => `${names.get(key)}:${parts.get(key).next().value}`).join(",")}}`);
+  };
+  const restored = {
+    json: (packed) => {
+      const found = column(packed, 2);
+      return `${found.length === 1 ? found[0] : `[${found.join(",\n")}]`}\n`;
+    },
+    csv: (packed) => {
+      const cells = packed.map((each) => column(each).map((text) => JSON.parse(text)));
+      return cells[0].map((_, row) => `${cells.map((each) => each[row]).join(",")}\n`).join("");
+    },
+  };
   for (const button of all("[data-save]")) {
     button.addEventListener("click", async () => {
       const kind = button.dataset.save;
@@ -214,7 +250,7 @@
       }
       const packed = Uint8Array.from(atob(byId(`data-${kind}`).textContent), (c) => c.charCodeAt(0));
       const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-      const data = await new Response(stream).blob();
+      const data = restored[kind](await new Response(stream).json());
       const link = document.createElement("a");
       link.href = URL.createObjectURL(new Blob([data], { type: kind === "json" ? "application/json" : "text/csv" }));
       link.download = `${document.title.replace(/[^\w.-]+/g, "-")}.${kind}`;
