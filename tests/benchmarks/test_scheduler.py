@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.pace import Pace
-from trnbench.emulator.core.program import Builder
 from trnbench.emulator.core.scheduler import schedule
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
 from trnbench.registry import load_registry

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.emulate import KernelResult, emulate_kernel, time_program
 from trnbench.emulator.core.pace import Pace, Without
-from trnbench.emulator.core.program import RAW, Builder, Program, queue_of
+from trnbench.emulator.core.program import RAW, Program, queue_of
 from trnbench.emulator.core.scheduler import schedule
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
 

@@ -48,8 +48,8 @@ def repeated(
     engine: str, opcode: str, dtype: str, variables: dict[str, Any], count: int, bench: Bench, system: str
 ) -> Schedule:
     """`count` of one instruction that no call of NKI makes alone, one behind the other."""
+    from trnbench.emulator.core.builder import Builder
     from trnbench.emulator.core.pace import Pace
-    from trnbench.emulator.core.program import Builder
     from trnbench.emulator.core.scheduler import schedule
     from trnbench.nki import Machine
     from trnbench.nki.instruction import Instruction, Op
@@ -67,7 +67,7 @@ def repeated(
 @lru_cache(maxsize=64)
 def _recorded(ref: str, arguments: tuple[Any, ...], machine: Machine) -> Program:
     """What an instruction depends on is the same for every table of costs: it is recorded once."""
-    from trnbench.emulator.core.program import Builder
+    from trnbench.emulator.core.builder import Builder
     from trnbench.nki import TensorSpec, load_kernel, record
 
     kernel, _, _ = load_kernel(ref, nki="trnbench")

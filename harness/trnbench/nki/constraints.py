@@ -9,6 +9,7 @@ import numpy as np
 
 from trnbench.errors import KernelError
 from trnbench.nki import site
+from trnbench.nki.folding.index import pinned
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Buffer, Form
 from trnbench.nki.register import VirtualRegister
@@ -70,6 +71,7 @@ class Rules:
 
     def scalar_operand(self, operand: object, partitions: int, *, name: str) -> None:
         """A number, or a column: one fp32 element for each partition."""
+        operand = pinned(operand)
         form = getattr(operand, "form", None)
         if form is None:
             if not isinstance(operand, (int, float, np.number, VirtualRegister)):
@@ -101,6 +103,20 @@ def moved(*, reads: tuple[Form, ...], writes: tuple[Form, ...]) -> dict[str, int
     return traffic
 
 
+def _apart(form: Form) -> int:
+    """Bytes from an element of a partition to the next."""
+    pairs = [pair for pair in zip(form.shape[1:], form.strides[1:], strict=True) if pair[0] > 1]
+    return abs(pairs[-1][1]) * form.dtype.size if pairs else 0
+
+
+def _stride(form: Form) -> int:
+    """Bytes from one element to the next in SBUF; of PSUM, about which no document speaks, 0."""
+    if form.buffer is not Buffer.SBUF:
+        return 0
+    inner = (abs(step) for size, step in zip(form.shape[:0:-1], form.strides[:0:-1], strict=True) if size > 1)
+    return next(inner, 0) * form.dtype.size
+
+
 def elementwise(dst: Form, *sources: Form) -> dict[str, object]:
     """The variables of an instruction that walks its elements: see docs/emulator.md."""
     operands = (dst, *sources)
@@ -111,6 +127,8 @@ def elementwise(dst: Form, *sources: Form) -> dict[str, object]:
         "psum_inputs": sum(each.buffer is Buffer.PSUM for each in sources),
         "all_sbuf": all(each.buffer is Buffer.SBUF for each in operands),
         "contiguous": all(each.contiguous for each in operands),
+        "stride": max(_stride(each) for each in operands),
+        "stride": max((_apart(each) for each in operands if each.buffer is Buffer.SBUF), default=0),
         "bits": max(each.dtype.size * 8 for each in operands),
         "all_16bit": all(each.dtype.name in ("bfloat16", "float16") for each in operands),
         "all_bf16": all(each.dtype.name == "bfloat16" for each in operands),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from trnbench.nki.folding.index import pinned
 
 if TYPE_CHECKING:
     from trnbench.nki.tensor import NkiTensor
@@ -35,7 +37,7 @@ class Op:
         self.engine = engine
         self.opcode = opcode
         self.dtype = dtype
-        self.variables = variables
+        self.variables = {name: pinned(value) for name, value in variables.items()}
         self.traffic = traffic
         self.flops = flops
         self.elements = elements
@@ -71,6 +73,24 @@ class Sink(Protocol):
     """Takes every instruction in program order: a tally, a list, a scheduler."""
 
     def take(self, instruction: Instruction) -> None: ...
+
+
+@runtime_checkable
+class Loops(Protocol):
+    """A sink that is told of loops: at their beginning, before each round, at their end."""
+
+    def enter(self) -> None: ...
+    def round(self) -> None: ...
+    def leave(self) -> None: ...
+
+
+@runtime_checkable
+class Folds(Loops, Protocol):
+    """A sink that can go on by itself with rounds that repeat; see `Builder.skip`."""
+
+    def watch(self) -> None: ...
+    def unwatch(self) -> None: ...
+    def skip(self, period: int, times: int, count: int, most: int) -> int: ...
 
 
 class Tally:

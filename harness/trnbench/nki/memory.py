@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import Enum
+from itertools import count
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -102,10 +103,17 @@ def intern(
     return found
 
 
-class Life:
-    """From allocation to last use, counted in instructions. `bytes` per partition."""
+AGES = count()
+"""Numbers lives in the order of their beginnings."""
 
-    __slots__ = ("alive", "bytes", "first", "last", "name", "site")
+
+class Life:
+    """From allocation to last use, counted in instructions. `bytes` per partition.
+
+    `died`: how many instructions had been issued when Python dropped the tile. `age`: younger ones have more.
+    """
+
+    __slots__ = ("age", "alive", "bytes", "died", "first", "last", "name", "site")
 
     def __init__(self, first: int, size: int, name: str, site: str) -> None:
         self.first = self.last = first
@@ -113,6 +121,8 @@ class Life:
         self.name = name
         self.site = site
         self.alive = True
+        self.died = -1
+        self.age = next(AGES)
 
 
 class Storage:
@@ -140,6 +150,12 @@ class Storage:
             self.ledger.release(self.life)
 
 
+class Clock(Protocol):
+    """Counts instructions."""
+
+    count: int
+
+
 class Ledger:
     """Bytes per partition of one on-chip memory, and proof that they fit.
 
@@ -149,9 +165,10 @@ class Ledger:
     soon as the tiles concerned are gone.
     """
 
-    __slots__ = ("capacity", "held", "live", "memory", "peak", "suspicions")
+    __slots__ = ("capacity", "clock", "held", "live", "memory", "peak", "suspicions")
 
-    def __init__(self, memory: str, capacity: int) -> None:
+    def __init__(self, memory: str, capacity: int, clock: Clock) -> None:
+        self.clock = clock
         self.memory = memory
         self.capacity = capacity
         self.held = 0
@@ -171,6 +188,7 @@ class Ledger:
 
     def release(self, life: Life) -> None:
         life.alive = False
+        life.died = self.clock.count
         self.live.discard(life)
         self.held -= life.bytes
 

@@ -11,14 +11,18 @@ import numpy as np
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.dtype import DTYPES, DType
-from trnbench.nki.instruction import DMA, Instruction, Op, Sink
+from trnbench.nki.folding.index import pinned
+from trnbench.nki.instruction import DMA, Folds, Instruction, Loops, Op, Sink
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Buffer, Form, Ledger, Life, Storage, checked_shape, intern
 from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
 
 if TYPE_CHECKING:
+    from types import CodeType
+
     from trnbench.nki.programs import Programs
+    from trnbench.nki.rounds import Site
 
 DEFAULT_LIMIT = 20_000_000
 """Instructions after which a kernel is taken to be endless."""
@@ -43,6 +47,7 @@ class Recorder:
         programs: Programs | None = None,
         program: int = 0,
         grid: int = 0,
+        fold: bool = True,
     ) -> None:
         self.machine = machine
         self.programs = programs  # those that run beside this one, None where nobody waits for another
@@ -54,6 +59,9 @@ class Recorder:
         self.identities: dict[Any, NkiTensor] = {}
         self._arenas: dict[Buffer, Storage] = {}
         self.sink = sink.take
+        self.loops = sink if isinstance(sink, Loops) else None
+        self.sites: dict[tuple[CodeType, int], Site] = {}  # loops of the kernel
+        self.folds = sink if fold and not functional and isinstance(sink, Folds) else None
         self.functional = functional
         self.limit = limit
         self.kernel = kernel
@@ -62,14 +70,16 @@ class Recorder:
         self.fits: set[Form] = set()
         self.hbm_bytes = 0
         self.ledgers = {
-            Buffer.SBUF: Ledger("sbuf", machine.sbuf_partition_bytes),
-            Buffer.PSUM: Ledger("psum", machine.psum_partition_bytes),
+            Buffer.SBUF: Ledger("sbuf", machine.sbuf_partition_bytes, self),
+            Buffer.PSUM: Ledger("psum", machine.psum_partition_bytes, self),
         }
 
     def allocate(
         self, shape: Any, dtype: DType, buffer: Buffer, name: str = "", address: Any = None
     ) -> NkiTensor:
         """A new tensor, uninitialised. Raises `KernelError` when it can never fit."""
+        if STATE.watching:
+            shape = tuple(map(pinned, shape)) if isinstance(shape, (tuple, list)) else pinned(shape)
         sizes = shape if type(shape) is tuple else checked_shape(shape, site.here())
         try:
             form = intern(buffer, dtype, sizes, _row_major(sizes))

@@ -9,11 +9,12 @@ if TYPE_CHECKING:
 
 
 class _State:
-    __slots__ = ("place", "recorder")
+    __slots__ = ("place", "recorder", "watching")
 
     def __init__(self) -> None:
         self.recorder: Recorder | None = None
         self.place: tuple[str, int] | None = None  # file and line of a call that is carried out later
+        self.watching = 0  # loops whose numbers are `Index`es
 
 
 STATE = _State()

@@ -11,7 +11,10 @@ import numpy.typing as npt
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.dtype import DType, dtype_of
+from trnbench.nki.folding.address import placed
+from trnbench.nki.folding.index import Index, pinned, settled
 from trnbench.nki.memory import Buffer, Form, Storage, intern
+from trnbench.nki.recorder_state import STATE
 from trnbench.nki.view import grouped, indexed, reshaped
 
 _MAX_CHILDREN = 1 << 16
@@ -88,6 +91,8 @@ class NkiTensor:
     def __getitem__(self, index: Any) -> NkiTensor:
         if type(index) is not tuple:
             index = (index,)
+        if STATE.watching:
+            index = placed(self.form.shape, index)
         key = tuple([(i.start, i.stop, i.step) if type(i) is slice else i for i in index])
         form = self.form
         try:
@@ -116,7 +121,7 @@ class NkiTensor:
     def select(self, dim: int, index: Any) -> NkiTensor:
         """One element of dimension `dim`, which is removed; a tensor or register is read at run time."""
         dim = self._dim(dim, "select")
-        if isinstance(index, int):
+        if isinstance(index, (int, Index)):
             picked = self[(slice(None),) * dim + (index,)]
             if dim == 0 and self.form.on_chip:
                 return picked
@@ -282,11 +287,12 @@ class NkiTensor:
         pairs = [tuple(int(each) for each in pair) for pair in pattern]
         kind = self.form.dtype if dtype is None else dtype_of(dtype)
         scale = self.form.dtype.size / kind.size
-        start = int(self.offset * scale) + (offset or 0)
+        start = int(self.offset * scale) + (0 if offset is None else offset)
         shape, strides = tuple(c for _, c in pairs), tuple(s for s, _ in pairs)
         if scalar_offset is not None or vector_offset is not None:
             from trnbench.nki import indirect
 
+            start = pinned(start)
             base = NkiTensor(self.storage, self.form, start) if kind is self.form.dtype else self.view(kind)
             base = NkiTensor(self.storage, base.form, start)
             if scalar_offset is not None and vector_offset is not None:
@@ -305,6 +311,9 @@ class NkiTensor:
 
     def _as(self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> NkiTensor:
         form = self.form
+        if STATE.watching:
+            shape, strides = tuple(map(pinned, shape)), tuple(map(pinned, strides))
+            offset = settled(offset)
         key = ("as", dtype, shape, strides)
         hit = form.children.get(key)
         if hit is None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -63,9 +65,12 @@ def record(
     keep: bool = False,
     sink: Sink | None = None,
     limit: int = DEFAULT_LIMIT,
+    fold: bool = True,
 ) -> Trace:
     """Execute `kernel` and record it.
 
+    `fold`: with shapes only, and a sink that can go on by itself (`Folds`), rounds of loops that surely
+    repeat the rounds before are not executed; what is recorded is the same.
     Arguments are NumPy arrays, `TensorSpec`s (timing mode), or plain values handed on as they are.
     Raises `KernelError` for whatever the kernel does wrong, with its file and line.
     """
@@ -90,6 +95,7 @@ def record(
             programs=together,
             program=number,
             grid=grid,
+            fold=fold,
         )
         for number in range(grid if together is not None else 1)
     ]
@@ -104,7 +110,8 @@ def record(
 
     recorder = recorders[0]
     if together is None:
-        outputs = carry_out(recorder)
+        with nullcontext() if functional else uncollected():
+            outputs = carry_out(recorder)
     else:
         outputs = together.run([partial(carry_out, each) for each in recorders])[0]
     if keep and sink is None:
@@ -121,6 +128,18 @@ def record(
         psum_peak_bytes=recorder.ledgers[Buffer.PSUM].peak,
         programs=max(grid, 1),
     )
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Recording makes many objects that stay, and no cycles: looking for some would take most of the time."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 def _call(

@@ -49,6 +49,7 @@ def emulate(
     by: str,
     policy: PeakPolicy,
     limit: int | None = None,
+    fold: bool = True,
     timeline: bool = False,
 ) -> tuple[KernelRun, Timeline | None]:
     """`trnbench.emulate_kernel` with everything looked up; the timeline only where it is asked for."""
@@ -64,6 +65,7 @@ def emulate(
             kwargs={name: _shape(each) for name, each in args.items()},
             cores=max(extent.cores // extent.devices, 1),
             limit=limit or DEFAULT_LIMIT,
+            fold=fold,
         )
     program = result.schedule.program
     if not len(program):

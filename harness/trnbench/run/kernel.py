@@ -94,6 +94,7 @@ def emulate_kernel(
     nki: str = "auto",
     policy: PeakPolicy | str = PeakPolicy.SEED,
     limit: int | None = None,
+    fold: bool = True,
     registry: Registry | None = None,
 ) -> KernelRun:
     """Emulate an NKI kernel and say what it reaches of each peak, and what limits it.
@@ -103,6 +104,8 @@ def emulate_kernel(
     plain values. `instance` is a name or a `System`. `cores` is "core", "device" or "instance": all
     cores of it at once, each with the whole problem. `nki` says what `import nki` means in a file:
     "auto" is the real package where it is installed, which cannot be emulated; "trnbench" is ours.
+    `fold=False` executes and schedules every round of every loop, also those that repeat the rounds
+    before; the result is the same, later.
 
     Raises `KernelError` for what the kernel does wrong, with its file and line; `UsageError` and
     `UnknownName` for arguments that name nothing.
@@ -119,5 +122,7 @@ def emulate_kernel(
 
         system = (registry or load_registry()).system(instance)
     function, by = loaded(kernel, nki)
-    run, _ = emulate(function, args, system, cores=cores, by=by, policy=as_policy(policy), limit=limit)
+    run, _ = emulate(
+        function, args, system, cores=cores, by=by, policy=as_policy(policy), limit=limit, fold=fold
+    )
     return run

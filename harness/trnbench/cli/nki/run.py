@@ -42,6 +42,12 @@ POLICIES = ("seed", "device", "engine", "latest")
     is_flag=True,
     help="On one system of every generation, side by side.",
 )
+@click.option(
+    "--no-fold",
+    "unfolded",
+    is_flag=True,
+    help="Execute and schedule every round of every loop. The result is the same.",
+)
 @click.option("--functional", is_flag=True, help="Compute the values as well; --check does so too.")
 @click.option("--lines", is_flag=True, help="Time by source line.")
 @click.option(
@@ -79,6 +85,7 @@ def run(
     nki: str,
     cores: str,
     everywhere: bool,
+    unfolded: bool,
     functional: bool,
     lines: bool,
     policy: str,
@@ -126,7 +133,7 @@ def run(
             memory=room,
         )
         values, code = rows(found, compared), verdict(compared)
-    options: dict[str, Any] = {"cores": cores, "policy": policy, "limit": limit}
+    options: dict[str, Any] = {"cores": cores, "policy": policy, "limit": limit, "fold": not unfolded}
     if many:
         with guarded(loaded.ref, timeout_s=timeout_s):
             runs, refused = _side_by_side(loaded, asked, systems, options)
@@ -163,6 +170,7 @@ def _emulated(
         by=loaded.by,
         policy=as_policy(options["policy"]),
         limit=options["limit"],
+        fold=options["fold"],
         timeline=timeline,
     )
 

@@ -50,7 +50,14 @@ class CostTable:
     def cycles(self, opcode: str, engine: str, variables: Mapping[str, Any]) -> float:
         """Cycles of `engine`: the first row of the instruction whose engine and conditions fit."""
         row = self._row(opcode, engine, variables)
-        return evaluate(row["cycles"], {**self.constants, **variables})
+        return evaluate(row["cycles"], {**self.constants, **variables, **self._apart(variables)})
+
+    def _apart(self, variables: Mapping[str, Any]) -> dict[str, float]:
+        """Elements that lie far apart come at a share of the rate: as many more of them."""
+        rule = self.system.costs.get("access", {}).get("stride")
+        if not rule or variables.get("stride", 0) <= rule["over_bytes"]:
+            return {}
+        return {"N": variables["N"] / rule["factor"]}
 
     def mode(self, op: Op) -> str:
         """The mode in which `op` is carried out; "" for the plain one."""
@@ -119,7 +126,7 @@ class CostTable:
 
     @cached_property
     def transfers(self) -> TransferCosts:
-        return TransferCosts(self.dma_entry, self.dma, self.constant)
+        return TransferCosts(self.dma_entry, self.dma, self.constant, self.clock)
 
     def stream(self, amount: float, run: float) -> float:
         """Seconds for `amount` bytes in descriptors of `run` bytes on all DMA engines of a core."""

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from trnbench.emulator.assumed import Assumed
+from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.pace import TICKS, Pace, Without
-from trnbench.emulator.core.program import Builder, Program
+from trnbench.emulator.core.program import Program
 from trnbench.emulator.core.scheduler import NOTHING_REMOVED, Schedule, schedule
 from trnbench.generation import System
 from trnbench.nki import Machine, record
@@ -57,19 +59,28 @@ def emulate_kernel(
     kwargs: dict[str, Any] | None = None,
     cores: int = 1,
     limit: int = DEFAULT_LIMIT,
+    fold: bool = True,
 ) -> KernelResult:
     """Record `kernel` with shapes only and schedule it. `cores` of one device run it at once.
+
+    `fold`: rounds of a loop that repeat the rounds before are neither executed nor scheduled one by one;
+    the result is the same.
 
     Raises `KernelError` for what the kernel does wrong, `FactError` where a cost is missing.
     """
     machine = Machine.of(system)
     builder = Builder(machine)
-    record(kernel, args, kwargs, machine=machine, sink=builder, limit=limit)
-    return time_program(builder.program, CostTable(system), sharing=cores)
+    record(kernel, args, kwargs, machine=machine, sink=builder, limit=limit, fold=fold)
+    return time_program(builder.program, CostTable(system), sharing=cores, fold=fold)
 
 
 def time_program(
-    program: Program, table: CostTable, *, sharing: int = 1, pieces: tuple[Piece, ...] = ()
+    program: Program,
+    table: CostTable,
+    *,
+    sharing: int = 1,
+    pieces: tuple[Piece, ...] = (),
+    fold: bool = True,
 ) -> KernelResult:
     """Schedule a program and explain its time. `sharing`: cores that use the device's memory at once."""
     pace = Pace(table, sharing=sharing)
@@ -79,7 +90,7 @@ def time_program(
     launch = round(assumed.value(LAUNCH) * TICKS)
 
     def run(without: Without) -> tuple[int, dict[str, int], Schedule]:
-        made = schedule(program, pace, without=without, marks=marks)
+        made = schedule(program, pace, without=without, marks=marks, fold=fold)
         return (*_whole(made, pieces), made)
 
     total, busy, made = run(NOTHING_REMOVED)
@@ -181,9 +192,9 @@ def counted(program: Program, pieces: tuple[Piece, ...]) -> dict[int, int]:
     for piece in pieces:
         for copy, end in enumerate(piece.ends):
             weight = 1 + (piece.times - len(piece.ends) if copy == len(piece.ends) - 1 else 0)
-            for number in range(begin, end):
-                op = program.op[number]
-                found[op] = found.get(op, 0) + weight
+            counts = np.bincount(np.array(program.op[begin:end], np.int64))
+            for op in np.flatnonzero(counts).tolist():
+                found[op] = found.get(op, 0) + weight * int(counts[op])
             begin = end
     return found
 

@@ -38,6 +38,7 @@ class Step(msgspec.Struct, frozen=True):
 
     A transfer instead keeps `engines` DMA engines busy for `issue` each, the way that all engines of the
     core share for `path`, and the memory for `hbm`; it takes at least `floor` from its first byte on.
+    Its ring makes descriptors for `hold` before.
     `claims`: of each exclusion the op comes under, its own claim and that of its rival.
     """
 
@@ -48,6 +49,7 @@ class Step(msgspec.Struct, frozen=True):
     hbm: int = 0
     path: int = 0
     floor: int = 0
+    hold: int = 0
     claims: tuple[tuple[Claim, Claim], ...] = ()
 
 
@@ -109,6 +111,7 @@ class Pace:
             hbm=0 if without.hbm else _ticks(moved * self.sharing / table.hbm_rate),
             path=0 if free else _ticks(costs.path_s(op.variables)),
             floor=0 if early else _ticks(costs.floor_s(op.variables, engines)),
+            hold=0 if early else _ticks(costs.generation_s(op.variables)),
         )
 
     def _claims(self, op: Op, queue: int) -> tuple[tuple[Claim, Claim], ...]:

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
+from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.emulate import Piece
-from trnbench.emulator.core.program import Builder, Program
+from trnbench.emulator.core.program import Program
 from trnbench.errors import KernelError
 from trnbench.generation import System
 from trnbench.kernels.case import Case

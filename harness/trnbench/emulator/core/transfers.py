@@ -16,10 +16,18 @@ class TransferCosts:
     together never pass the vendor's planning figure, engines × bytes per ns. What goes from device memory
     to device memory passes there twice. One transfer alone does not get that far: an engine ends its
     descriptors no faster than one after the other's latency, a time that other transfers fill.
+
+    Descriptors that are not prepared beforehand are made before the transfer can start, one transfer of a
+    ring after the other: by a hardware block ("hwdge") or by GpSimd ("swdge"). Where the kernel leaves that
+    open they are taken as prepared, the cheapest way.
     """
 
     def __init__(
-        self, entry: Callable[[str], float], table: Mapping[str, Any], constant: Callable[[str], float]
+        self,
+        entry: Callable[[str], float],
+        table: Mapping[str, Any],
+        constant: Callable[[str], float],
+        clock: Callable[[str], float],
     ) -> None:
         self.engines = int(entry("engines_per_core"))
         self.path_rate = self.engines * entry("bytes_per_ns_per_engine") / NANO
@@ -30,6 +38,10 @@ class TransferCosts:
         self.transfer_s = constant("dma.transfer_ns") * NANO
         self.latency_s = constant("dma.descriptor_latency_ns") * NANO
         self.start_s = entry("semaphore_to_start_ns") * NANO
+        self._generation = {"hwdge": float(table.get("hwdge_ns", 0.0)) * NANO}
+        if "swdge_cycles" in table:
+            self._generation["swdge"] = float(table["swdge_cycles"]) / clock("gpsimd")
+        self._inside = float(table.get("gpsimd_bytes_per_ns_per_direction", 0.0)) / NANO
         self._transposed = {
             "hbm": float(table.get("transpose_fraction_hbm", 1.0)),
             "sbuf": float(table.get("transpose_fraction_sbuf", 1.0)),
@@ -41,6 +53,8 @@ class TransferCosts:
 
         Rows of device memory are no partitions: where there is one, its descriptors go to all engines.
         """
+        if self._gpsimd(variables):
+            return 1
         rows = int(variables["P"])
         if rows == 1 and "hbm" in (variables.get("src"), variables.get("dst")):
             return self.engines
@@ -49,15 +63,25 @@ class TransferCosts:
     def engine_s(self, variables: Mapping[str, Any], engines: int) -> float:
         """Seconds each of `engines` engines is busy with its share of one transfer."""
         amount, descriptors = variables["bytes"], variables["descriptors"]
+        if self._gpsimd(variables):
+            return float(amount / self._inside / engines)
         moved = amount / (self.engine_rate * self._fraction(variables))
         return float((moved + descriptors * self.descriptor_s) / engines + self.transfer_s)
 
+    def generation_s(self, variables: Mapping[str, Any]) -> float:
+        """Seconds that a ring makes descriptors for a transfer before it starts."""
+        return self._generation.get(str(variables.get("dge")), 0.0)
+
     def floor_s(self, variables: Mapping[str, Any], engines: int) -> float:
         """Seconds from the first byte of one transfer to its end that its descriptors take at least."""
+        if self._gpsimd(variables):
+            return 0.0
         return -(-int(variables["descriptors"]) // engines) * self.latency_s
 
     def path_s(self, variables: Mapping[str, Any]) -> float:
         """Seconds its bytes take on the way that all engines of the core share."""
+        if self._gpsimd(variables):
+            return 0.0
         twice = variables.get("src") == "hbm" and variables.get("dst") == "hbm"
         rate = self.path_rate * self._fraction(variables)
         return float(variables["bytes"] * (2 if twice else 1) / rate)
@@ -74,6 +98,10 @@ class TransferCosts:
         transfers = descriptors / (self.engines * self.reach)
         once = self.engine_s({"bytes": amount, "descriptors": descriptors}, self.engines) - self.transfer_s
         return max(once + transfers * self.transfer_s, amount / self.path_rate)
+
+    def _gpsimd(self, variables: Mapping[str, Any]) -> bool:
+        """Whether the DMA built into GpSimd moves it, at a rate of its own."""
+        return bool(self._inside) and variables.get("via") == "gpsimd_dma"
 
     def _fraction(self, variables: Mapping[str, Any]) -> float:
         """The share of the rate of a copy that transposing or adding transfers reach."""

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench.nki import site
+from trnbench.nki.folding.index import Index
 from trnbench.nki.recorder import current
+from trnbench.nki.recorder_state import STATE
 from trnbench.nki.register import VirtualRegister
+from trnbench.nki.rounds import Rounds
 
 
-def _range(call: str, start: Any, stop: Any, step: int) -> range:
+def _range(call: str, start: Any, stop: Any, step: int) -> Sequence[int]:
+    recorder = STATE.recorder
     try:
-        return range(start) if stop is None else range(start, stop, step)
+        if recorder is None or recorder.loops is None:
+            return range(start) if stop is None else range(start, stop, step)
+        return Rounds(0 if stop is None else start, start if stop is None else stop, step, recorder)
     except (TypeError, ValueError) as error:
         raise KernelError(
             f"nl.{call}({start!r}{'' if stop is None else f', {stop!r}, {step!r}'}): {error} ({site.here()})",
@@ -22,22 +28,22 @@ def _range(call: str, start: Any, stop: Any, step: int) -> range:
         ) from None
 
 
-def affine_range(start: int, stop: int | None = None, step: int = 1) -> range:
+def affine_range(start: int, stop: int | None = None, step: int = 1) -> Sequence[int]:
     """A loop whose rounds do not depend on each other. Carried out in order here."""
     return _range("affine_range", start, stop, step)
 
 
-def sequential_range(start: int, stop: int | None = None, step: int = 1) -> range:
+def sequential_range(start: int, stop: int | None = None, step: int = 1) -> Sequence[int]:
     """A loop whose rounds depend on each other."""
     return _range("sequential_range", start, stop, step)
 
 
-def static_range(start: int, stop: int | None = None, step: int = 1) -> range:
+def static_range(start: int, stop: int | None = None, step: int = 1) -> Sequence[int]:
     """A loop that is unrolled."""
     return _range("static_range", start, stop, step)
 
 
-def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> range:
+def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> Sequence[int]:
     """A loop whose bounds may be registers, read when it starts."""
     return _range("dynamic_range", start, stop, step)
 
@@ -63,7 +69,7 @@ def while_loop(init: VirtualRegister, body_fun: Callable[[VirtualRegister], Any]
 
 def ds(start: Any, size: int) -> slice:
     """The slice of `size` elements from `start`."""
-    first = start if isinstance(start, int) else int(start)
+    first = start if isinstance(start, (int, Index)) else int(start)
     return slice(first, first + size)
 
 

@@ -1,0 +1,372 @@
+"""From instructions as they are recorded to a program: what each must wait for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnbench.emulator.core.box import Box, box_of, direct_box
+from trnbench.emulator.core.program import BUFFER, LOAD, QUEUES, RAW, WAR, WAW, Program, Run, queue_of
+from trnbench.emulator.core.tile import Area, Tile, Use, Users
+from trnbench.nki.instruction import Instruction, Op
+from trnbench.nki.machine import Machine
+from trnbench.nki.memory import AGES, Form, Life
+
+_ROWS = 7  # boxes of HBM are found by groups of 128 rows
+_WIDTH = len(QUEUES)
+_BOTH = 1 | 1 << _WIDTH * _WIDTH
+_LEAST = 64  # instructions below which a loop is not worth marking
+
+
+class Access:
+    """One operand as it was recorded. `waits`: what it alone has to wait for."""
+
+    __slots__ = ("form", "offset", "root", "tile", "waits", "write")
+
+    def __init__(self, tile: Tile, form: Form, root: Form, offset: int, write: bool, waits: Users) -> None:
+        self.tile = tile
+        self.form = form
+        self.root = root
+        self.offset = offset
+        self.write = write
+        self.waits = waits
+
+
+Entry = tuple[Access, ...] | None
+"""The operands of an instruction; None where they cannot be moved along with a loop."""
+
+
+class Builder:
+    """Takes instructions as they are recorded. Tiles that Python has dropped are forgotten.
+
+    It learns of loops by `enter`, `round` (at the start of each round) and `leave`.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self.program = Program()
+        self.log: list[Entry] | None = None
+        self.rings: dict[str, dict[Life, Tile]] = {"sbuf": {}, "psum": {}}  # tiles, oldest first
+        self.queues: list[int] = []  # of each op
+        self._ids: dict[Op, int] = {}
+        self._places: dict[tuple[str, int], int] = {}
+        self._tiles: dict[Life, Tile] = {}
+        self._room = {"sbuf": machine.sbuf_partition_bytes, "psum": machine.psum_partition_bytes}
+        self._held = {"sbuf": 0, "psum": 0}
+        # The last instruction of each queue that each queue is known to have waited for: with those for
+        # buffers, and without, because a schedule may leave these out.
+        self._waited = [-1] * (_WIDTH * _WIDTH)
+        self._solid = [-1] * (_WIDTH * _WIDTH)
+        self.asked = 0  # which of `waits_known` were asked for, a bit each
+        self._loops: list[list[int]] = []
+        self._ages: list[list[int]] = []  # how old tiles are at most that were made in a round
+        self._watching = self._logged_from = 0
+
+    def take(self, instruction: Instruction) -> None:
+        op, program = instruction.op, self.program
+        found = self._ids.get(op)
+        if found is None:
+            found = self._ids[op] = len(program.ops)
+            program.ops.append(op)
+            self.queues.append(queue_of(op))
+        place = (instruction.file, instruction.line)
+        at = self._places.get(place)
+        if at is None:
+            at = self._places[place] = len(program.places)
+            program.places.append(place)
+        number, queue = len(program.op), self.queues[found]
+        waits: Users = {}
+        room: Users = {}
+        if self.log is not None:
+            self._logged(instruction, number, queue, waits, room)
+        else:
+            for view in instruction.reads:
+                storage = view.storage
+                tile = self._tiles.get(storage.life)
+                if tile is not None:
+                    use = tile.uses.get((view.form, view.offset))
+                    if use is not None and use.settled(queue):
+                        use.readers[queue] = tile.users[queue] = number
+                        continue
+                self._access(self._tile(view, number, room), view, False, number, queue, waits)
+            for view in instruction.writes:
+                self._access(self._tile(view, number, room), view, True, number, queue, waits)
+        program.op.append(found)
+        program.place.append(at)
+        if waits or room:
+            self.wait(number, queue, waits, room)
+        program.first.append(len(program.deps))
+
+    def _logged(self, instruction: Instruction, number: int, queue: int, waits: Users, room: Users) -> None:
+        """The same, and what each operand had to wait for is noted."""
+        assert self.log is not None
+        found: list[Access] = []
+        movable = True
+        for views, write in ((instruction.reads, False), (instruction.writes, True)):
+            for view in views:
+                own: Users = {}
+                tile = self._tile(view, number, room)
+                use = None if write else tile.uses.get((view.form, view.offset))
+                if use is not None and use.settled(queue):
+                    use.readers[queue] = tile.users[queue] = number
+                else:
+                    self._access(tile, view, write, number, queue, own)
+                merge(waits, own)
+                movable = movable and view.storage.place is None and not view.form.indirect
+                found.append(Access(tile, view.form, view.storage.form, view.offset, write, own))
+        self.log.append(tuple(found) if movable else None)
+
+    def wait(self, number: int, queue: int, waits: Users, room: Users) -> None:
+        """Note what `number` waits for, but for what its queue has waited for before."""
+        deps, base = self.program.deps, queue * _WIDTH
+        for other, dep in waits.items():
+            before = dep >> 2
+            self.asked |= _BOTH << base + other
+            if before != number and before > self._solid[base + other]:
+                self._solid[base + other] = before
+                if before > self._waited[base + other]:
+                    self._waited[base + other] = before
+                deps.append(dep)
+        for other, before in room.items():
+            self.asked |= 1 << base + other
+            if before > self._waited[base + other]:
+                self._waited[base + other] = before
+                deps.append(before << 2 | BUFFER)
+
+    def waits_known(self) -> list[int]:
+        """For each pair of queues, what one has waited for, with buffers and without."""
+        return [*self._waited, *self._solid]
+
+    def move_waits(self, changed: list[bool], by: int) -> None:
+        """Those that `changed` are for instructions `by` later."""
+        count = len(self._waited)
+        for at, each in enumerate(changed):
+            if each:
+                (self._waited if at < count else self._solid)[at % count] += by
+
+    # Loops --------------------------------------------------------------------------------------
+
+    def enter(self) -> None:
+        self._loops.append([])
+        self._ages.append([])
+
+    def round(self) -> None:
+        self._loops[-1].append(len(self.program.op))
+        self._ages[-1].append(next(AGES))
+
+    def leave(self) -> None:
+        """Rounds of one length that follow each other become a `Run`."""
+        self._ages.pop()
+        starts = self._loops.pop()
+        self.program.runs += runs_of([*starts, len(self.program.op)])
+
+    # Rounds that are not executed ---------------------------------------------------------------
+
+    def watch(self) -> None:
+        """From now on note all that `skip` needs."""
+        if self.log is None:
+            self.log, self._logged_from = [], len(self.program)
+        self._watching += 1
+
+    def unwatch(self) -> None:
+        self._watching -= 1
+        if not self._watching:
+            self.log = None
+
+    def skip(self, period: int, times: int, count: int, most: int) -> int:
+        """Append `times` more of the last `period` rounds of the innermost loop.
+
+        Returns how many instructions that makes, or 0, and nothing is changed, where these rounds are not
+        like those before or it were more than `most`. `count` is how many this recording has issued so far.
+        """
+        from trnbench.emulator.core.replay import pattern, repeat
+
+        starts, ages = self._loops[-1], self._ages[-1]
+        if self.log is None or len(starts) < 2 * period or starts[-2 * period] < self._logged_from:
+            return 0
+        now, begin = len(self.program), starts[-period]
+        if begin - starts[-2 * period] != now - begin or (now - begin) * times > most:
+            return 0
+        made = ages[-2 * period], ages[-period]
+        found = pattern(self, self.log, self._logged_from, begin, made, now - count)
+        if found is None:
+            return 0
+        logged = self._watching > 1
+        repeat(self, found, times, logged=logged)
+        rounds = [each - begin for each in starts[-period:]]
+        for turn in range(1, times + 1):
+            starts += [begin + turn * found.length + each for each in rounds]
+            ages += [next(AGES)] * period
+        if not logged:
+            self.log, self._logged_from = [], len(self.program)
+        return found.length * times
+
+    # Tiles --------------------------------------------------------------------------------------
+
+    def _tile(self, view: Any, number: int, room: Users) -> Tile:
+        storage = view.storage
+        if storage.place is not None:
+            storage = storage.place[0]
+        tile = self._tiles.get(storage.life)
+        if tile is None:
+            form = storage.form
+            size = form.free * form.dtype.size if storage.ledger is not None else 0
+            tile = Tile(storage.life, form.buffer.memory, size)
+            self.add(tile, number, room)
+        return tile
+
+    def add(self, new: Tile, number: int, room: Users) -> None:
+        """A tile that does not fit waits for the users of those dropped first, whose place it takes."""
+        self._tiles[new.life] = new
+        memory = new.memory
+        if not new.bytes:
+            return
+        ring = self.rings[memory]
+        held = self._held[memory] + new.bytes
+        if held > self._room[memory]:
+            gone = []
+            for life, tile in ring.items():
+                if tile.alive(number):
+                    continue
+                for queue, user in tile.users.items():
+                    if user > room.get(queue, -1):
+                        room[queue] = user
+                held -= tile.bytes
+                gone.append(life)
+                if held <= self._room[memory]:
+                    break
+            for life in gone:
+                del ring[life]
+                del self._tiles[life]
+        ring[new.life] = new
+        self._held[memory] = held
+
+    def rename(self, tile: Tile, life: Life) -> None:
+        """`tile` from now on belongs to `life`; its place in the order of tiles stays."""
+        del self._tiles[tile.life]
+        self._tiles[life] = tile
+        ring = self.rings.get(tile.memory, {})
+        if tile.life in ring:
+            items = [(life if key is tile.life else key, each) for key, each in ring.items()]
+            ring.clear()
+            ring.update(items)
+        tile.life = life
+
+    # Accesses -----------------------------------------------------------------------------------
+
+    def _access(self, tile: Tile, view: Any, write: bool, number: int, queue: int, waits: Users) -> None:
+        storage, form = view.storage, view.form
+        if form.indirect or storage.place is not None:
+            tile.users[queue] = number
+            use = _use(tile, box_of(view))
+        else:
+            use = self._known(tile, form, storage.form, view.offset)
+            tile.users[queue] = number
+        (_write if write else _read)(use, number, queue, waits)
+
+    def move(self, access: Access, offset: int, number: int, queue: int, waits: Users) -> None:
+        """The access of a later round, at another offset."""
+        tile = access.tile
+        tile.users[queue] = number
+        use = self._known(tile, access.form, access.root, offset)
+        if not access.write and use.settled(queue):
+            use.readers[queue] = number
+            return
+        (_write if access.write else _read)(use, number, queue, waits)
+
+    def clashes(self, access: Access, offset: int, queue: int) -> bool:
+        """Would it have to wait for anybody?"""
+        use = self._known(access.tile, access.form, access.root, offset)
+        waits: Users = {}
+        if access.write:
+            _meet(use, queue, waits)
+        elif not use.settled(queue):
+            _look(use, waits)
+        return bool(waits)
+
+    def _known(self, tile: Tile, form: Form, root: Form, offset: int) -> Use:
+        use = tile.uses.get((form, offset))
+        if use is None:
+            use = _use(tile, direct_box(form, root, offset))
+            if len(tile.uses) < 1 << 12:
+                tile.uses[form, offset] = use
+        return use
+
+
+def merge(waits: Users, more: Users) -> None:
+    """The latest user of each queue; of two reasons to wait for the same one the first stays."""
+    for queue, dep in more.items():
+        if waits.get(queue, -1) >> 2 < dep >> 2:
+            waits[queue] = dep
+
+
+def runs_of(bounds: list[int]) -> list[Run]:
+    """Rounds between `bounds`, those of equal length together, where there is enough of them."""
+    found: list[Run] = []
+    at = 0
+    while at < len(bounds) - 1:
+        length, last = bounds[at + 1] - bounds[at], at + 1
+        while last + 1 < len(bounds) and bounds[last + 1] - bounds[last] == length:
+            last += 1
+        if last - at >= 3 and length * (last - at) >= _LEAST:
+            found.append(Run(bounds[at], length, last - at))
+        at = last
+    return found
+
+
+def _use(tile: Tile, box: Box) -> Use:
+    first, last = box[0] >> _ROWS, (box[1] - 1) >> _ROWS
+    areas = []
+    for group in range(first, last + 1):
+        area = tile.areas.get(group)
+        if area is None:
+            area = tile.areas[group] = Area()
+        areas.append(area)
+    return Use(box, areas)
+
+
+def _look(use: Use, waits: Users) -> None:
+    for area in use.areas:
+        for box, users in area.writes:
+            if overlap(box, use.box):
+                _wait(waits, users, RAW)
+
+
+def _read(use: Use, number: int, queue: int, waits: Users) -> None:
+    _look(use, waits)
+    for area in use.areas:
+        area.read(use, number, queue)
+    use.settle(queue)
+
+
+def _meet(use: Use, queue: int, waits: Users) -> None:
+    # An engine works in order: it cannot overtake its own reads and writes, and matmuls that add up in
+    # one region follow each other in the array's pipeline.
+    own = queue if queue < LOAD else -1
+    for area in use.areas:
+        for box, users in area.reads.items():
+            if overlap(box, use.box):
+                _wait(waits, users, WAR, own)
+        for box, users in area.writes:
+            if overlap(box, use.box):
+                _wait(waits, users, WAW, own)
+
+
+def _write(use: Use, number: int, queue: int, waits: Users) -> None:
+    first = use.areas[0]
+    if not first.reads and len(first.writes) == 1 and queue < LOAD and len(use.areas) == 1:
+        box, users = first.writes[0]
+        if box == use.box and len(users) == 1 and queue in users:
+            users[queue] = number  # once more by the same engine, and nobody has looked in between
+            return
+    _meet(use, queue, waits)
+    for area in use.areas:
+        area.write(use.box, number, queue)
+
+
+def overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
+
+
+def _wait(waits: Users, users: Users, kind: int, own: int = -1) -> None:
+    for queue, number in users.items():
+        if queue != own and waits.get(queue, -1) >> 2 < number:
+            waits[queue] = number << 2 | kind

@@ -1,0 +1,114 @@
+"""Periods that leave a builder as the period before left it, but for the numbers of instructions.
+
+Then the periods that follow wait for the same, counted from their own begin. Only what they do to tiles
+that last has to be worked out, because they may come to another part of those.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from trnbench.emulator.core.builder import Builder
+    from trnbench.emulator.core.replay import Pattern
+    from trnbench.emulator.core.tile import Tile, Users
+
+Ints = npt.NDArray[np.int64]
+
+
+class After:
+    """A builder after the period that began at instruction `start`."""
+
+    def __init__(self, builder: Builder, start: int) -> None:
+        self.start = start
+        self.tiles: list[tuple[Tile, Users, int | None]] = [
+            (tile, dict(tile.users), tile.dies) for ring in builder.rings.values() for tile in ring.values()
+        ]
+        self.sizes = [len(ring) for ring in builder.rings.values()]
+        self.waited = builder.waits_known()
+        builder.asked = 0
+
+
+def moved(builder: Builder, before: After, now: After, asked: int) -> npt.NDArray[np.bool_] | None:
+    """Which dependencies of the later period moved along with it; None where the two are not alike.
+
+    `asked`: which of `waits_known` the later period has asked for, a bit each.
+    """
+    length = now.start - before.start
+    if before.sizes != now.sizes:
+        return None
+    for (one, used, dies), (other, using, dying) in zip(before.tiles, now.tiles, strict=True):
+        if one is other:
+            if not one.alive(now.start + length):
+                return None
+        elif (
+            one.bytes != other.bytes
+            or (
+                not (_dead(one, dies, before.start + length) and _dead(other, dying, now.start + length))
+                and (dies is None or dying != dies + length)
+            )
+            or {queue: number + length for queue, number in used.items()} != using
+        ):
+            return None
+    for at, (one_at, other_at) in enumerate(zip(before.waited, now.waited, strict=True)):
+        if other_at != one_at + length and (other_at != one_at or asked >> at & 1):
+            return None
+    sizes, deps = _period(builder, before.start, length)
+    later_sizes, later = _period(builder, now.start, length)
+    if len(deps) != len(later) or (sizes != later_sizes).any():
+        return None
+    along: npt.NDArray[np.bool_] = later == deps + 4 * length
+    if not (along | ((later == deps) & (deps >> 2 < before.start))).all():
+        return None
+    return along
+
+
+def _dead(tile: Tile, dies: int | None, number: int) -> bool:
+    return not tile.life.alive if dies is None else number >= dies
+
+
+def go_on(
+    builder: Builder, found: Pattern, before: After, now: After, along: Any, turn: int, times: int
+) -> tuple[int, int]:
+    """Append periods after number `turn`, like it. Returns the number of the last one, and how many accesses
+    to tiles that last were carried out of the period after it, which has to be worked out."""
+    length, start = found.length, turn
+    done = 0
+    while turn < times:
+        base = found.begin + (turn + 1) * length
+        done = 0
+        for at, queue, access, step in found.accesses:
+            offset = access.offset + (turn + 1) * step
+            if builder.clashes(access, offset, queue):
+                break
+            builder.move(access, offset, base + at, queue, {})
+            done += 1
+        if done < len(found.accesses):
+            break
+        turn, done = turn + 1, 0
+    more = turn - start
+    if more:
+        sizes, deps = _period(builder, now.start, length)
+        steps = np.arange(1, more + 1, dtype=np.int64)[:, None]
+        program = builder.program
+        begin = len(program.deps)
+        program.deps.frombytes((deps + steps * (4 * length * along)).astype(np.uint64).tobytes())
+        ends = begin + np.cumsum(np.tile(sizes, more))
+        program.first.frombytes(ends.astype(np.uint64).tobytes())
+        known = [tile for tile, _, _ in before.tiles]
+        for (tile, _, _), old in zip(now.tiles, known, strict=True):
+            if tile is not old:
+                tile.users = {queue: number + more * length for queue, number in tile.users.items()}
+                tile.dies = None if tile.dies is None else tile.dies + more * length
+        changed = [b != a for a, b in zip(before.waited, now.waited, strict=True)]
+        builder.move_waits(changed, more * length)
+    return turn, done
+
+
+def _period(builder: Builder, start: int, length: int) -> tuple[Ints, Ints]:
+    """How many dependencies each instruction has, and all of them."""
+    first = np.array(builder.program.first[start : start + length + 1], np.int64)
+    return np.diff(first), np.array(builder.program.deps[int(first[0]) : int(first[-1])], np.int64)

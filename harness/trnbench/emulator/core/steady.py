@@ -1,0 +1,243 @@
+"""Loops whose rounds have become alike: found while a program is carried out, and not carried out again.
+
+A round (or a few, a *period*) moves every clock of the core by some ticks: its queues, the DMA engines,
+the memory, each at its own pace. The next period does the same, moved by as much, as long as every
+instruction waits for the same thing as before: whatever it waited for moves as the instruction itself, and
+all else moves no faster, or has not caught up yet. That is looked up for the period just carried out; then
+as many periods as that holds for are filled in.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trnbench.emulator.core.core import LAUNCHED, Core, Snapshot
+from trnbench.emulator.core.program import BUFFER, LOAD, QUEUES, Program, Run
+from trnbench.emulator.core.rates import FOREVER, Rates, transfers
+from trnbench.emulator.core.warmth import windows
+
+Ints = npt.NDArray[np.int64]
+
+_SHORT = 32  # instructions: rounds shorter than that are looked at several at once
+_LAGS = 4  # periods of up to so many (groups of) rounds are looked for among the last
+_TRIES = 12
+_GAIN = 256  # instructions: to fill in fewer costs more than to carry them out
+
+
+class Folding:
+    """Carries out a program on `core`; results are those of `core.advance`, to the tick."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.program = core.program
+        self.runs = sorted(core.program.runs, key=lambda run: (run.begin, -run.end))
+        self._begins = [run.begin for run in self.runs]
+        self._queues = np.array([step[0] for step in core.plain], np.int64)
+
+    def advance(self, begin: int, stop: int) -> None:
+        self._walk(begin, stop, 0)
+
+    def _walk(self, begin: int, stop: int, at: int) -> None:
+        """`at`: runs from this one on lie inside."""
+        at = bisect_left(self._begins, begin, at)
+        while at < len(self.runs) and self.runs[at].begin < stop:
+            run = self.runs[at]
+            if run.end <= stop:
+                self.core.advance(begin, run.begin)
+                self._repeat(at)
+                begin = run.end
+                at = bisect_left(self._begins, begin, at + 1)
+            else:
+                at += 1
+        self.core.advance(begin, stop)
+
+    def _repeat(self, at: int) -> None:
+        run = self.runs[at]
+        group = -(-_SHORT // run.length)
+        rounds = Run(run.begin, run.length * group, run.count // group)
+        breaks = different(self.program, rounds)
+        turns = [*sorted(breaks), rounds.count]
+        length, number = rounds.length, 0
+        seen: list[tuple[int, Snapshot]] = []
+        tries = _TRIES
+        while number < rounds.count:
+            begin = run.begin + number * length
+            if number in breaks:
+                seen, tries = [], _TRIES
+            if tries and (rounds.count - number) * length >= _GAIN:
+                now = self.core.snapshot()
+                alike = turns[bisect_right(turns, number)]
+                skipped = 0
+                for before, snapshot in reversed(seen):
+                    lag = number - before
+                    periods = (alike - number) // lag
+                    if periods * lag * length < _GAIN or snapshot.engines_apart() != now.engines_apart():
+                        continue
+                    skipped = lag * self._jump(run.begin, begin - lag * length, begin, periods, snapshot, now)
+                    if skipped:
+                        break
+                if skipped:
+                    number += skipped
+                    seen = []
+                    continue
+                tries -= bool(seen)
+                seen = [*seen[1 - _LAGS :], (number, now)]
+            self._walk(begin, begin + length, at + 1)
+            number += 1
+        self.core.advance(run.begin + rounds.count * length, run.end)
+
+    # A period -----------------------------------------------------------------------------------
+
+    def _jump(self, loop: int, begin: int, stop: int, periods: int, before: Snapshot, now: Snapshot) -> int:
+        """Fill in up to `periods` more of the period from `begin` to `stop`; how many it were."""
+        core, length = self.core, stop - begin
+        if before.seen != now.seen:
+            return 0
+        rates = Rates.between(before, now)
+        ops = np.frombuffer(core.program.op, np.uint32, length, 4 * begin)
+        queues = self._queues[ops]
+        if rates is None or not rates.steady(np.unique(queues).tolist()):
+            return 0
+        start, end = _part(core.start, begin, stop), _part(core.end, begin, stop)
+        cause = _part(core.cause, begin, stop)
+        if (cause == LAUNCHED).any():
+            return 0
+        if core.exclusive and not self._claims(ops, rates, before, now, int(start.min())):
+            return 0
+        most = min(periods, self._operands(loop, begin, stop, queues, start, cause, rates))
+        if most > 0 and (queues >= LOAD).any():
+            moved = np.flatnonzero(queues >= LOAD)
+            most = min(most, transfers(core, begin + moved, before, rates))
+        warmth = None
+        if most > 0 and core.throttle is not None and rates.free[0]:
+            mine = np.flatnonzero(queues == 0)
+            took = _part(core.issued, begin, stop)[mine] - start[mine]
+            busy = mine[took > 0], took[took > 0]
+            most, warmth = windows(core.throttle, before, now, start[busy[0]], busy[1], rates.free[0], most)
+        if most <= 0:
+            return 0
+        steps = np.arange(1, most + 1, dtype=np.int64)[:, None]
+        free, last = np.array(rates.free)[queues], np.array(rates.last)[queues]
+        issued = _part(core.issued, begin, stop)
+        size = length * most
+        _part(core.start, stop, stop + size)[:] = (start + steps * free).ravel()
+        _part(core.issued, stop, stop + size)[:] = (issued + steps * free).ravel()
+        _part(core.end, stop, stop + size)[:] = (end + steps * last).ravel()
+        own = (cause >= 0) & (cause >> 2 >= loop)
+        _part(core.cause, stop, stop + size)[:] = (cause + steps * np.where(own, 4 * length, 0)).ravel()
+        self._move(most, rates, queues, begin, stop)
+        if warmth is not None:
+            core.cold, core.window, core.window_busy = warmth
+        return most
+
+    def _claims(self, ops: Any, rates: Rates, before: Snapshot, now: Snapshot, earliest: int) -> bool:
+        """Engines that exclude each other move at one pace, or only one of them is at work."""
+        plain = self.core.plain
+        pairs = [pair for op in np.unique(ops).tolist() for pair in plain[op][7]]
+        touched = {own for own, _ in pairs}
+        if len({rates.free[queue] for _, queue in touched}) > 1:
+            return False
+        if any(each not in before.used or rates.used[each] != rates.free[each[1]] for each in touched):
+            return False
+        # What is held no longer than when the period began, and not claimed again, excludes nobody.
+        return all(now.used.get(rival, 0) <= earliest for _, rival in pairs if rival not in touched)
+
+    def _operands(
+        self, loop: int, begin: int, stop: int, queues: Any, start: Ints, cause: Ints, rates: Rates
+    ) -> int:
+        """For how many more periods every instruction waits for what it waited for in this one."""
+        core, program = self.core, self.program
+        if not core.ordered:
+            return FOREVER
+        length = stop - begin
+        first = _part(program.first, begin, stop + 1)
+        low, high = int(first[0]), int(first[-1])
+        deps = _part(program.deps, low, high)
+        # Where nothing has caught up at all, the period that follows has as many dependencies.
+        after = int(program.first[stop])
+        later = _part(program.deps, after, after + high - low)
+        owner = np.repeat(np.arange(length), np.diff(first))
+        moving = later != deps
+        if not core.buffers:
+            kept = deps & 3 != BUFFER
+            owner, deps, moving = owner[kept], deps[kept], moving[kept]
+        source = deps >> 2
+        if (moving & (source < max(begin - length, loop))).any():
+            return 0
+        ends = np.frombuffer(core.end, np.int64)
+        last = np.array(rates.last)
+        pace = np.where(moving, last[self._queue_of(source)], 0)
+        outside = moving & (source < begin)
+        if (ends[source[outside] + length] - ends[source[outside]] != pace[outside]).any():
+            return 0
+        own = np.array(rates.free)[queues[owner]]
+        waited = cause[owner] == deps
+        if (pace[waited] != own[waited]).any():
+            return 0
+        faster = ~waited & (pace > own)
+        if not faster.any():
+            return FOREVER
+        slack = start[owner[faster]] - ends[source[faster]] - 1
+        return int((slack // (pace[faster] - own[faster])).min())
+
+    def _queue_of(self, numbers: Ints) -> Any:
+        return self._queues[np.frombuffer(self.program.op, np.uint32)[numbers]]
+
+    def _move(self, periods: int, rates: Rates, queues: Any, begin: int, stop: int) -> None:
+        """The core's state after `periods` more."""
+        core = self.core
+        for queue in range(len(QUEUES)):
+            core.free[queue] += periods * rates.free[queue]
+            core.last[queue] += periods * rates.last[queue]
+        core.engines[:] = [each + periods * rates.engines for each in core.engines]
+        core.path += periods * rates.path
+        core.hbm += periods * rates.hbm
+        for claim in core.used:
+            core.used[claim] += periods * rates.used.get(claim, 0)
+        ops = np.frombuffer(core.program.op, np.uint32, stop - begin, 4 * begin)
+        took = _part(core.issued, begin, stop) - _part(core.start, begin, stop)
+        for queue in range(LOAD):
+            core.queue_busy[queue] += periods * int(took[queues == queue].sum())
+        for op, count in zip(*np.unique(ops, return_counts=True), strict=True):
+            queue, issue, _, spread, hbm, path, *_ = core.plain[op]
+            if queue >= LOAD:
+                times = periods * int(count)
+                core.queue_busy[queue] += times * issue
+                core.dma_busy += times * issue * spread
+                core.path_busy += times * path
+                core.hbm_busy += times * hbm
+
+
+def different(program: Program, run: Run) -> frozenset[int]:
+    """Rounds that differ from the round before: in their operations, or in what they wait for."""
+    found = program.breaks.get(run)
+    if found is None:
+        found = program.breaks[run] = _different(program, run)
+    return found
+
+
+def _different(program: Program, run: Run) -> frozenset[int]:
+    count, length = run.count, run.length
+    if count < 2:
+        return frozenset()
+    ops = np.frombuffer(program.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
+    first = _part(program.first, run.begin, run.begin + count * length + 1)
+    sizes = np.diff(first).reshape(count, length)
+    alike = (ops[1:] == ops[:-1]).all(1) & (sizes[1:] == sizes[:-1]).all(1)
+    bounds = first[::length].tolist()
+    deps = _part(program.deps, 0, len(program.deps))
+    for number in np.flatnonzero(alike).tolist():
+        low, middle, high = bounds[number : number + 3]
+        one, other = deps[low:middle], deps[middle:high]
+        same = (other == one + 4 * length) | ((other == one) & (one >> 2 < run.begin))
+        alike[number] = bool(same.all())
+    return frozenset((np.flatnonzero(~alike) + 1).tolist())
+
+
+def _part(values: Any, begin: int, stop: int) -> Ints:
+    """A part of an array of 64-bit integers, in place."""
+    return np.frombuffer(values, np.int64, stop - begin, 8 * begin) if stop > begin else np.empty(0, np.int64)

@@ -1,0 +1,62 @@
+"""The tensor engine's windows over periods that are not carried out: would it cool down in one of them?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trnbench.emulator.core.core import Snapshot
+from trnbench.emulator.core.pace import Throttle
+
+Warmth = tuple[int, int, int]
+"""Until when the engine is cold, the start of the window, busy ticks in it."""
+
+
+def windows(
+    throttle: Throttle, before: Snapshot, now: Snapshot, start: Any, took: Any, pace: int, periods: int
+) -> tuple[int, Warmth]:
+    """How many of `periods` keep the engine as it was, and what is remembered of it after those.
+
+    `start`, `took`: ticks of its instructions in the period between `before` and `now`; the next period
+    has the same, `pace` later. An engine that was warm all the time stays so until a window in which it
+    was busy for too short ends. One that was not must come back to the same state, window included.
+    """
+    if not len(start):
+        return periods, (now.cold, now.window, now.window_busy)
+    if now.cold > int(start[0]):
+        moved = (now.cold - before.cold, now.window - before.window, now.window_busy - before.window_busy)
+        if moved != (pace, pace, 0):
+            return 0, (now.cold, now.window, now.window_busy)
+        return periods, (now.cold + periods * pace, now.window + periods * pace, now.window_busy)
+    return _warm(throttle, now, start + pace, took, pace, periods)
+
+
+def _warm(
+    throttle: Throttle, now: Snapshot, start: Any, took: Any, pace: int, periods: int
+) -> tuple[int, Warmth]:
+    """Instruction g of all periods starts at start[g % n] + g // n · pace."""
+    count = len(start)
+    sums = np.concatenate(([0], np.cumsum(took))).tolist()
+    origin = int(start[0])
+
+    def busy(g: int) -> int:
+        return int(g // count * sums[-1] + sums[g % count])
+
+    window, held, at = now.window, now.window_busy, 0  # `held`: busy ticks of the window before `at`
+    total = count * periods
+    while True:
+        # The first instruction that begins a window's length or more after the window did.
+        due = window + throttle.window
+        turn = max((due - origin) // pace, 0)
+        found = turn * count + int(np.searchsorted(start, due - turn * pace))
+        if found >= total:
+            return periods, (now.cold, window, held + busy(total) - busy(at))
+        begun = int(start[found % count]) + found // count * pace
+        held += busy(found) - busy(at)
+        if held < throttle.rearm * (begun - window) // throttle.window:
+            kept = found // count
+            if kept == 0:
+                return 0, (now.cold, now.window, now.window_busy)
+            return _warm(throttle, now, start, took, pace, kept)
+        window, held, at = begun, 0, found

@@ -1,0 +1,170 @@
+"""A loop of a kernel over numbers that are known: whoever records it learns where its rounds begin.
+
+Where rounds repeat what the rounds before did, they are not executed: see `trnbench.nki.folding`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from operator import index
+from types import FrameType
+from typing import TYPE_CHECKING, Any, overload
+
+import msgspec
+
+from trnbench.nki.folding.index import Index, Watched, pinned, settled, skipped
+from trnbench.nki.folding.source import Plan, plan_of
+from trnbench.nki.folding.state import State, state_of
+from trnbench.nki.instruction import Folds
+from trnbench.nki.recorder_state import STATE
+
+if TYPE_CHECKING:
+    from trnbench.nki.recorder import Recorder
+
+_LEAST = 4  # rounds: two that are compared, one that follows, the last
+_LONGEST = 8  # rounds of a period
+_FAILURES = 3
+_GAIN = 300  # instructions: to leave out fewer costs more than to execute them
+
+
+class Site:
+    """A loop in the kernel's text, over all times that it is executed: is it worth watching?"""
+
+    __slots__ = ("failures", "length", "plan")
+
+    def __init__(self, plan: Plan | None) -> None:
+        self.plan = plan
+        self.length = 0  # instructions of a round; 0 while that is not known
+        self.failures = 0
+
+    def promising(self, rounds: int) -> bool:
+        if self.plan is None or rounds < _LEAST or self.failures >= _FAILURES:
+            return False
+        return not self.length or (rounds - _LEAST + 1) * self.length >= _GAIN
+
+
+class _Round(msgspec.Struct):
+    """After a round: how many more answer its comparisons alike, and what the kernel's names hold."""
+
+    room: int
+    between: list[Index]
+    state: State
+    hbm_bytes: int
+
+
+class Rounds(Sequence[Any]):
+    """What `range` gives, with every pass over it reported to the recording."""
+
+    __slots__ = ("recorder", "slopes", "values")
+
+    def __init__(self, start: Any, stop: Any, step: Any, recorder: Recorder) -> None:
+        start, stop = (each if isinstance(each, Index) else index(each) for each in (start, stop))
+        first = settled(start)
+        # Another number of rounds is another loop.
+        self.values = range(first, first + pinned(stop - start), index(step))
+        self.slopes = start.slopes if isinstance(start, Index) else {}
+        self.recorder = recorder
+
+    def __iter__(self) -> Iterator[Any]:
+        recorder = self.recorder
+        loops = recorder.loops
+        assert loops is not None
+        loops.enter()
+        try:
+            folds = recorder.folds
+            if folds is not None and len(self.values) >= _LEAST:
+                frame = sys._getframe(1)
+                site = recorder.sites.get((frame.f_code, frame.f_lineno))
+                if site is None:
+                    site = recorder.sites[frame.f_code, frame.f_lineno] = Site(plan_of(frame))
+            else:
+                site = None
+            if folds is not None and site is not None and site.promising(len(self.values)):
+                yield from self._watched(folds, site, frame)
+            else:
+                for each in self.values:
+                    loops.round()
+                    yield Index(each, self.slopes) if self.slopes else each
+        finally:
+            loops.leave()
+
+    def _watched(self, folds: Folds, site: Site, frame: FrameType) -> Iterator[Any]:
+        recorder, count, plan = self.recorder, len(self.values), site.plan
+        assert plan is not None
+        loop, watching, number = Watched(), True, 0
+        site.failures += 1  # until it has succeeded
+        slopes = {**self.slopes, loop: self.values.step}
+        past: list[_Round] = []
+        folds.watch()
+        STATE.watching += 1
+        try:
+            while number < count:
+                folds.round()
+                loop.begin_round()
+                value, begin = self.values[number], recorder.count
+                if watching:
+                    yield Index(value, slopes)
+                else:
+                    yield Index(value, self.slopes) if self.slopes else value
+                number += 1
+                if not watching:
+                    continue
+                site.length = max(recorder.count - begin, 1)
+                past.append(
+                    _Round(loop.room, loop.between, state_of(plan, frame, loop, number), recorder.hbm_bytes)
+                )
+                made = self._skip(folds, loop, past, count - 1 - number)
+                number += made
+                if made:
+                    past, site.failures = [], 0
+                needed = max(2 * loop.period - len(past), 0) + loop.period
+                vain = len(past) >= 2 * loop.period + _FAILURES
+                vain = vain or (len(past) > 1 and not past[-1].room and not past[-2].room)
+                if vain or loop.period > _LONGEST or count - 1 - number < needed:
+                    watching = False
+                    folds.unwatch()
+                    STATE.watching -= 1
+        finally:
+            loop.open = False
+            if watching:
+                folds.unwatch()
+                STATE.watching -= 1
+
+    def _skip(self, folds: Folds, loop: Watched, past: list[_Round], left: int) -> int:
+        """Leave out as many of the `left` rounds as surely repeat the last ones; how many."""
+        period = loop.period
+        if len(past) < 2 * period or len(past) < period + 1:
+            return 0
+        last, before = past[-1], past[-1 - period]
+        times = min(left, *(each.room for each in past[-period:])) // period
+        if times < 1 or last.state != before.state or last.hbm_bytes != before.hbm_bytes:
+            return 0
+        recorder = self.recorder
+        made = folds.skip(period, times, recorder.count, recorder.limit - recorder.count)
+        if not made:
+            return 0
+        recorder.count += made
+        for each in past[-period:]:
+            for value in each.between:
+                skipped(loop, value, times * period)
+        return times * period
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @overload
+    def __getitem__(self, at: int) -> Any: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Any]: ...
+    def __getitem__(self, at: Any) -> Any:
+        return self.values[at]
+
+    def __eq__(self, other: object) -> bool:
+        return self.values == (other.values if isinstance(other, Rounds) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.values)
+
+    def __repr__(self) -> str:
+        return repr(self.values)
