@@ -9,10 +9,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from trnbench import Case, Detection, Observation, Scope, System, Timing, resolve
 from trnbench_host.book import HOST, unknowns
 from trnbench_host.compiled import compiler, lacking
 from trnbench_host.cpu import read_cpu
+from trnbench_host.memory import read_memory
 
 COLD_UP_TO = 0.25
 """Cold samples are taken of cases that fill at most this share of the last cache: others are cold anyway."""
@@ -59,7 +62,7 @@ class HostBackend:
             "numpy_version": metadata.version("numpy"),
             "pytest_benchmark_version": metadata.version("pytest-benchmark"),
             "c_compiler": compiler().rpartition("/")[2] or "none",
-            "unknown": "; ".join(unknowns(cpu)),
+            "unknown": "; ".join(unknowns(cpu, read_memory())),
         }
         found.update({f"cpu_cache_{level.lower()}_bytes": size for level, size in cpu.caches.items()})
         return found
@@ -78,6 +81,7 @@ class HostBackend:
         from trnbench.measure.observe import observe
         from trnbench_host.crewed import Place
         from trnbench_host.threads import limit_blas, pinned, processors_for
+        from trnbench_host.throttle import Throttle
 
         cpu = read_cpu()
         cores = 1 if case.key.scope.rank <= Scope.CORE.rank else cpu.cores
@@ -93,8 +97,9 @@ class HostBackend:
             )
             size = case.kernel.footprint(case.key.point, case.extent).get("host", 0.0)
             warm = size <= COLD_UP_TO * cpu.last_cache_bytes and self.timing.cold_samples
+            throttle = Throttle(processors)
             return observe(
-                program,
+                msgspec.structs.replace(program, witness=throttle.witness),
                 device=cpu.name,
                 named_by="the processor's own name, /proc/cpuinfo",
                 version=f"numpy {metadata.version('numpy')}, {blas.library}",

@@ -7,6 +7,7 @@ from typing import Any
 
 from trnbench import Assumption, Fact, FactBook, Provenance, Scope, Source, show
 from trnbench_host.cpu import Cpu, read_cpu
+from trnbench_host.memory import Memory, read_memory
 from trnbench_host.vector import Units, sources, units_of
 
 HOST, CPU, CORE = "host", "host-cpu", "host-core"
@@ -20,13 +21,19 @@ ITEMS = {"fp32": 32, "fp64": 64}
 
 def identified() -> FactBook:
     """The book of the machine that this runs on."""
-    return book(read_cpu())
+    return book(read_cpu(), read_memory())
 
 
-def book(cpu: Cpu) -> FactBook:
+def book(cpu: Cpu, memory: Memory | None = None) -> FactBook:
     """Facts of `cpu`. What it does not say and no row of cores.toml knows is no fact at all."""
     units = units_of(cpu)
-    facts = (*_counts(cpu), *_caches(cpu), *_core(cpu, units), *_ranks(cpu))
+    facts = (
+        *_counts(cpu),
+        *_memory(cpu, memory or Memory()),
+        *_caches(cpu),
+        *_core(cpu, units),
+        *_ranks(cpu),
+    )
     machine = Source(
         id=MACHINE,
         document="what the machine says of itself: /proc/cpuinfo, /proc/meminfo, /sys/devices/system/cpu",
@@ -46,7 +53,7 @@ def book(cpu: Cpu) -> FactBook:
     )
 
 
-def unknowns(cpu: Cpu) -> tuple[str, ...]:
+def unknowns(cpu: Cpu, memory: Memory | None = None) -> tuple[str, ...]:
     """What no peak could be derived for, each with what would make it known."""
     found = []
     if units_of(cpu) is None:
@@ -56,10 +63,11 @@ def unknowns(cpu: Cpu) -> tuple[str, ...]:
         )
     if not _clock(cpu)[0]:
         found.append("clock: neither /proc/cpuinfo nor /sys tells, so FLOP/s have no peak")
-    found.append(
-        "memory channels: the system does not tell them, so memory has no peak; give one with "
-        "--facts FILE (metric host_memory_bandwidth of subject host)"
-    )
+    if not any(_memory(cpu, memory or Memory())):
+        found.append(
+            "memory channels: the system does not tell them, so memory has no peak; give one with "
+            "--facts FILE (metric host_memory_bandwidth of subject host)"
+        )
     return tuple(found)
 
 
@@ -137,6 +145,23 @@ def _between_ranks() -> Iterator[Assumption]:
         high=1e-4,
         reason="waking a process takes the system some microseconds; it does not tell how many",
     )
+
+
+def _memory(cpu: Cpu, memory: Memory) -> Iterator[Fact]:
+    """Nothing in a virtual machine: what firmware says there is made up, and the channels are shared."""
+    if memory.bytes_per_s and not cpu.virtual:
+        rate = f"{memory.transfers_per_s / 1e6:g} MT/s"
+        yield _fact(
+            HOST,
+            "host_memory_bandwidth",
+            memory.bytes_per_s,
+            "GB/s",
+            Scope.INSTANCE,
+            "edac/mc, modules by channel; SMBIOS type 17, configured speed and data width",
+            printed=f"{memory.bytes_per_s / 1e9:g}",
+            provenance=Provenance.DERIVED,
+            formula=f"{memory.channels} channels × {memory.bits // 8} B × {rate}",
+        )
 
 
 def _caches(cpu: Cpu) -> Iterator[Fact]:

@@ -99,7 +99,8 @@ def test_caches_and_highest_clock_come_from_sys(tmp_path: Path) -> None:
         ({"model": 94, "flags": frozenset(["fma", "avx2"])}, 16),
         ({"vendor": "AuthenticAMD", "family": 25, "model": 17}, 16),
         ({"vendor": "AuthenticAMD", "family": 25, "flags": frozenset(["fma", "avx2"])}, 16),
-        ({"vendor": "AuthenticAMD", "family": 26}, 32),
+        ({"vendor": "AuthenticAMD", "family": 26, "model": 2}, 32),
+        ({"vendor": "AuthenticAMD", "family": 26, "model": 36}, None),  # mobile: half as wide
         ({"vendor": "0x41", "family": 0, "model": 0xD40, "flags": frozenset()}, 16),
         ({"vendor": "0x41", "family": 0, "model": 0xD0C, "flags": frozenset()}, 8),
         ({"vendor": "NobodyKnows", "family": 1, "model": 1}, None),
