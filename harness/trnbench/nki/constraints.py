@@ -103,12 +103,6 @@ def moved(*, reads: tuple[Form, ...], writes: tuple[Form, ...]) -> dict[str, int
     return traffic
 
 
-def _apart(form: Form) -> int:
-    """Bytes from an element of a partition to the next."""
-    pairs = [pair for pair in zip(form.shape[1:], form.strides[1:], strict=True) if pair[0] > 1]
-    return abs(pairs[-1][1]) * form.dtype.size if pairs else 0
-
-
 def _stride(form: Form) -> int:
     """Bytes from one element to the next in SBUF; of PSUM, about which no document speaks, 0."""
     if form.buffer is not Buffer.SBUF:
@@ -128,7 +122,6 @@ def elementwise(dst: Form, *sources: Form) -> dict[str, object]:
         "all_sbuf": all(each.buffer is Buffer.SBUF for each in operands),
         "contiguous": all(each.contiguous for each in operands),
         "stride": max(_stride(each) for each in operands),
-        "stride": max((_apart(each) for each in operands if each.buffer is Buffer.SBUF), default=0),
         "bits": max(each.dtype.size * 8 for each in operands),
         "all_16bit": all(each.dtype.name in ("bfloat16", "float16") for each in operands),
         "all_bf16": all(each.dtype.name == "bfloat16" for each in operands),
