@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 _CELL = re.compile(r'((?:"(?:[^"]|"")*")|[^,"\n]*)[,\n]')
@@ -91,8 +91,13 @@ def _literals(values: list[Any]) -> list[Any]:
     return ["n", ",".join(value if isinstance(value, str) else names[value] for value in values)]
 
 
-_MAKERS = {"o": _objects, "l": _lists, "s": _strings, "n": _literals}
+_MAKERS: dict[str, Callable[[list[Any]], list[Any]]] = {
+    "o": _objects,
+    "l": _lists,
+    "s": _strings,
+    "n": _literals,
+}
 
 
-def _joined(numbers: Any) -> str:
+def _joined(numbers: Iterable[int]) -> str:
     return ",".join(map(str, numbers))

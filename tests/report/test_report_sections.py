@@ -70,6 +70,23 @@ class TestHeadline:
         assert made is not None
         assert "that Trn2 architecture implies for one core of u-trn2x64" in made.text
 
+    def test_an_all_reduce_is_named_before_what_comes_closer(self, small: Run) -> None:
+        """A broadcast nearly fills its link; an all-reduce is what people ask for. Its ranks are said."""
+        told = "64 ranks, 4 logical cores per device; bandwidth is counted per device"
+        cases = tuple(
+            replace(each, notes=(told,)) if each.case.kernel == "all_reduce" else each
+            for each in small.measurements
+        )
+        run = replace(small, measurements=cases)
+        made = headline.sentence(0, run, run.systems["trn2-16.48xlarge"])
+        assert made is not None
+        assert "; all-reduce (64 ranks, 4 logical cores per device) " in made.text
+        rest = tuple(each for each in cases if each.case.kernel != "all_reduce")
+        run = replace(small, measurements=rest)
+        made = headline.sentence(0, run, run.systems["trn2-16.48xlarge"])
+        assert made is not None
+        assert "; the best collective (all_" in made.text
+
     def test_unvalidated_kernels_are_named(self, small: Run) -> None:
         made = headline.sentence(0, small, small.systems["trn3-gen1-ultraserver"])
         assert made is not None

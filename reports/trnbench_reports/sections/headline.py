@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # What a system's sentence speaks of after its GEMM: families in this order, and how to call them.
 _MORE = (("hbm", "HBM traffic"), ("collective", "the best collective"))
+# Of a family the kernel that people ask for first: a broadcast comes closer to the figure of a link.
+_FIRST = {"collective": ("all_reduce", "all-reduce")}
 _SIXTEEN = ("bf16", "fp16")
 _CALLED = {"gemm": "GEMMs", "hbm": "HBM streams", "collective": "collectives"}
 
@@ -53,10 +55,16 @@ def sentence(index: int, run: Run, record: SystemRecord) -> Sentence | None:
     clauses = [_lead(index, top, run, record)] if top else []
     for family, noun in _MORE:
         wide = _widest([each for each in mine if each.case.family == family], record)
-        if (case := view.best(wide)) is not None and case.judgement is not None:
+        kernel, called = _FIRST.get(family, ("", ""))
+        asked = view.best(each for each in wide if each.case.kernel == kernel and each.judgement)
+        if (case := asked or view.best(wide)) is not None and case.judgement is not None:
+            what = [_reach(case, record).removeprefix(", "), _ranks(case)]
+            if asked is None:
+                what.insert(0, words.clean(case.case.kernel, 40))
+            told = ", ".join(filter(None, what))
             clauses.append(
                 (
-                    f"{noun} ({words.clean(case.case.kernel, 40)}{_reach(case, record)}) ",
+                    f"{called if asked else noun}{f' ({told})' if told else ''} ",
                     numbers.percent(case.judgement.fraction),
                     f" of {numbers.show(*_figure(case))}",
                     view.anchor(index, case),
@@ -133,6 +141,12 @@ def _figure(case: Measurement) -> tuple[float, str]:
 def _reach(case: Measurement, record: SystemRecord) -> str:
     """Empty for the whole system: a smaller scope is always named."""
     return "" if case.case.scope is record.scope else f", one {view.reach(record, case.case.scope)}"
+
+
+def _ranks(case: Measurement) -> str:
+    """`64 ranks, 4 logical cores per device`: who took part in a collective, where the case says it."""
+    note = next((each for each in case.notes if " ranks, " in each), "")
+    return words.clean(note.partition(";")[0], 60)
 
 
 def _lead(index: int, case: Measurement, run: Run, record: SystemRecord) -> tuple[str, str, str, str]:
