@@ -31,9 +31,7 @@ class CudaDevice(msgspec.Struct, frozen=True):
 
     @property
     def torch_device(self) -> Any:
-        import torch
-
-        return torch.device("cuda", self.index)
+        return f"cuda:{self.index}"
 
 
 def set_precision(torch: Any, dtype: str, variables: dict[str, str]) -> str:
