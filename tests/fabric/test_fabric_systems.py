@@ -14,6 +14,7 @@ from trnbench.emulator.fabric.algorithms.algorithm import NAMES, NotPossible
 from trnbench.emulator.fabric.busbw import factor
 from trnbench.emulator.fabric.collective import run
 from trnbench.emulator.fabric.constants import constants_of
+from trnbench.emulator.fabric.pair import pair_of
 from trnbench.emulator.fabric.published import emulate_collective_point
 from trnbench.emulator.fabric.solve import solve
 from trnbench.emulator.fabric.systems import Fabric, Options
@@ -235,6 +236,25 @@ def test_messages_matrices_and_uneven_loads(registry: Registry) -> None:
     into = messages.incast(fabric, 0, GIB)
     assert into.rate <= 4 * band[0, 1] * (1 + 1e-9)
     assert messages.halves(fabric).rate > 0
+
+
+@pytest.mark.parametrize("system", ["trn1.32xlarge", "trn2-16.48xlarge", "u-trn2x64", "trn1-ultracluster"])
+def test_a_pair_costs_what_a_message_of_the_fabric_costs(registry: Registry, system: str) -> None:
+    fabric = Fabric(registry.system(system))
+    small = fabric.of_size(2) if fabric.clustered else fabric
+    reaches = ("neighbour", "other-host") if "u-" in system or fabric.clustered else ("neighbour",)
+    for reach in reaches:
+        there = fabric.size // fabric.system.size if fabric.clustered else 16
+        dst = 1 if reach == "neighbour" else there
+        for size in (1.0, MIB, GIB):
+            pair = pair_of(fabric, reach, size, reads=False).traffic
+            assert pair.time_s == pytest.approx(messages.send(small, 0, dst, size).time_s)
+            costs = fabric.constants
+            assert pair.overhead_s == pytest.approx(costs.gather_start + costs.step)
+            read = pair_of(fabric, reach, size, reads=True).traffic
+            # The request crosses the links once more; start and step are paid once.
+            assert read.time_s == pytest.approx(pair.time_s + pair.latency_s, rel=1e-9)
+            assert read.overhead_s == pytest.approx(pair.overhead_s)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from trnbench.emulator.assumed import Assumed
 from trnbench.emulator.fabric.algorithms.algorithm import ALL_GATHER, ALL_REDUCE, AUTO, NAMES, REDUCE_SCATTER
 from trnbench.emulator.fabric.collective import run
 from trnbench.emulator.fabric.drawn import detail
+from trnbench.emulator.fabric.explanation import unvalidated
+from trnbench.emulator.fabric.pair import NEIGHBOUR, pair_of
 from trnbench.emulator.fabric.result import Result
 from trnbench.emulator.fabric.systems import ACROSS, INSIDE, Fabric, Options
 from trnbench.errors import KernelError, TopologyError
@@ -18,10 +20,8 @@ from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.results.measurement import Part
-from trnbench.topology.graph import Link, NodeKind, Topology
-from trnbench.topology.routing import Router
+from trnbench.topology.graph import NodeKind, Topology
 
-REMOTE_READ = "remote-read-latency"
 PAIRS = ("point_to_point", "remote_memory_read")
 SHARED = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER)
 """Collectives of one tensor, whoever holds it: their cases take the ranks that the runtime makes, the
@@ -58,8 +58,7 @@ class FabricModel:
 
     def __init__(self) -> None:
         self._fabrics: dict[tuple[int, str], tuple[System, Fabric]] = {}
-        self._known: dict[tuple[int, str, float], tuple[System, FabricEstimate]] = {}
-        self._wide: dict[int, tuple[System, Topology, Router]] = {}
+        self._known: dict[tuple[int, str, float, int], tuple[System, FabricEstimate]] = {}
 
     def fabric(self, system: System, level: str = "device") -> Fabric:
         key = (id(system), level)
@@ -88,45 +87,52 @@ class FabricModel:
         fabric = self.fabric(system)
         if name in SHARED and not fabric.clustered:
             fabric = self.fabric(system, "logical-core")
+        sweep = [axis for axis in case.kernel.axes if axis.name == "size"]
+        # Of an axis that takes any size every case is the last one.
+        larger = sum(float(str(each)) > size for each in sweep[0].values) if sweep else 0
         # Bytes are bytes: cases of one size and several data types have one answer.
-        key = (id(system), name, size)
+        key = (id(system), name, size, larger)
         known = self._known.get(key)
         if known is None or known[0] is not system:
             result = run(fabric, name, size, algorithm=AUTO, with_links=True)
-            sweep = [axis for axis in case.kernel.axes if axis.name == "size"]
-            # Of an axis that takes any size every case is the last one.
-            larger = sum(float(str(each)) > size for each in sweep[0].values) if sweep else 0
             shown = detail(fabric, self.fabric(system), name, size, result, from_last=larger)
             found = _estimate(fabric, result, shown)
             known = self._known[key] = (system, found)
         return known[1]
 
     def pair(self, case: Case, system: System, size: float, *, read: bool) -> FabricEstimate:
-        """One message between two devices over one minimal route."""
-        topology, router = self._pair_topology(system)
-        src, dst = _ends(topology, str(case.key.point.get("reach", "neighbour")), system)
-        route = router.route(src, dst)
-        latency = sum(topology.latency(link) for link in route)
-        narrowest = min(route, key=topology.bandwidth)
+        """One message between two devices, by the flow model: what a collective pays, it pays."""
+        fabric = self.fabric(system)
+        found = pair_of(fabric, str(case.key.point.get("reach", NEIGHBOUR)), size, reads=read)
+        traffic = found.traffic
+        memory = traffic.memory_s
+        times = {
+            "latency": traffic.latency_s,
+            "link": max(traffic.time_s - traffic.latency_s - traffic.overhead_s, 0.0),
+            "hbm": memory,
+            "overhead": traffic.overhead_s,
+        }
+        bound = max(times, key=lambda name: (times[name], name))
         assumed = Assumed(system)
-        if read:
-            # The figure stands for a read from a neighbour: what lies beyond is crossed twice as well.
-            near = sum(topology.latency(link) for link in router.route(*_ends(topology, "neighbour", system)))
-            latency = assumed.value(REMOTE_READ) + 2 * max(latency - near, 0.0)
-        cost = Cost(
-            latency_s=latency,
-            transfer_s=size / topology.bandwidth(narrowest),
-            algorithm="read over one route" if read else "one route",
-            link=narrowest.cls,
-            memory_bytes=size,
+        for cls in found.classes:
+            figure = found.network.topology.classes[cls].latency
+            if figure.assumed and figure.origin in system.book.assumptions:
+                assumed.value(figure.origin)
+        limit = found.classes[0] if bound == "link" else bound
+        how = "read over one route" if read else "one route"
+        return FabricEstimate(
+            time_s=traffic.time_s,
+            parts=tuple(Part(name=name, seconds=seconds) for name, seconds in times.items() if seconds),
+            bound=bound,
+            implementation=f"collective: {how}, limited by {limit}",
+            notes=(f"{found.hops} links: {found.src} to {found.dst}", *assumed.notes()),
+            counters={"hbm_bytes": 2 * size},
+            unvalidated=unvalidated(fabric),
         )
-        origins = [topology.classes[link.cls].latency for link in route]
-        names = tuple(dict.fromkeys(figure.origin for figure in origins if figure.assumed))
-        return self._finish(system, cost, (f"{len(route)} links: {_shown(topology, route)}",), names, assumed)
 
     def host_copy(self, case: Case, system: System) -> FabricEstimate:
         """Every device over its own link to its host, at once."""
-        topology = self._pair_topology(system)[0]
+        topology = self._pair_topology(system)
         links = [
             link
             for link in topology.out[topology.devices[0].id]
@@ -148,27 +154,15 @@ class FabricModel:
             memory_bytes=amount,
         )
         names = tuple(figure.origin for figure in (cls.bandwidth, cls.latency) if figure.assumed)
-        return self._finish(system, cost, (), names, kind="model")
+        return self._finish(system, cost, names)
 
-    def _pair_topology(self, system: System) -> tuple[Topology, Router]:
-        found = self._wide.get(id(system))
-        if found is None or found[0] is not system:
-            # Two instances tell all there is to know of a pair, however many the cluster has.
-            small = msgspec.structs.replace(system, size=2) if system.instance.sizable else system
-            topology = small.topology()
-            found = self._wide[id(system)] = (system, topology, Router(topology))
-        return found[1], found[2]
+    def _pair_topology(self, system: System) -> Topology:
+        """Of two instances, however many the cluster has."""
+        fabric = self.fabric(system)
+        return fabric.of_size(2).topology if fabric.clustered else fabric.topology
 
-    def _finish(
-        self,
-        system: System,
-        cost: Cost,
-        notes: Sequence[str],
-        origins: Sequence[str],
-        assumed: Assumed | None = None,
-        kind: str = "collective",
-    ) -> FabricEstimate:
-        assumed = assumed or Assumed(system)
+    def _finish(self, system: System, cost: Cost, origins: Sequence[str]) -> FabricEstimate:
+        assumed = Assumed(system)
         for name in origins:
             if name in system.book.assumptions:
                 assumed.value(name)
@@ -181,8 +175,8 @@ class FabricModel:
             time_s=cost.latency_s + transfer,
             parts=tuple(Part(name=name, seconds=seconds) for name, seconds in parts.items() if seconds),
             bound=bound,
-            implementation=f"{kind}: {cost.algorithm}, limited by {cost.link}",
-            notes=(*notes, *assumed.notes()),
+            implementation=f"model: {cost.algorithm}, limited by {cost.link}",
+            notes=assumed.notes(),
             counters={"hbm_bytes": cost.memory_bytes},
             unvalidated=system.instance.scope.rank > Scope.INSTANCE.rank,
         )
@@ -222,27 +216,3 @@ def _ranks(fabric: Fabric) -> str:
     if each == 1:
         return f"{fabric.size:,} ranks, one per device"
     return f"{fabric.size:,} ranks, {each} logical cores per device; bandwidth is counted per device"
-
-
-def _ends(topology: Topology, reach: str, system: System) -> tuple[int, int]:
-    """Device 0 and its first neighbour, or the device at the same place of the next host."""
-    devices = topology.devices
-    if reach == "other-host":
-        place = [each for each in devices if each.host == devices[0].host].index(devices[0])
-        other = next((each for each in devices if each.host != devices[0].host), None)
-        if other is None:
-            raise KernelError(f"{system.name} has one host, there is no other to reach")
-        same = [each for each in devices if each.host == other.host]
-        return devices[0].id, same[min(place, len(same) - 1)].id
-    for link in topology.out[devices[0].id]:
-        there = topology.nodes[link.dst]
-        if there.kind == NodeKind.DEVICE and there.host == devices[0].host:
-            return devices[0].id, link.dst
-    if any(topology.nodes[link.dst].kind == NodeKind.SWITCH for link in topology.out[devices[0].id]):
-        return devices[0].id, devices[1].id
-    raise KernelError(f"{topology.name}: device 0 has no neighbour")
-
-
-def _shown(topology: Topology, route: Sequence[Link]) -> str:
-    names = [topology.nodes[route[0].src].name, *(topology.nodes[link.dst].name for link in route)]
-    return " – ".join(names)

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from trnbench.emulator.fabric.algorithms import ALGORITHMS
-from trnbench.emulator.fabric.algorithms.algorithm import AUTO, BEST, NotPossible
+from trnbench.emulator.fabric.algorithms.algorithm import AUTO, BEST, PERMUTE, NotPossible
 from trnbench.emulator.fabric.charge import charged
 from trnbench.emulator.fabric.fluid import TICKS_PER_SECOND
 from trnbench.emulator.fabric.maxmin import Floats
@@ -22,13 +22,17 @@ from trnbench.errors import UsageError
 
 class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     """`bytes` of all messages together; `rate` is theirs over the time. `loads`: bytes per link, in the
-    order of the network's links.
+    order of the network's links. Of the time, `latency_s` is that of the links alone and `overhead_s` the
+    start and the steps of the ends; `memory_s` is what the busiest device's memory needs for its accesses.
     """
 
     time_s: float
     bytes: float
     loads: Floats
     way: str
+    latency_s: float = 0.0
+    overhead_s: float = 0.0
+    memory_s: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -47,6 +51,19 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 def send(fabric: Fabric, src: int, dst: int, size: float) -> Traffic:
     """One message, over all cheapest routes at once. Raises UsageError for a rank that is not there."""
     return traffic(fabric, {(src, dst): size})
+
+
+def read(fabric: Fabric, src: int, dst: int, size: float) -> Traffic:
+    """Rank `dst` reads `size` bytes of rank `src`'s memory: it asks, then they come."""
+    network = _checked(fabric, {(src, dst): size})
+    asks = Move(size=0.0, pairs=((dst, src),), reads=0.0, writes=0.0)
+    steps = (Step(moves=(asks,)), Step(moves=(Move(size=size, pairs=((src, dst),)),)))
+    # The request is no message of its own: one step is paid for.
+    schedule = charged(Schedule(algorithm="read", chains=(steps,)), fabric.constants, PERMUTE)
+    once = msgspec.structs.replace(
+        schedule, startup_s=schedule.startup_s + schedule.per_message_s, per_message_s=0.0
+    )
+    return _carried_out(network, once, size)
 
 
 def ping_pong(fabric: Fabric, src: int, dst: int, size: float) -> Traffic:
@@ -193,8 +210,22 @@ def spread(schedule: Schedule, part: Network, group: Sequence[int]) -> Schedule:
 
 
 def _solved(fabric: Fabric, network: Network, schedule: Schedule, whole: float) -> Traffic:
-    solution = solve(network, charged(schedule, fabric.constants, "permute"))
-    return Traffic(time_s=solution.time_s, bytes=whole, loads=solution.carried, way=solution.way)
+    return _carried_out(network, charged(schedule, fabric.constants, PERMUTE), whole)
+
+
+def _carried_out(network: Network, schedule: Schedule, whole: float) -> Traffic:
+    solution = solve(network, schedule)
+    overhead = schedule.startup_s + schedule.per_message_s * schedule.steps
+    memories = network.capacity[len(network.links) :]
+    return Traffic(
+        time_s=solution.time_s,
+        bytes=whole,
+        loads=solution.carried,
+        way=solution.way,
+        latency_s=max(solution.latency_s - overhead, 0.0),
+        overhead_s=overhead,
+        memory_s=float((solution.accessed / memories).max()) if network.has_memory else 0.0,
+    )
 
 
 def _checked(fabric: Fabric, sizes: Mapping[tuple[int, int], float]) -> Network:
