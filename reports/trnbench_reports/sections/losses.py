@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trnbench import Measurement, Run
-from trnbench_reports import losses, numbers, view, words
+from trnbench_reports import ladder, losses, numbers, view, words
 from trnbench_reports.charts import engines, figure, waterfall
 from trnbench_reports.losses import Losses
 from trnbench_reports.template import fill
@@ -40,12 +40,13 @@ class Part:
     figures: list[tuple[str, list[Markup], str]]  # kernel, drawings, the command of its timeline
     rows: list[Row]
     left_out: int
+    ladder: list[dict[str, Any]]
 
 
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing when no case says what was busy."""
     parts = [made for index, run, heading in view.each_run(runs) if (made := _part(index, run, heading))]
-    return fill("losses", parts=parts, shown=SHOWN) if parts else ""
+    return fill("losses", parts=parts, shown=SHOWN, steps=tuple(ladder.NAMES.values())) if parts else ""
 
 
 def chosen(run: Run) -> list[Losses]:
@@ -96,7 +97,30 @@ def _part(index: int, run: Run, heading: str) -> Part | None:
         figures=figures,
         rows=[_row(index, each) for each in found],
         left_out=len({each.case.case.kernel for each in found}) - len(figures),
+        ladder=[_rung(index, each) for each in ladder.rungs(run)],
     )
+
+
+def _rung(index: int, rung: ladder.Rung) -> dict[str, Any]:
+    """A row of the table: what each step reaches of the peak, and how much faster the last one is."""
+    first = rung.first
+    return {
+        "kernel": rung.kernel,
+        "system": first.case.instance,
+        "anchor": view.anchor(index, rung.cases[-1] or first),
+        "point": view.point_text(first),
+        "grade": str(first.evidence.grade),
+        "steps": [
+            (
+                view.anchor(index, each),
+                numbers.percent(each.judgement.fraction) if each.judgement else view.value_text(each),
+                min(each.judgement.fraction, 1.0) if each.judgement else 0.0,
+            )
+            for each in rung.cases
+            if each is not None
+        ],
+        "gain": numbers.times(rung.gain) if rung.gain is not None else "",
+    }
 
 
 def _fraction(each: Losses) -> float:
