@@ -16,9 +16,9 @@ class Snapshot(NamedTuple):
 
     free: tuple[int, ...]
     last: tuple[int, ...]
-    engines: tuple[int, ...]
-    path: int
-    hbm: int
+    engines: tuple[tuple[int, ...], ...]
+    path: tuple[int, ...]
+    hbm: tuple[int, ...]
     used: dict[Claim, int]
     cold: int
     window: int
@@ -26,8 +26,8 @@ class Snapshot(NamedTuple):
     seen: int
 
     def engines_apart(self) -> tuple[int, ...]:
-        """How far behind the first DMA engine the others are."""
-        return tuple(each - self.engines[0] for each in self.engines)
+        """How far behind the first DMA engine the others are, as each ring sees them."""
+        return tuple(each - ring[0] for ring in self.engines for each in ring)
 
 
 class Core:
@@ -36,6 +36,8 @@ class Core:
     A transfer is spread over the DMA engines that are free first; its start is hidden behind the
     transfers before it, once its descriptors are made, and its bytes pass the way that the engines share
     and the core's share of HBM.
+    Loads and stores share all three: what one ring moves takes their time from the other too, but a
+    transfer that still waits for its operands holds up its own ring alone. Hence a clock for each ring.
     `start`, `issued`, `end`: ticks of every instruction; `cause`: what it waited for longest.
     """
 
@@ -51,8 +53,8 @@ class Core:
         none, count = array("q", [0]), len(program)
         self.start, self.issued, self.end, self.cause = none * count, none * count, none * count, none * count
         self.free, self.last = [0] * len(QUEUES), [0] * len(QUEUES)
-        self.engines = [0] * pace.engines
-        self.path = self.hbm = 0
+        self.engines = [[0] * pace.engines for _ in QUEUES[LOAD:]]
+        self.path, self.hbm = [0] * len(self.engines), [0] * len(self.engines)
         self.used: dict[Claim, int] = {}
         self.cold = self.throttle.ramp if self.throttle else 0
         self.window = self.window_busy = 0
@@ -68,7 +70,7 @@ class Core:
     def busy(self) -> dict[str, int]:
         """DMA: what each engine would be busy if all shared the work evenly, or their common way."""
         spent = {name: self.queue_busy[at] for at, name in enumerate(QUEUES[:LOAD]) if self.queue_busy[at]}
-        dma = max(-(-self.dma_busy // len(self.engines)), self.path_busy)
+        dma = max(-(-self.dma_busy // len(self.engines[0])), self.path_busy)
         if dma:
             spent["dma"] = dma
         if self.hbm_busy:
@@ -79,9 +81,9 @@ class Core:
         return Snapshot(
             tuple(self.free),
             tuple(self.last),
-            tuple(sorted(self.engines)),
-            self.path,
-            self.hbm,
+            tuple(tuple(sorted(ring)) for ring in self.engines),
+            tuple(self.path),
+            tuple(self.hbm),
             dict(self.used),
             self.cold,
             self.window,
@@ -95,7 +97,7 @@ class Core:
         op_of, first, deps = program.op, program.first, program.deps
         starts, issues, ends, causes = self.start, self.issued, self.end, self.cause
         free, last, busy, used = self.free, self.last, self.queue_busy, self.used
-        engines, everyone = self.engines, len(self.engines)
+        rings, everyone = self.engines, len(self.engines[0])
         path_free, hbm_free, seen = self.path, self.hbm, self.seen
         ordered, buffers, exclusive = self.ordered, self.buffers, self.exclusive
         low = first[begin]
@@ -115,26 +117,34 @@ class Core:
             if queue >= LOAD:
                 # The ring makes the descriptors, then the first byte arrives, not before.
                 arrived = start + hold + latency
+                mine = queue - LOAD
+                other = 1 - mine
+                engines, others = rings[mine], rings[other]
                 if spread == everyone and engines[0] == engines[-1]:
                     done = max(arrived, engines[0]) + issue
                     for each in range(everyone):
                         engines[each] = done
+                        others[each] += issue
                 else:
                     engines.sort()
                     done = 0
                     for each in range(spread):
                         finished = max(arrived, engines[each]) + issue
                         engines[each] = finished
+                        others[each] += issue
                         done = max(done, finished)
                     engines.sort()
+                    others.sort()
                 self.dma_busy += issue * spread
-                path_free = max(path_free, arrived) + path
+                path_free[mine] = max(path_free[mine], arrived) + path
+                path_free[other] += path
                 self.path_busy += path
-                done = max(done, path_free, arrived + floor)
+                done = max(done, path_free[mine], arrived + floor)
                 if hbm:
-                    hbm_free = max(hbm_free, arrived) + hbm
+                    hbm_free[mine] = max(hbm_free[mine], arrived) + hbm
+                    hbm_free[other] += hbm
                     self.hbm_busy += hbm
-                    done = max(done, hbm_free)
+                    done = max(done, hbm_free[mine])
                 busy[queue] += issue
                 issued = free[queue] = start + hold
                 end = done
@@ -161,4 +171,4 @@ class Core:
                 end = last[queue]
             last[queue] = end
             starts[number], issues[number], ends[number], causes[number] = start, issued, end, cause
-        self.path, self.hbm, self.seen = path_free, hbm_free, seen
+        self.seen = seen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -19,23 +19,24 @@ class Rates(msgspec.Struct, frozen=True):
 
     free: tuple[int, ...]
     last: tuple[int, ...]
-    engines: int
-    path: int
-    hbm: int
+    engines: tuple[int, ...]
+    path: tuple[int, ...]
+    hbm: tuple[int, ...]
     used: Mapping[Claim, int]
 
     @classmethod
     def between(cls, before: Snapshot, now: Snapshot) -> Rates | None:
-        """None where the DMA engines have not moved together."""
-        engines = now.engines[0] - before.engines[0]
-        if any(b - a != engines for a, b in zip(before.engines, now.engines, strict=True)):
-            return None
+        """None where the DMA engines have not moved together, as a ring sees them."""
+        engines = _apart([ring[0] for ring in before.engines], [ring[0] for ring in now.engines])
+        for moved, one, other in zip(engines, before.engines, now.engines, strict=True):
+            if any(step != moved for step in _apart(one, other)):
+                return None
         return cls(
-            tuple(b - a for a, b in zip(before.free, now.free, strict=True)),
-            tuple(b - a for a, b in zip(before.last, now.last, strict=True)),
+            _apart(before.free, now.free),
+            _apart(before.last, now.last),
             engines,
-            now.path - before.path,
-            now.hbm - before.hbm,
+            _apart(before.path, now.path),
+            _apart(before.hbm, now.hbm),
             {claim: ticks - before.used.get(claim, 0) for claim, ticks in now.used.items()},
         )
 
@@ -44,44 +45,52 @@ class Rates(msgspec.Struct, frozen=True):
         return all(self.free[queue] == self.last[queue] for queue in queues if queue < LOAD)
 
 
+def _apart(before: Sequence[int], now: Sequence[int]) -> tuple[int, ...]:
+    return tuple(b - a for a, b in zip(before, now, strict=True))
+
+
 def transfers(core: Core, numbers: Any, before: Snapshot, rates: Rates) -> int:
     """For how many more periods transfers `numbers` get their engines, way and memory as in this one.
 
     Carries them out once more from the state `before` the period, each clock together with its rate.
     """
     limit = Limit()
-    engines, everyone = list(before.engines), len(before.engines)
-    path, hbm = before.path, before.hbm
+    rings, everyone = [list(ring) for ring in before.engines], len(before.engines[0])
+    path, hbm = list(before.path), list(before.hbm)
     last = list(before.last)
     for number in numbers.tolist():
         plain = core.plain[core.program.op[number]]
         queue, issue, latency, spread, hbm_ticks, path_ticks, floor, _, hold = plain
         pace = rates.free[queue]
         begin = core.start[number] + hold + latency
+        ring = queue - LOAD
+        engines, others, moving = rings[ring], rings[1 - ring], rates.engines[ring]
         done, done_pace = begin + floor, pace
         # All engines move at one rate, so that their order stays; the one that is free first waits longest.
-        if not limit.wins(engines[0], rates.engines, begin, pace):
+        if not limit.wins(engines[0], moving, begin, pace):
             return 0
         if spread == everyone and engines[0] == engines[-1]:
             finished = max(begin, engines[0]) + issue
-            engines = [finished] * everyone
+            engines[:] = [finished] * everyone
+            others[:] = [each + issue for each in others]
         else:
             for each in range(spread):
-                if not limit.wins(engines[each], rates.engines, begin, pace):
+                if not limit.wins(engines[each], moving, begin, pace):
                     return 0
                 engines[each] = max(begin, engines[each]) + issue
+                others[each] += issue
             finished = max(engines[:spread])
             engines.sort()
-        done, done_pace = limit.later(done, done_pace, finished, rates.engines)
-        if not limit.wins(path, rates.path, begin, pace):
-            return 0
-        path = max(path, begin) + path_ticks
-        done, done_pace = limit.later(done, done_pace, path, rates.path)
-        if hbm_ticks:
-            if not limit.wins(hbm, rates.hbm, begin, pace):
+            others.sort()
+        done, done_pace = limit.later(done, done_pace, finished, moving)
+        for clock, ticks, speed in ((path, path_ticks, rates.path), (hbm, hbm_ticks, rates.hbm)):
+            if not ticks:
+                continue
+            if not limit.wins(clock[ring], speed[ring], begin, pace):
                 return 0
-            hbm = max(hbm, begin) + hbm_ticks
-            done, done_pace = limit.later(done, done_pace, hbm, rates.hbm)
+            clock[ring] = max(clock[ring], begin) + ticks
+            clock[1 - ring] += ticks
+            done, done_pace = limit.later(done, done_pace, clock[ring], speed[ring])
         done, done_pace = limit.later(done, done_pace, last[queue], rates.last[queue])
         if done_pace != rates.last[queue]:
             return 0

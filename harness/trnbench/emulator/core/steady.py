@@ -193,9 +193,10 @@ class Folding:
         for queue in range(len(QUEUES)):
             core.free[queue] += periods * rates.free[queue]
             core.last[queue] += periods * rates.last[queue]
-        core.engines[:] = [each + periods * rates.engines for each in core.engines]
-        core.path += periods * rates.path
-        core.hbm += periods * rates.hbm
+        for ring, moved in enumerate(rates.engines):
+            core.engines[ring][:] = [each + periods * moved for each in core.engines[ring]]
+            core.path[ring] += periods * rates.path[ring]
+            core.hbm[ring] += periods * rates.hbm[ring]
         for claim in core.used:
             core.used[claim] += periods * rates.used.get(claim, 0)
         ops = np.frombuffer(core.program.op, np.uint32, stop - begin, 4 * begin)
