@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -31,7 +32,9 @@ def test_another_machine(trnbench_benchmark):
 """
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, *arguments: str, more: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """pytest as a user runs it, every warning an error."""
     from importlib.metadata import entry_points
 
@@ -51,7 +54,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     ]
     # A pytest of its own: what the one around it tells its workers is not for it.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    environment = {**inherited, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**inherited, "PYTHONDONTWRITEBYTECODE": "1", **(more or {})}
     return subprocess.run(
         command, cwd=folder, capture_output=True, text=True, timeout=120, env=environment, check=False
     )
@@ -122,6 +125,54 @@ def test_kernels_of_this_machine_are_measured(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "out.json").read_text())["benchmarks"]
     assert [each["extra_info"]["evidence"] for each in told] == ["measured"], done.stdout
     assert told[0]["stats"]["rounds"] > 1
+
+
+def test_a_measured_kernel_has_a_process_of_its_own(tmp_path: Path) -> None:
+    """A conftest that spoils pytest's process does not reach it; a crash there is one test's failure."""
+    (tmp_path / "conftest.py").write_text(
+        "import os\n"
+        "import trnbench_host.stream as stream\n"
+        "def spoilt(*_):\n"
+        "    os._exit(9)\n"
+        "stream.copy = stream.add = spoilt\n"
+    )
+    kernels = ("--trnbench-instance=host", "--trnbench-kernel=stream_copy", "-k", "262144 and core")
+    done = run(tmp_path, *kernels, "--benchmark-json=out.json")
+    assert "1 passed" in done.stdout, done.stdout
+    (told,) = json.loads((tmp_path / "out.json").read_text())["benchmarks"]
+    assert told["extra_info"]["evidence"] == "measured"
+
+
+def test_a_crash_is_one_tests_failure(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, sys\n"
+        "if os.environ.get('SPOIL') and 'multiprocessing' in ' '.join(sys.orig_argv):\n"
+        "    import trnbench_host.stream as stream\n"
+        "    stream.copy = lambda *_: os.abort()\n"
+    )
+    kernels = ("--trnbench-instance=host", "--trnbench-kernel=stream_copy", "--trnbench-kernel=stream_scale")
+    spoilt = {"SPOIL": "1", "PYTHONPATH": str(tmp_path)}
+    done = run(tmp_path, *kernels, "-k", "262144 and core", more=spoilt)
+    assert "1 failed, 1 passed" in done.stdout, done.stdout
+    assert "the process that ran it was killed by SIGABRT" in done.stdout
+
+
+def test_the_example_of_the_page_does_what_it_says(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "measuring.md").read_text()
+    shown = page.partition("## Inside pytest\n")[2].partition("The fixture is")[0]
+    lines = [line[4:] for line in shown.splitlines() if line.startswith("    ")]
+    commands = [line for line in lines if line.startswith("pytest ")]
+    example = "\n".join(line for line in lines if not line.startswith("pytest "))
+    (tmp_path / "test_mine.py").write_text(f"def work():\n    return sum(range(2000))\n\n{example}\n")
+    done = run(tmp_path, "test_mine.py", "--benchmark-json=out.json", "--benchmark-max-time=0.01")
+    assert "1 passed" in done.stdout, done.stdout
+    (told,) = json.loads((tmp_path / "out.json").read_text())["benchmarks"]
+    assert told["extra_info"]["bytes_per_s"] > 0
+    for command in commands:
+        words = shlex.split(command.partition("#")[0])[1:]
+        done = run(tmp_path, *words, "--collect-only")
+        assert done.returncode == 0, done.stdout
+        assert "test_kernel[" in done.stdout
 
 
 def test_an_ordinary_run_loads_nothing_and_is_not_disturbed(tmp_path: Path) -> None:

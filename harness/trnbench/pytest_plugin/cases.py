@@ -7,29 +7,34 @@ from typing import Any
 import msgspec
 
 from trnbench.backend import Backend
-from trnbench.facts.peak import PeakPolicy
 from trnbench.kernels.case import Case
 from trnbench.measure.timing import replay
 from trnbench.results.evidence import Grade
 from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import Attempts
-from trnbench.run.judge import Judge
+from trnbench.run.execute import prepared
 from trnbench.run.plan import Plan, plan
+from trnbench.run.pool import Pool
 from trnbench.run.selection import Selection
+from trnbench.run.settings import RunSettings
 
 REPLAYED = 2000
 """Samples handed to pytest-benchmark at most; its statistics are made of all of them."""
 
 
 class Cases(msgspec.Struct, frozen=True, kw_only=True):
+    """`apart`: each case in a process of its own, as `trnbench run` measures it. pytest's own process has
+    its plugins, its threads and what the tests before left behind; none of it may be in a measured time."""
+
     plan: Plan
     attempts: Attempts
+    apart: bool
 
     def carry_out(self, case: Case, benchmark: Any) -> None:
         """One case: its samples become the benchmark's, its judgement the test's outcome."""
         import pytest
 
-        measurement, _ = self.attempts(case)
+        measurement = self._measurement(case)
         if measurement.status is Status.SKIPPED:
             pytest.skip(measurement.reason_text)
         benchmark.extra_info.update(told(measurement))
@@ -39,6 +44,13 @@ class Cases(msgspec.Struct, frozen=True, kw_only=True):
             benchmark(int)  # a fixture that is asked for and not used is a warning
         if measurement.status in (Status.FAILED, Status.SUSPECT):
             pytest.fail(f"{measurement.status}: {measurement.reason_text}", pytrace=False)
+
+    def _measurement(self, case: Case) -> Measurement:
+        if not self.apart:
+            return self.attempts(case)[0]
+        # A crash, a hang or a lack of memory there is this test's failure, and no other's.
+        ((_, measurement, _),) = Pool(self.attempts, (case,), 1, apart=True).outcomes()
+        return measurement
 
 
 def told(measurement: Measurement) -> dict[str, Any]:
@@ -67,10 +79,8 @@ def cases_of(instance: str, kernels: tuple[str, ...], backend: str) -> Cases:
     chosen = choose_backend(registry, backend) if backend else _fitting(registry.backends, named.name)
     found = chosen.detect()
     planned = plan(registry, Selection(instances=(instance,), kernels=kernels, kinds=found.kinds))
-    grade = Grade.MEASURED if found.instance else Grade.EMULATED
-    return Cases(
-        plan=planned, attempts=Attempts(chosen, planned.systems, Judge(PeakPolicy.SEED), grade=grade)
-    )
+    attempts = prepared(planned, chosen, RunSettings())
+    return Cases(plan=planned, attempts=attempts, apart=attempts.unseen.grade is Grade.MEASURED)
 
 
 def _fitting(backends: dict[str, Backend], instance: str) -> Backend:
