@@ -1,0 +1,461 @@
+"""Folding changes nothing: the program is that of all rounds executed, the schedule that of all instructions.
+
+Kernels are drawn at random, and those of the package are all compared. Traps are loops that look alike
+from round to round, and are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from trnbench.emulator.core.builder import Builder
+from trnbench.emulator.core.core import Core
+from trnbench.emulator.core.costs import CostTable
+from trnbench.emulator.core.emulate import emulate_kernel
+from trnbench.emulator.core.pace import Pace, Without
+from trnbench.emulator.core.program import Program
+from trnbench.emulator.core.scheduler import NOTHING_REMOVED, schedule
+from trnbench.errors import KernelError
+from trnbench.nki import Machine, TensorSpec, load_kernel, record
+from trnbench.nki.provide import provide
+
+TRN1, TRN2, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver"
+CAUSES = (
+    NOTHING_REMOVED,
+    Without(throttle=True, exclusions=True),
+    Without(throttle=True, exclusions=True, buffers=True, start=True),
+    Without(throttle=True, exclusions=True, buffers=True, start=True, latency=True, order=True),
+    Without(order=True, hbm=True, queues=frozenset({"vector", "scalar"})),
+)
+SPEC = TensorSpec((128, 8192), "float32")
+QUIET = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+    max_examples=40,
+)
+
+HEAD = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+SEEN = []
+
+def tile(width=64, buffer=nl.sbuf):
+    return nl.ndarray((128, width), dtype=nl.float32, buffer=buffer)
+
+def fetch(x, at, width=64):
+    found = tile(width)
+    nisa.dma_copy(dst=found, src=x[0:128, at : at + width])
+    return found
+
+def noted(at):
+    SEEN.append(at)
+    return len(SEEN) % 3
+
+"""
+
+
+class Both:
+    """A kernel recorded with and without folding."""
+
+    def __init__(self, file: Path, system: Any, *args: Any, name: str = "kernel") -> None:
+        self.machine = Machine.of(system)
+        self.system = system
+        self.executed = 0
+        self.unfolded = self._record(file, name, args, False)
+        self.folded = self._record(file, name, args, True)
+
+    def _record(self, file: Path, name: str, args: Any, fold: bool) -> Program:
+        kernel, _, _ = load_kernel(f"{file}::{name}", nki="trnbench")
+        builder = Builder(self.machine)
+        take = builder.take
+        self.executed = 0
+
+        def counted(instruction: Any) -> None:
+            self.executed += 1
+            take(instruction)
+
+        builder.take = counted  # type: ignore[method-assign]
+        trace = record(kernel, args, machine=self.machine, sink=builder, fold=fold)
+        assert trace.count == len(builder.program)
+        return builder.program
+
+    def check(self) -> None:
+        same_program(self.unfolded, self.folded)
+        pace = Pace(CostTable(self.system))
+        for without in CAUSES:
+            same_schedule(self.unfolded, self.folded, pace, without)
+
+
+def same_program(one: Program, other: Program) -> None:
+    for name in ("op", "place", "first", "deps"):
+        assert getattr(one, name) == getattr(other, name), name
+    assert [each.key() for each in one.ops] == [each.key() for each in other.ops]
+    assert one.places == other.places
+    assert sorted(one.runs) == sorted(other.runs)
+
+
+def same_schedule(one: Program, other: Program, pace: Pace, without: Without) -> None:
+    plain = schedule(one, pace, without=without, fold=False)
+    folded = schedule(other, pace, without=without)
+    for name in ("total", "busy", "start", "issued", "end", "cause"):
+        assert getattr(plain, name) == getattr(folded, name), name
+
+
+@pytest.fixture(scope="module")
+def both(registry: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Both]:
+    folder = tmp_path_factory.mktemp("folded")
+    number = iter(range(1 << 30))
+
+    def made(body: str, where: str = TRN2, head: str = HEAD) -> Both:
+        file = folder / f"kernel_{next(number)}.py"
+        lines = "\n".join("    " + line for line in body.splitlines())
+        file.write_text(f"{head}\n@nki.jit\ndef kernel(x):\n{lines}\n    return x\n")
+        return Both(file, registry.system(where), SPEC)
+
+    return made
+
+
+# Kernels drawn at random ------------------------------------------------------------------------
+
+VARIABLES = ("i", "j", "k")
+STATEMENTS = (
+    "a = fetch(x, {v} * 64 % 4096)",
+    "a = fetch(x, {v} * 64)",
+    "b = fetch(x, min({v} * 64 + {n}, 4096))",
+    "nisa.tensor_tensor(dst=a, data1=a, data2=b, op=nl.add)",
+    "nisa.activation(dst=b, op=nl.exp, data=a)",
+    "nisa.tensor_copy(dst=wide[:, {v} * 4 : {v} * 4 + 4], src=a[:, 0:4])",
+    "nisa.tensor_copy(dst=b[:, 0:4], src=wide[:, {v} * 4 : {v} * 4 + 4])",
+    "nisa.tensor_tensor(dst=total, data1=total, data2=a, op=nl.add)",
+    "nisa.tensor_copy(dst=a[:, {v} : {v} + 1], src=b[:, 0:1])",
+    "nisa.dma_copy(dst=x[0:128, {v} * 64 : {v} * 64 + 64], src=a)",
+    "nisa.dma_copy(dst=x[0:128, {n} * 64 : {n} * 64 + 64], src=b)",
+    "a, b = b, a",
+    "total = a",
+    "kept.append(a)",
+    "a = kept[{v} % len(kept)]",
+    "count = count + 1",
+    "nisa.tensor_copy(dst=b, src=pair[{v} % 2])",
+    "nisa.memset(dst=pair[({v} + 1) % 2], value=0.0)",
+    "b = tile()\nnisa.memset(dst=b, value=1.0)",
+    "kept = [fetch(x, {n}), fetch(x, {v})]",
+)
+TESTS = (
+    "{v} < {n}", "{v} == {n}", "{v} % 3 == 0", "{v} > {n}", "count % 5 == 0", "{v} // 3 == 1",
+    "len(kept) > {n}",    "{v} + {n} >= 9", "noted({v}) == 0",
+)  # fmt: skip
+
+
+@st.composite
+def blocks(draw: st.DrawFn, depth: int = 0) -> list[str]:
+    found: list[str] = []
+    for _ in range(draw(st.integers(1, 4))):
+        names = {"v": draw(st.sampled_from(VARIABLES[: max(depth, 1)])), "n": draw(st.integers(0, 9))}
+        kind = draw(st.integers(0, 9))
+        if kind == 0 and depth:
+            found.append(f"if {draw(st.sampled_from(TESTS)).format(**names)}:")
+            found += ["    " + line for line in draw(blocks(depth))]
+            found.append("else:")
+            found += ["    " + line for line in draw(blocks(depth))]
+        elif kind in (1, 2) and depth < len(VARIABLES):
+            start = draw(st.sampled_from(["", "2, ", f"{names['v']}, " if depth else ""]))
+            rounds = draw(st.integers(4, 14)) if depth < 2 else draw(st.integers(2, 6))
+            stop = f"{names['v']} + {rounds}" if start.startswith(names["v"]) else str(rounds)
+            loop = draw(st.sampled_from(["affine_range", "sequential_range", "static_range"]))
+            found.append(f"for {VARIABLES[depth]} in nl.{loop}({start}{stop}):")
+            found += ["    " + line for line in draw(blocks(depth + 1))]
+        elif kind == 3 and depth:
+            found.append(f"if {draw(st.sampled_from(TESTS)).format(**names)}:")
+            found.append("    " + draw(st.sampled_from(["break", "continue"])))
+        else:
+            found += draw(st.sampled_from(STATEMENTS)).format(**names).splitlines()
+    return found
+
+
+@st.composite
+def kernels(draw: st.DrawFn) -> str:
+    lines = [
+        "i = j = k = 0",
+        "count = 0",
+        "a, b, total, wide = tile(), tile(), tile(), tile(512)",
+        "kept, pair = [fetch(x, 0)], [tile(), tile()]",
+        f"for i in nl.affine_range({draw(st.integers(4, 24))}):",
+    ]
+    lines += ["    " + line for line in draw(blocks(1))]
+    lines += ["nisa.tensor_copy(dst=wide, src=wide)", "nisa.dma_copy(dst=x[0:128, 0:64], src=total)"]
+    return "\n".join(lines)
+
+
+@given(body=kernels(), where=st.sampled_from([TRN1, TRN2, TRN3]))
+@QUIET
+def test_kernels_of_any_shape(both: Callable[..., Both], body: str, where: str) -> None:
+    both(body, where).check()
+
+
+# Traps ------------------------------------------------------------------------------------------
+
+START = (
+    "a, b, total, wide = fetch(x, 0), fetch(x, 64), fetch(x, 128), fetch(x, 0, 512)\nkept, count = [], 0\n"
+)
+TRAPS = {
+    "a round unlike the others": "for i in nl.affine_range(40):\n    if i == 23:\n        a = fetch(x, 0)",
+    "a counter": (
+        "for i in nl.affine_range(40):\n    count = count + 1\n    if count == 31:\n        a = fetch(x, 0)\n"
+        "    nisa.tensor_copy(dst=b, src=a)"
+    ),
+    "a list that grows": (
+        "for i in nl.affine_range(40):\n    kept.append(fetch(x, i * 64))\n"
+        "for t in kept:\n    nisa.tensor_copy(dst=b, src=t)"
+    ),
+    "a second name of a list": (
+        "for i in nl.affine_range(40):\n    more = kept\n    more += [fetch(x, i)]\n    more = 0\n"
+        "for t in kept:\n    nisa.tensor_copy(dst=b, src=t)"
+    ),
+    "a function with a memory": (
+        "for i in nl.affine_range(40):\n    if noted(i) == 2:\n        nisa.tensor_copy(dst=a, src=b)\n"
+        "    nisa.tensor_copy(dst=b, src=a)"
+    ),
+    "a tile of the round before": (
+        "for i in nl.affine_range(40):\n    nisa.tensor_copy(dst=b, src=a)\n    a = fetch(x, i * 64)"
+    ),
+    "two tiles in turn": (
+        "for i in nl.affine_range(40):\n    a, b = b, a\n    nisa.tensor_copy(dst=a, src=b)"
+    ),
+    "shapes that change": (
+        "for i in nl.affine_range(40):\n    c = tile(i + 1)\n"
+        "    nisa.dma_copy(dst=c, src=x[0:128, 0 : i + 1])"
+    ),
+    "a dictionary": (
+        "found = {0: 1, 30: 2}\nfor i in nl.affine_range(40):\n    for _ in range(found.get(i, 0)):\n"
+        "        nisa.tensor_copy(dst=b, src=a)\n    nisa.tensor_copy(dst=a, src=b)"
+    ),
+    "zip beside it": (
+        "kept = [fetch(x, 64 * n) for n in range(40)]\nfor i, t in zip(nl.affine_range(40), kept):\n"
+        "    nisa.tensor_copy(dst=b, src=t)"
+    ),
+    "text of the number": (
+        "for i in nl.affine_range(40):\n    if str(i) == '33' or f'{i}' == '35':\n        a = fetch(x, 0)\n"
+        "    nisa.tensor_copy(dst=b, src=a)"
+    ),
+    "its type": (
+        "for i in nl.affine_range(40):\n    if isinstance(i, int):\n        nisa.tensor_copy(dst=b, src=a)"
+    ),
+    "its bits": "for i in nl.affine_range(40):\n    if i & 8:\n        nisa.tensor_copy(dst=b, src=a)",
+    "its square": (
+        "for i in nl.affine_range(40):\n"
+        "    nisa.tensor_copy(dst=wide[:, i * i % 500 : i * i % 500 + 1], src=a[:, 0:1])"
+    ),
+    "its share": (
+        "for i in nl.affine_range(40):\n    at = int(i / 7) * 8\n"
+        "    nisa.tensor_copy(dst=wide[:, at : at + 8], src=a[:, 0:8])"
+    ),
+    "as a value": (
+        "for i in nl.affine_range(40):\n"
+        "    nisa.tensor_scalar(dst=b, data=a, op0=nl.multiply, operand0=i)\n    nisa.memset(dst=a, value=i)"
+    ),
+    "a sum of two numbers": (
+        "for i in nl.affine_range(12):\n    for j in nl.affine_range(12):\n        if i + j < 7:\n"
+        "            nisa.tensor_copy(dst=b, src=a)\n        nisa.tensor_copy(dst=a, src=b)"
+    ),
+    "rows read after the loop that wrote them": (
+        "for i in nl.affine_range(40):\n    nisa.tensor_copy(dst=wide[:, i * 8 : i * 8 + 8], src=a[:, 0:8])\n"
+        "for i in nl.affine_range(40):\n"
+        "    nisa.activation(dst=b[:, 0:8], op=nl.exp, data=wide[:, i * 8 : i * 8 + 8])"
+    ),
+    "rows read against the order": (
+        "for i in nl.affine_range(40):\n    nisa.dma_copy(dst=x[0:128, i * 64 : i * 64 + 64], src=a)\n"
+        "    nisa.dma_copy(dst=b, src=x[0:128, 2496 - i * 64 : 2560 - i * 64])"
+    ),
+    "the last tile, used afterwards": (
+        "for i in nl.affine_range(40):\n    c = fetch(x, i * 64)\nnisa.tensor_copy(dst=b, src=c)\n"
+        "nisa.tensor_copy(dst=wide[:, i : i + 1], src=c[:, 0:1])"
+    ),
+    "tiles that fill the memory": (
+        "for i in nl.affine_range(40):\n    c = fetch(x, i * 64, 4096)\n"
+        "    nisa.tensor_copy(dst=b, src=c[:, 0:64])"
+    ),
+    "a tile kept now and then": (
+        "for i in nl.affine_range(40):\n    c = fetch(x, i * 64, 2048)\n    if i % 4 == 0:\n"
+        "        total = c\n"
+        "    nisa.tensor_copy(dst=b, src=total[:, 0:64])"
+    ),
+    "an engine that cools down": (
+        "left, right = tile(128), tile(512)\nfor i in nl.affine_range(60):\n    sums = tile(512, nl.psum)\n"
+        "    nisa.nc_matmul(dst=sums, stationary=left, moving=right)\n"
+        "    nisa.activation(dst=right, op=nl.exp, data=sums)"
+    ),
+    "views by other means": (
+        "for i in nl.affine_range(40):\n"
+        "    nisa.tensor_copy(dst=wide.ap([[512, 128], [1, 8]], offset=i * 8), src=a[:, 0:8])\n"
+        "    nisa.tensor_copy(dst=b[:, 0:8], src=wide.slice(1, i * 8, i * 8 + 8))\n"
+        "    nisa.tensor_copy(dst=b[:, 0:8], src=wide[:, nl.ds(i * 8, 8)])\n"
+        "    nisa.tensor_copy(dst=b[:, 0:1], src=wide.reshape((128, 64, 8)).select(1, i)[:, 0:1])"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", [TRN1, TRN2])
+@pytest.mark.parametrize("name", TRAPS)
+def test_traps(both: Callable[..., Both], name: str, where: str) -> None:
+    both(START + TRAPS[name], where).check()
+
+
+ERRORS = {
+    "outside a tensor in memory": (
+        "for i in nl.affine_range(200):\n    nisa.dma_copy(dst=a, src=x[0:128, i * 64 : i * 64 + 64])"
+    ),
+    "outside a tile": (
+        "for i in nl.affine_range(40):\n    nisa.tensor_copy(dst=a, src=wide[:, i * 16 : i * 16 + 64])"
+    ),
+    "more tiles than fit": (
+        "for i in nl.affine_range(40):\n    kept.append(fetch(x, 0, 8192))\n"
+        "for t in kept:\n    nisa.tensor_copy(dst=a, src=t[:, 0:64])"
+    ),
+    "an error of Python": "for i in nl.affine_range(40):\n"
+    "    nisa.tensor_copy(dst=a, src=[a, b][i // 20 + i // 30])",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_of_a_late_round_are_the_same(registry: Any, tmp_path: Path, name: str) -> None:
+    file = tmp_path / "wrong.py"
+    body = "\n".join("    " + line for line in (START + ERRORS[name]).splitlines())
+    file.write_text(f"{HEAD}\n@nki.jit\ndef kernel(x):\n{body}\n    return x\n")
+    machine, said = Machine.of(registry.system(TRN2)), []
+    for fold in (True, False):
+        kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
+        with pytest.raises(KernelError) as caught:
+            record(kernel, (SPEC,), machine=machine, sink=Builder(machine), fold=fold)
+        said.append((caught.value.what, caught.value.cause))
+    assert said[0] == said[1]
+
+
+def test_a_limit_is_reached_at_the_same_instruction(registry: Any, tmp_path: Path) -> None:
+    file = tmp_path / "long.py"
+    file.write_text(
+        f"{HEAD}\n@nki.jit\ndef kernel(x):\n    a, b = tile(), tile()\n    for i in nl.affine_range(10**9):\n"
+        "        nisa.tensor_copy(dst=a, src=b)\n    return x\n"
+    )
+    machine, said = Machine.of(registry.system(TRN2)), []
+    for fold in (True, False):
+        kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
+        with pytest.raises(KernelError, match="issued more than 5,000 instructions") as caught:
+            record(kernel, (SPEC,), machine=machine, sink=Builder(machine), limit=5000, fold=fold)
+        said.append(caught.value.what)
+    assert said[0] == said[1]
+
+
+# It does fold -----------------------------------------------------------------------------------
+
+
+def test_a_plain_loop_is_executed_a_few_times(both: Callable[..., Both]) -> None:
+    body = "for i in nl.affine_range(100):\n    nisa.dma_copy(dst=x[0:128, 0:64], src=fetch(x, i * 64))"
+    found = both(body)
+    found.check()
+    assert len(found.folded) == 200
+    assert found.executed < 20
+
+
+def test_two_tiles_in_turn_have_a_period_of_two(both: Callable[..., Both]) -> None:
+    body = (
+        "pair = [tile(), tile()]\nfor i in nl.affine_range(200):\n"
+        "    nisa.tensor_copy(dst=pair[i % 2], src=pair[(i + 1) % 2])\n    fetch(x, i * 8)"
+    )
+    found = both(body)
+    found.check()
+    assert found.executed < 30
+
+
+def test_the_scheduler_carries_out_a_part(
+    registry: Any, both: Callable[..., Both], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = (
+        "out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "for i in nl.affine_range(1000):\n    a = fetch(x, i * 8)\n"
+        "    nisa.activation(dst=a, op=nl.exp, data=a)\n    nisa.dma_copy(dst=out[0:128, 0:64], src=a)"
+    )
+    found, carried = both(body), []
+    found.check()
+    advance = Core.advance
+
+    def counted(self: Core, begin: int, stop: int) -> None:
+        carried.append(stop - begin)
+        advance(self, begin, stop)
+
+    monkeypatch.setattr(Core, "advance", counted)
+    pace = Pace(CostTable(registry.system(TRN2)))
+    schedule(found.folded, pace)
+    assert sum(carried) < len(found.folded) / 2
+    carried.clear()
+    schedule(found.folded, pace, fold=False)
+    assert sum(carried) == len(found.folded)
+
+
+# Kernels of the package -------------------------------------------------------------------------
+
+LARGEST = 12_000  # instructions of one that is compared
+
+
+def points(kernel: Any) -> list[dict[str, Any]]:
+    """The default points of a kernel, and those with one axis at its largest."""
+    first = {axis.name: axis.values[0] for axis in kernel.axes}
+    return [first, *({**first, axis.name: axis.values[-1]} for axis in kernel.axes if len(axis.values) > 1)]
+
+
+@pytest.mark.parametrize("where", [TRN1, TRN3])
+def test_every_kernel_of_the_package(registry: Any, where: str) -> None:
+    system = registry.system(where)
+    machine, pace = Machine.of(system), Pace(CostTable(system))
+    compared: set[str] = set()
+    for kernel in registry.kernels.values():
+        ref = kernel.implementations.get("nki")
+        if not isinstance(ref, str):
+            continue
+        function, module, _ = load_kernel(ref.replace("::", ":", 1), nki="trnbench")
+        inputs = getattr(module, f"{ref.rpartition(':')[2]}_inputs")
+        for point in points(kernel):
+            given = inputs(point)
+            if given is None:
+                continue
+            args = [TensorSpec(tuple(e[0]), e[1]) if isinstance(e, tuple) else e for e in given]
+            programs = []
+            with provide("trnbench"):
+                for fold in (False, True):
+                    builder = Builder(machine)
+                    try:
+                        record(function, args, machine=machine, sink=builder, fold=fold, limit=LARGEST)
+                    except KernelError:  # too large, or not for this generation: in both ways or in none
+                        programs.append(None)
+                        continue
+                    programs.append(builder.program)
+            plain, folded = programs
+            assert (plain is None) == (folded is None), (ref, point)
+            if plain is None or folded is None:
+                continue
+            same_program(plain, folded)
+            for without in CAUSES:
+                same_schedule(plain, folded, pace, without)
+            compared.add(ref)
+    assert len(compared) >= 10
+
+
+@pytest.mark.parametrize("where", [TRN1, TRN2])
+@pytest.mark.parametrize(("m", "n", "k"), [(1024, 1024, 2048), (640, 2048, 4096), (3000, 1100, 1025)])
+@pytest.mark.parametrize("name", ["gemm_naive", "gemm_blocked"])
+def test_products(registry: Any, where: str, name: str, m: int, n: int, k: int) -> None:
+    system = registry.system(where)
+    kernel, _, _ = load_kernel(f"trnbench.kernels.nki.gemm:{name}", nki="trnbench")
+    specs = (TensorSpec((k, m), "bf16"), TensorSpec((k, n), "bf16"))
+    one, other = (emulate_kernel(kernel, specs, system, fold=fold) for fold in (True, False))
+    same_program(other.schedule.program, one.schedule.program)
+    for name in ("latency_s", "bound", "busy_s", "bytes", "waterfall", "path", "lines"):
+        assert getattr(one, name) == getattr(other, name), name
+    assert one.schedule.end == other.schedule.end
