@@ -212,6 +212,33 @@ def test_check_shows_both_sources() -> None:
     assert {claim["source"] for claim in row["details"]} == {"seed-trn2", "trn2-arch"}
 
 
+@pytest.mark.parametrize(("columns", "widest"), [("250", 100), ("60", 60), ("3", 40)])
+def test_check_fits_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: str, widest: int) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    printed = spec("check").stdout
+    assert max(map(len, printed.splitlines())) <= widest
+    shown = " ".join(printed.split())
+    for row in rows("check"):
+        words = [row["subject"], *(side.strip() for side in row["claims"].split(" | ")), row["note"]]
+        for each in words:
+            assert widest == 40 or " ".join(each.split()) in shown, each
+
+
+def test_check_prints_a_block_for_each_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    printed = spec("check", "trn2", "--rule", "hosts-sum").stdout
+    (found,) = [each for each in printed.split("\n\n") if " · efa_bandwidth · " in each]
+    assert found.rstrip("\n").splitlines() == [
+        "trn2 · hosts-sum · u-trn2x64 · efa_bandwidth · 4.000 times · C15",
+        "    3,200 Gbps (seed-trn2: specification table, column u-trn2x64 UltraServer, row EFA bandwidth)",
+        "    4 instances × 3,200 Gbps (seed-trn2: specification table, column trn2-16.48xlarge, row EFA",
+        "      bandwidth)",
+        "    4 instances × 3,200 Gbps (trn2-arch: specification table, column trn2.48xlarge /"
+        " trn2u.48xlarge)",
+        "    3,200 Gbps (trn2-arch: specification table, column Trn2 UltraServer)",
+    ]
+
+
 def test_strict_passes_on_what_is_known() -> None:
     assert spec("check", "--strict").exit_code == 0
 

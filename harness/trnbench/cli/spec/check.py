@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from trnbench.cli.context import Session, session
-from trnbench.cli.output import Column, emit, format_option, say
+from trnbench.cli.output import Column, emit, format_option, say, write
+from trnbench.cli.spec.blocks import blocks, width
 from trnbench.cli.spec.options import facts_of, facts_option
 from trnbench.errors import ExitCode, UnknownName
 
@@ -78,7 +79,10 @@ def check(
         if not rules:
             rows += [_named(generation.name, each, findings) for each in findings.named]
             by_name += len(findings.named)
-    emit(rows, _COLUMNS, format)
+    if format == "table":
+        write(blocks(rows, width()))
+    else:
+        emit(rows, _COLUMNS, format)
     say(
         f"{by_rule} disagreements found by rule, {unnamed} of them in no list of disputes; "
         f"{by_name} more are known that no rule can find"
