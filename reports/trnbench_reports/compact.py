@@ -12,7 +12,10 @@ _ENDS = re.compile(r"</(?:td|th|tr|li)>\s*")
 _TAG = re.compile(r"<[a-zA-Z][^<>']*>")
 # A slash behind a value without quotes would become part of it.
 _QUOTED = re.compile(r'="([A-Za-z0-9_.#%-]+)"(?!/>)')
-_GAP = re.compile(r">\s*\n\s*<")
+# Between words a line end is a space; in front of these it is nothing.
+_GAP = re.compile(
+    r"\s*\n\s*(?=</?(?:tr|td|th|tbody|thead|table|li|ul|ol|div|details|summary|figure|figcaption|p|h\d|dl|dt|dd)\b)"
+)
 
 
 def compact(text: Markup) -> Markup:
@@ -22,4 +25,4 @@ def compact(text: Markup) -> Markup:
     if "<pre" in text or "<textarea" in text:  # white space counts there
         return text
     shorter = _TAG.sub(lambda tag: _QUOTED.sub(r"=\1", tag[0]), _ENDS.sub("", str(text)))
-    return Markup(_GAP.sub(">\n<", shorter))
+    return Markup(_GAP.sub("", shorter))

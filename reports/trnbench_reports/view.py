@@ -11,7 +11,7 @@ from trnbench import Measurement, Metric, Run, Scope, Source, Status, SystemReco
 from trnbench_reports import numbers, words
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
+    pass
 
 GOOD = (Status.OK, Status.DOCUMENT_LOW)
 _PREFERRED_DTYPES = ("bf16", "fp16", "fp32")
@@ -25,18 +25,6 @@ def anchor(index: int, measurement: Measurement) -> str:
 
 def primary(measurement: Measurement) -> Metric | None:
     return measurement.metrics.get(measurement.primary)
-
-
-def attributes(measurement: Measurement) -> Markup:
-    """What the filters of the page match a cell against, beside its row and column."""
-    from markupsafe import Markup
-
-    case = measurement.case
-    return Markup(' data-d="{}" data-e="{}" data-t="{}"').format(
-        words.clean(case.dtype, 40),
-        measurement.evidence.grade,
-        measurement.status,
-    )
 
 
 def point_text(measurement: Measurement, *, without: Iterable[str] = ()) -> str:
@@ -113,8 +101,10 @@ def tooltip(measurement: Measurement) -> str:
     judged = measurement.judgement
     share = f", {numbers.percent(judged.fraction)} of {peak_text(measurement)}" if judged else ""
     unproven = ", unvalidated" if measurement.evidence.unvalidated else ""
+    # What is well needs no word.
+    status = "" if measurement.status is Status.OK else f" · {measurement.status}"
     return words.clean(
-        f"{value_text(measurement)}{share} · {measurement.evidence.grade}{unproven} · {measurement.status}"
+        f"{value_text(measurement)}{share} · {measurement.evidence.grade}{unproven}{status}"
         f" · {measurement.case.instance} · {measurement.case.fullname}",
         300,
     )

@@ -53,6 +53,11 @@
       for (const name in own) row.dataset[name] = own[name];
     }
   }
+  for (const table of all(".board")) {
+    for (const cell of all("td[data-label]:not(.none)", table)) {
+      for (const name of "det") cell.dataset[name] ??= table.dataset[name];
+    }
+  }
   const texts = new WeakMap();
   const text = (row) => {
     if (!texts.has(row)) {

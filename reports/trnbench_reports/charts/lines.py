@@ -10,7 +10,7 @@ from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
 from trnbench_reports.charts.plane import LETTER, Plane
 
-_APART = 9  # pixels between two lines of small words
+_APART = 12  # pixels between two lines of small words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,24 +95,26 @@ def draw(
 
 
 def _labels(plane: Plane, promised: Sequence[Promise], ends: tuple[float, float]) -> None:
-    """On their line: at its left end, or further right where the one above would be touched."""
+    """On their line at its left end, further right or below it where another would be touched."""
     taken: list[tuple[float, float, float]] = []  # left and right end, height
     for promise in sorted(promised, key=lambda each: -each.value):
         text = words.clean(promise.words, 48)
-        wide, high = LETTER * 0.92 * len(text), plane.py(promise.value) - 4
+        wide, at = LETTER * 0.92 * len(text), plane.py(promise.value)
         room = plane.width - wide - 4
-        places = (4.0, room, room / 2)
+        places = [(start, high) for high in (at - 4, at + 11) for start in (4.0, room, room / 2)]
         free = (
-            start
-            for start in places
+            (start, high)
+            for start, high in places
             if start >= 4
+            and high < plane.height
             and all(abs(high - y) > _APART or start + wide < a or start > b for a, b, y in taken)
         )
-        start = next(free, None)
-        if start is None:
+        place = next(free, None)
+        if place is None:
             continue  # the table and the list of peaks have it
+        start, high = place
         taken.append((start, start + wide, high))
-        plane.words(ends[0], promise.value, text, dx=start, dy=-4)
+        plane.words(ends[0], promise.value, text, dx=start, dy=high - at)
 
 
 def _table(

@@ -24,7 +24,6 @@ class Cell:
     gain: str = ""
     missing: str = ""
     anchor: str = ""
-    attributes: Markup | str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +158,6 @@ def _cell(index: int, case: Measurement, gain: str) -> Cell:
         share=numbers.percent(case.judgement.fraction) if case.judgement else "no documented peak",
         gain=gain,
         anchor=view.anchor(index, case),
-        attributes=view.attributes(case),
     )
 
 

@@ -29,6 +29,7 @@ class Sentence:
     clauses: tuple[tuple[str, str, str, str], ...]
     colour: int
     trust: str
+    error: str  # of the model, on published points of the kinds of kernel named
     shout: str
 
     @property
@@ -41,7 +42,11 @@ def render(runs: Sequence[Run]) -> Markup:
     for index, run, _ in view.each_run(runs):
         found = [sentence(index, run, record) for record in view.systems(run)]
         counts = [(str(status), count) for status, count in run.counts().items()]
-        parts.append((run, [each for each in found if each is not None], counts, trust(run)))
+        sentences = [each for each in found if each is not None]
+        errors = {each.error for each in sentences if each.error}
+        # Said once where it is the same of every system.
+        shared = errors.pop() if len(errors) == 1 and len(sentences) > 1 else ""
+        parts.append((run, sentences, counts, trust(run), shared))
     return fill("headline", parts=parts)
 
 
@@ -79,7 +84,8 @@ def sentence(index: int, run: Run, record: SystemRecord) -> Sentence | None:
         grade=words.capital(str(lead.evidence.grade)) if top or len(grades) == 1 else "Mixed evidence",
         clauses=tuple(clauses),
         colour=view.colour(run, record.generation),
-        trust=" ".join(filter(None, (_low(top), _model_error(run, mine), _unvalidated(mine)))),
+        trust=" ".join(filter(None, (_low(top), _unvalidated(mine)))),
+        error=_model_error(run, mine),
         shout=_shout(bad),
     )
 

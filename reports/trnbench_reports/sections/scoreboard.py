@@ -29,7 +29,7 @@ class Cell:
     fraction: float | None = None
     status: str = ""
     note: str = ""  # "2 suspect": what a best-of must not hide
-    attributes: Markup | str = ""
+    data: tuple[tuple[str, str], ...] = ()  # data type, evidence, status: what filters look at
 
     @property
     def width(self) -> str:
@@ -52,7 +52,8 @@ def render(runs: Sequence[Run]) -> Markup:
             r for r in view.systems(run) if any(m.case.instance == r.instance for m in run.measurements)
         ]
         low = run.counts()[Status.DOCUMENT_LOW]
-        parts.append((heading, records, _groups(index, run, records), _skips(run), _loud(index, run), low))
+        groups = _groups(index, run, records)
+        parts.append((heading, records, groups, _usual(groups), _skips(run), _loud(index, run), low))
     return fill(
         "scoreboard",
         parts=parts,
@@ -121,7 +122,7 @@ def _cell(index: int, here: Sequence[Measurement], all_of_kernel: Sequence[Measu
             fraction=share,
             status=str(top.status),
             note=note,
-            attributes=view.attributes(top),
+            data=_data(top),
         )
     if not here and not bad:
         return None
@@ -132,8 +133,28 @@ def _cell(index: int, here: Sequence[Measurement], all_of_kernel: Sequence[Measu
         anchor=view.anchor(index, worst),
         status=str(worst.status),
         note=note if len(bad) > 1 else "",
-        attributes=view.attributes(worst),
+        data=_data(worst),
     )
+
+
+def _data(each: Measurement) -> tuple[tuple[str, str], ...]:
+    return (
+        ("d", words.clean(each.case.dtype, 40)),
+        ("e", str(each.evidence.grade)),
+        ("t", str(each.status)),
+    )
+
+
+def _usual(groups: Sequence[tuple[str, list[Row]]]) -> dict[str, str]:
+    """What most cells have stands once at the board; page.js gives it back to the cells."""
+    cells = [cell for _, rows in groups for row in rows for cell in row.cells if cell is not None]
+    counts = Counter(pair for cell in cells for pair in cell.data)
+    return {
+        name: max(
+            (pair for pair in counts if pair[0] == name), key=lambda pair: counts[pair], default=("", "")
+        )[1]
+        for name in "det"
+    }
 
 
 def _skips(run: Run) -> list[tuple[str, str, str, int]]:
