@@ -278,6 +278,10 @@ TRAPS = {
         "for i in nl.affine_range(40):\n    c = fetch(x, i * 64)\nnisa.tensor_copy(dst=b, src=c)\n"
         "nisa.tensor_copy(dst=wide[:, i : i + 1], src=c[:, 0:1])"
     ),
+    "the tile of a round that was left out": (
+        "for i in nl.affine_range(40):\n    if i < 36:\n        a = fetch(x, i * 64)\n"
+        "    nisa.tensor_tensor(dst=a, data1=a, data2=b, op=nl.add)"
+    ),
     "tiles that fill the memory": (
         "for i in nl.affine_range(40):\n    c = fetch(x, i * 64, 4096)\n"
         "    nisa.tensor_copy(dst=b, src=c[:, 0:64])"

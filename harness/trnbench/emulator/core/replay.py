@@ -192,9 +192,11 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
         before = now
     for own in found.own:
         if own.held is not None:
+            # Another round, or what follows the loop, may use it.
             tile = tiles[id(own)]
             builder.rename(tile, own.held)
             tile.dies = None
+            tile.areas = {at: area.later(times * length) for at, area in own.tile.areas.items()}
     for each in found.lasting:
         each.life.last += times * length
 

@@ -21,6 +21,13 @@ class Area:
         self.reads: dict[Box, Users] = {}
         self.version = 0  # counts writes
 
+    def later(self, by: int) -> Area:
+        """The same boxes, used by instructions that come `by` later."""
+        made = Area()
+        made.writes = [(box, _later(users, by)) for box, users in self.writes]
+        made.reads = {box: _later(users, by) for box, users in self.reads.items()}
+        return made
+
     def read(self, use: Use, number: int, queue: int) -> None:
         users = self.reads.get(use.box)
         if users is None:
@@ -94,6 +101,10 @@ class Tile:
 
     def alive(self, number: int) -> bool:
         return self.life.alive if self.dies is None else number < self.dies
+
+
+def _later(users: Users, by: int) -> Users:
+    return {queue: number + by for queue, number in users.items()}
 
 
 def _hull(entries: list[tuple[Box, Users]]) -> tuple[Box, Users]:
