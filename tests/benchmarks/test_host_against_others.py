@@ -3,7 +3,7 @@
 Run as a script it prints the ratios: `python tests/benchmarks/test_host_against_others.py [TURNS]`. Both
 tools time the expression in a process of its own, made new for each turn and kept on one processor, in the
 order A B B A: whatever disturbs the machine disturbs both, and so does a drift. A process that lives on is
-another thing: from its second turn on one of three 16 MiB arrays comes from the heap, and all begin at the same
+another thing: from its second turn on one of three 16 MiB arrays comes from the heap, and all begin at one
 offset within 2 MiB, where a new process has them one page apart (huge pages hold both).
 
 Each pair of turns gives one ratio; told are their median and its bootstrap interval, of medians and of
