@@ -116,6 +116,7 @@ def _facades() -> dict[str, ModuleType]:
         ("neuronxcc", beta1, ()),
         ("neuronxcc.nki", package, package.__all__),
         ("neuronxcc.nki.isa", beta1_isa, beta1_isa.__all__),
+        ("neuronxcc.nki.isa.constants", constants, CONSTANTS),
         ("neuronxcc.nki.language", beta1_language, beta1_language.__all__),
         ("neuronxcc.nki.compiler", compiler, compiler.__all__),
         ("neuronxcc.nki.typing", package, ("tensor",)),

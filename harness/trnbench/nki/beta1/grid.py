@@ -11,9 +11,11 @@ from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.beta1.pending import SLOT, settle
 from trnbench.nki.beta1.root import Root
+from trnbench.nki.beta1.simulation import SIMULATION, simulated
 from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.jit import Kernel
 from trnbench.nki.memory import Buffer
+from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
 
 
@@ -92,6 +94,11 @@ class Beta1Kernel(Kernel):
         self.plain = function
         self.sizes = sizes
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if STATE.recorder is None and SIMULATION.machine is not None:
+            return simulated(self, args, kwargs)
+        return super().__call__(*args, **kwargs)
+
     def __getitem__(self, grid: Any) -> Kernel:
         given = grid if isinstance(grid, tuple) else (grid,)
         try:
@@ -120,9 +127,10 @@ def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, k
     if inside:
         return result
     if result is None:  # an old kernel writes to the tensors it is given
-        result = tuple(
-            each for each in (*given, *named.values()) if isinstance(each, Tile) and each.root.written
-        )
+        places: list[tuple[int | str, Any]] = [*enumerate(given), *named.items()]
+        written = {key: each for key, each in places if isinstance(each, Tile) and each.root.written}
+        SIMULATION.written = list(written)
+        result = tuple(written.values())
     return _tensors(result)
 
 

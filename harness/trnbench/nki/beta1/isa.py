@@ -115,6 +115,7 @@ def tensor_reduce(
     settle()
     rank = len(data.shape)
     axes = tuple(sorted(int(each) % rank for each in ((axis,) if isinstance(axis, int) else axis)))
+    order = (*(at for at in range(rank) if at not in axes), *axes)  # what is reduced is read last
     kept = tuple(1 if at in axes else size for at, size in enumerate(data.shape))
     shape = kept if keepdims else tuple(size for at, size in enumerate(data.shape) if at not in axes)
     shape = shape if len(shape) > 1 else (*shape, 1)
@@ -122,7 +123,13 @@ def tensor_reduce(
 
     def issue(dst: Tile) -> None:
         if box_of(mask, data.shape) is not None:
-            today.tensor_reduce(dst.operand(mask), op, data.operand(mask), axes, negate=negate)
+            today.tensor_reduce(
+                dst.operand(mask),
+                op,
+                data.operand(mask).permute(order),
+                tuple(range(rank - len(axes), rank)),
+                negate=negate,
+            )
 
     return later(shape, kind, issue)
 
@@ -163,6 +170,12 @@ def affine_select(
 ) -> Tile:
     """The tile where `pred` holds, a comparison of indices; else the number."""
     settle()
+    if on_true_tile.buffer is Buffer.PSUM:  # out of GpSimd's reach
+        held = later(
+            on_true_tile.shape, on_true_tile.dtype, partial(_brought, on_true_tile, mask), into=(Buffer.SBUF,)
+        )
+        settle()
+        on_true_tile = held
     kind = on_true_tile.dtype if dtype is None else dtype_of(dtype)
     shape = on_true_tile.shape
     if isinstance(pred, Mask) and len(pred.conditions) > 1:
@@ -188,6 +201,11 @@ def affine_select(
     return later(shape, kind, issue)
 
 
+def _brought(source: Tile, mask: Any, dst: Tile) -> None:
+    """Out of PSUM, by Scalar."""
+    today.activation(dst.operand(mask), FUNCTIONS["copy"], source.operand(mask))
+
+
 def _pattern(expr: Any, call: str) -> tuple[list[list[int]], int]:
     if not isinstance(expr, Grid):
         raise KernelError(f"{call}: {expr!r} is no index made of nl.arange ({site.here()})")
@@ -195,7 +213,15 @@ def _pattern(expr: Any, call: str) -> tuple[list[list[int]], int]:
     return [[step, size] for step, size in pairs] or [[1, 1]], expr.coefficients[0]
 
 
-def dma_copy(*, dst: Tile, src: Tile, mask: Any = None, dst_rmw_op: Any = None, **_: Any) -> None:
+def dma_copy(
+    *,
+    dst: Tile,
+    src: Tile,
+    mask: Any = None,
+    dst_rmw_op: Any = None,
+    oob_mode: Any = oob_mode.error,
+    **_: Any,
+) -> None:
     """Copy between HBM and SBUF, in either direction; with dst_rmw_op, add to what is there."""
     settle()
     if box_of(mask, dst.shape) is None:
@@ -203,9 +229,9 @@ def dma_copy(*, dst: Tile, src: Tile, mask: Any = None, dst_rmw_op: Any = None, 
     dst.root.written = True
     into, given = dst.operand(mask), src.operand(mask)
     if dst_rmw_op is not None:
-        today.dma_compute(into, [given, into], FUNCTIONS["add"])
+        today.dma_compute(into, [given, into], FUNCTIONS["add"], oob_mode=oob_mode)
         return
-    today.dma_copy(into, given)
+    today.dma_copy(into, given, oob_mode=oob_mode)
 
 
 def dma_transpose(src: Tile, *, axes: Any = None, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
@@ -328,7 +354,10 @@ bn_aggr = _plain("bn_aggr", "data", "data", lambda given: (given["data"].shape[0
 max8 = _plain("max8", "src", "src", _eight)
 nc_find_index8 = _plain("nc_find_index8", "data vals", "data", _eight, DTYPES["uint32"])
 nc_match_replace8 = _plain("nc_match_replace8", "data vals imm dst_idx", "data")
-local_gather = _plain("local_gather", "src_buffer index num_elem_per_idx num_valid_indices", "src_buffer")
+local_gather = _plain(
+    "local_gather", "src_buffer index num_elem_per_idx num_valid_indices", "src_buffer",
+    lambda given: (*given["index"].shape, 16, given.get("num_elem_per_idx", 1)),
+)  # fmt: skip
 sequence_bounds = _plain(
     "sequence_bounds", "segment_ids", "segment_ids", lambda given: (1, 2, given["segment_ids"].shape[-1])
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from trnbench.errors import KernelError
@@ -34,6 +35,12 @@ class Fp32:
 
 
 fp32 = Fp32
+
+
+def finfo(dtype: Any) -> Any:
+    """Limits of a floating type, as ml_dtypes and NumPy give them."""
+    limits: Any = ml_dtypes.finfo
+    return limits(dtype_of(dtype).numpy)
 
 
 def made_of(tensor: NkiTensor) -> Tile:
@@ -172,6 +179,8 @@ def matmul(x: Tile, y: Tile, *, transpose_x: bool = False, mask: Any = None, **_
     from trnbench.nki.beta1.isa import nc_matmul
 
     settle()
+    x, y = (copy(each) if each.buffer is Buffer.PSUM else each for each in (x, y))
+    settle()
     if not transpose_x:
         turned = today.transpose(x.operand(mask))
         left = today.ndarray(turned.shape, x.dtype, today.sbuf)
@@ -272,6 +281,14 @@ def all(x: Tile, axis: Any, *, dtype: Any = None, mask: Any = None, **_: Any) ->
     return made_of(today.all(x.operand(mask), axis, dtype))
 
 
+def affine_range(start: int, stop: int | None = None, step: int = 1, **_: Any) -> range:
+    """A loop, carried out in order: every round by itself, since indices are arrays of numbers here."""
+    return range(int(start)) if stop is None else range(int(start), int(stop), step)
+
+
+sequential_range = static_range = affine_range
+
+
 def nc(count: int) -> int:
     """nl.nc(count): cores that share one dimension of a grid."""
     return int(count)
@@ -283,7 +300,7 @@ def spmd_dim(size: int, cores: int = 1) -> int:
 
 
 _SAME = (
-    "affine_range", "sequential_range", "static_range", "ds", "no_reorder", "tile_size", "sbuf", "psum",
+    "ds", "no_reorder", "tile_size", "sbuf", "psum",
     "hbm", "private_hbm", "shared_hbm", "bypass",
 )  # fmt: skip
 
@@ -292,10 +309,11 @@ globals().update(DTYPES)
 globals().update({name: each for name, each in OPERATIONS.items() if name not in ("copy",)})
 
 __all__ = [
-    "all", "apply", "arange", "broadcast_to", "copy", "device_print", "dropout", "empty_like",
-    "expand_dims", "fp32", "full", "gather_flattened", "load", "load_transpose2d", "loop_reduce", "matmul",
-    "max", "mean", "mgrid", "min", "nc", "ndarray", "num_programs", "ones", "par_dim", "prod", "program_id",
-    "program_ndim", "rand", "random_seed", "rms_norm", "shared_constant", "shared_identity_matrix",
-    "softmax", "spmd_dim", "static_cast", "store", "sum", "transpose", "var", "where", "zeros",
-    "zeros_like", *_SAME, *DTYPES, *(name for name in OPERATIONS if name != "copy"),
+    "affine_range", "all", "apply", "arange", "broadcast_to", "copy", "device_print", "dropout",
+    "empty_like", "expand_dims", "finfo", "fp32", "full", "gather_flattened", "load", "load_transpose2d",
+    "loop_reduce", "matmul", "max", "mean", "mgrid", "min", "nc", "ndarray", "num_programs", "ones",
+    "par_dim", "prod", "program_id", "program_ndim", "rand", "random_seed", "rms_norm", "sequential_range",
+    "shared_constant", "shared_identity_matrix", "softmax", "spmd_dim", "static_cast", "static_range",
+    "store", "sum", "transpose", "var", "where", "zeros", "zeros_like",
+    *_SAME, *DTYPES, *(name for name in OPERATIONS if name != "copy"),
 ]  # fmt: skip

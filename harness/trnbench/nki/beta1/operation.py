@@ -5,13 +5,15 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from trnbench.errors import KernelError
 from trnbench.nki import language as today
 from trnbench.nki import site
 from trnbench.nki.beta1.index import box_of, broadcast
 from trnbench.nki.beta1.pending import later, settle
 from trnbench.nki.beta1.tile import FREE, PARTITION, Tile
-from trnbench.nki.dtype import DType, dtype_of
+from trnbench.nki.dtype import DTYPES, DType, dtype_of
 from trnbench.nki.functions import FUNCTIONS, Function
 from trnbench.nki.language import elementwise
 from trnbench.nki.tensor import NkiTensor
@@ -54,11 +56,12 @@ def apply(
             shape = broadcast(shape, each.shape)
     given = tuple(_spread(each, shape) if isinstance(each, Tile) else each for each in operands)
     settle()
-    kind = (
-        common_type([each for each in operands if isinstance(each, Tile)])
-        if dtype is None
-        else dtype_of(dtype)
-    )
+    kind = common_type([each for each in given if isinstance(each, Tile)])
+    fractions = name == "divide" or any(isinstance(each, (float, np.floating)) for each in operands)
+    if dtype is not None:
+        kind = dtype_of(dtype)
+    elif fractions and not kind.is_float:  # whole numbers become fractions, as in NumPy
+        kind = DTYPES["float32"]
 
     def issue(dst: Tile) -> None:
         if box_of(mask, shape) is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.beta1.index import Grid, broadcast, whole
+from trnbench.nki.beta1.pending import settle
 
 if TYPE_CHECKING:
     from trnbench.nki.beta1.tile import Tile
@@ -18,9 +19,12 @@ def picked(tile: Tile, index: Any) -> Tile:
 
     entries = _whole_index(tile, index)
     common: tuple[int, ...] = ()
-    for each in entries:
-        if isinstance(each, Grid):
-            common = broadcast(common, each.sizes)
+    rows = tile.rows
+    for at, each in enumerate(entries):
+        if isinstance(each, Tile):
+            entries[at], rows = _read_at_run_time(tile, each, at, rows)
+        if isinstance(entries[at], Grid):
+            common = broadcast(common, entries[at].sizes)
     rank = len(common)
     shape: list[int] = []
     strides: list[int] = []
@@ -82,8 +86,20 @@ def picked(tile: Tile, index: Any) -> Tile:
         raise _wrong(tile, "it is indexed twice outside its bounds")
     return Tile(
         tile.root, tuple(shape), tuple(strides), tuple(kinds),
-        block=block, offset=offset, dtype=tile.dtype, over=over,
+        block=block, offset=offset, dtype=tile.dtype, over=over, rows=rows,
     )  # fmt: skip
+
+
+def _read_at_run_time(tile: Tile, index: Tile, at: int, rows: Any) -> tuple[Grid, tuple[Tile, int, int]]:
+    """A tile of indices, one per partition, stands for counters that do not move by themselves."""
+    settle()
+    if rows is not None or not index.on_chip or tile.on_chip or index.size != index.shape[0]:
+        raise KernelError(
+            f"{index!r} as an index of {tile!r} ({site.here()})",
+            cause="one tile of one index per partition addresses rows of a tensor in HBM",
+        )
+    shape = index.shape if len(index.shape) > 1 else (*index.shape, 1)
+    return Grid(0, (0,) * len(shape), shape), (index, tile.strides[at], tile.shape[at])
 
 
 def _whole_index(tile: Tile, index: Any) -> list[Any]:
@@ -112,7 +128,7 @@ def _number(tile: Tile, given: Any) -> int:
     if found is None:
         raise KernelError(
             f"index of type {type(given).__name__} on {tile!r} ({site.here()})",
-            cause="numbers, slices, nl.ds, nl.arange and nl.mgrid are emulated, index tiles are not",
+            cause="numbers, slices, nl.ds, nl.arange, nl.mgrid and tiles of indices are emulated",
         )
     return found
 

@@ -13,6 +13,7 @@ from trnbench.nki.beta1.pending import settle, taken
 from trnbench.nki.beta1.picked import picked
 from trnbench.nki.beta1.root import Root
 from trnbench.nki.dtype import DType, dtype_of
+from trnbench.nki.indirect import IndirectTensor
 from trnbench.nki.memory import Buffer, intern
 from trnbench.nki.tensor import NkiTensor
 from trnbench.nki.view import reshaped
@@ -24,10 +25,11 @@ _UNNAMED = 3
 
 class Tile:
     """Sizes and strides as its user sees them. `kinds` tells blocks, partition and free dimensions apart,
-    `over` holds where an index may leave the tensor: a mask has to keep it inside.
+    `over` holds where an index may leave the tensor: a mask has to keep it inside. `rows` is a tile of
+    indices that are read at run time, with the step and the number of what they count.
     """
 
-    __slots__ = ("block", "dtype", "kinds", "offset", "over", "root", "shape", "strides")
+    __slots__ = ("block", "dtype", "kinds", "offset", "over", "root", "rows", "shape", "strides")
 
     def __init__(
         self,
@@ -40,7 +42,9 @@ class Tile:
         offset: int = 0,
         dtype: DType | None = None,
         over: tuple[tuple[Grid, int], ...] = (),
+        rows: tuple[Tile, int, int] | None = None,
     ) -> None:
+        self.rows = rows
         self.root = root
         self.shape = shape
         self.strides = strides
@@ -113,6 +117,7 @@ class Tile:
             offset=self.offset,
             dtype=self.dtype,
             over=self.over,
+            rows=self.rows,
         )
 
     def expand_dims(self, axis: int) -> Tile:
@@ -174,6 +179,12 @@ class Tile:
             shape, steps = (count, *(sizes or [1])), (step, *(strides or [1]))
         else:
             shape, steps = tuple(sizes) or (1,), tuple(strides) or (1,)
+        if self.rows is not None:
+            index, pace, count = self.rows
+            form = intern(self.buffer, self.dtype, shape, steps, "vector")
+            return IndirectTensor(
+                base.storage, form, base.offset + offset, index=index.operand(mask), step=pace, bound=count
+            )
         return NkiTensor(base.storage, intern(self.buffer, self.dtype, shape, steps), base.offset + offset)
 
     def _inside(self, where: Grid, size: int, box: tuple[tuple[int, int], ...]) -> None:
@@ -232,6 +243,7 @@ class Tile:
             held = taken(value)
             if held is not None:
                 fits = dst.buffer in held.into and (not held.exact or dst.dtype is value.dtype)
+                fits = fits and value.same_place(Tile.of(held.root))
                 target = dst if dst.over else dst.fitted(value.shape)
                 if fits and target is not None and sys.getrefcount(value) <= _UNNAMED:
                     held.issue(target)
@@ -257,7 +269,8 @@ class Tile:
 
         held = taken(value)
         if held is not None:
-            if name == "add" and held.adding and self.buffer is Buffer.PSUM:
+            whole = value.same_place(Tile.of(held.root))
+            if name == "add" and whole and held.adding and self.buffer is Buffer.PSUM:
                 target = self.fitted(value.shape)
                 if target is not None:
                     held.add(target)

@@ -65,7 +65,10 @@ def local_gather(
     num_valid_indices: int | None = None,
     name: str | None = None,
 ) -> None:
-    """Gather by the indices that 16 partitions hold together, for each group of 16, on GpSimd."""
+    """Gather by the indices that 16 partitions hold together, for each group of 16, on GpSimd.
+
+    An index is the offset of the first of `num_elem_per_idx` neighbours, in elements.
+    """
     recorder = current()
     groups = index.form.partitions // GROUP
     per_group = index.form.elements // max(groups, 1)
@@ -102,7 +105,7 @@ def local_gather(
         for group in range(groups):
             rows = slice(group * GROUP, (group + 1) * GROUP)
             flat = picks[rows].T.reshape(-1)[:valid]  # along the partitions first
-            places = (flat[:, None] * num_elem_per_idx + offsets).reshape(-1)
+            places = (flat[:, None] + offsets).reshape(-1)
             result[rows, : len(places)] = source[rows][:, places % source.shape[1]]
         dst.put(result.reshape(dst.shape))
 

@@ -20,7 +20,7 @@ from trnbench.nki.recorder import current
 from trnbench.nki.tensor import NkiTensor
 
 FP32_MIN = -3.4028234663852886e38
-_PREDICATES = ("uint8", "uint16", "uint32", "int8", "int16", "int32")
+_PREDICATES = ("bool_", "uint8", "uint16", "uint32", "int8", "int16", "int32")
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 
@@ -223,7 +223,7 @@ def tensor_copy_predicated(
         tiles(rules, predicate=predicate, dst=dst)
         rules.same_elements(dst.form, predicate.form, ("dst", "predicate"))
         rules.require(
-            predicate.form.dtype.name in ("uint8", "uint16", "uint32"),
+            predicate.form.dtype.name in ("bool_", "uint8", "uint16", "uint32"),
             f"predicate is {predicate.form.dtype}, it must be uint8, uint16 or uint32",
         )
         if given is not None:

@@ -1,0 +1,128 @@
+"""What public kernels compute, in NumPy; written from what their documentation says."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def wide(*arrays: Any) -> tuple[Any, ...]:
+    return tuple(np.asarray(each, np.float64) for each in arrays)
+
+
+def softmax(x: Any) -> Any:
+    (x,) = wide(x)
+    grown = np.exp(x - x.max(-1, keepdims=True))
+    return grown / grown.sum(-1, keepdims=True)
+
+
+def product(left: Any, right: Any) -> Any:
+    left, right = wide(left, right)
+    return left.T @ right
+
+
+def attention(q: Any, k: Any, v: Any, scale: float = 1.0, *, causal: bool = False) -> Any:
+    """q: (…, queries, depth), k: (…, keys, depth), v: (…, keys, depth)."""
+    q, k, v = wide(q, k, v)
+    scores = scale * q @ np.swapaxes(k, -1, -2)
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -1e9)
+    return softmax(scores) @ v
+
+
+def turned_attention(q: Any, k: Any, v: Any) -> Any:
+    """All three as (depth, sequence)."""
+    return attention(q.T, k.T, v.T)
+
+
+def gelu(x: Any) -> Any:
+    (x,) = wide(x)
+    return 0.5 * x * (1 + _erf(x / math.sqrt(2)))
+
+
+def dense_gelu(x: Any, w: Any, bias: Any) -> Any:
+    return gelu(product(x, w) + bias)
+
+
+def rms_norm(x: Any, gain: Any = 1.0, epsilon: float = 1e-6) -> Any:
+    (x,) = wide(x)
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + epsilon) * gain
+
+
+def layer_norm(x: Any, epsilon: float, gain: Any = 1.0, shift: Any = 0.0) -> Any:
+    (x,) = wide(x)
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + epsilon) * gain + shift
+
+
+def mamba(delta: Any, u: Any, a: Any, b: Any, c: Any) -> Any:
+    """delta, u: (…, channels, time), a: (channels, states), b, c: (…, states, time)."""
+    out = np.zeros_like(delta)
+    for state in range(a.shape[1]):
+        held = np.zeros(delta.shape[:-1], np.float32)
+        for t in range(delta.shape[-1]):
+            row_b, row_c = (each[..., state, t, None] for each in (b, c))
+            held = np.exp(delta[..., t] * a[:, state]) * held + delta[..., t] * u[..., t] * row_b
+            out[..., t] += held * row_c
+    return out
+
+
+def max_pool(x: Any, size: int) -> Any:
+    return np.lib.stride_tricks.sliding_window_view(x, (size, size)).max((-1, -2))
+
+
+def average_pool(x: Any, size: int) -> Any:
+    channels, height, width = x.shape
+    return x.reshape(channels, height // size, size, width // size, size).mean((2, 4))
+
+
+def adaptive_pool(x: Any, size: int) -> Any:
+    """(N, C, H, W) to (N, C, size, size): means over parts of nearly equal size."""
+    parts = [
+        [slice(n * side // size, -(-(n + 1) * side // size)) for n in range(size)] for side in x.shape[2:]
+    ]
+    return np.array([[x[:, :, h, w].mean((2, 3)) for w in parts[1]] for h in parts[0]]).transpose(2, 3, 0, 1)
+
+
+def turned_parts(x: Any, shape: tuple[int, int]) -> Any:
+    return x.reshape(len(x), *shape).transpose(0, 2, 1).reshape(x.shape)
+
+
+def grown_twice(x: Any) -> Any:
+    """Linear interpolation by 2 along every dimension from the third on, corners not aligned."""
+    for axis in range(2, x.ndim):
+        size = x.shape[axis]
+        at = (np.arange(2 * size) + 0.5) / 2 - 0.5
+        low = np.clip(np.floor(at).astype(int), 0, size - 1)
+        high = np.clip(low + 1, 0, size - 1)
+        share = np.clip(at - low, 0, 1).reshape([-1 if n == axis else 1 for n in range(x.ndim)])
+        x = np.take(x, low, axis) * (1 - share) + np.take(x, high, axis) * share
+    return x
+
+
+def rotated(q: Any, k: Any, cos: Any, sin: Any) -> Any:
+    """Rotary embedding of q and k: (…, sequence, depth), halves of the depth turned against each other."""
+
+    def one(x: Any) -> Any:
+        half = x.shape[-1] // 2
+        return x * cos + np.concatenate([-x[..., half:], x[..., :half]], -1) * sin
+
+    return np.stack([one(q), one(k)])
+
+
+def swiglu(x: Any, gate: Any, up: Any, down: Any) -> Any:
+    x, gate, up, down = wide(x, gate, up, down)
+    gated = x @ gate
+    return (gated / (1 + np.exp(-gated)) * (x @ up)) @ down
+
+
+def convolved(x: Any, w: Any, bias: Any, pool: int = 1) -> Any:
+    """(N, C, H, W) with (K, C, h, w), no padding; then the maximum of pool × pool."""
+    x, w, bias = wide(x, w, bias)
+    windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], (2, 3))
+    out = np.einsum("nchwij,kcij->nkhw", windows, w) + bias[None, :, None, None]
+    n, k, height, width = out.shape
+    return out.reshape(n, k, height // pool, pool, width // pool, pool).max((3, 5))

@@ -1,0 +1,70 @@
+"""Trying one public kernel: with values against its reference, and with shapes only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from catalogue import Entry
+
+from trnbench.errors import KernelError
+from trnbench.nki import Machine, TensorSpec, load_kernel, record
+from trnbench.nki.absent import stand_ins
+from trnbench.nki.provide import provide
+from trnbench.registry.registry import Registry
+
+
+class Tried(NamedTuple):
+    """`error` is relative to the largest element of the reference, None where nothing was compared."""
+
+    ran: bool
+    matched: bool
+    error: float | None = None
+    instructions: int = 0
+    why: str = ""
+
+
+def find(folder: Path, entry: Entry) -> Path | None:
+    """A checkout may be called name or owner__name."""
+    path = entry.kernel.partition("::")[0]
+    homes = (entry.folder, f"*__{entry.folder}")
+    return next(
+        (home / path for each in homes for home in folder.glob(each) if (home / path).is_file()), None
+    )
+
+
+def tried(entry: Entry, path: Path, folder: Path, registry: Registry) -> Tried:
+    """Both modes; what stopped it, in the words of the error."""
+    systems = {"trn1": "trn1.32xlarge", "trn2": "trn2-16.48xlarge", "trn3": "trn3-gen2-ultraserver"}
+    machine = Machine.of(registry.system(systems[entry.generation]))
+    arguments = entry.arguments()
+    shapes = [
+        TensorSpec(each.shape, each.dtype.name) if isinstance(each, np.ndarray) else each
+        for each in arguments
+    ]
+    try:
+        with stand_ins(folder), provide("trnbench"):
+            kernel, _, _ = load_kernel(f"{path}::{entry.kernel.partition('::')[2]}", nki="trnbench")
+            if entry.grid is not None:
+                kernel = kernel[entry.grid]
+            timed = record(kernel, shapes, entry.named, machine=machine)
+            values = record(kernel, arguments, entry.named, machine=machine, functional=True)
+    except KernelError as error:
+        return Tried(False, False, why=f"{error.what}{f' ({error.cause})' if error.cause else ''}")
+    if timed.count != values.count:
+        return Tried(True, False, why=f"{timed.count} instructions by shapes, {values.count} with values")
+    if entry.reference is None or not values.outputs:
+        return Tried(True, False, instructions=timed.count, why="nothing to compare")
+    return _compared(entry, values.outputs, arguments, timed.count)
+
+
+def _compared(entry: Entry, outputs: Any, arguments: Any, count: int) -> Tried:
+    assert entry.reference is not None
+    wanted = np.asarray(entry.reference(*arguments), np.float64)
+    got = np.asarray(outputs[0], np.float64) if len(outputs) == 1 else np.stack(outputs).astype(np.float64)
+    if got.size != wanted.size:
+        return Tried(True, False, instructions=count, why=f"{got.shape} instead of {wanted.shape}")
+    error = float(abs(got.reshape(wanted.shape) - wanted).max() / abs(wanted).max())
+    good = error <= entry.tolerance
+    return Tried(True, good, error, count, "" if good else f"off by {error:.1e} of the largest element")
