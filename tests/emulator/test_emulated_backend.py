@@ -25,7 +25,7 @@ def test_it_is_a_backend_that_is_always_there(backend: EmulatedBackend) -> None:
     assert isinstance(backend, Backend)
     assert backend.detect().available
     environment = backend.environment()
-    assert environment["emulator_model"] == "trnbench roofline + flows"
+    assert environment["emulator_model"] == "trnbench schedule + flows"
     assert all(isinstance(value, (str, int, float)) for value in environment.values())
 
 
