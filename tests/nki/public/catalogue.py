@@ -171,4 +171,56 @@ def _others() -> list[Entry]:
     ]  # fmt: skip
 
 
-ENTRIES: tuple[Entry, ...] = (*_samples(), *_others())
+LIBRARY = "src/nkilib_src/nkilib/"
+
+
+def _library() -> list[Entry]:
+    """Kernels of nki-library. Its own tests need PyTorch; these are held against NumPy."""
+
+    def at(path: str, *rest: Any, **named: Any) -> Entry:
+        return Entry("nki-library", LIBRARY + path, *rest, **named)
+
+    def heads() -> tuple[Any, ...]:
+        return made(1, 1024, 128, scale=0.3), made(1, 128, 1024, scale=0.3), made(1, 1024, 128)
+
+    def causal(q: Any, k: Any, v: Any) -> Any:
+        return ref.attention(q, k.swapaxes(1, 2), v, causal=True)
+
+    def whole(q: Any, k: Any, v: Any) -> Any:
+        return ref.attention(q, k.swapaxes(1, 2), v)
+
+    def projected(x: Any, w: Any) -> Any:
+        return np.asarray(x, np.float64) @ np.asarray(w, np.float64)
+
+    def merged(x: Any, w: Any) -> Any:
+        x, w = ref.wide(x, w)
+        return np.einsum("bnds,ndh->bsh", x, w.reshape(*x.shape[1:3], -1))
+
+    def rows(count: int) -> Callable[[], tuple[Any, ...]]:
+        return lambda: (made(1, count, 512, dtype=BF16), made(512, 768, scale=0.05, dtype=BF16))
+
+    attending = "core/attention/attention_cte.py::attention_cte"
+    return [
+        at("core/cumsum/cumsum.py::cumsum", lambda: (made(256, 1000),), lambda x: np.cumsum(x, -1)),
+        *(at("core/max/cascaded_max.py::cascaded_max", lambda: (made(8, 20000),),
+             lambda x: (x.max(-1), x.argmax(-1)), grid) for grid in (None, 2)),
+        at(attending, heads, causal, None, 1e-2),
+        at(attending, heads, causal, 2, 1e-2),
+        at(attending, heads, whole, None, 1e-2, named={"causal_mask": False}),
+        *(at("core/qkv/qkv.py::qkv", rows(count), projected, None, 2e-2) for count in (4, 512)),
+        at("core/output_projection/output_projection_cte/output_projection_cte.py::output_projection_cte",
+           lambda: (made(1, 8, 128, 512, dtype=BF16), made(1024, 512, scale=0.05, dtype=BF16)), merged, None,
+           2e-2),
+        at("experimental/dynamic_shapes/dynamic_elementwise_add.py::dynamic_elementwise_add",
+           lambda: (made(256, 512), made(256, 512), np.array([[2]], np.int32)), lambda x, y, _: x + y),
+        at("core/subkernels/find_nonzero_indices.py::find_nonzero_indices",
+           lambda: ((RNG.random((128, 1)) > 0.5).astype(np.float32),), ref.places_of_nonzero),
+        at("experimental/loss/cross_entropy.py::cross_entropy_forward",
+           lambda: (made(64, 4000), RNG.integers(0, 4000, 64).astype(np.int32)), ref.cross_entropy, None,
+           2e-2, named={"chunk_size": 2000}),
+        at("core/mlp/mlp.py::mlp",
+           lambda: (made(1, 512, 512), *(made(512, 512, scale=0.05) for _ in range(3))), ref.swiglu),
+    ]  # fmt: skip
+
+
+ENTRIES: tuple[Entry, ...] = (*_samples(), *_library(), *_others())

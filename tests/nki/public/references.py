@@ -119,6 +119,20 @@ def swiglu(x: Any, gate: Any, up: Any, down: Any) -> Any:
     return (gated / (1 + np.exp(-gated)) * (x @ up)) @ down
 
 
+def cross_entropy(logits: Any, targets: Any) -> tuple[Any, Any]:
+    """The loss of every row, and the logarithm of the sum of its exponentials."""
+    (logits,) = wide(logits)
+    total = np.log(np.exp(logits).sum(-1))
+    return total - logits[np.arange(len(logits)), targets], total
+
+
+def places_of_nonzero(x: Any) -> tuple[Any, Any]:
+    """Of every column: the rows that are not 0, -1 behind them; and how many there are."""
+    found = [np.flatnonzero(column) for column in x.T]
+    padded = [np.concatenate([each, np.full(len(x) - len(each), -1)]) for each in found]
+    return np.array(padded), np.array([len(each) for each in found])
+
+
 def convolved(x: Any, w: Any, bias: Any, pool: int = 1) -> Any:
     """(N, C, H, W) with (K, C, h, w), no padding; then the maximum of pool × pool."""
     x, w, bias = wide(x, w, bias)

@@ -61,10 +61,14 @@ def tried(entry: Entry, path: Path, folder: Path, registry: Registry) -> Tried:
 
 def _compared(entry: Entry, outputs: Any, arguments: Any, count: int) -> Tried:
     assert entry.reference is not None
-    wanted = np.asarray(entry.reference(*arguments), np.float64)
-    got = np.asarray(outputs[0], np.float64) if len(outputs) == 1 else np.stack(outputs).astype(np.float64)
-    if got.size != wanted.size:
-        return Tried(True, False, instructions=count, why=f"{got.shape} instead of {wanted.shape}")
-    error = float(abs(got.reshape(wanted.shape) - wanted).max() / abs(wanted).max())
+    wanted = entry.reference(*arguments)
+    parts = wanted if isinstance(wanted, tuple) else (wanted,)
+    given = outputs if len(parts) == len(outputs) else (np.stack(outputs),)
+    error = 0.0
+    for got, part in zip(given, parts, strict=True):
+        exact, values = np.asarray(part, np.float64), np.asarray(got, np.float64)
+        if values.size != exact.size:
+            return Tried(True, False, instructions=count, why=f"{values.shape} instead of {exact.shape}")
+        error = max(error, float(abs(values.reshape(exact.shape) - exact).max() / abs(exact).max()))
     good = error <= entry.tolerance
     return Tried(True, good, error, count, "" if good else f"off by {error:.1e} of the largest element")
