@@ -33,7 +33,7 @@ def call(*words: str) -> Result:
             ("run", f"{BAD}::too_wide", *TRN2, "--arg", "x=256x64:bf16"),
             3,
             "error: ndarray: 256 partitions of bfloat16[256, 64]@sbuf exceed the 128 of SBUF on trn2 "
-            "(bad.py:12)\n"
+            "(bad.py:13)\n"
             "  cause: dimension 0 of a tensor in SBUF or PSUM is the partition\n"
             "  try:   tile dimension 0 by nl.tile_size.pmax = 128\n",
             id="breaks a constraint",
@@ -41,7 +41,7 @@ def call(*words: str) -> Result:
         pytest.param(
             ("run", f"{BAD}::endless", *TRN2, *X, "--limit", "5000"),
             3,
-            "error: kernel 'endless' issued more than 5,000 instructions (bad.py:18)\n"
+            "error: kernel 'endless' issued more than 5,000 instructions (bad.py:19)\n"
             "  cause: a loop that never ends, or a problem far larger than meant\n"
             "  try:   check the loop's bounds, or raise the instruction limit\n",
             id="never ends",
@@ -58,22 +58,56 @@ def call(*words: str) -> Result:
             ("run", f"{BAD}::greedy", *TRN2, *X),
             3,
             "error: ndarray: 549,755,822,080 bytes of HBM in all exceed the 103,079,215,104 of one trn2 "
-            "device (bad.py:29)\n"
+            "device (bad.py:30)\n"
             "  try:   make the tensors smaller, or split the work over devices\n",
             id="allocates more than the device has",
         ),
         pytest.param(
             ("check", f"{BAD}::hungry", *TRN2, *X, "--memory", "64M", "-q"),
             3,
-            "error: bad.py::hungry needs more memory for its values than the 64 MiB it may take (bad.py:36)\n"
+            "error: bad.py::hungry needs more memory for its values than the 64 MiB it may take (bad.py:37)\n"
             "  cause: values of every tensor in device memory are kept on this machine\n"
             "  try:   smaller arguments, --memory SIZE, or nki run without --functional and --check\n",
             id="allocates more than this machine gives",
         ),
         pytest.param(
+            ("run", f"{BAD}::broad", *TRN2, *X),
+            3,
+            "error: ndarray: 2,097,152 bytes per partition of bfloat16[128, 1048576]@sbuf exceed the 229,376 "
+            "of SBUF on trn2 (bad.py:95)\n"
+            "  try:   tile the free dimensions\n",
+            id="one tile larger than SBUF",
+        ),
+        pytest.param(
+            ("run", f"{BAD}::crowded", *TRN2, *X),
+            3,
+            "error: ndarray: tiles in use hold 262,144 bytes per partition, more than the 229,376 of SBUF on "
+            "trn2 (bad.py:85)\n"
+            "  cause: 4 tiles are alive there, the largest: 65,536 from bad.py:85, 65,536 from bad.py:85, "
+            "65,536 from bad.py:85\n"
+            "  try:   use smaller tiles, or fewer at a time\n",
+            id="more tiles than SBUF holds",
+        ),
+        pytest.param(
+            ("run", f"{BAD}::heaped", *TRN2, *X),
+            3,
+            "error: ndarray: tiles in use hold 18,432 bytes per partition, more than the 16,384 of PSUM on "
+            "trn2 (bad.py:101)\n"
+            "  cause: 9 tiles are alive there, the largest: 2,048 from bad.py:101, 2,048 from bad.py:101, "
+            "2,048 from bad.py:101\n"
+            "  try:   use smaller tiles, or fewer at a time\n",
+            id="more accumulators than PSUM holds",
+        ),
+        pytest.param(
+            ("run", f"{BAD}::failing", *TRN2, *X),
+            3,
+            "error: kernel 'failing' failed: ValueError: 64 rows are not enough (bad.py:112)\n",
+            id="raises its own exception",
+        ),
+        pytest.param(
             ("run", f"{BAD}::importing", *TRN2, *X),
             3,
-            "error: kernel 'importing' imports 'no_such_package', which is not installed (bad.py:46)\n"
+            "error: kernel 'importing' imports 'no_such_package', which is not installed (bad.py:47)\n"
             "  try:   install 'no_such_package' into this environment\n",
             id="imports what is missing",
         ),

@@ -1,5 +1,6 @@
 """Kernels that each do one thing wrong."""
 
+import nki.isa as nisa
 import nki.language as nl
 
 import nki
@@ -76,3 +77,36 @@ def announced(x):
     print("the loop begins", flush=True)
     while True:
         pass
+
+
+@nki.jit
+def crowded(x):
+    """More tiles at once than SBUF holds."""
+    held = [nl.ndarray((128, 16384), dtype=nl.float32, buffer=nl.sbuf) for _ in range(4)]
+    for tile in held:
+        nisa.memset(dst=tile, value=0.0)
+    for tile in held:
+        nisa.tensor_copy(dst=tile, src=held[0])
+    return x
+
+
+@nki.jit
+def broad(x):
+    return nl.ndarray((128, 1 << 20), dtype=x.dtype, buffer=nl.sbuf)
+
+
+@nki.jit
+def heaped(x):
+    """More accumulators at once than PSUM has banks."""
+    banks = [nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum) for _ in range(9)]
+    tile = nl.load(x)
+    for bank in banks:
+        nisa.nc_matmul(dst=bank[0:64, 0:64], stationary=tile, moving=tile)
+    for bank in banks:
+        nisa.tensor_copy(dst=tile, src=bank[0:64, 0:64])
+    return x
+
+
+@nki.jit
+def failing(x):
+    raise ValueError(f"{x.shape[0]} rows are not enough")
