@@ -88,7 +88,7 @@ def by_kernel(measurements: Sequence[Measurement]) -> dict[str, list[Measurement
 def each_run(runs: Sequence[Run]) -> Iterator[tuple[int, Run, str]]:
     """Index, run, and the heading that tells several runs of one page apart ("" for a single one)."""
     for index, run in enumerate(runs):
-        yield index, run, f"Run {run.id}" if len(runs) > 1 else ""
+        yield index, run, f"{words.capital(str(run.grade))}: run {run.id}" if len(runs) > 1 else ""
 
 
 def value_text(measurement: Measurement) -> str:

@@ -211,8 +211,8 @@ def test_several_runs_are_told_apart(synthetic: ModuleType) -> None:
     tags = Tags(text)
     ids = [values["id"] for _, values in tags.found if "id" in values]
     assert len(ids) == len(set(ids))
-    assert "<h3>Run run-one</h3>" in text
-    assert "<h3>Run run-two</h3>" in text
+    assert "<h3>Emulated: run run-one</h3>" in text
+    assert "<h3>Emulated: run run-two</h3>" in text
 
 
 def test_a_run_with_nothing_in_it() -> None:

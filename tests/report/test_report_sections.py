@@ -87,6 +87,17 @@ class TestHeadline:
         assert made is not None
         assert "; the best collective (all_" in made.text
 
+    def test_a_system_without_a_gemm_leads_with_what_was_judged(self, small: Run) -> None:
+        cases = tuple(
+            replace(each, case=replace(each.case, family="host", kernel="host_matmul"))
+            for each in small.measurements
+            if each.case.kernel == "gemm" and each.case.dtype == "bf16"
+        )
+        run = replace(small, measurements=cases)
+        made = headline.sentence(0, run, run.systems["trn1.2xlarge"])
+        assert made is not None
+        assert made.text.startswith("bf16 host_matmul reaches ")
+
     def test_unvalidated_kernels_are_named(self, small: Run) -> None:
         made = headline.sentence(0, small, small.systems["trn3-gen1-ultraserver"])
         assert made is not None
@@ -179,6 +190,15 @@ class TestScoreboard:
         text = scoreboard.render([only(replace(small, measurements=failed), "trn1.2xlarge")])
         assert 'class="s-failed"' in text
         assert 'title="timed out"' in text
+
+    def test_a_cause_is_said_once(self, run: Run) -> None:
+        suspect = next(each for each in run.measurements if each.status is Status.SUSPECT)
+        assert suspect.judgement is not None
+        judged = replace(suspect.judgement, causes=("the timer stopped", "a clock boosted"))
+        one = replace(suspect, judgement=judged, reason_text="most likely the timer stopped")
+        text = plain(scoreboard.render([replace(run, measurements=(one,))]))
+        assert text.count("the timer stopped") == len(re.findall("most likely the timer stopped", text))
+        assert "; or: a clock boosted" in text
 
     def test_skips_say_why(self, small: Run) -> None:
         text = plain(scoreboard.render([small]))

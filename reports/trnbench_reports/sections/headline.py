@@ -39,14 +39,14 @@ class Sentence:
 
 def render(runs: Sequence[Run]) -> Markup:
     parts = []
-    for index, run, _ in view.each_run(runs):
+    for index, run, heading in view.each_run(runs):
         found = [sentence(index, run, record) for record in view.systems(run)]
         counts = [(str(status), count) for status, count in run.counts().items()]
         sentences = [each for each in found if each is not None]
         errors = {each.error for each in sentences if each.error}
         # Said once where it is the same of every system.
         shared = errors.pop() if len(errors) == 1 and len(sentences) > 1 else ""
-        parts.append((run, sentences, counts, trust(run), shared))
+        parts.append((heading, run, sentences, counts, trust(run), shared))
     return fill("headline", parts=parts)
 
 
@@ -75,6 +75,9 @@ def sentence(index: int, run: Run, record: SystemRecord) -> Sentence | None:
                     view.anchor(index, case),
                 )
             )
+    if not clauses and (case := view.best(_widest([m for m in mine if m.judgement], record))) is not None:
+        clauses.append(_lead(index, case, run, record))
+        top = case
     if not clauses:
         nothing = f"no case on {words.clean(record.instance, 60)} could be held against a document"
         clauses.append((nothing, "", "", ""))
@@ -169,7 +172,7 @@ def _lead(index: int, case: Measurement, run: Run, record: SystemRecord) -> tupl
     else:
         promise = "that the clocks allow" if peak.policy is PeakPolicy.ENGINE else "that the documents give"
     return (
-        f"{case.case.dtype} {kernel} reaches ",
+        " ".join(filter(None, (words.clean(case.case.dtype, 40), kernel, "reaches "))),
         numbers.percent(case.judgement.fraction),
         f" of the {numbers.show(*_figure(case))} {promise} for {where}",
         view.anchor(index, case),

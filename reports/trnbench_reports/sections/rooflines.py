@@ -22,9 +22,8 @@ def render(runs: Sequence[Run]) -> Markup | str:
         (heading, [figure.show(each) for each in _figures(index, run)])
         for index, run, heading in view.each_run(runs)
     ]
-    if not any(figures for _, figures in parts):
-        return ""
-    return fill("rooflines", parts=parts)
+    drawn = [part for part in parts if part[1]]
+    return fill("rooflines", parts=drawn) if drawn else ""
 
 
 def _figures(index: int, run: Run) -> list[Figure]:

@@ -137,6 +137,11 @@ def _cell(index: int, here: Sequence[Measurement], all_of_kernel: Sequence[Measu
     )
 
 
+def _causes(each: Measurement) -> str:
+    causes = each.judgement.causes if each.judgement else ()
+    return "; ".join(cause for cause in causes if cause not in each.reason_text)
+
+
 def _data(each: Measurement) -> tuple[tuple[str, str], ...]:
     return (
         ("d", words.clean(each.case.dtype, 40)),
@@ -174,10 +179,10 @@ def _skips(run: Run) -> list[tuple[str, str, str, int]]:
     ]
 
 
-def _loud(index: int, run: Run) -> list[tuple[str, str, Measurement]]:
-    """Suspect and failed cases: anchor, name, measurement."""
+def _loud(index: int, run: Run) -> list[tuple[str, str, Measurement, str]]:
+    """Suspect and failed cases: anchor, name, measurement, likely causes that its reason does not say."""
     return [
-        (view.anchor(index, each), words.clean(each.id, 200), each)
+        (view.anchor(index, each), words.clean(each.id, 200), each, _causes(each))
         for each in run.measurements
         if each.status in (Status.SUSPECT, Status.FAILED)
     ]
