@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from queue import SimpleQueue
 from typing import Any
 
 import msgspec
@@ -12,8 +15,9 @@ from trnbench import Grade, Measurement, Observation, Program, Reason, Scope, St
 from trnbench.backend import Detection
 from trnbench.facts.peak import PeakPolicy
 from trnbench.measure.flush import Flush, host_flush
-from trnbench.measure.observe import observe
+from trnbench.measure.observe import backlog, observe
 from trnbench.measure.session import calibrate, measure, tick_of, warm_up
+from trnbench.measure.stopping import SampleLimit
 from trnbench.results.evidence import Evidence
 from trnbench.results.proof import Growth, Proof
 from trnbench.run.judge import judge
@@ -77,6 +81,49 @@ def test_a_time_that_does_not_grow_with_the_work_is_suspect(clock: Any) -> None:
         "the time does not grow with the work: 4 times the work took 1 times as long; most likely the "
         "timer stopped before the work was done, or the work was optimised away"
     )
+
+
+def test_a_queue_that_is_as_quick_as_an_empty_call_is_found_out_when_its_output_is_read() -> None:
+    """The real thing: a thread carries out what calls leave in a queue, on the real clock."""
+    queue: SimpleQueue[threading.Event | None] = SimpleQueue()
+
+    def work() -> None:
+        while (done := queue.get()) is not None:
+            time.sleep(5e-4)
+            done.set()
+
+    def queued(amount: float) -> Program:
+        def run() -> threading.Event:
+            queue.put(done := threading.Event())
+            return done
+
+        def check(done: threading.Event) -> str:
+            return "" if done.wait(60) else "it never came"
+
+        return Program(
+            run=run,
+            check=check,
+            awaited="(claimed) the call returns when it is done",
+            checked="it was waited for, later",
+            amount=amount,
+            smaller=lambda: queued(amount / 4),
+        )
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    short = Timing(warm_up_s=0.0, samples=25, cold_samples=0, growth_s=0.0, rules=(SampleLimit(samples=25),))
+    found = judged(observe(queued(4.0), device="tiny core 0", named_by="its own registers", timing=short))
+    queue.put(None)
+    thread.join()
+    assert found.status is Status.SUSPECT
+    assert "most likely they returned when the work was queued, not when it was done" in found.reason_text
+
+
+def test_a_check_that_takes_as_long_as_the_first_one_waits_for_nothing() -> None:
+    assert backlog(1.0, 1.9, 0.001) == ()  # a busy machine
+    assert backlog(0.0, 0.04, 0.0) == ()
+    assert backlog(0.1, 1.1, 1.0) == ()
+    assert backlog(0.1, 1.4, 1.0) != ()
 
 
 def test_growth_that_nobody_looked_at_is_suspect(clock: Any) -> None:

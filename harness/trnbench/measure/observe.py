@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from trnbench.backend import Observation
+from trnbench.facts.format import show
 from trnbench.kernels.program import Program, Witness
 from trnbench.measure.flush import Flush
 from trnbench.measure.series import Series
@@ -38,11 +39,11 @@ def observe(
     """
     evidence = Evidence(grade=Grade.MEASURED, by=device, version=version)
     try:
-        wrong = program.check(program.run())
+        wrong, first_s = _checked(program, program.run(), timer)
         if wrong:
             return _wrong(evidence, implementation, f"{wrong} (first call)")
         seen = measure(program, timing, flush=flush, timer=timer)
-        wrong = program.check(seen.output)
+        wrong, last_s = _checked(program, seen.output, timer)
         if wrong:
             return _wrong(evidence, implementation, f"{wrong} (last of the timed calls)")
         counted = program.counted() if program.counted is not None else {}
@@ -57,9 +58,38 @@ def observe(
         growth=seen.growth,
         counted=counted,
         clocks=seen.clocks,
-        contradicted=witness.doubts,
+        contradicted=(*backlog(first_s, last_s, _spent(seen)), *witness.doubts),
     )
     return _observation(program, seen, evidence, proof, implementation, detail or {}, witness)
+
+
+BACKLOG_S = 0.05
+"""More than a check's own time varies by."""
+
+
+def backlog(first_s: float, last_s: float, spent_s: float) -> tuple[str, ...]:
+    """What the check of the last output says against the times: reading it waits for all that was queued.
+
+    A call that only queues its work is as short as an empty one, so that its time cannot be seen to grow
+    with the work. `first_s` is the check after one call, `last_s` after all, `spent_s` the timed calls.
+    """
+    if last_s <= 2.0 * first_s + max(spent_s, BACKLOG_S):
+        return ()
+    return (
+        f"the calls took {show(spent_s, 's')} in all, and reading the last output then {show(last_s, 's')} "
+        f"(after one call {show(first_s, 's')}): most likely they returned when the work was queued, not "
+        "when it was done",
+    )
+
+
+def _checked(program: Program, output: Any, timer: Callable[[], float]) -> tuple[str, float]:
+    """What is wrong with it, and how long it took to find out."""
+    begun = timer()
+    return program.check(output), timer() - begun
+
+
+def _spent(seen: Measured) -> float:
+    return sum(sum(each.samples) * each.iterations for each in seen.series.values())
 
 
 def _wrong(evidence: Evidence, implementation: str, text: str) -> Observation:
