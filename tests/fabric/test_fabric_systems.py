@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from trnbench.emulator.fabric import cluster, messages, systems
+from trnbench.emulator.fabric import cluster, levels, messages, runner, systems
 from trnbench.emulator.fabric.algorithms import ALGORITHMS
 from trnbench.emulator.fabric.algorithms.algorithm import NAMES, NotPossible
 from trnbench.emulator.fabric.busbw import factor
@@ -236,6 +236,38 @@ def test_messages_matrices_and_uneven_loads(registry: Registry) -> None:
     into = messages.incast(fabric, 0, GIB)
     assert into.rate <= 4 * band[0, 1] * (1 + 1e-9)
     assert messages.halves(fabric).rate > 0
+
+
+@pytest.mark.parametrize("system", ["trn3-gen1-ultraserver", "trn3-gen2-ultraserver"])
+def test_rings_use_the_links_of_every_level(registry: Registry, system: str) -> None:
+    fabric = Fabric(registry.system(system), Options(ideal=True))
+    one, all_of_them = (run(fabric, "all_reduce", GIB, algorithm=name) for name in ("ring-1", "ring"))
+    assert all_of_them.time_s < one.time_s / 3
+    assert all_of_them.bound.time_s > 0.6 * all_of_them.time_s
+    found = run(fabric, "all_reduce", GIB, algorithm="ring", with_links=True)
+    busiest: dict[str, float] = {}
+    for link in found.links:
+        busiest[link.cls] = max(busiest.get(link.cls, 0.0), link.utilisation)
+    assert min(busiest.values()) > 0.8
+    walks = levels.level_walks(fabric.network)
+    assert sum(share for _, share in walks) == pytest.approx(1)
+    coords = [node.coord for node in fabric.topology.devices]
+    for walk, _ in walks:
+        assert sorted(walk) == list(range(fabric.size))
+        for a, b in zip(walk, (*walk[1:], walk[0]), strict=True):
+            assert sum(x != y for x, y in zip(coords[a], coords[b], strict=True)) == 1
+
+
+def test_what_best_leaves_out_is_said(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    fabric = Fabric(registry.system("trn2-16.48xlarge"))
+    every = run(fabric, "broadcast", MIB, algorithm="best")
+    assert every.left_out == {}
+    assert set(every.tried) == {"ring-1", "ring-2", "ring", "mesh", "scatter-gather", "tree"}
+    monkeypatch.setattr(runner, "MOST_MESSAGES", 100)
+    some = run(fabric, "broadcast", MIB, algorithm="best")
+    assert set(some.left_out) | set(some.tried) == set(every.tried)
+    assert some.left_out["ring-1"] == "240 messages, only on request"
+    assert some.detail()["not_tried"] == some.left_out
 
 
 @pytest.mark.parametrize("system", ["trn1.32xlarge", "trn2-16.48xlarge", "u-trn2x64", "trn1-ultracluster"])

@@ -143,6 +143,8 @@ def details(fabric: Fabric, found: Sequence[Result], peak: PeakChoice | None, al
         if found[0].collective in DOCUMENTED and not ran <= named:
             made.append("auto: where the one named is not possible, the quickest of the others is taken")
     made += list(dict.fromkeys(note for each in found for note in each.notes))[:4]
+    left_out = {name: why for each in found for name, why in each.left_out.items()}
+    made += [f"not tried: {name}, {why}" for name, why in left_out.items()]
     if found[0].unvalidated:
         made.append("unvalidated: no measurement of these links is published")
     return made

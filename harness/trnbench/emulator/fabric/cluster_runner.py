@@ -28,8 +28,11 @@ class ClusterRunner(Runner):
         """No document gives thresholds between nodes."""
         return self.best()
 
-    def worth(self, name: str) -> bool:
-        return True
+    def meant(self, name: str) -> bool:
+        return name in self.names()
+
+    def _too_slow(self, name: str, *, quick: bool) -> str:
+        return ""
 
     def schedule(self, name: str) -> Schedule:
         network = self.network_of(name)

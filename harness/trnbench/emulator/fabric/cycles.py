@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trnbench.emulator.fabric.levels import level_walks
 from trnbench.emulator.fabric.network import Network
 from trnbench.topology.cycles import hamiltonian_cycles
 from trnbench.topology.graph import NodeKind
@@ -32,6 +33,23 @@ def directed_cycles(network: Network, directions: int, most: int) -> Sequence[Cy
             found = [way for cycle in found for way in (cycle, cycle[::-1])]
         network.memo[key] = found
     return found
+
+
+def level_cycles(network: Network) -> Sequence[tuple[Cycle, float]]:
+    """Behind switches of several levels: cycles that favour one of them each, and their shares."""
+    known: list[tuple[Cycle, float]] | None = network.memo.get("level cycles")
+    if known is None:
+        known = []
+        if _switched(network):
+            held: list[list[int]] = [[] for _ in range(max(network.shared) + 1)]
+            for rank, device in enumerate(network.shared):
+                held[device].append(rank)
+            known = [
+                (tuple(rank for device in walk for rank in held[device]), share)
+                for walk, share in level_walks(network)
+            ]
+        network.memo["level cycles"] = known
+    return known
 
 
 def device_cycles(network: Network) -> Sequence[Cycle]:

@@ -53,7 +53,8 @@ class Waterfall(msgspec.Struct, frozen=True, kw_only=True):
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """`size` in bytes as `collective` defines it; bandwidths in bytes/s; `busbw` by `factor`.
 
-    `algorithm` is what ran, `asked` what was asked for; `tried` the seconds of all that `best` tried.
+    `algorithm` is what ran, `asked` what was asked for; `tried` the seconds of all that `best` tried,
+    `left_out` why it did not try others that it might have.
     `links` is only there when asked for. `unvalidated`: no published measurement stands against this.
     """
 
@@ -73,6 +74,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     hottest: tuple[LinkLoad, ...] = ()
     links: tuple[LinkLoad, ...] = ()
     tried: dict[str, float] = {}
+    left_out: dict[str, str] = {}
     memory_bytes: float = 0.0  # accesses of one device
     unvalidated: bool = False
     notes: tuple[str, ...] = ()
@@ -99,4 +101,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         }
         if self.tried:
             found["tried_s"] = self.tried
+        if self.left_out:
+            found["not_tried"] = self.left_out
         return found

@@ -39,7 +39,9 @@ FALLBACK = (
 )
 """What `auto` tries where the documents name nothing, or something that the ranks do not allow."""
 SLOW_ABOVE = 256
-"""Ranks above which `best` leaves out algorithms that have to be simulated flow by flow."""
+"""Ranks above which `auto` leaves out algorithms that have to be simulated flow by flow."""
+MOST_MESSAGES = 100_000
+"""Messages of a plan, repetitions not counted, above which `best` leaves it out: some seconds."""
 ONE_BY_ONE = (
     "ring",
     "ring-1",
@@ -53,12 +55,13 @@ ONE_BY_ONE = (
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A schedule carried out, with the seconds of all that was tried beside it."""
+    """A schedule carried out, with the seconds of all that was tried beside it, and why others were not."""
 
     schedule: Schedule
     network: Network
     solution: Solution
     tried: dict[str, float]
+    left_out: dict[str, str] = {}
 
 
 class Runner:
@@ -96,13 +99,20 @@ class Runner:
         return self.best(FALLBACK)
 
     def best(self, names: Sequence[str] = ()) -> Found:
-        """The quickest of those that can; ties go to the first name. Raises NotPossible if none can."""
+        """The quickest of those that can; ties go to the first name. Of `names` only those that are quickly
+        answered are tried, of all there are those that are answered in some seconds. Raises NotPossible if
+        none can.
+        """
         best: Found | None = None
         tried: dict[str, float] = {}
+        left_out: dict[str, str] = {}
         for name in names or self.names():
-            if not self.worth(name):
+            if not self.meant(name):
                 continue
             try:
+                if why := self._too_slow(name, quick=bool(names)):
+                    left_out[name] = why
+                    continue
                 found = self.named(name)
             except NotPossible:
                 continue
@@ -111,14 +121,32 @@ class Runner:
                 best = found
         if best is None:
             raise NotPossible(f"no algorithm does {self.collective} on these {self.network.size} ranks")
-        return Found(best.schedule, best.network, best.solution, tried)
+        return Found(best.schedule, best.network, best.solution, tried, left_out)
+
+    def meant(self, name: str) -> bool:
+        """Whether the algorithm does this collective at all."""
+        return self.collective in ALGORITHMS[name].collectives
 
     def worth(self, name: str) -> bool:
-        """Whether `best` tries it: it does this collective and is answered soon."""
-        if self.collective not in ALGORITHMS[name].collectives:
-            return False
-        most = SLOW_ABOVE if self.collective != BROADCAST else SLOW_ABOVE // 8
-        return self.network.size <= most or name not in ONE_BY_ONE
+        """Whether it does this collective and is quickly answered."""
+        return self.meant(name) and not self._too_slow(name, quick=True)
+
+    def _too_slow(self, name: str, *, quick: bool) -> str:
+        """Why it is left out; empty where it is not."""
+        if quick:
+            most = SLOW_ABOVE if self.collective != BROADCAST else SLOW_ABOVE // 8
+            slow = self.network.size > most and name in ONE_BY_ONE
+            return f"above {most} ranks only on request" if slow else ""
+        network = self.network_of(name)
+        chains = self.schedule(name).chains
+        count = sum(
+            network.size if move.offset is not None else len(move.pairs)
+            for chain in chains
+            for step in chain
+            for move in step.moves
+        )
+        by_orbits = all(move.offset is not None for chain in chains for step in chain for move in step.moves)
+        return f"{count:,} messages, only on request" if count > MOST_MESSAGES and not by_orbits else ""
 
     def schedule(self, name: str) -> Schedule:
         """The plan, its start and steps paid for. Raises UsageError or NotPossible."""

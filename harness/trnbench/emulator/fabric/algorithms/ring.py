@@ -1,6 +1,7 @@
 """Ring: every rank passes to the next; several edge-disjoint cycles share the work.
 
-Cost 2(n−1)(α + S/(n·B)) for an all-reduce on one cycle, S/(c·n·B) on c cycles: Patarasuk and Yuan,
+Behind switches of several levels the cycles are walks that favour one level each (`levels`), with uneven
+shares. Cost 2(n−1)(α + S/(n·B)) for an all-reduce on one cycle, S/(c·n·B) on c cycles: Patarasuk and Yuan,
 "Bandwidth optimal all-reduce algorithms for clusters of workstations", J. Parallel Distrib. Comput.
 69 (2009).
 """
@@ -18,7 +19,7 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
     Transfer,
     ways,
 )
-from trnbench.emulator.fabric.cycles import directed_cycles
+from trnbench.emulator.fabric.cycles import directed_cycles, level_cycles
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 
@@ -31,18 +32,25 @@ class Ring:
     def __init__(self, name: str = "ring", *, directions: int = 2, cycles: int = 0) -> None:
         self.name, self.directions, self.cycles = name, directions, cycles
 
-    def _cycles(self, network: Network) -> Sequence[Sequence[int]]:
+    def _lanes(self, network: Network) -> Sequence[tuple[Sequence[int], float]]:
+        """Cycles, each with its share of the buffer."""
         if network.size < 2:
             raise NotPossible("a ring needs at least 2 ranks")
-        return directed_cycles(network, self.directions, self.cycles)
+        if not self.cycles and (across := level_cycles(network)):
+            return across
+        cycles = directed_cycles(network, self.directions, self.cycles)
+        return [(cycle, 1 / len(cycles)) for cycle in cycles]
+
+    def _cycles(self, network: Network) -> list[Sequence[int]]:
+        return [cycle for cycle, _ in self._lanes(network)]
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
-        cycles = self._cycles(network)
-        n, part = network.size, size / len(cycles)
+        lanes = self._lanes(network)
+        n = network.size
         reduces, gathers = ways(collective)
         chains = []
-        for cycle in cycles:
-            chain = []
+        for cycle, share in lanes:
+            chain, part = [], size * share
             if reduces:  # the partial sum and the own operand are read, the sum is written downstream
                 chain.append(Step(moves=(_along(network, cycle, part / n, 2.0),), times=n - 1))
             if gathers:
@@ -53,7 +61,7 @@ class Ring:
                     for step in range(2 * n - 2)
                 ]
             chains.append(tuple(chain))
-        return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{len(cycles)} directed cycles")
+        return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{len(lanes)} directed cycles")
 
     def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
         """Cycle by cycle in lockstep; block b of cycle c is c·n + b."""
