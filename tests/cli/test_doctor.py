@@ -119,3 +119,32 @@ def test_store_that_is_no_store(tmp_path: Path) -> None:
 )
 def test_versions_against_requirements(version: str, wanted: str, fits: bool) -> None:
     assert doctor._satisfies(version, wanted) is fits
+
+
+def test_executors_are_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import metadata
+
+    real = metadata.version
+
+    def version(name: str, ray: str = "") -> str:
+        if name != "ray":
+            return real(name)
+        if not ray:
+            raise metadata.PackageNotFoundError(name)
+        return ray
+
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setattr(metadata, "version", version)
+    code, rows = ask()
+    assert (code, rows["executor", "process"]["state"]) == (0, "ok")
+    assert rows["executor", "ray"] == {
+        "part": "executor",
+        "name": "ray",
+        "state": "not available",
+        "found": "Ray is not installed",
+        "try": "pip install 'trnbench[ray]'",
+    }
+    monkeypatch.setattr(metadata, "version", lambda name: version(name, ray="9.1"))
+    assert ask()[1]["executor", "ray"]["found"] == "Ray 9.1; this machine alone: no RAY_ADDRESS"
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.4:6379")
+    assert ask()[1]["executor", "ray"]["found"] == "Ray 9.1; the cluster at 10.0.0.4:6379 (RAY_ADDRESS)"

@@ -89,7 +89,7 @@ def test_a_queue_that_is_as_quick_as_an_empty_call_is_found_out_when_its_output_
 
     def work() -> None:
         while (done := queue.get()) is not None:
-            time.sleep(5e-4)
+            time.sleep(2e-4)
             done.set()
 
     def queued(amount: float) -> Program:

@@ -21,6 +21,10 @@ from trnbench.registry import Registry
 QUICK = Timing(warm_up_s=0.0, sample_s=0.02, samples=20, cold_samples=0, growth_s=0.02)
 
 
+INSTANCE = "i-0123456789abcdef0"
+"""An instance id, as services of a cloud tell it."""
+
+
 class Backend:
     """Measures a pause; `folder` is where a mode remembers that it ran."""
 
@@ -53,7 +57,7 @@ class Backend:
         if mode == "hang":
             signal.signal(signal.SIGALRM, signal.SIG_IGN)
             time.sleep(60)
-        notes = (f"ran on {platform.node()}",) if mode == "names" else ()
+        notes = (f"ran on {platform.node()}, {INSTANCE}",) if mode == "names" else ()
         lags = mode == "lags" and os.environ.get("PMI_RANK") == "2"
         wrong = mode == "wrong" or (mode == "wrong-there" and os.environ.get("PMI_RANK") == "2")
         made = self._program(0.033 if lags else 0.011, "stale" if wrong else "right", notes)
