@@ -119,7 +119,7 @@ def _facades() -> dict[str, ModuleType]:
         ("neuronxcc.nki.isa.constants", constants, CONSTANTS),
         ("neuronxcc.nki.language", beta1_language, beta1_language.__all__),
         ("neuronxcc.nki.compiler", compiler, compiler.__all__),
-        ("neuronxcc.nki.typing", package, ("tensor",)),
+        ("neuronxcc.nki.typing", package, ("mutable_tensor", "tensor")),
     ):
         facade = made[name] = ModuleType(name, module.__doc__)
         vars(facade).update({each: getattr(module, each) for each in names})

@@ -12,7 +12,7 @@ from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.recorder_state import STATE
 
 baremetal = benchmark = profile = trace = jit
-tensor = Tile
+tensor = mutable_tensor = Tile
 
 
 def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
