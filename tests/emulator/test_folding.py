@@ -32,6 +32,8 @@ CAUSES = (
     Without(throttle=True, exclusions=True, buffers=True, start=True),
     Without(throttle=True, exclusions=True, buffers=True, start=True, latency=True, order=True),
     Without(order=True, hbm=True, queues=frozenset({"vector", "scalar"})),
+    Without(throttle=True, exclusions=True, queues=frozenset({"load ring", "store ring"})),
+    Without(throttle=True, buffers=True, hbm=True, queues=frozenset({"gpsimd", "load ring", "store ring"})),
 )
 SPEC = TensorSpec((128, 8192), "float32")
 QUIET = settings(
@@ -167,7 +169,7 @@ def blocks(draw: st.DrawFn, depth: int = 0) -> list[str]:
             found += ["    " + line for line in draw(blocks(depth))]
         elif kind in (1, 2) and depth < len(VARIABLES):
             start = draw(st.sampled_from(["", "2, ", f"{names['v']}, " if depth else ""]))
-            rounds = draw(st.integers(4, 14)) if depth < 2 else draw(st.integers(2, 6))
+            rounds = draw(st.integers(6, 16)) if depth < 2 else draw(st.integers(2, 6))
             stop = f"{names['v']} + {rounds}" if start.startswith(names["v"]) else str(rounds)
             loop = draw(st.sampled_from(["affine_range", "sequential_range", "static_range"]))
             found.append(f"for {VARIABLES[depth]} in nl.{loop}({start}{stop}):")
@@ -187,7 +189,7 @@ def kernels(draw: st.DrawFn) -> str:
         "count = 0",
         "a, b, total, wide = tile(), tile(), tile(), tile(512)",
         "kept, pair = [fetch(x, 0)], [tile(), tile()]",
-        f"for i in nl.affine_range({draw(st.integers(4, 24))}):",
+        f"for i in nl.affine_range({draw(st.integers(6, 24))}):",
     ]
     lines += ["    " + line for line in draw(blocks(1))]
     lines += ["nisa.tensor_copy(dst=wide, src=wide)", "nisa.dma_copy(dst=x[0:128, 0:64], src=total)"]

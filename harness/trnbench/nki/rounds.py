@@ -22,7 +22,7 @@ from trnbench.nki.recorder_state import STATE
 if TYPE_CHECKING:
     from trnbench.nki.recorder import Recorder
 
-_LEAST = 4  # rounds: two that are compared, one that follows, the last
+_LEAST = 6  # rounds: fewer cost more to compare than to execute
 _LONGEST = 8  # rounds of a period
 _FAILURES = 3
 _GAIN = 300  # instructions: to leave out fewer costs more than to execute them

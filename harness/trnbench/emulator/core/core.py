@@ -136,10 +136,12 @@ class Core:
                     engines.sort()
                     others.sort()
                 self.dma_busy += issue * spread
-                path_free[mine] = max(path_free[mine], arrived) + path
-                path_free[other] += path
-                self.path_busy += path
-                done = max(done, path_free[mine], arrived + floor)
+                done = max(done, arrived + floor)
+                if path:
+                    path_free[mine] = max(path_free[mine], arrived) + path
+                    path_free[other] += path
+                    self.path_busy += path
+                    done = max(done, path_free[mine])
                 if hbm:
                     hbm_free[mine] = max(hbm_free[mine], arrived) + hbm
                     hbm_free[other] += hbm

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from array import array
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from trnbench.emulator.core.builder import Builder
-from trnbench.emulator.core.emulate import Piece
+from trnbench.emulator.core.emulate import Piece, counted
 from trnbench.emulator.core.program import Program
 from trnbench.errors import KernelError
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
-from trnbench.nki.instruction import Instruction, Op
+from trnbench.nki.instruction import Op
 from trnbench.nki.provide import provide
 
 CALL_LIMIT = 200_000
@@ -26,49 +24,9 @@ CALL_LIMIT = 200_000
 COPIES = 3
 """Of a piece that repeats: one behind the other, so that the last goes at the pace of all that follow."""
 
-
-SCHEDULED = 5_000
-"""Instructions of one case that are scheduled; larger ones are summed, to keep a default run short."""
-
-
-class _Sink:
-    """Counts the ops of each copy of each piece, and builds their program while that is small enough."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.builder: Builder | None = Builder(machine)
-        self.ops: list[Op] = []
-        self.numbers: dict[Op, int] = {}
-        self.sequence = array("I")
-
-    @property
-    def count(self) -> int:
-        return len(self.sequence)
-
-    def take(self, instruction: Instruction) -> None:
-        op = instruction.op
-        number = self.numbers.get(op)
-        if number is None:
-            number = self.numbers[op] = len(self.ops)
-            self.ops.append(op)
-        self.sequence.append(number)
-        if self.builder is not None:
-            if len(self.sequence) > SCHEDULED:
-                self.builder = None
-            else:
-                self.builder.take(instruction)
-
-    def tally(self, pieces: tuple[Piece, ...]) -> dict[Op, int]:
-        """How often each op runs in the whole problem."""
-        total: Counter[int] = Counter()
-        begin = 0
-        for piece in pieces:
-            for copy, end in enumerate(piece.ends):
-                once = Counter(self.sequence[begin:end])
-                weight = 1 + (piece.times - len(piece.ends) if copy == len(piece.ends) - 1 else 0)
-                for number, count in once.items():
-                    total[number] += count * weight
-                begin = end
-        return {self.ops[number]: count for number, count in total.items()}
+COPIED = 6_000
+"""Instructions of one case up to which pieces are recorded again. One too long for that is hardly changed by
+the one before."""
 
 
 class Recording(msgspec.Struct, frozen=True):
@@ -140,40 +98,40 @@ class Recorder:
     def _record(self, kernel: Any, machine: Machine, specs: Any, pieces: Any, by: str) -> Recording:
         whole = ((specs, 1),)
         parts = pieces(specs) if pieces is not None else whole
-        sink, found = _Sink(machine), []
+        builder = Builder(machine)
+        program, found = builder.program, []
         calls = 0
         try:
             with provide("trnbench"):
                 for part, times in parts:
-                    ends = []
+                    ends: list[int] = []
+                    begin = len(program)
                     for copy in range(COPIES):
-                        if copy == times or (copy and sink.builder is None):
+                        if copy == times or (copy and len(program) + ends[0] - begin > COPIED):
                             break
                         trace = record(
                             kernel,
                             [_argument(each) for each in part],
                             machine=machine,
-                            sink=sink,
+                            sink=builder,
                             limit=self.limit,
                         )
                         calls += trace.count if copy == 0 else 0
-                        ends.append(sink.count)
+                        ends.append(len(program))
                     found.append(Piece(tuple(ends), times))
         except KernelError as error:
             return Recording({}, calls, "", by, problem=error.what)
         merged: dict[Any, Op] = {}
         total: dict[Op, int] = {}
-        for op, count in sink.tally(tuple(found)).items():
+        for number, count in counted(program, tuple(found)).items():
+            op = program.ops[number]
             op = merged.setdefault(op.key(), op)
             total[op] = total.get(op, 0) + count
         repeated = sum(times for _, times in parts)
         how = "recorded call by call"
         if repeated > len(parts):
             how += f" in {len(parts)} pieces that stand for {repeated}"
-        if sink.builder is None:
-            how += f"; more than {SCHEDULED:,} instructions are summed per engine, not scheduled"
-            return Recording(total, calls, how, by)
-        return Recording(total, calls, how, by, sink.builder.program, tuple(found))
+        return Recording(total, calls, how, by, program, tuple(found))
 
 
 def _argument(given: Any) -> Any:

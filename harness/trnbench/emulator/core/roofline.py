@@ -114,10 +114,6 @@ class CoreModel:
 
     def _demand(self, case: Case, system: System, table: CostTable) -> tuple[Demand, str, tuple[str, ...]]:
         recording = self.recorder.of(case, system)
-        if recording is not None and not recording.problem:
-            ref = case.kernel.implementations["nki"]
-            demand = of_recording(recording, table)
-            return demand, f"nki: {ref} ({recording.by})", (f"instructions {demand.how}",)
         notes: tuple[str, ...] = ()
         if recording is not None:
             notes = (f"not recorded ({recording.problem}): estimated from the work formula",)

@@ -9,10 +9,12 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from trnbench.emulator.core.core import LAUNCHED, Core
+from trnbench.emulator.core.core import LAUNCHED, TURN, Core
 from trnbench.emulator.core.pace import Pace, Without
 from trnbench.emulator.core.program import KINDS, LOAD, QUEUES, Program, queue_of
 from trnbench.emulator.core.steady import Folding
+
+Ints = npt.NDArray[np.int64]
 
 NOTHING_REMOVED = Without()
 
@@ -41,33 +43,44 @@ class Schedule(msgspec.Struct, kw_only=True):
 
     def path(self) -> dict[str, int]:
         """The critical path by cause, in ticks; adds up to `total`."""
-        if not len(self.program):
-            return {}
-        spent: Counter[str] = Counter()
         program = self.program
+        if not len(program):
+            return {}
+        start, cause = np.frombuffer(self.start, np.int64), np.frombuffer(self.cause, np.int64)
+        ops = np.frombuffer(program.op, np.uint32)
+        lines = Lines(self._queues(), cause)
+        of_op = np.zeros(len(program.ops), np.int64)
+        spent: Counter[str] = Counter()
         at = len(program) - 1 - int(np.frombuffer(self.end, np.int64)[::-1].argmax())
         until = self.end[at]
-        # For a queue's turn: the instruction that was in the queue before.
         while at >= 0:
-            op = program.ops[program.op[at]]
-            spent[f"{op.opcode} on {op.engine}"] += until - self.start[at]
+            if self.cause[at] == TURN:
+                # Back to the one of its queue that waited for something else than its turn.
+                mine = lines.back(at)
+                of_op[program.op[at]] += until - self.start[at]
+                np.add.at(of_op, ops[mine[1:-1]], np.diff(start[mine[1:]]))
+                until, at = self.start[int(mine[1])], int(mine[0])
+            of_op[program.op[at]] += until - self.start[at]
             until = self.start[at]
-            cause = self.cause[at]
-            if cause >= 0:
-                before = cause >> 2
-                spent[KINDS[cause & 3]] += max(until - self.end[before], 0)
+            waited = self.cause[at]
+            if waited >= 0:
+                before = waited >> 2
+                spent[KINDS[waited & 3]] += max(until - self.end[before], 0)
                 until = min(until, self.end[before])
                 at = before
-            elif cause == LAUNCHED:
+            elif waited == LAUNCHED:
                 break
             else:
-                at = self._previous(at, until, cause)
+                at = self._rival(at, until)
+        for number, ticks in enumerate(of_op.tolist()):
+            op = program.ops[number]
+            spent[f"{op.opcode} on {op.engine}"] += ticks
         if until:
             spent["earlier instructions"] += until
         return {name: ticks for name, ticks in spent.items() if ticks}
 
-    def _previous(self, at: int, until: int, cause: int) -> int:
-        """Whoever held the queue (or the memory) until this one could begin."""
+    def _rival(self, at: int, until: int) -> int:
+        """Whoever held the memory until this one could begin."""
         for each in range(at - 1, -1, -1):
             if self.issued[each] == until and self.start[each] < until:
                 return each
@@ -101,10 +114,29 @@ class Schedule(msgspec.Struct, kw_only=True):
         np.add.at(spent, np.frombuffer(program.place, np.uint32), took)
         return dict(zip(program.places, spent.tolist(), strict=True))
 
-    def _queues(self) -> npt.NDArray[np.int64]:
+    def _queues(self) -> Ints:
         return np.array([queue_of(op) for op in self.program.ops], np.int64)[
             np.frombuffer(self.program.op, np.uint32)
         ]
+
+
+class Lines:
+    """Instructions of each queue in order."""
+
+    def __init__(self, queues: Ints, cause: Ints) -> None:
+        self.of = queues
+        self.members: dict[int, Ints] = {}
+        self.place = np.zeros(len(queues), np.int64)
+        self.first = np.zeros(len(queues), np.int64)
+        for queue in range(len(QUEUES)):
+            mine = self.members[queue] = np.flatnonzero(queues == queue)
+            places = np.arange(len(mine))
+            self.place[mine] = places
+            self.first[mine] = np.maximum.accumulate(np.where(cause[mine] == TURN, 0, places))
+
+    def back(self, at: int) -> Ints:
+        """Those of its queue up to instruction `at`, from the last one on that did not wait for its turn."""
+        return self.members[int(self.of[at])][self.first[at] : self.place[at] + 1]
 
 
 def schedule(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,8 @@ def _warm(
     """Instruction g of all periods starts at start[g % n] + g // n · pace."""
     count = len(start)
     sums = np.concatenate(([0], np.cumsum(took))).tolist()
-    origin = int(start[0])
+    begins = start.tolist()
+    origin = begins[0]
 
     def busy(g: int) -> int:
         return int(g // count * sums[-1] + sums[g % count])
@@ -49,10 +51,10 @@ def _warm(
         # The first instruction that begins a window's length or more after the window did.
         due = window + throttle.window
         turn = max((due - origin) // pace, 0)
-        found = turn * count + int(np.searchsorted(start, due - turn * pace))
+        found = turn * count + bisect_left(begins, due - turn * pace)
         if found >= total:
             return periods, (now.cold, window, held + busy(total) - busy(at))
-        begun = int(start[found % count]) + found // count * pace
+        begun = begins[found % count] + found // count * pace
         held += busy(found) - busy(at)
         if held < throttle.rearm * (begun - window) // throttle.window:
             kept = found // count
