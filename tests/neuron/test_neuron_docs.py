@@ -69,10 +69,10 @@ def test_scripts_of_other_environments_import_nothing_of_ours() -> None:
 
 def test_sampling_time_is_handed_on() -> None:
     from trnbench.measure.neuron import nki_case
-    from trnbench.measure.neuron.observing import Observing
+    from trnbench.measure.neuron.kernel_observing import KernelObserving
     from trnbench.measure.stopping import TimeLimit
 
-    observing = object.__new__(Observing)
+    observing = object.__new__(KernelObserving)
     observing.sample_s = NeuronBackend(load_registry()).tuned(2.5)._sample_s
     limits = [rule for rule in observing._rules(nki_case.RULES) if isinstance(rule, TimeLimit)]
     assert [each.seconds for each in limits] == [2.5]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -55,33 +55,8 @@ def selection_options(command: F) -> F:
     )
 
 
-def selection_from(
-    *,
-    kernels: Sequence[str] = (),
-    keyword: str = "",
-    tags: Sequence[str] = (),
-    families: Sequence[str] = (),
-    instances: Sequence[str] = (),
-    generations: Sequence[str] = (),
-    dtypes: Sequence[str] = (),
-    scopes: Sequence[str] = (),
-    axes: Sequence[str] = (),
-    zips: Sequence[str] = (),
-    excludes: Sequence[str] = (),
-) -> Selection:
+def selection_from(**chosen: Any) -> Selection:
     """The selection that the parameters of `selection_options` mean."""
     from trnbench.run.selection import Selection
 
-    return Selection(
-        kernels=tuple(kernels),
-        keyword=keyword,
-        tags=tuple(tags),
-        families=tuple(families),
-        instances=tuple(instances),
-        generations=tuple(generations),
-        dtypes=tuple(dtypes),
-        scopes=tuple(scopes),
-        axes=tuple(axes),
-        zips=tuple(zips),
-        excludes=tuple(excludes),
-    )
+    return Selection.of(**chosen)

@@ -71,18 +71,18 @@ def bench(
     from trnbench.run.selection import Selection
 
     registry = registry or load_registry()
-    selection = Selection(
-        kernels=tuple(kernels),
+    selection = Selection.of(
+        kernels=kernels,
         keyword=keyword,
-        tags=tuple(tags),
-        families=tuple(families),
-        instances=tuple(instances),
-        generations=tuple(generations),
-        dtypes=tuple(dtypes),
-        scopes=tuple(scopes),
-        axes=tuple(axes),
-        zips=tuple(zips),
-        excludes=tuple(excludes),
+        tags=tags,
+        families=families,
+        instances=instances,
+        generations=generations,
+        dtypes=dtypes,
+        scopes=scopes,
+        axes=axes,
+        zips=zips,
+        excludes=excludes,
     )
     settings = RunSettings(
         policy=as_policy(policy),

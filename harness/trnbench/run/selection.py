@@ -40,6 +40,11 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     excludes: tuple[str, ...] = ()  # --exclude
     kinds: tuple[str, ...] = ()  # of implementation that the backend carries out; empty: all
 
+    @classmethod
+    def of(cls, *, keyword: str = "", **chosen: Iterable[str]) -> Selection:
+        """These fields, in whatever they come. Raises `TypeError` for a name that is no field."""
+        return cls(keyword=keyword, **{name: tuple(values) for name, values in chosen.items()})
+
     def asked(self) -> str:
         """The options that would ask for this, one line; "" for a default run."""
         options = (

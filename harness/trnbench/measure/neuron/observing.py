@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from trnbench.measure.neuron.host import Host
 
 
-class Observing:
+class Observing(ABC):
     """`floors` keeps, for the cases to come, what a call without work takes. `sample_s` limits how long
     samples are taken; 0 leaves it to the rules of each tool."""
 
@@ -50,9 +51,9 @@ class Observing:
         """Of this device, by the name it gives itself."""
         return Evidence(grade=Grade.MEASURED, by=self._device or self.host.match.instance, version=version)
 
+    @abstractmethod
     def observe(self) -> Observation:
         """Raises `TrnbenchError` for whatever goes wrong on the way."""
-        raise NotImplementedError
 
     def _rules(self, usual: Sequence[Rule]) -> tuple[Rule, ...]:
         if self.sample_s <= 0.0:

@@ -15,8 +15,11 @@ from trnbench.run.attempt import Attempts
 from trnbench.run.cluster.cluster import Cluster, Machine
 from trnbench.run.cluster.server import Server, on_machine
 from trnbench.run.cut import CutShort
-from trnbench.run.pool import BATCH, GRACE_S, Outcome, pack
+from trnbench.run.pool import GRACE_S, Outcome, pack
 from trnbench.run.retry import Retries
+
+BATCH = 16
+"""Cases handed out at once, at most: few enough that all processes end at about the same time."""
 
 START_S = 120.0
 """For a first process to start. Other jobs of the cluster may hold what it needs: that is waited for."""
