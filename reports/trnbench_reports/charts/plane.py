@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LETTER = 6.6
 """Pixels of a letter at 12 pixels, in the widest of the fonts that a page may get."""
 _TOP, _RIGHT, _BOTTOM = 6, 8, 40
-_NAMES = 200  # the widest that names of rows may stand
+_NAMES = 230  # the widest that names of rows may stand
 
 Point = tuple[float, float]
 
@@ -33,7 +33,7 @@ class Plane:
     def __init__(self, x: Scale, y: Scale, *, width: int = 400, height: int = 240, within: int = 0) -> None:
         self.x, self.y, self.height = x, y, height
         widest = max((len(label) for _, label in y.ticks), default=0)
-        self.left = min(round(widest * LETTER), _NAMES) + 8 + (18 if y.title else 0)
+        self.left = min(round(widest * LETTER), _NAMES) + (14 if y.rows else 8) + (18 if y.title else 0)
         self.width = within - self.left - _RIGHT if within else width
         self._inside: list[tuple[str, str]] = []  # (colour of the group or "", element)
         self._outside: list[str] = []
@@ -153,13 +153,14 @@ class Plane:
             f'<text x="{_n(x)}" y="{h + 15}">{_escaped(text)}</text>' for x, text in self._apart(xs)
         )
         beside = "".join(f'<text x="-6" y="{_n(y + 4)}">{_escaped(text)}</text>' for y, text in ys)
+        rows = ' class="rows"' if self.y.rows else ""
         title = f'<text x="{_n(w / 2)}" y="{h + 33}">{_escaped(self.x.title)}</text>'
         if self.y.title:
             place = f"translate({10 - self.left} {_n(h / 2)}) rotate(-90)"
             title += f'<text transform="{place}">{_escaped(self.y.title)}</text>'
         return (
             f'<path class="grid" d="{grid}"/><path class="axis" d="M0 0V{h}H{w}"/>'
-            f'<g text-anchor="middle">{below}{title}</g><g text-anchor="end">{beside}</g>'
+            f'<g text-anchor="middle">{below}{title}</g><g text-anchor="end"{rows}>{beside}</g>'
         )
 
     def _apart(self, ticks: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:

@@ -50,7 +50,7 @@ def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
     ends = [max(bar.start, bar.stop) / step for bar in made]
     # Room for the words behind the longest bar.
     plane = Plane(
-        scale.even(f"time ({unit})", max(ends) * 1.5),
+        scale.even(f"time ({unit})", max(ends) * 1.65),
         scale.names([bar.name for bar in made]),
         height=_ROW * len(made),
         within=WIDTH,
