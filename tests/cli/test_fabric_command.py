@@ -151,6 +151,15 @@ class TestOptions:
             (slow,) = rows(*args, "--degrade", "s1.d0-s1.d1=0.05")
             assert float(str(slow["time_s"])) > 1.05 * float(str(whole["time_s"]))
 
+    def test_another_collective_at_the_same_time(self) -> None:
+        args = ("run", "all_reduce", "-i", TRN1, "-b", "64M", "-e", "64M")
+        alone, beside = (
+            rows(*args, *more)[0]["time_s"] for more in ((), ("--with", "all_to_all=64M@expert=4"))
+        )
+        assert float(str(beside)) > 1.1 * float(str(alone))
+        said = out(*args, "--with", "all-to-all=64M@expert=4").splitlines()
+        assert "# beside all_to_all of 67,108,864 B by direct, 4 groups at once" in said
+
     def test_a_straggler_is_slow_or_late(self) -> None:
         args = ("run", "all_reduce", "-i", TRN2, "-b", "64M", "-e", "64M")
         whole, slow, late = (
@@ -386,6 +395,12 @@ BAD = {
         ("run", "all_reduce", "-i", TRN2, "--trn3-links", "table"),
         "error: trn2-16.48xlarge takes no --trn3-links\n"
         "  cause: only documents of Trn3 give three figures for one link\n  try:   leave it out\n",
+    ),
+    "nothing beside": (
+        ("run", "all_reduce", "-i", TRN2, "--with", "all_to_all"),
+        "error: --with all_to_all is no COLLECTIVE=SIZE\n"
+        "  cause: a collective, its message, and behind @ the groups if there are some\n"
+        "  try:   --with all_to_all=64M or --with all_to_all=64M@expert=8\n",
     ),
     "no straggler": (
         ("run", "all_reduce", "-i", TRN2, "--straggler", "3=half"),

@@ -11,6 +11,7 @@ import pytest
 from trnbench.emulator.fabric import cluster, levels, messages, runner, systems
 from trnbench.emulator.fabric.algorithms import ALGORITHMS
 from trnbench.emulator.fabric.algorithms.algorithm import NAMES, NotPossible
+from trnbench.emulator.fabric.beside import Other, run_beside
 from trnbench.emulator.fabric.busbw import factor
 from trnbench.emulator.fabric.collective import run
 from trnbench.emulator.fabric.constants import constants_of
@@ -214,6 +215,44 @@ def test_two_collectives_at_once_share_what_they_share(registry: Registry) -> No
     assert apart.time_s == pytest.approx(max(alone), rel=1e-9)
     same, alone = messages.together(fabric, [job([0, 1, 2, 3]), job([0, 1, 2, 3])])
     assert same.time_s == pytest.approx(2 * max(alone), rel=1e-2)
+
+
+def test_a_collective_beside_another_takes_longer_and_says_how_much(registry: Registry) -> None:
+    fabric = Fabric(registry.system("trn2-16.48xlarge"), Options(ideal=True))
+    alone = run(fabric, "all_reduce", GIB, algorithm="ring")
+    same = run_beside(
+        fabric,
+        "all_reduce",
+        GIB,
+        [Other(collective="all_reduce", size=GIB, algorithm="ring")],
+        algorithm="ring",
+    )
+    # All but the latency, which they do not share.
+    assert same.time_s == pytest.approx(2 * alone.time_s - alone.latency_s, rel=1e-6)
+    assert same.notes[-2:] == ("beside all_reduce of 1,073,741,824 B by ring", "1.98 times as long as alone")
+    assert same.waterfall.total == round(same.time_s * 1e12)
+    assert same.waterfall.contention >= alone.waterfall.contention
+    assert all(each.utilisation <= 1 + 1e-9 for each in same.hottest)
+    # What ends soon frees its links: half of the other's bytes cost half of its time.
+    short = run_beside(
+        fabric,
+        "all_reduce",
+        GIB,
+        [Other(collective="all_reduce", size=GIB / 2, algorithm="ring")],
+        algorithm="ring",
+    )
+    assert short.time_s == pytest.approx(1.5 * alone.time_s, rel=2e-2)
+    # Rows of the torus have links of their own.
+    rows = [[0, 1, 2, 3], [4, 5, 6, 7]]
+    one = run_beside(
+        fabric,
+        "all_reduce",
+        GIB,
+        [Other(collective="all_reduce", size=GIB, algorithm="ring", groups=(tuple(rows[1]),))],
+        algorithm="ring",
+        groups=rows[:1],
+    )
+    assert one.notes[-1] == "1.00 times as long as alone"
 
 
 def test_messages_matrices_and_uneven_loads(registry: Registry) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ from trnbench.cli.fabric.options import about
 from trnbench.cli.output import Column, say
 
 if TYPE_CHECKING:
+    from trnbench.emulator.fabric.beside import Other
     from trnbench.emulator.fabric.result import Result
     from trnbench.emulator.fabric.systems import Fabric
 
@@ -52,14 +54,63 @@ def ask(
     groups: list[list[int]] | None = None,
     *,
     with_links: bool = False,
+    beside: Sequence[Other] = (),
 ) -> Result:
-    """One answer; groups are carried out at the same time."""
+    """One answer; groups are carried out at the same time, and what is `beside` as well."""
+    from trnbench.emulator.fabric.beside import run_beside
     from trnbench.emulator.fabric.collective import run as one
     from trnbench.emulator.fabric.groups import run_groups
 
+    if beside:
+        return run_beside(
+            fabric,
+            collective,
+            size,
+            beside,
+            algorithm=algorithm,
+            groups=groups or (),
+            with_links=with_links,
+        )
     if groups:
         return run_groups(fabric, collective, size, groups, algorithm=algorithm, with_links=with_links)
     return one(fabric, collective, size, algorithm=algorithm, with_links=with_links)
+
+
+with_option = click.option(
+    "--with",
+    "others",
+    multiple=True,
+    metavar="COLLECTIVE=SIZE[@KIND=SIZE]",
+    help="Another collective at the same time: all_to_all=64M; in groups: all_to_all=64M@expert=8.",
+)
+
+
+def others_of(fabric: Fabric, texts: Sequence[str]) -> list[Other]:
+    """What `--with` names. Raises UsageError for what cannot be read."""
+    from trnbench.cli.fabric.grouping import groups_of
+    from trnbench.cli.fabric.sizes import SIZE
+    from trnbench.emulator.fabric.beside import Other
+    from trnbench.errors import UsageError
+
+    found = []
+    for text in texts:
+        what, _, kinds = text.partition("@")
+        name, equals, size = what.partition("=")
+        if not equals:
+            raise UsageError(
+                f"--with {text} is no COLLECTIVE=SIZE",
+                cause="a collective, its message, and behind @ the groups if there are some",
+                try_="--with all_to_all=64M or --with all_to_all=64M@expert=8",
+            )
+        groups = groups_of(fabric, (kinds,), None) if kinds else []
+        found.append(
+            Other(
+                collective=Collective().convert(name, None, None),
+                size=float(SIZE.convert(size, None, None)),
+                groups=tuple(tuple(each) for each in groups),
+            )
+        )
+    return found
 
 
 def evidence(result: Result) -> str:

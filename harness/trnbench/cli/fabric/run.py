@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from trnbench.cli.context import Session, session
-from trnbench.cli.fabric.collective import COLLECTIVE, ask
+from trnbench.cli.fabric.collective import COLLECTIVE, ask, others_of, with_option
 from trnbench.cli.fabric.grouping import groups_of
 from trnbench.cli.fabric.options import about, algorithm_option, dtype_option, fabric_of, fabric_options
 from trnbench.cli.fabric.sizes import SIZE, sweep
@@ -24,6 +24,7 @@ from trnbench.cli.output import emit, emit_json, format_option, write
 @dtype_option
 @click.option("--group", multiple=True, metavar="KIND=SIZE", help="Groups of ranks at once: tensor=8.")
 @click.option("--replica-groups", metavar="JSON", help="Groups by rank: [[0,1],[2,3]].")
+@with_option
 @fabric_options
 @format_option
 @session
@@ -40,6 +41,7 @@ def run(
     dtype: str,
     group: tuple[str, ...],
     replica_groups: str | None,
+    others: tuple[str, ...],
     format: str,
     **options: Any,
 ) -> None:
@@ -55,7 +57,8 @@ def run(
     groups = groups_of(fabric, group, replica_groups)
     peak = peak_of(fabric)
     sizes = _whole(list(sweep(minbytes, maxbytes, stepfactor, step)), dtype, collective)
-    found = [ask(fabric, collective, size, algorithm, groups) for size in sizes]
+    beside = others_of(fabric, others)
+    found = [ask(fabric, collective, size, algorithm, groups, beside=beside) for size in sizes]
     rows = [row(each, dtype, peak) for each in found]
     notes = [*about(fabric), *details(fabric, found, peak, algorithm)]
     if format == "table":

@@ -10,7 +10,7 @@ from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.result import Bound, LinkLoad, Result, Waterfall
 from trnbench.emulator.fabric.runner import Found, Runner
 from trnbench.emulator.fabric.schedule import Move
-from trnbench.emulator.fabric.solve import LOCKSTEP, Solution, least_ticks, solve
+from trnbench.emulator.fabric.solve import LOCKSTEP, Solution, least_ticks, solve_beside
 from trnbench.emulator.fabric.systems import Fabric
 from trnbench.facts.scope import Scope
 
@@ -22,7 +22,9 @@ def explained(runner: Runner, found: Found, collective: str, asked: str, *, with
     network, solution = found.network, found.solution
     free = solution
     if network.has_memory and solution.memory:
-        free = solve(network.with_free_memory, found.schedule, most=runner.fabric.most_effort)
+        free = solve_beside(
+            network.with_free_memory, found.schedule, found.beside, most=runner.fabric.most_effort
+        )
     loads = _loads(network, solution)
     bound = runner.bound(network)
     overhead = ticks(found.schedule.startup_s) + ticks(found.schedule.per_message_s) * found.schedule.steps
@@ -59,7 +61,7 @@ def explained(runner: Runner, found: Found, collective: str, asked: str, *, with
 def _inexact(found: Found) -> str:
     """How far a lockstep that was taken for speed can be off; empty where the answer is exact."""
     solution = found.solution
-    if found.schedule.lockstep or not solution.way.endswith(LOCKSTEP):
+    if found.schedule.lockstep or found.beside or not solution.way.endswith(LOCKSTEP):
         return ""
     off = 1 - least_ticks(found.network, found.schedule, solution) / solution.total_ticks
     if off < 1e-4:
@@ -109,7 +111,7 @@ def _loads(network: Network, solution: Solution) -> list[LinkLoad]:
     """Busiest first; ties in the order of the topology."""
     if not len(network.links) or not solution.time_s:
         return []
-    busy = solution.carried / (network.bandwidth * solution.time_s)
+    busy = solution.carried / (network.bandwidth * (solution.span_s or solution.time_s))
     return [
         LinkLoad(
             src=network.nodes[network.links[i].src].name,

@@ -20,8 +20,8 @@ from trnbench.emulator.fabric.bound import bound_of
 from trnbench.emulator.fabric.charge import charged
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.result import Bound
-from trnbench.emulator.fabric.schedule import Schedule
-from trnbench.emulator.fabric.solve import Solution, solve
+from trnbench.emulator.fabric.schedule import Schedule, Step
+from trnbench.emulator.fabric.solve import Solution, solve_beside
 from trnbench.emulator.fabric.systems import Fabric
 from trnbench.errors import UsageError
 
@@ -54,6 +54,9 @@ ONE_BY_ONE = (
 )
 
 
+Chains = tuple[tuple[Step, ...], ...]
+
+
 class Found(msgspec.Struct, frozen=True):
     """A schedule carried out, with the seconds of all that was tried beside it, and why others were not."""
 
@@ -62,10 +65,15 @@ class Found(msgspec.Struct, frozen=True):
     solution: Solution
     tried: dict[str, float]
     left_out: dict[str, str] = {}
+    beside: Chains = ()
 
 
 class Runner:
-    """One collective of `size` bytes over all ranks of `network`, a network of `fabric`."""
+    """One collective of `size` bytes over all ranks of `network`, a network of `fabric`. `beside`: what runs
+    at the same time, in bytes.
+    """
+
+    beside: Chains = ()
 
     def __init__(self, fabric: Fabric, network: Network, collective: str, size: float) -> None:
         self.fabric, self.network = fabric, network
@@ -85,7 +93,8 @@ class Runner:
         """By this algorithm. Raises UsageError where there is none of that name, NotPossible."""
         schedule = self.schedule(name)
         network = self.network_of(name)
-        return Found(schedule, network, solve(network, schedule, most=self.fabric.most_effort), {})
+        solution = solve_beside(network, schedule, self.beside, most=self.fabric.most_effort)
+        return Found(schedule, network, solution, {}, {}, self.beside)
 
     def auto(self) -> Found:
         """The documents name algorithms for what gathers or reduces; the rest is sent directly."""
@@ -121,7 +130,7 @@ class Runner:
                 best = found
         if best is None:
             raise NotPossible(f"no algorithm does {self.collective} on these {self.network.size} ranks")
-        return Found(best.schedule, best.network, best.solution, tried, left_out)
+        return Found(best.schedule, best.network, best.solution, tried, left_out, self.beside)
 
     def meant(self, name: str) -> bool:
         """Whether the algorithm does this collective at all."""

@@ -39,7 +39,8 @@ class Solution(msgspec.Struct, frozen=True, kw_only=True):
     `accessed` bytes of every device's memory; `latency_s`: the part that is latency and overhead, were
     every link infinitely wide. `ends`: the tick at which each chain is done, start not counted.
     `way`: "orbits" or "flows", and the shortcut taken. `memory`: whether accesses at the ends may have slowed
-    a flow; where they did not, the time is what it would be without them.
+    a flow; where they did not, the time is what it would be without them. `span_s`: the time in which
+    `carried` was carried, where it is another one: others ran beside.
     """
 
     time_s: float
@@ -50,6 +51,7 @@ class Solution(msgspec.Struct, frozen=True, kw_only=True):
     way: str
     ends: tuple[int, ...] = ()
     memory: bool = True
+    span_s: float = 0.0
 
 
 def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True, most: int = 0) -> Solution:
@@ -68,6 +70,22 @@ def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True, mo
             known.pop(next(iter(known)))
         known[key] = _solved(network, schedule, use_symmetry, most)
     return known[key]
+
+
+def solve_beside(
+    network: Network, schedule: Schedule, others: tuple[tuple[Step, ...], ...], *, most: int = 0
+) -> Solution:
+    """The time until `schedule` is done while the chains of `others` run as well; `carried` and `accessed`
+    are those of all together. Raises what `solve` raises.
+    """
+    if not others:
+        return solve(network, schedule, most=most)
+    own = schedule.sized()
+    both = solve(network, msgspec.structs.replace(own, chains=own.chains + others), most=most)
+    total = max(both.ends[: len(own.chains)]) + ticks(own.startup_s)
+    return msgspec.structs.replace(
+        both, total_ticks=total, time_s=total / TICKS_PER_SECOND, span_s=max(both.time_s, both.span_s)
+    )
 
 
 def _solved(network: Network, schedule: Schedule, use_symmetry: bool, most: int) -> Solution:
