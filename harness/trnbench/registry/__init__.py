@@ -15,12 +15,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trnbench.registry.collecting import Brought
     from trnbench.registry.discovery import Discovered, Origin, discover
     from trnbench.registry.loader import Loaded
-    from trnbench.registry.registry import Brought, Registry, load_registry
+    from trnbench.registry.registry import Registry, load_registry
 
 _HOMES = {
-    "Brought": "registry",
+    "Brought": "collecting",
     "Discovered": "discovery",
     "Loaded": "loader",
     "Origin": "discovery",
