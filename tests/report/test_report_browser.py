@@ -14,6 +14,9 @@ import pytest
 import trnbench
 from trnbench import Run, Section, Status
 from trnbench_reports import page, plugin
+from trnbench_reports.charts import figure, scale
+from trnbench_reports.charts.figure import Figure
+from trnbench_reports.charts.plane import Plane
 
 pytestmark = pytest.mark.browser
 
@@ -255,6 +258,26 @@ def test_arrows_step_and_enter_goes_to_the_row(visit: Visit) -> None:
     visit.page.keyboard.press("Enter")
     assert visit.page.evaluate("document.querySelector('tr.hit').id") == id
     assert visit.page.evaluate("document.activeElement.id") == id
+
+
+def test_points_without_a_row_are_read_out_too(browser: Any, run: Run, tmp_path: Path) -> None:
+    def lone(runs: Any) -> Any:
+        plane = Plane(scale.even("x", 10.0), scale.even("y", 10.0))
+        plane.mark(5, 5, colour="var(--g0)", says="five of five")
+        label = "a point"
+        return figure.show(Figure(id="lone", title=label, label=label, drawing=plane.svg(label)))
+
+    path = tmp_path / "lone.html"
+    path.write_bytes(page.render([run], [Section(name="lone", title="Lone", order=1, render=lone)]))  # type: ignore[arg-type]
+    visit = Visit(browser, path)
+    visit.page.focus("#lone svg.chart")
+    visit.page.keyboard.press("ArrowRight")
+    assert visit.page.inner_text("#live") == "1 of 1: five of five"
+    before = visit.page.url
+    visit.page.keyboard.press("Enter")
+    assert visit.page.url == before
+    assert visit.complaints == []
+    visit.close()
 
 
 def test_the_legend_dims_the_rest(visit: Visit) -> None:

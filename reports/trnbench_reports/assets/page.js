@@ -151,7 +151,7 @@
   // ---- charts: nearest point, arrows, Enter to the row, legend
   const titles = new WeakMap();
   for (const chart of all("svg.chart")) {
-    const marks = all("[data-id]", chart);
+    const marks = all("[data-s]", chart).filter((mark) => one("title", mark));
     for (const mark of marks) {
       const title = one("title", mark);
       titles.set(mark, title ? title.textContent : "");
@@ -182,7 +182,10 @@
       });
       return best;
     };
-    const jump = () => { if (at >= 0) { const id = marks[at].dataset.id; go(-1); put(id, true); reveal(id); } };
+    const jump = () => {
+      const id = marks[at]?.dataset.id;
+      if (id) { go(-1); put(id, true); reveal(id); }
+    };
     chart.addEventListener("pointerenter", () => { places = null; });
     chart.addEventListener("pointermove", (event) => go(nearest(event), false));
     chart.addEventListener("pointerleave", () => go(-1));

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+OTHERS = (3, 4, 5, 6, 7, 8)
+"""Colours of what is no generation: those keep theirs through the whole page."""
 SYMBOLS = dict(zip(SHAPES, "●■▲◆✚▼▶", strict=True))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from trnbench_reports import numbers
 from trnbench_reports.charts import scale
-from trnbench_reports.charts.figure import Figure, Series
+from trnbench_reports.charts.figure import OTHERS, Figure, Series
 from trnbench_reports.charts.plane import Plane
 
 PARTS = {
@@ -56,7 +56,7 @@ def draw(id: str, title: str, bars: Sequence[Spent], caption: str) -> Figure:
                 (start + share) * 100,
                 row + 0.5,
                 thick=_BAR,
-                colour=f"var(--g{index})",
+                colour=f"var(--g{OTHERS[index]})",
                 says=says,
                 anchor=bar.anchor,
                 series=index,
@@ -70,7 +70,8 @@ def draw(id: str, title: str, bars: Sequence[Spent], caption: str) -> Figure:
         drawing=plane.svg(label),
         caption=caption,
         series=tuple(
-            Series(index=i, name=name, symbol=SYMBOL, colour=i) for i, name in enumerate(PARTS.values())
+            Series(index=i, name=name, symbol=SYMBOL, colour=OTHERS[i])
+            for i, name in enumerate(PARTS.values())
         ),
         columns=("collective", "time", *PARTS.values(), "evidence"),
         rows=tuple(

@@ -87,7 +87,7 @@ def _chart(id: str, index: int, kernel: str, tried: Sequence[_Tried]) -> Markup:
             [
                 Line(
                     name=name + (" (taken)" if name in taken else ""),
-                    colour=position % 6,
+                    colour=figure.OTHERS[position % len(figure.OTHERS)],
                     points=tuple(points),
                     bold=name in taken,
                 )
