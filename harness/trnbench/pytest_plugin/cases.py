@@ -88,6 +88,9 @@ def _fitting(backends: dict[str, Backend], instance: str) -> Backend:
     from trnbench.run.api import EMULATOR
 
     for each in backends.values():
-        if each.name != EMULATOR and (seen := each.detect()).available and seen.instance == instance:
+        if each.name == EMULATOR:
+            continue
+        seen = each.detect()
+        if seen.available and instance in (seen.instance, *seen.also):
             return each
     return backends[EMULATOR]
