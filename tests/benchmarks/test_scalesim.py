@@ -1,0 +1,111 @@
+"""A product in timing mode against SCALE-Sim v3, which simulates a systolic array and its memories.
+
+Skipped unless TRNBENCH_TEST_SCALESIM names a Python that has it (pip install scalesim "numpy<2"). Both
+get the same product and a 128 × 128 array that holds one operand; what they model beside it differs: ours
+schedules a kernel's instructions on five engines, DMA and HBM, theirs goes through the array cycle by
+cycle. The ratio is of wall time from the call to the result, both loaded before.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trnbench.emulator.core.emulate import emulate_kernel
+from trnbench.nki import TensorSpec, load_kernel
+from trnbench.registry import load_registry
+
+INTERPRETER = os.environ.get("TRNBENCH_TEST_SCALESIM", "")
+
+CONFIG = """
+[general]
+run_name = product
+[architecture_presets]
+ArrayHeight = 128
+ArrayWidth = 128
+IfmapSramSzkB = 8192
+FilterSramSzkB = 8192
+OfmapSramSzkB = 8192
+IfmapOffset = 0
+FilterOffset = 10000000
+OfmapOffset = 20000000
+Bandwidth = 256
+Dataflow = ws
+MemoryBanks = 1
+ReadRequestBuffer = 512
+WriteRequestBuffer = 512
+[layout]
+IfmapCustomLayout = False
+IfmapSRAMBankBandwidth = 128
+IfmapSRAMBankNum = 128
+IfmapSRAMBankPort = 2
+FilterCustomLayout = False
+FilterSRAMBankBandwidth = 128
+FilterSRAMBankNum = 128
+FilterSRAMBankPort = 2
+[sparsity]
+SparsitySupport = false
+SparseRep = ellpack_block
+OptimizedMapping = false
+BlockSize = 8
+RandomNumberGeneratorSeed = 40
+[run_presets]
+InterfaceBandwidth = USER
+UseRamulatorTrace = False
+"""
+
+RUN = """
+import contextlib, io, sys, time
+from scalesim.scale_sim import scalesim
+with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    made = scalesim(save_disk_space=True, verbose=False, config="product.cfg", topology="product.csv",
+                    layout="layout.csv", input_type_gemm=True)
+    begin, used = time.perf_counter(), time.process_time()
+    made.run_scale(top_path="out")
+    took = time.perf_counter() - begin, time.process_time() - used
+print(*took)
+"""
+
+
+def others(folder: Path, size: int) -> tuple[float, float]:
+    """Seconds that SCALE-Sim takes for a product of that size: wall, and of the processor."""
+    (folder / "product.cfg").write_text(CONFIG)
+    (folder / "product.csv").write_text(f"Layer, M, N, K,\nproduct, {size}, {size}, {size},\n")
+    (folder / "layout.csv").write_text("Layer,\nproduct, " + "1, " * 21 + "\n")
+    (folder / "out").mkdir()
+    done = subprocess.run(
+        [INTERPRETER, "-c", RUN], cwd=folder, capture_output=True, text=True, check=False, timeout=3600
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    reports = list((folder / "out").rglob("COMPUTE_REPORT.csv"))
+    assert reports, "SCALE-Sim wrote no report"
+    wall, used = map(float, done.stdout.split())
+    return wall, used
+
+
+@pytest.mark.skipif(
+    not INTERPRETER, reason="TRNBENCH_TEST_SCALESIM names no Python that has SCALE-Sim v3 (scalesim)"
+)
+@pytest.mark.parametrize("size", [1024, 2048])
+def test_a_product_in_timing_mode(benchmark: Any, tmp_path: Path, size: int) -> None:
+    system = load_registry().system("trn2-16.48xlarge")
+    kernel, _, _ = load_kernel("trnbench.kernels.nki.gemm:gemm_blocked", nki="trnbench")
+    specs = (TensorSpec((size, size), "bf16"),) * 2
+    made = benchmark(lambda: emulate_kernel(kernel, specs, system))
+    assert made.latency_s > 0
+    if benchmark.stats is None:  # not asked to measure
+        return
+    ours = benchmark.stats.stats.min
+    wall, used = others(tmp_path, size)
+    # On a busy machine only the processor's own time is comparable: that of the shortest run here is no
+    # more than its wall time.
+    benchmark.extra_info.update(
+        scalesim_wall_s=wall, scalesim_cpu_s=used, ratio=wall / ours, least_ratio=used / ours
+    )
+    told = f"{ours:.4f} s here, {wall:.1f} s in SCALE-Sim ({used:.1f} s of processor)"
+    print(f"{size}³: {told}: {wall / ours:,.0f} times ({used / ours:,.0f})", file=sys.stderr)
