@@ -133,7 +133,8 @@ def _causes(around: Circumstances) -> list[_Cause]:
     if around.grade is Grade.EMULATED:
         causes.append(_Cause(float("inf"), 0.55, "the model charges this case less than the clocks do", True))
     else:
-        causes.append(_Cause(1.25, 0.6, "a clock boosted above the documented one", True))
+        # Likelier than a wrong timer, which rarely errs by so little.
+        causes.append(_Cause(1.25, 0.7, "a clock boosted above the documented one", True))
     if rate:
         causes += [
             _Cause(GIB_PER_GB, 1.0, "GiB counted as GB (factor 1.074)"),
