@@ -24,21 +24,21 @@ def evidence(each: Measurement) -> str:
 
 def sweeps(run: Run, kernel: str) -> list[tuple[SystemRecord, list[Measurement]]]:
     """For each system the good cases of a kernel with a size and a bandwidth, by size."""
-    found = []
-    for record in view.systems(run):
-        mine = [
-            each
-            for each in run.measurements
-            if each.case.kernel == kernel
-            and each.case.instance == record.instance
+    good: dict[str, list[Measurement]] = {}
+    for each in run.measurements:
+        if (
+            each.case.kernel == kernel
             and each.status in view.GOOD
             and each.time_s
             and size(each) > 0
             and "busbw_bytes_per_s" in each.metrics
-        ]
-        if mine:
-            found.append((record, sorted(mine, key=size)))
-    return found
+        ):
+            good.setdefault(each.case.instance, []).append(each)
+    return [
+        (record, sorted(good[record.instance], key=size))
+        for record in view.systems(run)
+        if record.instance in good
+    ]
 
 
 def size(each: Measurement) -> float:
