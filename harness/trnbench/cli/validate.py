@@ -80,6 +80,9 @@ _POINTS: tuple[Column | str, ...] = (
     metavar="PATH",
     help="Folder of public kernel sources; those that points name are run.",
 )
+@click.option(
+    "--sources", is_flag=True, help="Only the points whose public kernel is recorded; needs --kernels."
+)
 @click.option("--points", is_flag=True, help="One row per point instead of one per family.")
 @click.option(
     "--max-median",
@@ -96,6 +99,7 @@ def validate(
     instances: tuple[str, ...],
     generations: tuple[str, ...],
     kernels: Path | None,
+    sources: bool,
     points: bool,
     limits: tuple[str, ...],
     format: str,
@@ -120,7 +124,17 @@ def validate(
             cause="it is a file" if kernels.exists() else "it does not exist",
             try_="the folder into which the public sources were fetched",
         )
-    found = hold(registry, families=families, generations=generations, systems=systems, kernels=kernels)
+    if sources and kernels is None:
+        raise UsageError("--sources goes with --kernels PATH", try_="the folder with the public sources")
+    found = hold(
+        registry,
+        families=families,
+        generations=generations,
+        systems=systems,
+        kernels=kernels,
+        with_same=not sources,
+        sources=sources,
+    )
     if not found.points:
         raise NothingSelected(
             "no published point is selected",
@@ -129,6 +143,8 @@ def validate(
         )
     if points:
         emit([_point_row(each) for each in found.points], _POINTS, format)
+    elif sources and kernels is not None and format in ("md", "json"):
+        _show_sources(found, kernels, format)
     else:
         _show(found, format)
     return _judge(found, gates)
@@ -143,6 +159,20 @@ def _show(found: Fidelity, format: str) -> None:
     emit([family_row(each) for each in found.families], _FAMILIES, format)
     if format == "table":
         say(f"model: {found.by} {found.version}; {_counted(found)}", level=0)
+
+
+def _show_sources(found: Fidelity, kernels: Path, format: str) -> None:
+    from datetime import UTC, datetime
+
+    import msgspec
+
+    from trnbench.fidelity.sources import checkouts, markdown, of_fidelity
+
+    kept = of_fidelity(found, checkouts(kernels), datetime.now(UTC).date().isoformat())
+    if format == "md":
+        write(markdown(kept))
+    else:
+        write(msgspec.json.format(msgspec.json.encode(kept), indent=1).decode() + "\n")
 
 
 def _counted(found: Fidelity) -> str:

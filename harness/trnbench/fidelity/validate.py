@@ -56,11 +56,13 @@ def validate(
     systems: Set[str] = frozenset(),
     kernels: Path | None = None,
     with_same: bool = True,
+    sources: bool = False,
 ) -> Fidelity:
     """Every published point emulated as far as that is possible; all of them unless some are named.
 
     `systems` are names of instances; one without a size means every size of it. `kernels` is a folder
-    of public sources. `with_same` adds our own kernels of the same operation.
+    of public sources. `with_same` adds our own kernels of the same operation. `sources`: only the points
+    whose public kernel is recorded.
     """
     bench = Bench(registry, kernels=kernels)
     comparisons: list[Comparison] = []
@@ -69,6 +71,8 @@ def validate(
             if families and point.family not in families:
                 continue
             if systems and not systems & {point.system, point.system.partition(":")[0]}:
+                continue
+            if sources and (point.usable is not Usable.SOURCE or point.kernel is None):
                 continue
             comparisons += compare(point, bench, with_same=with_same)
     present = {each.family for each in comparisons}

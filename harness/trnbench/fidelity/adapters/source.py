@@ -9,8 +9,8 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trnbench.emulator.core.pace import Pace
 from trnbench.emulator.core.builder import Builder
+from trnbench.emulator.core.pace import Pace
 from trnbench.emulator.core.program import Program
 from trnbench.emulator.core.scheduler import schedule
 from trnbench.errors import TrnbenchError

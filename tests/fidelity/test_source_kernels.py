@@ -1,0 +1,151 @@
+"""Public kernels that points name: which file, which NKI, launches that add up, what a file lacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from trnbench.fidelity.adapters.source import find, predict, repository
+from trnbench.fidelity.bench import Bench
+from trnbench.fidelity.point import KernelSource, Kind, PublishedPoint, Quantity, Usable
+from trnbench.fidelity.prediction import NotEmulated
+from trnbench.registry import Registry, load_registry
+
+TODAY = """
+import torch
+from torch.nn import Module
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+class Host(Module):
+    kind = torch.bfloat16
+
+@nki.jit
+def copied(x, factor=1.0):
+    out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    nisa.tensor_scalar(tile, tile, nl.multiply, factor)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+
+@nki.jit
+def lost(x):
+    return torch.zeros(x.shape).cuda
+"""
+OLD = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+@nki.jit
+def product(a, b):
+    out = nl.ndarray((128, 512), nl.float32, buffer=nl.shared_hbm)
+    psum = nl.zeros((nl.par_dim(128), 512), nl.float32, buffer=nl.psum)
+    for k in nl.affine_range(a.shape[0] // 128):
+        psum += nisa.nc_matmul(nl.load(a[nl.ds(k * 128, 128)]), nl.load(b[nl.ds(k * 128, 128)]))
+    nl.store(out, nl.copy(psum))
+    return out
+"""
+ONE = KernelSource(file="kernels/today.py", function="copied", arguments=("float32[128,512]",))
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load_registry()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    home = tmp_path / "owner__repo" / "kernels"
+    home.mkdir(parents=True)
+    (home / "today.py").write_text(TODAY)
+    (home / "old.py").write_text(OLD)
+    return tmp_path
+
+
+def point(kernel: KernelSource, **fields: object) -> PublishedPoint:
+    start = PublishedPoint(
+        id="x",
+        generation="trn2",
+        family="kernel",
+        kind=Kind.MEASURED,
+        hardware="",
+        source="github:owner/repo@0123456:kernels",
+        usable=Usable.SOURCE,
+        quantity=Quantity.LATENCY,
+        metric="latency",
+        op="op",
+        unit="us",
+        system="trn2-16.48xlarge",
+        dtype="bf16",
+        printed="1",
+        value=1e-6,
+        kernel=kernel,
+    )
+    return msgspec.structs.replace(start, **fields)
+
+
+def test_what_a_file_lacks_for_its_host_side_is_stood_in_for(registry: Registry, folder: Path) -> None:
+    found = predict(point(ONE), Bench(registry, kernels=folder))
+    assert found.how.startswith("kernels/today.py::copied, 3 calls, ")
+    assert found.how.endswith(", torch stood in for")
+
+
+def test_a_kernel_that_uses_what_is_lacking_is_told_so(registry: Registry, folder: Path) -> None:
+    lost = msgspec.structs.replace(ONE, function="lost")
+    with pytest.raises(NotEmulated) as caught:
+        predict(point(lost), Bench(registry, kernels=folder))
+    assert caught.value.why == (
+        "torch.zeros is used, which is not installed (today.py:21) "
+        "(only a stand-in for its package was there when the file was imported)"
+    )
+
+
+def test_launches_add_up(registry: Registry, folder: Path) -> None:
+    bench = Bench(registry, kernels=folder)
+    once = predict(point(ONE), bench).value
+    twice = predict(point(msgspec.structs.replace(ONE, also=(ONE,))), bench)
+    assert twice.value == pytest.approx(2 * once)
+    assert "::copied + copied, 6 calls, " in twice.how
+
+
+def test_parameters_by_name(registry: Registry, folder: Path) -> None:
+    named = msgspec.structs.replace(ONE, arguments=("float32[128,512]", "factor=2.5"))
+    assert predict(point(named), Bench(registry, kernels=folder)).value > 0
+    wrong = msgspec.structs.replace(ONE, arguments=("float32[128,512]", "size=2"))
+    with pytest.raises(NotEmulated, match="kernel 'copied' cannot be called with these arguments"):
+        predict(point(wrong), Bench(registry, kernels=folder))
+
+
+def test_rates_and_shares_are_those_of_the_time(registry: Registry, folder: Path) -> None:
+    kernel = KernelSource(
+        file="kernels/old.py", function="product", arguments=("bfloat16[1024,128]", "bfloat16[1024,512]")
+    )
+    bench = Bench(registry, kernels=folder)
+    time = predict(point(kernel), bench)
+    assert "NKI Beta 1 by trnbench" in time.how
+    rate = predict(point(kernel, quantity=Quantity.FLOPS), bench).value
+    assert rate == pytest.approx(2 * 1024 * 128 * 512 / time.value)
+    share = predict(point(kernel, quantity=Quantity.SHARE, metric="MFU"), bench).value
+    assert 0 < share < 1
+    with pytest.raises(NotEmulated, match="a kernel has a time, not share of bandwidth"):
+        predict(point(kernel, quantity=Quantity.SHARE, metric="share of bandwidth"), bench)
+
+
+def test_of_two_files_the_one_in_the_repository_is_taken(folder: Path) -> None:
+    other = folder / "another" / "kernels"
+    other.mkdir(parents=True)
+    (other / "today.py").write_text("")
+    assert find(folder, ONE, "owner/repo") == folder / "owner__repo" / "kernels" / "today.py"
+    with pytest.raises(NotEmulated, match="is there twice"):
+        find(folder, ONE)
+    (other / "today.py").write_text(TODAY)
+    assert find(folder, ONE).read_text() == TODAY  # the same twice is one
+
+
+def test_the_repository_of_a_source() -> None:
+    assert repository(point(ONE)) == "owner/repo"
+    assert repository(point(ONE, source="a page")) == ""
