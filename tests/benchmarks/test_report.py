@@ -1,4 +1,4 @@
-"""The report of a run of the default size: seven seconds on one core, conversion included."""
+"""The report of a run of the default size: four seconds of one processor, on a busy one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import importlib.util
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,10 @@ import pytest
 
 from trnbench import Section
 from trnbench_reports import page, plugin
-from trnbench_reports.charts import svg
 
 SYNTHETIC = Path(__file__).parents[1] / "report" / "synthetic_run.py"
 BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
-BUDGET_S = 7.0
+BUDGET_S = 4.0
 
 
 @pytest.fixture(scope="module")
@@ -33,18 +31,14 @@ def run() -> Any:
 
 
 def test_page_of_1771_cases(benchmark: Any, run: Any) -> None:
-    """Every chart drawn anew each round; the converter is started already after the first."""
-
-    def setup() -> None:
-        svg._convert.cache_clear()
-
-    made = benchmark.pedantic(page.render, args=([run], BUILT_IN), setup=setup, rounds=3, iterations=1)
-    assert len(made) < 3_000_000
+    """Every section, every chart, the data packed."""
+    made = benchmark.pedantic(page.render, args=([run], BUILT_IN), rounds=3, iterations=1)
+    assert len(made) < 2_200_000
 
 
 @pytest.mark.slow
 def test_a_fresh_process_stays_within_the_budget(tmp_path: Path) -> None:
-    """Imports and the converter's start included, held to one core where the system allows it."""
+    """Imports included, held to one core where the system allows it."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import synthetic_run\n"
@@ -55,7 +49,6 @@ def test_a_fresh_process_stays_within_the_budget(tmp_path: Path) -> None:
         "page.render([run], [s for s in plugin.trnbench_reports() if isinstance(s, Section)])\n"
         "print(time.process_time() - start)\n"
     )
-    began = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", code, str(SYNTHETIC.parent)],
         capture_output=True,
@@ -65,4 +58,3 @@ def test_a_fresh_process_stays_within_the_budget(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONHASHSEED": "0"},
     )
     assert float(done.stdout) < BUDGET_S, f"{done.stdout.strip()} s of processor time"
-    assert time.perf_counter() - began < 10 * BUDGET_S
