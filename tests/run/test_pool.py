@@ -15,9 +15,11 @@ import pytest
 import tiny_machine as tiny
 
 from trnbench import Reason, Run, Status
+from trnbench.registry import load_registry
 from trnbench.run import pool
-from trnbench.run.execute import execute
+from trnbench.run.execute import execute, usual_jobs
 from trnbench.run.plan import plan
+from trnbench.run.selection import Selection
 from trnbench.run.settings import RunSettings
 from trnbench.store.store import Store
 
@@ -128,3 +130,40 @@ def test_ctrl_c_stops_all_processes() -> None:
     assert 5 <= len(run.measurements) < 200
     assert seen == list(range(1, len(seen) + 1))
     assert msgspec.json.decode(msgspec.json.encode(run), type=Run) == run
+
+
+@pytest.mark.parametrize("most", [1, 7, 128])
+def test_what_is_recorded_once_for_several_systems_is_handed_out_together(most: int) -> None:
+    cases = plan(load_registry()).cases
+    made = pool.batches(cases, most)
+    assert sorted(position for batch in made for position in batch) == list(range(len(cases)))
+    assert [len(batch) for batch in made] == sorted(map(len, made), reverse=True)
+    assert max(map(len, made)) <= most
+    for batch in made:
+        own = [cases[position] for position in batch]
+        if own[0].kernel.spread.linked:
+            assert len({each.key.instance for each in own}) == 1
+        else:
+            assert len({(each.key.generation, each.key.kernel) for each in own}) == 1
+            assert not any(each.kernel.spread.linked for each in own)
+
+
+@pytest.mark.parametrize(
+    ("cases", "processors", "jobs"),
+    [(10, 2, 1), (499, 8, 1), (500, 1, 1), (500, 2, 2), (1000, 8, 3), (5000, 8, 4)],
+)
+def test_processes_where_nothing_is_said(
+    cases: int, processors: int, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(processors)), raising=False)
+    assert usual_jobs(cases) == jobs
+
+
+def test_a_used_emulator_is_sent_without_what_it_worked_out() -> None:
+    registry = load_registry()
+    backend = registry.backends["emulated"]
+    chosen = plan(registry, Selection(kernels=("rms_norm",), instances=("trn2-16.48xlarge",)))
+    execute(chosen, backend, registry, RunSettings(jobs=1))
+    shared = execute(chosen, backend, registry, RunSettings(jobs=2))
+    assert shared.notes == ()  # it would say that it ran in one process after all
+    assert all(each.status in (Status.OK, Status.DOCUMENT_LOW) for each in shared.measurements)

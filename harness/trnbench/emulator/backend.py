@@ -82,6 +82,10 @@ class EmulatedBackend:
             return made
         return msgspec.structs.replace(made, detail={**made.detail, "command": _command(case)})
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Nothing: loaded kernels and what was worked out with them stay in the process that did."""
+        return {}
+
     @cached_property
     def _core(self) -> CoreModel:
         from trnbench.emulator.core.roofline import CoreModel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
@@ -32,8 +33,11 @@ if TYPE_CHECKING:
     from trnbench.store.recording import Recording
     from trnbench.store.store import Store
 
-DEFAULT_JOBS = 1
-"""An emulated case takes less time than sending it to another process and its result back."""
+WORTH = 500
+"""Cases of a run from which a second process is worth its start and the results that it sends back."""
+
+MOST_JOBS = 4
+"""Where nothing is said: more processes record the same kernels again and again."""
 
 MEASURED_LIMIT_S = 300.0
 """For one measured case, where --timeout says nothing: a device that hangs must not hold up a night's run."""
@@ -121,6 +125,17 @@ def prepared(plan: Plan, backend: Backend, settings: RunSettings) -> Attempts:
     )
 
 
+def usual_jobs(cases: int) -> int:
+    """As many processes as there are processors for them, where `cases` are enough to do."""
+    if cases < WORTH:
+        return 1
+    try:
+        free = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        free = os.cpu_count() or 1
+    return max(1, min(free, MOST_JOBS, cases // WORTH + 1))
+
+
 class _Conduct:
     """One run under way."""
 
@@ -186,7 +201,7 @@ class _Conduct:
         if self._apart:
             # One at a time: two that run at once measure each other.
             return self._pooled(1)
-        jobs = self._settings.jobs or DEFAULT_JOBS
+        jobs = self._settings.jobs or usual_jobs(sum(not case.skip for case in self._plan.cases))
         if self._settings.timeout_s > 0.0 and not can_limit():
             # No alarm outside the main thread: a process of its own can be ended from here.
             return self._pooled(jobs)

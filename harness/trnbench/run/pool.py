@@ -29,6 +29,9 @@ GRACE_S = 3.0
 BATCH = 16
 """Cases handed out at once, at most: few enough that all processes end at about the same time."""
 
+TOGETHER = 128
+"""The same where cases share what a process works out for them."""
+
 Outcome: TypeAlias = tuple[int, Measurement, bytes]
 
 
@@ -83,6 +86,21 @@ def _set_interrupt(handler: Any) -> None:
         signal.signal(signal.SIGINT, handler)
 
 
+def batches(cases: Sequence[Case], most: int) -> list[list[int]]:
+    """Positions of cases, at most `most` together, the largest batches first.
+
+    One kernel on the systems of one generation stays together: a model has to record it once for them.
+    Collectives have nothing in common but their system.
+    """
+    found: dict[tuple[str, str], list[int]] = {}
+    for position, case in enumerate(cases):
+        linked = case.kernel.spread.linked
+        owner = case.key.instance if linked else case.key.generation
+        found.setdefault((owner, "" if linked else case.key.kernel), []).append(position)
+    parts = [each[at : at + most] for each in found.values() for at in range(0, len(each), most)]
+    return sorted(parts, key=lambda each: -len(each))
+
+
 class Pool:
     """`jobs` workers, started by spawn. Outcomes come as they are ready, each with its position.
 
@@ -96,7 +114,8 @@ class Pool:
         self._attempts, self._cases, self._jobs, self._apart = attempts, cases, jobs, apart
         self._retries = Retries(retries)
         self._payload = pack(attempts, cases)
-        self._batch = 1 if apart else max(1, min(BATCH, len(cases) // (8 * jobs)))
+        most = max(1, min(TOGETHER, len(cases) // (4 * jobs)))
+        self._batches = [[each] for each in range(len(cases))] if apart else batches(cases, most)
 
     def outcomes(
         self, waiting: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -108,7 +127,7 @@ class Pool:
         from multiprocessing import get_context
 
         self._context = get_context("spawn")
-        self._left = deque(range(len(self._cases)))
+        self._left = deque(self._batches)
         self._workers: list[_Worker] = []
         try:
             for _ in range(min(self._jobs, len(self._cases))):
@@ -170,9 +189,8 @@ class Pool:
             self._feed(worker)
 
     def _feed(self, worker: _Worker) -> None:
-        batch = [self._left.popleft() for _ in range(min(self._batch, len(self._left)))]
-        if batch:
-            worker.give(batch)
+        if self._left:
+            worker.give(self._left.popleft())
         else:
             worker.give(())
             self._dismiss(worker)
@@ -189,7 +207,7 @@ class Pool:
     def _ended(self, position: int, measurement: Measurement, document: bytes) -> Iterator[Outcome]:
         """The outcome of a case, unless it is to be tried once more."""
         if self._retries.again(position, measurement):
-            self._left.appendleft(position)
+            self._left.appendleft([position])
         elif (told := self._retries.told(position, measurement)) is not measurement:
             yield position, told, dumps_measurement(told)
         else:
@@ -198,7 +216,8 @@ class Pool:
     def _lost(self, worker: _Worker, reason: Reason, text: str) -> Iterator[Outcome]:
         """Blame the case the worker was busy with, and give the rest of its batch to a new worker."""
         position = worker.batch.popleft()
-        self._left.extendleft(reversed(worker.batch))
+        if worker.batch:
+            self._left.appendleft(list(worker.batch))
         self._workers.remove(worker)
         worker.end()
         measurement = self._attempts.gone_wrong(self._cases[position], reason, text)

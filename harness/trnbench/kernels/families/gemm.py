@@ -104,7 +104,7 @@ _LADDER = {
     ),
     "blocked": (
         "Square matrix product, blocked",
-        "Blocks fetched once and used by all their tiles, but loads wait behind the results before them.",
+        "Blocks of both operands fetched once and used by all their tiles.",
     ),
 }
 LADDER = (*(f"gemm_{step}" for step in _LADDER), "gemm")
