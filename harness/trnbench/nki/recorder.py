@@ -197,16 +197,12 @@ class Recorder:
             )
         if self.indirect:
             reads = _with_indices(writes, reads)
-        for view in writes:
-            storage = view.storage
-            storage.life.last = count
-            if view.offset >= storage.row or storage.place is not None:
-                self._check_start(op, view)
-        for view in reads:
-            storage = view.storage
-            storage.life.last = count
-            if view.offset >= storage.row or storage.place is not None:
-                self._check_start(op, view)
+        for views in (writes, reads):
+            for view in views:
+                storage = view.storage
+                storage.life.last = count
+                if view.offset >= storage.row or storage.place is not None:
+                    self._check_start(op, view)
         file, line = STATE.place or (frame.f_code.co_filename, frame.f_lineno)
         self.sink(Instruction(op, writes, reads, file, line))
 

@@ -14,6 +14,7 @@ from trnbench.nki.memory import AGES, Form, Life
 _ROWS = 7  # boxes of HBM are found by groups of 128 rows
 _WIDTH = len(QUEUES)
 _BOTH = 1 | 1 << _WIDTH * _WIDTH
+_MOST_BOXES = 1 << 16
 _LEAST = 64  # instructions below which a loop is not worth marking
 
 
@@ -49,6 +50,7 @@ class Builder:
         self._ids: dict[Op, int] = {}
         self._places: dict[tuple[str, int], int] = {}
         self._tiles: dict[Life, Tile] = {}
+        self._boxes: dict[tuple[Form, Form, int], Box] = {}
         self._room = {"sbuf": machine.sbuf_partition_bytes, "psum": machine.psum_partition_bytes}
         self._held = {"sbuf": 0, "psum": 0}
         # The last instruction of each queue that each queue is known to have waited for: with those for
@@ -78,16 +80,24 @@ class Builder:
         if self.log is not None:
             self._logged(instruction, number, queue, waits, room)
         else:
+            tiles = self._tiles
             for view in instruction.reads:
-                storage = view.storage
-                tile = self._tiles.get(storage.life)
+                tile = tiles.get(view.storage.life)
                 if tile is not None:
                     use = tile.uses.get((view.form, view.offset))
-                    if use is not None and use.settled(queue):
+                    # As `Use.settled`, which costs a call.
+                    if use is not None and use.version == use.first.version and use.waited >> queue & 1:
                         use.readers[queue] = tile.users[queue] = number
                         continue
                 self._access(self._tile(view, number, room), view, False, number, queue, waits)
             for view in instruction.writes:
+                tile = tiles.get(view.storage.life)
+                if tile is not None:
+                    use = tile.uses.get((view.form, view.offset))
+                    if use is not None:
+                        tile.users[queue] = number
+                        _write(use, number, queue, waits)
+                        continue
                 self._access(self._tile(view, number, room), view, True, number, queue, waits)
         program.op.append(found)
         program.place.append(at)
@@ -285,7 +295,12 @@ class Builder:
     def _known(self, tile: Tile, form: Form, root: Form, offset: int) -> Use:
         use = tile.uses.get((form, offset))
         if use is None:
-            use = _use(tile, direct_box(form, root, offset))
+            box = self._boxes.get((form, root, offset))
+            if box is None:
+                if len(self._boxes) > _MOST_BOXES:
+                    self._boxes.clear()
+                box = self._boxes[form, root, offset] = direct_box(form, root, offset)
+            use = _use(tile, box)
             if len(tile.uses) < 1 << 12:
                 tile.uses[form, offset] = use
         return use
@@ -351,10 +366,10 @@ def _meet(use: Use, queue: int, waits: Users) -> None:
 
 
 def _write(use: Use, number: int, queue: int, waits: Users) -> None:
-    first = use.areas[0]
+    first = use.first
     if not first.reads and len(first.writes) == 1 and queue < LOAD and len(use.areas) == 1:
         box, users = first.writes[0]
-        if box == use.box and len(users) == 1 and queue in users:
+        if (box is use.box or box == use.box) and len(users) == 1 and queue in users:
             users[queue] = number  # once more by the same engine, and nobody has looked in between
             return
     _meet(use, queue, waits)

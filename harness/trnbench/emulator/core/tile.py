@@ -62,11 +62,12 @@ class Area:
 class Use:
     """A box that is used again and again, and which queues have waited for all that was written there."""
 
-    __slots__ = ("areas", "box", "readers", "version", "waited")
+    __slots__ = ("areas", "box", "first", "readers", "version", "waited")
 
     def __init__(self, box: Box, areas: list[Area]) -> None:
         self.box = box
         self.areas = areas
+        self.first = areas[0]
         self.readers: Users = {}
         self.version = -1
         self.waited = 0
@@ -75,14 +76,14 @@ class Use:
         """`queue` has read it after all writes so far."""
         if len(self.areas) > 1:
             return
-        version = self.areas[0].version
+        version = self.first.version
         if version != self.version:
             self.version, self.waited = version, 0
         self.waited |= 1 << queue
 
     def settled(self, queue: int) -> bool:
         """Nothing was written since `queue` has read it."""
-        return self.version == self.areas[0].version and self.waited >> queue & 1 == 1
+        return self.version == self.first.version and self.waited >> queue & 1 == 1
 
 
 class Tile:
