@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -142,3 +143,31 @@ def test_a_case_names_the_command_of_its_timeline(tmp_path: Any, monkeypatch: py
     result = call(*command.split()[2:])
     assert result.exit_code == 0, result.stderr
     assert json.loads((tmp_path / "softmax.json").read_text())["otherData"]["kernel"] == "softmax"
+
+
+DOCS = (Path(__file__).parents[2] / "docs" / "nki.md").read_text(encoding="utf-8")
+
+
+def test_the_page_lists_every_benchmark() -> None:
+    listed = DOCS.split("<!-- benchmarks: generated -->")[1].split("<!-- end of benchmarks -->")[0]
+    wanted = [
+        f"| `{each.name}` | `{str(each.implementations['nki']).rpartition('.')[2]}` | {each.about} |"
+        for each in trnbench_kernels()
+        if "nki" in each.implementations
+    ]
+    assert [line for line in listed.splitlines() if line.startswith("| `")] == wanted
+
+
+EXAMPLES = [
+    line.removeprefix("trnbench nki ")
+    for line in DOCS.splitlines()
+    if line.startswith("trnbench nki ") and "kernel.py::" not in line
+]
+
+
+@pytest.mark.parametrize("line", EXAMPLES)
+def test_the_pages_examples_run(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = call(*line.split())
+    assert result.exit_code == 0, result.stderr
+    assert ("--trace" in line) == bool(list(tmp_path.glob("*.json")))
