@@ -50,7 +50,7 @@ class Part:
         if found is None:
             return ""
         wanted, weight = found
-        seen = data.exact(self.taken[at.tolist()])
+        seen = data.exact_at(self.taken, at)
         off = np.abs(seen - wanted) > 2.0 * ROUNDOFF[self.task.dtype] * (
             weight + np.abs(wanted) * (weight > 0)
         )

@@ -40,6 +40,17 @@ def exact(tensor: Any) -> Any:
     return tensor.detach().to("cpu").to(torch.float64).numpy()
 
 
+def exact_at(tensor: Any, at: Any) -> Any:
+    """The rows (or elements) `at` of a tensor, like `exact`."""
+    import torch
+
+    index = torch.from_numpy(at).to(tensor.device)
+    if tensor.element_size() == 1:
+        # As bytes: not every device picks rows out of 8-bit floating-point tensors.
+        return exact(tensor.view(torch.uint8)[index].view(tensor.dtype))
+    return exact(tensor[index])
+
+
 def places(count: int, most: int) -> Any:
     """`most` positions among `count`, first and last included, spread evenly; int64."""
     import numpy as np

@@ -35,7 +35,7 @@ def prepare(point: Point, device: Device, rng: Generator) -> Launch:
         import numpy as np
 
         for head, exact in zip((0, heads - 1), wanted, strict=True):
-            seen = data.exact(found[0, head][at.tolist()])
+            seen = data.exact_at(found[0, head], at)
             # Probabilities are rounded to `dtype` before they weigh V, and the sum once more.
             reach = 4.0 * ROUNDOFF[dtype] * (np.abs(exact) + 1.0 / math.sqrt(width) + 0.25)
             wrong = np.argwhere(~(np.abs(seen - exact) <= reach))
@@ -62,7 +62,7 @@ def _exact(q: Any, k: Any, v: Any, head: int, at: Any, causal: bool) -> Any:
     import numpy as np
 
     queries, keys, values = (
-        data.exact(q[0, head][at.tolist()]),
+        data.exact_at(q[0, head], at),
         data.exact(k[0, head]),
         data.exact(v[0, head]),
     )

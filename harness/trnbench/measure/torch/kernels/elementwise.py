@@ -85,7 +85,7 @@ def _chosen(steps: Mapping[str, T], point: Point) -> T:
 
 
 def _seen(operand: Any) -> Any:
-    return data.exact(operand[data.places(LANES, PLACES).tolist()])
+    return data.exact_at(operand, data.places(LANES, PLACES))
 
 
 def _launch(

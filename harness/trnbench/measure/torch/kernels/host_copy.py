@@ -58,7 +58,7 @@ def _launch(
     def check(found: Any) -> str:
         import numpy as np
 
-        seen, wanted = data.exact(found[at.tolist()]), data.exact(source[at.tolist()])
+        seen, wanted = data.exact_at(found, at), data.exact_at(source, at)
         if np.array_equal(seen, wanted):
             return ""
         return f"byte {int(at[np.flatnonzero(seen != wanted)[0]])} did not arrive as it was sent"

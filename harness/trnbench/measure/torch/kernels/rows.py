@@ -95,7 +95,7 @@ def transpose(point: Point, device: Device, rng: Generator) -> Launch:
     def check(found: Any) -> str:
         import numpy as np
 
-        seen, wanted = data.exact(found[at.tolist()]), data.exact(x[:, at.tolist()]).T
+        seen, wanted = data.exact_at(found, at), data.exact_at(x.t(), at)
         if np.array_equal(seen, wanted):
             return ""
         row, column = np.argwhere(seen != wanted)[0]
@@ -130,12 +130,12 @@ def _launch(
 ) -> Launch:
     rows, dtype = int(point["rows"]), str(point["dtype"])
     at = data.places(rows, ROWS)
-    exact = wanted(data.exact(x[at.tolist()]))
+    exact = wanted(data.exact_at(x, at))
 
     def check(found: Any) -> str:
         import numpy as np
 
-        seen = data.exact(found[at.tolist()])
+        seen = data.exact_at(found, at)
         # Reduced in fp32, scaled and stored in `dtype`: a few roundings of it.
         reach = 8.0 * ROUNDOFF[dtype] * (np.abs(exact) + np.abs(exact).max() / 16.0) + 64 * ROUNDOFF["fp32"]
         wrong = np.argwhere(~(np.abs(seen - exact) <= reach))

@@ -57,7 +57,7 @@ def copy(point: Point, device: Device, rng: Generator) -> Launch:
     c = data.uniform(device, rng, tuple(a.shape), "fp32", 2.0, 3.0)
 
     def check(found: Any) -> str:
-        return _differing(found, lambda at: data.exact(a[at.tolist()]), 0.0)
+        return _differing(found, lambda at: data.exact_at(a, at), 0.0)
 
     return _launch(point, device, rng, copy, lambda: c.copy_(a), check, 2)
 
@@ -72,7 +72,7 @@ def triad(point: Point, device: Device, rng: Generator) -> Launch:
 
     def check(found: Any) -> str:
         def wanted(at: Any) -> Any:
-            return data.exact(b[at.tolist()]) + SCALAR * data.exact(c[at.tolist()])
+            return data.exact_at(b, at) + SCALAR * data.exact_at(c, at)
 
         # Twice rounded, of numbers below 8.
         return _differing(found, wanted, 16.0 * ROUNDOFF[dtype])
@@ -111,7 +111,7 @@ def _differing(found: Any, wanted: Callable[[Any], Any], reach: float) -> str:
     import numpy as np
 
     at = data.places(found.numel(), PLACES)
-    seen, exact = data.exact(found[at.tolist()]), wanted(at)
+    seen, exact = data.exact_at(found, at), wanted(at)
     wrong = np.flatnonzero(~(np.abs(seen - exact) <= reach))
     if not len(wrong):
         return ""
