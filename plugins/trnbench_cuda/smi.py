@@ -6,9 +6,11 @@ document them: comma-separated, a cell that does not apply in brackets ("[N/A]",
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from typing import IO
 
@@ -18,6 +20,7 @@ from trnbench.errors import TrnbenchError
 
 NAME = "nvidia-smi"
 LIMIT_S = 20.0
+FIRST_S = 5.0
 FORMAT = "--format=csv,noheader,nounits"
 
 LISTED = ("index", "uuid", "name", "memory.total", "mig.mode.current", "driver_version")
@@ -126,6 +129,15 @@ class Sampler:
         self._process = subprocess.Popen(
             [*command, f"-lms={every_ms}"], stdout=self._out, stderr=subprocess.DEVNULL, text=True
         )
+        self._begin()
+
+    def _begin(self) -> None:
+        """Waits for its first line: the tool takes longer to start than some cases take to be measured."""
+        until = time.monotonic() + FIRST_S
+        while time.monotonic() < until and self._process is not None and self._process.poll() is None:
+            if os.fstat(self._out.fileno()).st_size:
+                return
+            time.sleep(0.01)
 
     def stop(self) -> tuple[Sample, ...]:
         """Everything it said. May be called again."""
