@@ -1,0 +1,118 @@
+"""The table of public kernels: what is kept of a comparison, README's copy, the command that makes it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from trnbench.cli.main import cli
+from trnbench.errors import BadInput, FactError
+from trnbench.fidelity.sources import (
+    BEGIN,
+    END,
+    Checkout,
+    SourcePoint,
+    Sources,
+    checkouts,
+    inserted,
+    markdown,
+    read,
+)
+from trnbench.registry.registry import load_registry
+from trnbench.results.fidelity import Use
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "docs" / "public_kernels.json"
+
+
+def point(id: str, published: float, emulated: float | None, **rest: Any) -> SourcePoint:
+    error = None if emulated is None else emulated / published - 1
+    use = rest.pop("use", Use.HELD_OUT if emulated is not None else Use.NOT_EMULATED)
+    return SourcePoint(
+        id=id, generation="trn1", use=use, published=published, emulated=emulated, error=error,
+        slower=error, **rest,
+    )  # fmt: skip
+
+
+MADE = Sources(
+    day="2026-11-21",
+    by="trnbench",
+    version="1",
+    checkouts=(Checkout(repository="a/b", commit="0123456789abcdef", day="2026-01-02"),),
+    points=(
+        point("one", 1.0, 1.1),
+        point("two", 2.0, 1.0),
+        point("three", 3.0, None),
+        point("bound", 1.0, 0.9, use=Use.BOUND, held=True),
+    ),
+)
+
+
+def test_a_row_per_generation_and_where_the_kernels_are_from() -> None:
+    assert markdown(MADE).splitlines()[2:] == [
+        "| generation | points | median | p90 | worst | bias | bounds held | not run |",
+        "| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |",
+        "| trn1 | 2 | 30 % | 46 % | 50 % (two) | −20 % | 1 of 1 | 1 |",
+        "",
+        "Sources: a/b 0123456789ab (2026-01-02).",
+    ]
+
+
+def test_readme_shows_what_is_kept() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert inserted(readme, markdown(read(KEPT))) == readme
+
+
+def test_what_is_kept_is_of_published_points() -> None:
+    kept = read(KEPT)
+    assert kept.checkouts
+    registry = load_registry()
+    from trnbench.fidelity.validate import published_points
+
+    known = {each.id: each for points in published_points(registry).values() for each in points}
+    named = {id for id, each in known.items() if each.kernel is not None}
+    assert {each.id for each in kept.points} == named
+    for each in kept.points:
+        assert each.published == known[each.id].value
+
+
+def test_checkouts_are_read_from_the_folder(tmp_path: Path) -> None:
+    assert checkouts(tmp_path) == ()
+    file = tmp_path / "sources.toml"
+    file.write_text('[[source]]\nrepository = "a/b"\ncommit = "c"\nday = "2026-01-02"\n')
+    assert checkouts(tmp_path) == (Checkout(repository="a/b", commit="c", day="2026-01-02"),)
+    file.write_text('[[source]]\nrepository = "a/b"\n')
+    with pytest.raises(FactError):
+        checkouts(tmp_path)
+
+
+def test_what_is_no_comparison(tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    file.write_text("[]")
+    with pytest.raises(BadInput) as caught:
+        read(file)
+    assert caught.value.what.startswith(f"{file} does not hold a comparison with public kernels: ")
+
+
+def test_a_text_without_the_two_lines() -> None:
+    assert inserted(f"a\n{BEGIN}\n{END}\nb\n", "t\n") == f"a\n{BEGIN}\n\nt\n\n{END}\nb\n"
+    with pytest.raises(BadInput):
+        inserted("nothing", "t")
+
+
+def test_the_command_needs_a_folder() -> None:
+    result = CliRunner().invoke(cli, ["-q", "validate", "--sources"])
+    assert result.exit_code == 2
+    assert "--sources goes with --kernels PATH" in result.output
+
+
+def test_the_command_prints_both_forms(tmp_path: Path) -> None:
+    arguments = ["-q", "validate", "--sources", "--kernels", str(tmp_path), "--generation", "trn3"]
+    found = json.loads(CliRunner().invoke(cli, [*arguments, "--format", "json"]).output)
+    assert {each["use"] for each in found["points"]} == {"needs source"}
+    shown = CliRunner().invoke(cli, [*arguments, "--format", "md"]).output
+    assert "| trn3 | 0 | – | – | – | – | – | 34 |" in shown
