@@ -11,7 +11,7 @@ NBSP = "\u00a0"
 _DECIMAL = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _BINARY = ((2.0**40, "Ti"), (2.0**30, "Gi"), (2.0**20, "Mi"), (2.0**10, "Ki"), (1.0, ""))
 _TIME = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
-_NAMES = {"FLOP/s": "FLOPS", "OP/s": "OPS", "1": ""}
+_NAMES = {"FLOP/s": "FLOPS", "OP/s": "OPS", "1/s": "/s", "1": ""}
 
 
 def unit_of(metric: str) -> str:
@@ -50,6 +50,9 @@ def show(value: float, unit: str, digits: int = 3) -> str:
     """A single number with its own prefix: "10 PFLOPS", "46.4 TB/s", "96 GiB", "1.42 µs"."""
     if not math.isfinite(value):
         return str(value)
+    if unit == "1/s":  # how often: "4.31 M/s"
+        step, name = scale(unit, [value])
+        return f"{significant(value / step, digits)}{NBSP}{name}"
     return trnbench.show(value, unit, digits).replace(" ", NBSP)
 
 

@@ -96,3 +96,9 @@ def test_lists_in_prose() -> None:
     assert words.listed([]) == ""
     assert words.listed(["a"]) == "a"
     assert words.listed(["a", "b", "c"]) == "a, b and c"
+
+
+def test_how_often_a_second_has_a_prefix_and_three_digits() -> None:
+    assert numbers.show(4_306_688.0, "1/s") == "4.31\u00a0M/s"
+    assert numbers.show(12.0, "1/s") == "12.0\u00a0/s"
+    assert numbers.scale("1/s", [3e6]) == (1e6, "M/s")

@@ -30,7 +30,8 @@ def _run(index: int, run: Run) -> list[str]:
         made = sentence(index, run, record)
         if made is not None:
             shout = f" **{made.shout.upper()}**" if made.shout else ""
-            lines.append(f"- **{made.grade}:** {_plain(made.text)}.{shout} {_plain(made.trust)}".rstrip())
+            more = _plain(" ".join(filter(None, (made.trust, made.error))))
+            lines.append(f"- **{made.grade}:** {_plain(made.text)}.{shout} {more}".rstrip())
     if said := trust(run):
         lines += ["", _plain(said)]
     return [*lines, "", *_board(run), ""]
