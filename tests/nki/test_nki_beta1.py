@@ -248,6 +248,25 @@ def test_reductions_over_loops(run: Run) -> None:
     assert np.array_equal(found.outputs[0][:, 0], x.max((1, 2)))
 
 
+def test_a_column_of_a_tile_is_a_tile(run: Run) -> None:
+    x = made(128, 8)
+    found = run(
+        """
+        @nki.jit
+        def kernel(x):
+            out = nl.ndarray((128, 1), x.dtype, buffer=nl.shared_hbm)
+            tile = nl.load(x)
+            column = nl.copy(tile[:, 3])
+            assert column.shape == (128, 1)
+            tile[:, 3] = nl.maximum(column, nl.max(tile, axis=(1,)))
+            nl.store(out, tile[:, 3])
+            return out
+        """,
+        x,
+    )
+    assert np.array_equal(found.outputs[0][:, 0], x.max(1))
+
+
 def test_causal_selection(run: Run) -> None:
     x = made(128, 128)
     found = run(

@@ -110,7 +110,7 @@ def broadcast_to(src: Tile, shape: Any, *, dtype: Any = None, **_: Any) -> Tile:
     more = len(sizes) - len(src.shape)
     if more > 0:
         src = src.like((1,) * more + src.shape, (0,) * more + src.strides, (FREE,) * more + src.kinds)
-    if any(a not in (1, b) for a, b in zip(src.shape, sizes, strict=True)):
+    if more < 0 or any(a not in (1, b) for a, b in zip(src.shape, sizes, strict=True)):
         raise KernelError(f"broadcast_to: {src!r} cannot become {list(sizes)} ({site.here()})")
     if src.shape == sizes and (dtype is None or dtype_of(dtype) is src.dtype):
         return src

@@ -81,6 +81,10 @@ def picked(tile: Tile, index: Any) -> Tile:
     if spread is not None:
         strides[spread : spread + rank] = steps
         kinds[spread : spread + rank] = sorts
+    if kinds == [PARTITION]:  # a tile has a free dimension, if only of size 1
+        shape.append(1)
+        strides.append(0)
+        kinds.append(FREE)
     over = tuple((_placed(grid, at, spread or 0, len(shape)), size) for grid, size, at in checks)
     if tile.over and over:
         raise _wrong(tile, "it is indexed twice outside its bounds")

@@ -329,10 +329,9 @@ def _operate(name: str, left: Any, right: Any) -> Any:
 def _aligned(dst: Tile, src: Tile) -> tuple[NkiTensor, NkiTensor]:
     target = dst if dst.over else dst.fitted(src.shape)
     if target is None:
-        if prod(src.shape) == 1 or src.shape != dst.shape:
-            from trnbench.nki.beta1 import language
+        from trnbench.nki.beta1 import language
 
-            src = language.broadcast_to(src, dst.shape)
-            settle()
-        target = dst
+        whole = language.broadcast_to(src, dst.shape)
+        settle()
+        return dst.operand(), whole.operand()
     return target.operand(), src.operand()
