@@ -14,6 +14,8 @@ from trnbench_cuda.unverified import UNVERIFIED
 
 WITH_CUDA = "a build of torch with CUDA: https://pytorch.org/get-started/locally  (several GB)"
 
+DRIVER = "install NVIDIA's driver, or run it on a machine with a GPU of theirs"
+
 
 class CudaBackend:
     """Kernels on one GPU, on each of a board's at once, and collectives by NCCL."""
@@ -98,7 +100,7 @@ class CudaBackend:
 
     def _detected(self) -> Detection:
         if not smi.present():
-            return _absent("nvidia-smi is not on the PATH: no driver of NVIDIA's, so no GPU", "nvidia-smi")
+            return _absent("nvidia-smi is not on the PATH: no driver of NVIDIA's, so no GPU", DRIVER)
         found = self._found()
         if found.why:
             return _absent(found.why, found.try_)
