@@ -82,19 +82,19 @@ def delivers(collective: str, n: int, steps: Iterable[list[Transfer]]) -> None:
 
     held = [{b: at_start(r, b) for b in blocks} for r in range(n)]
     for step in steps:
-        after = [dict(each) for each in held]
+        after: dict[tuple[int, int], frozenset[int]] = {}  # what the step changes: all sends come before it
         for move in step:
             for b in move.blocks:
                 value = held[move.src][b]
                 assert value is not None, f"rank {move.src} sends block {b} that it does not hold"
                 if move.add:
-                    there = after[move.dst][b]
+                    there = after.get((move.dst, b), held[move.dst][b])
                     assert there is not None
                     assert not there & value, f"block {b} at rank {move.dst}: a rank is added twice"
-                    after[move.dst][b] = there | value
-                else:
-                    after[move.dst][b] = value
-        held = after
+                    value = there | value
+                after[move.dst, b] = value
+        for (rank, b), value in after.items():
+            held[rank][b] = value
     for rank in range(n):
         for b in blocks:
             if (
