@@ -10,7 +10,8 @@ from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.result import Bound, LinkLoad, Result, Waterfall
 from trnbench.emulator.fabric.runner import Found, Runner
 from trnbench.emulator.fabric.schedule import Move
-from trnbench.emulator.fabric.solve import LOCKSTEP, Solution, least_ticks, solve_beside
+from trnbench.emulator.fabric.solution import LOCKSTEP, Solution
+from trnbench.emulator.fabric.solve import least_ticks, solve_beside
 from trnbench.emulator.fabric.systems import Fabric
 from trnbench.facts.scope import Scope
 

@@ -21,7 +21,8 @@ from trnbench.emulator.fabric.charge import charged
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.result import Bound
 from trnbench.emulator.fabric.schedule import Schedule, Step
-from trnbench.emulator.fabric.solve import Solution, solve_beside
+from trnbench.emulator.fabric.solution import Solution
+from trnbench.emulator.fabric.solve import solve_beside
 from trnbench.emulator.fabric.systems import Fabric
 from trnbench.errors import UsageError
 
