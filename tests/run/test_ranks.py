@@ -80,7 +80,10 @@ def stored(folder: Path) -> Any:
 
 def test_all_measure_the_first_records_and_the_straggler_is_named(tmp_path: Path) -> None:
     done = ranks(tmp_path, 3, "well,lags", "--format", "json", "--no-report")
-    assert [each.returncode for each in done] == [0, 0, 0], [each.stderr for each in done]
+    assert [each.returncode for each in done] == [0, 0, 0], [
+        *(each.stderr for each in done),
+        *(each.reason_text for each in stored(tmp_path).measurements),
+    ]
     assert json.loads(done[0].stdout)["cases"] == 2
     assert [each.stdout for each in done[1:]] == ["", ""]
     run = stored(tmp_path)
