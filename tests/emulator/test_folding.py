@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawn_kernels import kernels, source
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -41,27 +42,6 @@ QUIET = settings(
     deadline=None,
     max_examples=40,
 )
-
-HEAD = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-SEEN = []
-
-def tile(width=64, buffer=nl.sbuf):
-    return nl.ndarray((128, width), dtype=nl.float32, buffer=buffer)
-
-def fetch(x, at, width=64):
-    found = tile(width)
-    nisa.dma_copy(dst=found, src=x[0:128, at : at + width])
-    return found
-
-def noted(at):
-    SEEN.append(at)
-    return len(SEEN) % 3
-
-"""
 
 
 class Both:
@@ -116,84 +96,15 @@ def both(registry: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[..
     folder = tmp_path_factory.mktemp("folded")
     number = iter(range(1 << 30))
 
-    def made(body: str, where: str = TRN2, head: str = HEAD) -> Both:
+    def made(body: str, where: str = TRN2) -> Both:
         file = folder / f"kernel_{next(number)}.py"
-        lines = "\n".join("    " + line for line in body.splitlines())
-        file.write_text(f"{head}\n@nki.jit\ndef kernel(x):\n{lines}\n    return x\n")
+        file.write_text(source(body))
         return Both(file, registry.system(where), SPEC)
 
     return made
 
 
 # Kernels drawn at random ------------------------------------------------------------------------
-
-VARIABLES = ("i", "j", "k")
-STATEMENTS = (
-    "a = fetch(x, {v} * 64 % 4096)",
-    "a = fetch(x, {v} * 64)",
-    "b = fetch(x, min({v} * 64 + {n}, 4096))",
-    "nisa.tensor_tensor(dst=a, data1=a, data2=b, op=nl.add)",
-    "nisa.activation(dst=b, op=nl.exp, data=a)",
-    "nisa.tensor_copy(dst=wide[:, {v} * 4 : {v} * 4 + 4], src=a[:, 0:4])",
-    "nisa.tensor_copy(dst=b[:, 0:4], src=wide[:, {v} * 4 : {v} * 4 + 4])",
-    "nisa.tensor_tensor(dst=total, data1=total, data2=a, op=nl.add)",
-    "nisa.tensor_copy(dst=a[:, {v} : {v} + 1], src=b[:, 0:1])",
-    "nisa.dma_copy(dst=x[0:128, {v} * 64 : {v} * 64 + 64], src=a)",
-    "nisa.dma_copy(dst=x[0:128, {n} * 64 : {n} * 64 + 64], src=b)",
-    "a, b = b, a",
-    "total = a",
-    "kept.append(a)",
-    "a = kept[{v} % len(kept)]",
-    "count = count + 1",
-    "nisa.tensor_copy(dst=b, src=pair[{v} % 2])",
-    "nisa.memset(dst=pair[({v} + 1) % 2], value=0.0)",
-    "b = tile()\nnisa.memset(dst=b, value=1.0)",
-    "kept = [fetch(x, {n}), fetch(x, {v})]",
-)
-TESTS = (
-    "{v} < {n}", "{v} == {n}", "{v} % 3 == 0", "{v} > {n}", "count % 5 == 0", "{v} // 3 == 1",
-    "len(kept) > {n}",    "{v} + {n} >= 9", "noted({v}) == 0",
-)  # fmt: skip
-
-
-@st.composite
-def blocks(draw: st.DrawFn, depth: int = 0) -> list[str]:
-    found: list[str] = []
-    for _ in range(draw(st.integers(1, 4))):
-        names = {"v": draw(st.sampled_from(VARIABLES[: max(depth, 1)])), "n": draw(st.integers(0, 9))}
-        kind = draw(st.integers(0, 9))
-        if kind == 0 and depth:
-            found.append(f"if {draw(st.sampled_from(TESTS)).format(**names)}:")
-            found += ["    " + line for line in draw(blocks(depth))]
-            found.append("else:")
-            found += ["    " + line for line in draw(blocks(depth))]
-        elif kind in (1, 2) and depth < len(VARIABLES):
-            start = draw(st.sampled_from(["", "2, ", f"{names['v']}, " if depth else ""]))
-            rounds = draw(st.integers(6, 16)) if depth < 2 else draw(st.integers(2, 6))
-            stop = f"{names['v']} + {rounds}" if start.startswith(names["v"]) else str(rounds)
-            loop = draw(st.sampled_from(["affine_range", "sequential_range", "static_range"]))
-            found.append(f"for {VARIABLES[depth]} in nl.{loop}({start}{stop}):")
-            found += ["    " + line for line in draw(blocks(depth + 1))]
-        elif kind == 3 and depth:
-            found.append(f"if {draw(st.sampled_from(TESTS)).format(**names)}:")
-            found.append("    " + draw(st.sampled_from(["break", "continue"])))
-        else:
-            found += draw(st.sampled_from(STATEMENTS)).format(**names).splitlines()
-    return found
-
-
-@st.composite
-def kernels(draw: st.DrawFn) -> str:
-    lines = [
-        "i = j = k = 0",
-        "count = 0",
-        "a, b, total, wide = tile(), tile(), tile(), tile(512)",
-        "kept, pair = [fetch(x, 0)], [tile(), tile()]",
-        f"for i in nl.affine_range({draw(st.integers(6, 24))}):",
-    ]
-    lines += ["    " + line for line in draw(blocks(1))]
-    lines += ["nisa.tensor_copy(dst=wide, src=wide)", "nisa.dma_copy(dst=x[0:128, 0:64], src=total)"]
-    return "\n".join(lines)
 
 
 @given(body=kernels(), where=st.sampled_from([TRN1, TRN2, TRN3]))
@@ -333,8 +244,7 @@ ERRORS = {
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors_of_a_late_round_are_the_same(registry: Any, tmp_path: Path, name: str) -> None:
     file = tmp_path / "wrong.py"
-    body = "\n".join("    " + line for line in (START + ERRORS[name]).splitlines())
-    file.write_text(f"{HEAD}\n@nki.jit\ndef kernel(x):\n{body}\n    return x\n")
+    file.write_text(source(START + ERRORS[name]))
     machine, said = Machine.of(registry.system(TRN2)), []
     for fold in (True, False):
         kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
@@ -347,8 +257,7 @@ def test_errors_of_a_late_round_are_the_same(registry: Any, tmp_path: Path, name
 def test_a_limit_is_reached_at_the_same_instruction(registry: Any, tmp_path: Path) -> None:
     file = tmp_path / "long.py"
     file.write_text(
-        f"{HEAD}\n@nki.jit\ndef kernel(x):\n    a, b = tile(), tile()\n    for i in nl.affine_range(10**9):\n"
-        "        nisa.tensor_copy(dst=a, src=b)\n    return x\n"
+        source("a, b = tile(), tile()\nfor i in nl.affine_range(10**9):\n    nisa.tensor_copy(dst=a, src=b)")
     )
     machine, said = Machine.of(registry.system(TRN2)), []
     for fold in (True, False):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from trnbench.emulator.core.box import Box, box_of, direct_box
-from trnbench.emulator.core.program import BUFFER, LOAD, QUEUES, RAW, WAR, WAW, Program, Run, queue_of
-from trnbench.emulator.core.tile import Area, Tile, Use, Users
+from trnbench.emulator.core.hazard import look, meet, merge, read, use_of, write_to
+from trnbench.emulator.core.program import BUFFER, QUEUES, Program, Run, queue_of
+from trnbench.emulator.core.tile import Tile, Use, Users
 from trnbench.nki.instruction import Instruction, Op
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import AGES, Form, Life
 
-_ROWS = 7  # boxes of HBM are found by groups of 128 rows
 _WIDTH = len(QUEUES)
 _BOTH = 1 | 1 << _WIDTH * _WIDTH
 _MOST_BOXES = 1 << 16
@@ -96,7 +96,7 @@ class Builder:
                     use = tile.uses.get((view.form, view.offset))
                     if use is not None:
                         tile.users[queue] = number
-                        _write(use, number, queue, waits)
+                        write_to(use, number, queue, waits)
                         continue
                 self._access(self._tile(view, number, room), view, True, number, queue, waits)
         program.op.append(found)
@@ -266,11 +266,11 @@ class Builder:
         storage, form = view.storage, view.form
         if form.indirect or storage.place is not None:
             tile.users[queue] = number
-            use = _use(tile, box_of(view))
+            use = use_of(tile, box_of(view))
         else:
             use = self._known(tile, form, storage.form, view.offset)
             tile.users[queue] = number
-        (_write if write else _read)(use, number, queue, waits)
+        (write_to if write else read)(use, number, queue, waits)
 
     def move(self, access: Access, offset: int, number: int, queue: int, waits: Users) -> None:
         """The access of a later round, at another offset."""
@@ -280,16 +280,16 @@ class Builder:
         if not access.write and use.settled(queue):
             use.readers[queue] = number
             return
-        (_write if access.write else _read)(use, number, queue, waits)
+        (write_to if access.write else read)(use, number, queue, waits)
 
     def clashes(self, access: Access, offset: int, queue: int) -> bool:
         """Would it have to wait for anybody?"""
         use = self._known(access.tile, access.form, access.root, offset)
         waits: Users = {}
         if access.write:
-            _meet(use, queue, waits)
+            meet(use, queue, waits)
         elif not use.settled(queue):
-            _look(use, waits)
+            look(use, waits)
         return bool(waits)
 
     def _known(self, tile: Tile, form: Form, root: Form, offset: int) -> Use:
@@ -300,17 +300,10 @@ class Builder:
                 if len(self._boxes) > _MOST_BOXES:
                     self._boxes.clear()
                 box = self._boxes[form, root, offset] = direct_box(form, root, offset)
-            use = _use(tile, box)
+            use = use_of(tile, box)
             if len(tile.uses) < 1 << 12:
                 tile.uses[form, offset] = use
         return use
-
-
-def merge(waits: Users, more: Users) -> None:
-    """The latest user of each queue; of two reasons to wait for the same one the first stays."""
-    for queue, dep in more.items():
-        if waits.get(queue, -1) >> 2 < dep >> 2:
-            waits[queue] = dep
 
 
 def runs_of(bounds: list[int]) -> list[Run]:
@@ -325,63 +318,3 @@ def runs_of(bounds: list[int]) -> list[Run]:
             found.append(Run(bounds[at], length, last - at))
         at = last
     return found
-
-
-def _use(tile: Tile, box: Box) -> Use:
-    first, last = box[0] >> _ROWS, (box[1] - 1) >> _ROWS
-    areas = []
-    for group in range(first, last + 1):
-        area = tile.areas.get(group)
-        if area is None:
-            area = tile.areas[group] = Area()
-        areas.append(area)
-    return Use(box, areas)
-
-
-def _look(use: Use, waits: Users) -> None:
-    for area in use.areas:
-        for box, users in area.writes:
-            if overlap(box, use.box):
-                _wait(waits, users, RAW)
-
-
-def _read(use: Use, number: int, queue: int, waits: Users) -> None:
-    _look(use, waits)
-    for area in use.areas:
-        area.read(use, number, queue)
-    use.settle(queue)
-
-
-def _meet(use: Use, queue: int, waits: Users) -> None:
-    # An engine works in order: it cannot overtake its own reads and writes, and matmuls that add up in
-    # one region follow each other in the array's pipeline.
-    own = queue if queue < LOAD else -1
-    for area in use.areas:
-        for box, users in area.reads.items():
-            if overlap(box, use.box):
-                _wait(waits, users, WAR, own)
-        for box, users in area.writes:
-            if overlap(box, use.box):
-                _wait(waits, users, WAW, own)
-
-
-def _write(use: Use, number: int, queue: int, waits: Users) -> None:
-    first = use.first
-    if not first.reads and len(first.writes) == 1 and queue < LOAD and len(use.areas) == 1:
-        box, users = first.writes[0]
-        if (box is use.box or box == use.box) and len(users) == 1 and queue in users:
-            users[queue] = number  # once more by the same engine, and nobody has looked in between
-            return
-    _meet(use, queue, waits)
-    for area in use.areas:
-        area.write(use.box, number, queue)
-
-
-def overlap(one: Box, other: Box) -> bool:
-    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
-
-
-def _wait(waits: Users, users: Users, kind: int, own: int = -1) -> None:
-    for queue, number in users.items():
-        if queue != own and waits.get(queue, -1) >> 2 < number:
-            waits[queue] = number << 2 | kind

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench.emulator.core.builder import Access, Builder, Entry, merge
+from trnbench.emulator.core.builder import Access, Builder, Entry
+from trnbench.emulator.core.hazard import merge
 from trnbench.emulator.core.program import Run
 from trnbench.emulator.core.stable import After, go_on, moved
 from trnbench.emulator.core.tile import Tile, Users

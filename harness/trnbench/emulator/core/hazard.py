@@ -1,0 +1,83 @@
+"""Uses of a box of memory: whom each has to wait for, and what it leaves behind."""
+
+from __future__ import annotations
+
+from trnbench.emulator.core.box import Box
+from trnbench.emulator.core.program import LOAD, RAW, WAR, WAW
+from trnbench.emulator.core.tile import Area, Tile, Use, Users
+
+_ROWS = 7  # boxes of HBM are found by groups of 128 rows
+
+
+def merge(waits: Users, more: Users) -> None:
+    """The latest user of each queue; of two reasons to wait for the same one the first stays."""
+    for queue, dep in more.items():
+        if waits.get(queue, -1) >> 2 < dep >> 2:
+            waits[queue] = dep
+
+
+def use_of(tile: Tile, box: Box) -> Use:
+    """`box` of `tile`, with the areas it lies in."""
+    first, last = box[0] >> _ROWS, (box[1] - 1) >> _ROWS
+    areas = []
+    for group in range(first, last + 1):
+        area = tile.areas.get(group)
+        if area is None:
+            area = tile.areas[group] = Area()
+        areas.append(area)
+    return Use(box, areas)
+
+
+def look(use: Use, waits: Users) -> None:
+    """What a read waits for: who wrote there last."""
+    for area in use.areas:
+        for box, users in area.writes:
+            if overlap(box, use.box):
+                _wait(waits, users, RAW)
+
+
+def read(use: Use, number: int, queue: int, waits: Users) -> None:
+    """Instruction `number` of `queue` reads it."""
+    look(use, waits)
+    for area in use.areas:
+        area.read(use, number, queue)
+    use.settle(queue)
+
+
+def meet(use: Use, queue: int, waits: Users) -> None:
+    """What a write waits for: who read or wrote there last.
+
+    An engine works in order: it cannot overtake its own reads and writes, and matmuls that add up in one
+    region follow each other in the array's pipeline.
+    """
+    own = queue if queue < LOAD else -1
+    for area in use.areas:
+        for box, users in area.reads.items():
+            if overlap(box, use.box):
+                _wait(waits, users, WAR, own)
+        for box, users in area.writes:
+            if overlap(box, use.box):
+                _wait(waits, users, WAW, own)
+
+
+def write_to(use: Use, number: int, queue: int, waits: Users) -> None:
+    """Instruction `number` of `queue` writes it."""
+    first = use.first
+    if not first.reads and len(first.writes) == 1 and queue < LOAD and len(use.areas) == 1:
+        box, users = first.writes[0]
+        if (box is use.box or box == use.box) and len(users) == 1 and queue in users:
+            users[queue] = number  # once more by the same engine, and nobody has looked in between
+            return
+    meet(use, queue, waits)
+    for area in use.areas:
+        area.write(use.box, number, queue)
+
+
+def overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
+
+
+def _wait(waits: Users, users: Users, kind: int, own: int = -1) -> None:
+    for queue, number in users.items():
+        if queue != own and waits.get(queue, -1) >> 2 < number:
+            waits[queue] = number << 2 | kind
