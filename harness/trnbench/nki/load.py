@@ -9,8 +9,11 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+import msgspec
+
 from trnbench.errors import KernelError, MissingFile, UnknownName
 from trnbench.nki import site
+from trnbench.nki.beta1.grid import Beta1Kernel
 from trnbench.nki.beta1.grid import jit as beta1_jit
 from trnbench.nki.jit import Kernel
 from trnbench.nki.names import refuse
@@ -40,6 +43,8 @@ def load_kernel(ref: str, *, nki: str = "auto") -> tuple[Any, ModuleType, Provid
             f"{ref} is no kernel: it is {type(found).__name__}",
             cause="a kernel is a function, usually decorated with @nki.jit",
         )
+    if isinstance(found, Beta1Kernel):
+        provided = msgspec.structs.replace(provided, dialect="Beta 1")
     return found, module, provided
 
 

@@ -21,13 +21,16 @@ MODES = ("auto", "trnbench", "real")
 
 
 class Provided(msgspec.Struct, frozen=True):
-    """Which `nki` a kernel saw: "trnbench" or "nki", and its version."""
+    """Which `nki` a kernel saw: "trnbench" or "nki", and its version; `dialect` is "Beta 1" for a kernel of
+    `neuronxcc.nki`."""
 
     by: str
     version: str
+    dialect: str = ""
 
     def __str__(self) -> str:
-        return f"{self.by} {self.version}".strip()
+        said = f"{self.by} {self.version}".strip()
+        return f"{said} ({self.dialect})" if self.dialect else said
 
 
 def real_installed() -> bool:

@@ -140,7 +140,7 @@ def _recorded(folder: Path, path: Path, source: KernelSource, machine: Machine) 
             )  # fmt: skip
     except TrnbenchError as error:
         raise NotEmulated(f"{error.what}{f' ({error.cause})' if error.cause else ''}") from None
-    nki = f"NKI {'Beta 1 ' if beta1 else ''}by {by}"
+    nki = f"NKI {by.dialect} by {by.by} {by.version}" if by.dialect else f"NKI by {by}"
     if absent:
         nki += f", {', '.join(absent)} stood in for"
     return _Made(builder.program, nki, 1 if beta1 else max(prod(source.grid), 1))
