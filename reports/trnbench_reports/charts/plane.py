@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 LETTER = 6.6
 """Pixels of a letter at 12 pixels, in the widest of the fonts that a page may get."""
 _TOP, _RIGHT, _BOTTOM = 6, 8, 40
+_LINE = 1.2  # what the frame says of its lines, unless they say otherwise
 _NAMES = 230  # the widest that names of rows may stand
 
 Point = tuple[float, float]
@@ -49,18 +50,19 @@ class Plane:
         points: Sequence[Point],
         *,
         colour: str = "currentColor",
-        width: float = 1.2,
+        width: float = _LINE,
         dash: str = "",
         opacity: float = 1,
         series: int | None = None,
         round_ends: bool = False,
     ) -> None:
         """What lies outside the frame is cut off."""
-        more = f' stroke-dasharray="{dash}"' if dash else ""
+        more = f' stroke-width="{width:g}"' if width != _LINE else ""
+        more += f' stroke-dasharray="{dash}"' if dash else ""
         more += f' stroke-opacity="{opacity:g}"' if opacity != 1 else ""
         more += ' stroke-linecap="round"' if round_ends else ""
         more += f' data-s="{series}"' if series is not None else ""
-        drawn = f'd="{self._path(points)}" stroke="{colour}" stroke-width="{width:g}"'
+        drawn = f'd="{self._path(points)}" stroke="{colour}"'
         self._inside.append(("", f'<path class="line" {drawn}{more}/>'))
 
     def area(self, points: Sequence[Point], *, opacity: float = 1, colour: str = "currentColor") -> None:
@@ -128,7 +130,8 @@ class Plane:
         left = start + self.left
         frame = f'x="{left}" y="{_TOP}" width="{self.width}" height="{self.height}"'
         return (
-            f'<g transform="translate({left} {_TOP})">{self._axes()}</g><svg {frame}>{self._grouped()}</svg>'
+            f'<g transform="translate({left} {_TOP})">{self._axes()}</g>'
+            f'<svg {frame} stroke-width="{_LINE}">{self._grouped()}</svg>'
             f'<g transform="translate({left} {_TOP})">{"".join(self._outside)}</g>'
         )
 
