@@ -83,9 +83,10 @@ class Rounds(Sequence[Any]):
             if folds is not None and site is not None and site.promising(len(self.values)):
                 yield from self._watched(folds, site, frame)
             else:
+                begin, slopes = loops.round, self.slopes
                 for each in self.values:
-                    loops.round()
-                    yield Index(each, self.slopes) if self.slopes else each
+                    begin()
+                    yield Index(each, slopes) if slopes else each
         finally:
             loops.leave()
 

@@ -160,7 +160,8 @@ class Builder:
 
     def round(self) -> None:
         self._loops[-1].append(len(self.program.op))
-        self._ages[-1].append(next(AGES))
+        if self._watching:
+            self._ages[-1].append(next(AGES))
 
     def leave(self) -> None:
         """Rounds of one length that follow each other become a `Run`."""
