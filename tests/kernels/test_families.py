@@ -89,7 +89,8 @@ class TestEvery:
                     assert re.fullmatch(r"(dtype|instruction|devices|hosts):[a-z0-9_]+", need)
 
     def test_can_be_carried_out_in_some_way(self, kernel: Kernel):
-        assert set(kernel.implementations) <= {"nki", "nki-beta1", "collective", "model"}
+        ways = {"nki", "nki-beta1", "torch", "torch-distributed", "collective", "model"}
+        assert set(kernel.implementations) <= ways
         assert kernel.implementations
 
 

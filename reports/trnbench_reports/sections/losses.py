@@ -15,8 +15,8 @@ from trnbench_reports.template import fill
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-SHOWN = 6
-"""Kernels drawn; the table beneath has all of them."""
+SHOWN = 9
+"""Kernels drawn, one of each family; the table beneath has all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +71,17 @@ def chosen(run: Run) -> list[Losses]:
 
 
 def drawn(found: Sequence[Losses]) -> list[Losses]:
-    """One generation of each kernel, the worst; those with a waterfall before those without."""
+    """One kernel of each family on one generation, the worst; those with a waterfall before those without.
+
+    A family that has a kernel of its own name is shown by that one: the others are steps to it or
+    special cases of it.
+    """
+    names = {each.case.case.kernel for each in found}
     kept: dict[str, Losses] = {}
     for each in sorted(found, key=lambda each: not each.terms):
-        kept.setdefault(each.case.case.kernel, each)
+        case = each.case.case
+        if case.family not in names or case.kernel == case.family:
+            kept.setdefault(case.family, each)
     return sorted(kept.values(), key=lambda each: (not each.terms, _fraction(each)))[:SHOWN]
 
 

@@ -124,6 +124,23 @@ def _side(name: str, values: tuple[int, ...], about: str) -> Axis:
 
 def kernels() -> Iterator[Kernel]:
     """gemm and the steps to it, gemm_skinny, gemm_ragged, gemm_int8, gemm_sparse."""
+    yield Kernel(
+        name="gemm",
+        family="gemm",
+        title="Square matrix product",
+        about="How close the tensor engine comes to its peak as matrices grow, per data type.",
+        axes=(
+            _dtype(),
+            Axis(name="size", values=_SIZES, wide=(4096, 16384), about="M = N = K"),
+        ),
+        scopes=EVERY_SCOPE,
+        primary=_PRIMARY,
+        work=_work,
+        footprint=_footprint,
+        requires=_requires,
+        tags=("compute", "tensor", "dense", "square"),
+        implementations=_NKI,
+    )
     for step, (title, about) in _LADDER.items():
         yield Kernel(
             name=f"gemm_{step}",
@@ -149,23 +166,6 @@ def kernels() -> Iterator[Kernel]:
             tags=("compute", "tensor", "dense", "square", "ladder"),
             implementations={"nki": f"trnbench.kernels.nki.gemm:gemm_{step}"},
         )
-    yield Kernel(
-        name="gemm",
-        family="gemm",
-        title="Square matrix product",
-        about="How close the tensor engine comes to its peak as matrices grow, per data type.",
-        axes=(
-            _dtype(),
-            Axis(name="size", values=_SIZES, wide=(4096, 16384), about="M = N = K"),
-        ),
-        scopes=EVERY_SCOPE,
-        primary=_PRIMARY,
-        work=_work,
-        footprint=_footprint,
-        requires=_requires,
-        tags=("compute", "tensor", "dense", "square"),
-        implementations=_NKI,
-    )
     yield Kernel(
         name="gemm_skinny",
         family="gemm",
