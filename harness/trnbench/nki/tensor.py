@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench.nki import site
@@ -15,24 +12,14 @@ from trnbench.nki.folding.address import placed
 from trnbench.nki.folding.index import Index, pinned, settled
 from trnbench.nki.memory import Buffer, Form, Storage, intern
 from trnbench.nki.recorder_state import STATE
+from trnbench.nki.region import Region, region_of
+from trnbench.nki.values import Valued
 from trnbench.nki.view import grouped, indexed, reshaped
 
 _MAX_CHILDREN = 1 << 16
 
 
-class Region(NamedTuple):
-    """The box of memory a view touches: partitions and elements of a partition, ends excluded.
-
-    Tensors in HBM have one partition. Views with gaps are covered by their box. Tiles that the kernel
-    placed itself share one storage, whose elements are bytes.
-    """
-
-    storage: Storage
-    partition: tuple[int, int]
-    free: tuple[int, int]
-
-
-class NkiTensor:
+class NkiTensor(Valued):
     """Storage, form and offset (in elements). Made by `nl.ndarray` and by slicing; never directly."""
 
     __slots__ = ("form", "offset", "storage")
@@ -332,90 +319,7 @@ class NkiTensor:
     def _wrong(self, call: str, why: str) -> KernelError:
         return KernelError(f"{call}: {self.form!r}: {why} ({site.here()})")
 
-    # Values (functional mode) -------------------------------------------------------------------
-
-    @property
-    def array(self) -> npt.NDArray[Any]:
-        """The elements as a NumPy view on the storage."""
-        form, data = self.form, self.storage.data
-        assert data is not None, "values exist in functional mode only"
-        size = form.dtype.size
-        return np.ndarray(
-            form.shape,
-            form.dtype.numpy,
-            buffer=data,
-            offset=self.offset * size,
-            strides=tuple(stride * size for stride in form.strides),
-        )
-
-    def floats(self) -> npt.NDArray[np.float32]:
-        """The elements in the 32-bit floats that engines compute in."""
-        return self.array.astype(np.float32)
-
-    def put(self, values: npt.NDArray[Any]) -> None:
-        """Store `values`, rounded to this tensor's type."""
-        self.array[...] = self.form.dtype.cast(np.asarray(values)).reshape(self.form.shape)
-        if self.storage.written is not None:
-            self._marks()[...] = True
-
-    def written(self) -> npt.NDArray[np.bool_]:
-        """Which of these PSUM elements hold a value."""
-        marks: npt.NDArray[np.bool_] = self._marks()[..., 0]
-        return marks
-
-    def _marks(self) -> npt.NDArray[np.bool_]:
-        assert self.storage.written is not None
-        size = self.form.dtype.size
-        return np.ndarray(
-            (*self.form.shape, size),
-            np.bool_,
-            buffer=self.storage.written,
-            offset=self.offset * size,
-            strides=(*(stride * size for stride in self.form.strides), 1),
-        )
-
-    # Regions ------------------------------------------------------------------------------------
-
     @property
     def region(self) -> Region:
         """What of the storage this view covers, for dependencies."""
-        form, root = self.form, self.storage.form
-        if form.indirect:
-            return self._placed(0, root.partitions, 0, root.free)
-        old, new = form.dtype.size, root.dtype.size
-        if not form.on_chip:
-            low, high = _span(form.shape, form.strides)
-            return Region(
-                self.storage,
-                (0, 1),
-                ((self.offset + low) * old // new, -(-(self.offset + high + 1) * old // new)),
-            )
-        per_partition = root.free * new // old
-        first, start = divmod(self.offset, per_partition)
-        step = form.strides[0] // per_partition if per_partition else 0
-        last = first + (form.shape[0] - 1) * step
-        low, high = _span(form.shape[1:], form.strides[1:])
-        return self._placed(
-            min(first, last),
-            max(first, last) + 1,
-            (start + low) * old // new,
-            -(-(start + high + 1) * old // new),
-        )
-
-    def _placed(self, first: int, last: int, start: int, end: int) -> Region:
-        place = self.storage.place
-        if place is None:
-            return Region(self.storage, (first, last), (start, end))
-        memory, partition, byte = place
-        size = self.storage.form.dtype.size
-        return Region(memory, (first + partition, last + partition), (byte + start * size, byte + end * size))
-
-
-def _span(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
-    low = high = 0
-    for n, s in zip(shape, strides, strict=True):
-        if s < 0:
-            low += (n - 1) * s
-        else:
-            high += (n - 1) * s
-    return low, high
+        return region_of(self)

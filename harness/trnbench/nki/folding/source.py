@@ -31,9 +31,7 @@ _BUILTINS = frozenset(
     for name in ("abs", "all", "any", "bool", "dict", "divmod", "enumerate", "float", "int", "len", "list",
                  "max", "min", "range", "reversed", "round", "slice", "sorted", "sum", "tuple", "zip")
 )  # fmt: skip
-_VIEWS = frozenset(
-    name for name in vars(NkiTensor) if not name.startswith("_") and name not in ("put", "array", "floats")
-)
+_VIEWS = frozenset(name for name in vars(NkiTensor) if not name.startswith("_"))
 _GROW = ("append", "extend")
 _OPTIMISED = 0x1  # locals are slots: the code of a function
 

@@ -1,0 +1,65 @@
+"""The box of memory that a view touches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from trnbench.nki.memory import Storage
+
+if TYPE_CHECKING:
+    from trnbench.nki.tensor import NkiTensor
+
+
+class Region(NamedTuple):
+    """The box of memory a view touches: partitions and elements of a partition, ends excluded.
+
+    Tensors in HBM have one partition. Views with gaps are covered by their box. Tiles that the kernel
+    placed itself share one storage, whose elements are bytes.
+    """
+
+    storage: Storage
+    partition: tuple[int, int]
+    free: tuple[int, int]
+
+
+def region_of(view: NkiTensor) -> Region:
+    """What of its storage `view` covers, for dependencies."""
+    form, root, offset = view.form, view.storage.form, view.offset
+    if form.indirect:
+        return _placed(view.storage, 0, root.partitions, 0, root.free)
+    old, new = form.dtype.size, root.dtype.size
+    if not form.on_chip:
+        low, high = _span(form.shape, form.strides)
+        return Region(
+            view.storage, (0, 1), ((offset + low) * old // new, -(-(offset + high + 1) * old // new))
+        )
+    per_partition = root.free * new // old
+    first, start = divmod(offset, per_partition)
+    step = form.strides[0] // per_partition if per_partition else 0
+    last = first + (form.shape[0] - 1) * step
+    low, high = _span(form.shape[1:], form.strides[1:])
+    return _placed(
+        view.storage,
+        min(first, last),
+        max(first, last) + 1,
+        (start + low) * old // new,
+        -(-(start + high + 1) * old // new),
+    )
+
+
+def _placed(storage: Storage, first: int, last: int, start: int, end: int) -> Region:
+    if storage.place is None:
+        return Region(storage, (first, last), (start, end))
+    memory, partition, byte = storage.place
+    size = storage.form.dtype.size
+    return Region(memory, (first + partition, last + partition), (byte + start * size, byte + end * size))
+
+
+def _span(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
+    low = high = 0
+    for n, s in zip(shape, strides, strict=True):
+        if s < 0:
+            low += (n - 1) * s
+        else:
+            high += (n - 1) * s
+    return low, high
