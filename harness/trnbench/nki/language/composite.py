@@ -134,7 +134,7 @@ def _spread(dst: NkiTensor, row: NkiTensor) -> None:
     for start in range(0, free, width):
         end = min(start + width, free)
         product = ndarray((count, end - start), _FP32, psum)
-        isa.nc_matmul(product, ones, row[:, start:end])
+        isa.nc_matmul(product, ones, row[:, start:end], is_transpose=True)  # moves, does not compute
         isa.activation(dst[:, start:end], FUNCTIONS["copy"], product)
 
 
