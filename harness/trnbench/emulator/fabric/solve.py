@@ -151,7 +151,9 @@ def _run(carrier: Orbits | Pairs, schedule: Schedule, before: int, most: int, *,
             known.classes = (carrier.classes(chains),)
         classes = known.classes[0]
         if classes is not None:
-            outcome = simulated(classes, carrier.rates, before, most, late, schedule.scale)
+            # Chains of different shapes cannot be taken in lockstep: they are simulated whatever it takes.
+            limit = most if chain is not None else 0
+            outcome = simulated(classes, carrier.rates, before, limit, late, schedule.scale)
             if outcome is not None:
                 ends = tuple(outcome.arrival)
                 return _Ran(outcome.total, outcome.carried, latency, ", by classes", ends, outcome.watched)
