@@ -400,7 +400,7 @@ MESSAGES = [
     (
         {"kernels": "gemm", "keyword": "fp23"},
         "nothing selected by gemm -k 'fp23'\n"
-        "  cause: -k 'fp23' fits none of the 224 cases of 1 kernel on 4 systems; "
+        "  cause: -k 'fp23' fits none of the 208 cases of 1 kernel on 4 systems; "
         "not known there: fp23 (nearest: fp32, fp8, tf32)\n"
         "  try:   trnbench list kernels, trnbench list tags: the words it knows",
     ),
