@@ -119,6 +119,22 @@ def test_bars_of_a_waterfall_begin_where_the_last_one_ended(stored: Run) -> None
     assert [bar.kind for bar in found] == ["work", "worst", "loss", "loss", "work"]
 
 
+@pytest.mark.parametrize("limit", [0.4, 1.0, 1.6])
+def test_a_waterfall_starts_at_the_peak_that_judges_the_case(stored: Run, limit: float) -> None:
+    """What the model's own limit is apart from the document is a term, of either sign."""
+    case = case_of(stored)
+    assert case.judgement is not None
+    assert case.time_s
+    peak = case.judgement.fraction * case.time_s
+    terms = [["tensor at its peak", limit * peak], ["launch", case.time_s - limit * peak]]
+    found = losses.of(replace(case, detail={"waterfall": terms}))
+    assert found is not None
+    assert found.terms[0] == (losses.PEAK, pytest.approx(peak))
+    assert sum(seconds for _, seconds in found.terms) == pytest.approx(case.time_s)
+    steps = dict(found.terms[1:])
+    assert steps.get("limit of tensor in the model", 0.0) == pytest.approx((limit - 1) * peak)
+
+
 def test_drawings_are_small_and_of_one_width(stored: Run) -> None:
     each = losses.of(case_of(stored))
     assert each is not None
@@ -201,6 +217,7 @@ def test_names_of_a_hostile_plugin_stay_text(synthetic_case: Measurement) -> Non
     bad = "<script>alert(1)</script>"
     case = replace(
         synthetic_case,
+        judgement=None,
         detail={"waterfall": [["in all", time / 2], [bad, time / 4], [bad, time / 4]], "busy": {bad: time}},
     )
     found = losses.of(case)
