@@ -82,6 +82,8 @@ def same_program(one: Program, other: Program) -> None:
     assert [each.key() for each in one.ops] == [each.key() for each in other.ops]
     assert one.places == other.places
     assert sorted(one.runs) == sorted(other.runs)
+    for name in ("first", "refs", "sizes"):
+        assert getattr(one.psum, name) == getattr(other.psum, name), name
 
 
 def same_schedule(one: Program, other: Program, pace: Pace, without: Without) -> None:
@@ -208,6 +210,33 @@ TRAPS = {
         "left, right = tile(128), tile(512)\nfor i in nl.affine_range(60):\n    sums = tile(512, nl.psum)\n"
         "    nisa.nc_matmul(dst=sums, stationary=left, moving=right)\n"
         "    nisa.activation(dst=right, op=nl.exp, data=sums)"
+    ),
+    "banks that both engines use": (
+        "left, right = tile(128), tile(512)\nfor i in nl.affine_range(90):\n    sums = tile(512, nl.psum)\n"
+        "    nisa.nc_matmul(dst=sums, stationary=left, moving=right)\n"
+        "    nisa.activation(dst=b, op=nl.exp, data=sums[:, 0:64])\n"
+        "    nisa.tensor_copy(dst=a, src=sums[:, 64:128])\n"
+        "    nisa.tensor_copy(dst=wide, src=sums)"
+    ),
+    "banks beside one that lasts": (
+        "big = fetch(x, 0, 700)\nlasting, more = tile(1024, nl.psum), tile(100, nl.psum)\n"
+        "nisa.memset(dst=lasting, value=0.0)\n"
+        "nisa.memset(dst=more, value=0.0)\nfor i in nl.affine_range(90):\n"
+        "    sums, small = tile(700, nl.psum), tile(8, nl.psum)\n"
+        "    nisa.tensor_copy(dst=sums, src=big)\n    nisa.activation(dst=small, op=nl.exp, data=a[:, 0:8])\n"
+        "    nisa.activation(dst=lasting[:, i * 10 : i * 10 + 8], op=nl.exp, data=sums[:, 600:608])\n"
+        "    nisa.tensor_tensor(dst=b[:, 0:8], data1=small, data2=a[:, 0:8], op=nl.add)\n"
+        "    nisa.tensor_copy(dst=wide[:, 0:100], src=more)\n"
+        "nisa.tensor_copy(dst=b[:, 0:8], src=small)\n"
+        "nisa.activation(dst=b[:, 0:8], op=nl.exp, data=sums[:, 0:8])"
+    ),
+    "banks of nested loops": (
+        "left, right = tile(128), tile(512)\nfor i in nl.affine_range(24):\n    sums = tile(512, nl.psum)\n"
+        "    for j in nl.affine_range(12):\n        part = tile(64, nl.psum)\n"
+        "        nisa.nc_matmul(dst=sums, stationary=left, moving=right)\n"
+        "        nisa.activation(dst=part, op=nl.exp, data=a)\n"
+        "        nisa.tensor_copy(dst=b, src=part)\n"
+        "    nisa.activation(dst=wide, op=nl.exp, data=sums)\n    nisa.tensor_copy(dst=wide, src=sums)"
     ),
     "views by other means": (
         "for i in nl.affine_range(40):\n"

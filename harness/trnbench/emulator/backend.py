@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from trnbench.emulator.fabric.estimate import FabricModel
 
 MODEL = "trnbench schedule + flows"
-MODEL_VERSION = "4"
-# History: 1 engine sums and closed forms; 2 collectives as flows on links; 3 kernels scheduled; 4 transfers by
-# engine, path and descriptor, one fixed time of instructions, loads and stores apart.
+MODEL_VERSION = "5"
+# History: 1 engine sums and closed forms; 2 collectives as flows on links; 3 kernels scheduled; 4 transfers
+# by engine, path and descriptor, one fixed time of instructions, loads and stores apart; 5 banks of PSUM.
 
 CORES = "roofline: the busiest engine, DMA or memory, all else overlapped; an upper bound of performance"
 SCHEDULED = "instruction by instruction: queues, operands, buffers, DMA engines; costs as documented"

@@ -43,7 +43,8 @@ class Builder:
     """
 
     def __init__(self, machine: Machine) -> None:
-        self.program = Program()
+        self.program = Program(machine.psum_banks, machine.psum_bank_bytes)
+        self._refs = self.program.psum.refs
         self.log: list[Entry] | None = None
         self.rings: dict[str, dict[Life, Tile]] = {"sbuf": {}, "psum": {}}  # tiles, oldest first
         self.queues: list[int] = []  # of each op
@@ -88,6 +89,8 @@ class Builder:
                     # As `Use.settled`, which costs a call.
                     if use is not None and use.version == use.first.version and use.waited >> queue & 1:
                         use.readers[queue] = tile.users[queue] = number
+                        if use.ref:
+                            self._refs.append(use.ref)
                         continue
                 self._access(self._tile(view, number, room), view, False, number, queue, waits)
             for view in instruction.writes:
@@ -97,6 +100,8 @@ class Builder:
                     if use is not None:
                         tile.users[queue] = number
                         write_to(use, number, queue, waits)
+                        if use.ref:
+                            self._refs.append(use.ref)
                         continue
                 self._access(self._tile(view, number, room), view, True, number, queue, waits)
         program.op.append(found)
@@ -104,6 +109,7 @@ class Builder:
         if waits or room:
             self.wait(number, queue, waits, room)
         program.first.append(len(program.deps))
+        program.psum.first.append(len(self._refs))
 
     def _logged(self, instruction: Instruction, number: int, queue: int, waits: Users, room: Users) -> None:
         """The same, and what each operand had to wait for is noted."""
@@ -117,6 +123,8 @@ class Builder:
                 use = None if write else tile.uses.get((view.form, view.offset))
                 if use is not None and use.settled(queue):
                     use.readers[queue] = tile.users[queue] = number
+                    if use.ref:
+                        self._refs.append(use.ref)
                 else:
                     self._access(tile, view, write, number, queue, own)
                 merge(waits, own)
@@ -221,6 +229,8 @@ class Builder:
             form = storage.form
             size = form.free * form.dtype.size if storage.ledger is not None else 0
             tile = Tile(storage.life, form.buffer.memory, size)
+            if tile.memory == "psum" and size:
+                tile.number = self.program.psum.tile(size)
             self.add(tile, number, room)
         return tile
 
@@ -267,10 +277,12 @@ class Builder:
         storage, form = view.storage, view.form
         if form.indirect or storage.place is not None:
             tile.users[queue] = number
-            use = use_of(tile, box_of(view))
+            use = self._use(tile, box_of(view))
         else:
             use = self._known(tile, form, storage.form, view.offset)
             tile.users[queue] = number
+        if use.ref:
+            self._refs.append(use.ref)
         (write_to if write else read)(use, number, queue, waits)
 
     def move(self, access: Access, offset: int, number: int, queue: int, waits: Users) -> None:
@@ -293,6 +305,13 @@ class Builder:
             look(use, waits)
         return bool(waits)
 
+    def ref(self, access: Access, offset: int) -> int:
+        """Which banks of PSUM the access of a later round uses, at another offset."""
+        return self._known(access.tile, access.form, access.root, offset).ref
+
+    def _use(self, tile: Tile, box: Box) -> Use:
+        return use_of(tile, box, self.program.psum.ref(tile.number, box) if tile.memory == "psum" else 0)
+
     def _known(self, tile: Tile, form: Form, root: Form, offset: int) -> Use:
         use = tile.uses.get((form, offset))
         if use is None:
@@ -301,7 +320,7 @@ class Builder:
                 if len(self._boxes) > _MOST_BOXES:
                     self._boxes.clear()
                 box = self._boxes[form, root, offset] = direct_box(form, root, offset)
-            use = use_of(tile, box)
+            use = self._use(tile, box)
             if len(tile.uses) < 1 << 12:
                 tile.uses[form, offset] = use
         return use

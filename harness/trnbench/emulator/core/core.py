@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from typing import NamedTuple
 
-from trnbench.emulator.core.pace import Claim, Pace, Without
-from trnbench.emulator.core.program import BUFFER, LOAD, QUEUES, Program
+from trnbench.emulator.core.pace import Claim, Pace, Without, of_banks, rivals
+from trnbench.emulator.core.program import BUFFER, LOAD, QUEUES, Kinds, Program
 
 LAUNCHED, TURN, EXCLUDED = -1, -2, -3
 
@@ -38,16 +38,19 @@ class Core:
     and the core's share of HBM.
     Loads and stores share all three: what one ring moves takes their time from the other too, but a
     transfer that still waits for its operands holds up its own ring alone. Hence a clock for each ring.
+    `op`: the kind of every instruction, `plain` what a kind takes.
     `start`, `issued`, `end`: ticks of every instruction; `cause`: what it waited for longest.
     """
 
     def __init__(self, program: Program, pace: Pace, without: Without) -> None:
         steps = [pace.step(op, without) for op in program.ops]
         self.program = program
+        self.kinds = kinds = Kinds.told(program, rivals(steps))
+        self.op = kinds.op
         self.plain = [
-            (s.queue, s.issue, s.latency, s.engines, s.hbm, s.path, s.floor, s.claims, s.hold) for s in steps
+            (s.queue, s.issue, s.latency, s.engines, s.hbm, s.path, s.floor, of_banks(s, banks), s.hold)
+            for s, banks in zip((steps[op] for op in kinds.of), kinds.banks, strict=True)
         ]
-        self.exclusive = not without.exclusions
         self.throttle = None if without.throttle else pace.throttle
         self.ordered, self.buffers = not without.order, not without.buffers
         none, count = array("q", [0]), len(program)
@@ -94,12 +97,12 @@ class Core:
     def advance(self, begin: int, stop: int) -> None:
         """Carry out instructions `begin` to `stop`, one after the other."""
         program, plain, throttle = self.program, self.plain, self.throttle
-        op_of, first, deps = program.op, program.first, program.deps
+        op_of, first, deps = self.op, program.first, program.deps
         starts, issues, ends, causes = self.start, self.issued, self.end, self.cause
         free, last, busy, used = self.free, self.last, self.queue_busy, self.used
         rings, everyone = self.engines, len(self.engines[0])
         path_free, hbm_free, seen = self.path, self.hbm, self.seen
-        ordered, buffers, exclusive = self.ordered, self.buffers, self.exclusive
+        ordered, buffers = self.ordered, self.buffers
         low = first[begin]
         for number in range(begin, stop):
             queue, issue, latency, spread, hbm, path, floor, claims, hold = plain[op_of[number]]
@@ -160,7 +163,7 @@ class Core:
                     if start < self.cold:
                         issue = issue * throttle.slow // 1000
                     self.window_busy += issue
-                if claims and exclusive:
+                if claims:
                     for _, rival in claims:
                         if used.get(rival, 0) > start:
                             start, cause = used[rival], EXCLUDED

@@ -97,7 +97,7 @@ def time_program(
     bound = max(busy, key=lambda name: (busy[name], name), default="launch")
     if launch > total:
         bound = "launch"
-    waterfall = _waterfall(program, table, pieces, run, total, busy, launch)
+    waterfall = _waterfall(program, table, pieces, run, total, busy, launch, banked=pace.bank_rules(program))
     path = made.path()
     if total > made.total:
         path["the same again for other pieces"] = total - made.total
@@ -143,6 +143,8 @@ def _waterfall(
     total: int,
     busy: dict[str, int],
     launch: int,
+    *,
+    banked: bool,
 ) -> list[tuple[str, int]]:
     """From the peak up; each term is what one more cause adds, found by removing them one by one."""
     anchor = next((name for name in _ANCHORS if busy.get(name)), "")
@@ -155,6 +157,7 @@ def _waterfall(
     left = total
     causes: list[tuple[str, str, Any]] = [
         ("tensor engine warming up", "throttle", True),
+        ("conflicts on a bank of PSUM", "banks", True),
         ("engines that exclude each other", "exclusions", True),
         ("waiting for buffers", "buffers", True),
         ("start of transfers", "start", True),
@@ -168,6 +171,8 @@ def _waterfall(
         causes.append(("device memory", "hbm", True))
     for label, key, value in causes:
         if key == "throttle" and table.system.costs.get("throttle") is None:
+            continue
+        if key == "banks" and not banked:
             continue
         if key == "queues":
             gone |= {"load ring", "store ring"} if value == "dma" else {value}

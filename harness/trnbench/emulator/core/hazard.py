@@ -16,8 +16,8 @@ def merge(waits: Users, more: Users) -> None:
             waits[queue] = dep
 
 
-def use_of(tile: Tile, box: Box) -> Use:
-    """`box` of `tile`, with the areas it lies in."""
+def use_of(tile: Tile, box: Box, ref: int = 0) -> Use:
+    """`box` of `tile`, with the areas it lies in. `ref`: its banks."""
     first, last = box[0] >> _ROWS, (box[1] - 1) >> _ROWS
     areas = []
     for group in range(first, last + 1):
@@ -25,7 +25,7 @@ def use_of(tile: Tile, box: Box) -> Use:
         if area is None:
             area = tile.areas[group] = Area()
         areas.append(area)
-    return Use(box, areas)
+    return Use(box, areas, ref)
 
 
 def look(use: Use, waits: Users) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,6 +21,7 @@ class Without(msgspec.Struct, frozen=True, kw_only=True):
 
     throttle: bool = False
     exclusions: bool = False
+    banks: bool = False  # exclusions of single banks only
     buffers: bool = False
     start: bool = False  # of a DMA transfer
     latency: bool = False  # of an instruction, beyond its turn
@@ -29,8 +30,10 @@ class Without(msgspec.Struct, frozen=True, kw_only=True):
     hbm: bool = False
 
 
-Claim = tuple[int, int]
-"""A rule of exclusion by its number, and a queue: who holds the memory that the rule is about."""
+Claim = tuple[int, int, int]
+"""A rule of exclusion by its number, a queue, and a bank or WHOLE: who holds what the rule is about."""
+
+WHOLE = -1
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -39,7 +42,8 @@ class Step(msgspec.Struct, frozen=True):
     A transfer instead keeps `engines` DMA engines busy for `issue` each, the way that all engines of the
     core share for `path`, and the memory for `hbm`; it takes at least `floor` from its first byte on.
     Its ring makes descriptors for `hold` before.
-    `claims`: of each exclusion the op comes under, its own claim and that of its rival.
+    `claims`: of each exclusion the op comes under, its own claim and that of its rival. `banked`: the same of
+    each exclusion that is about single banks; which these are depends on where its operands lie.
     """
 
     queue: int
@@ -51,6 +55,7 @@ class Step(msgspec.Struct, frozen=True):
     floor: int = 0
     hold: int = 0
     claims: tuple[tuple[Claim, Claim], ...] = ()
+    banked: tuple[tuple[Claim, Claim], ...] = ()
 
 
 class Throttle(msgspec.Struct, frozen=True):
@@ -61,12 +66,16 @@ class Throttle(msgspec.Struct, frozen=True):
 
 
 class Exclusion(msgspec.Struct, frozen=True):
-    """Two queues that never use `memory` together; with a `mode`, only while `engine` works in it."""
+    """Two queues that never use `memory` together; with a `mode`, only while `engine` works in it.
+
+    `per` bank: they may use different banks of it together.
+    """
 
     memory: str
     queues: tuple[int, int]
     engine: str
     mode: str = ""
+    per: str = ""
 
 
 class Pace:
@@ -98,7 +107,9 @@ class Pace:
         if op.engine != DMA:
             issue = 0 if free else _ticks(table.seconds(op))
             latency = 0 if free or without.latency else max(_ticks(table.duration(op)) - issue, 0)
-            return Step(queue, issue, latency, claims=self._claims(op, queue))
+            claims = () if without.exclusions else self._claims(op, queue, "")
+            banked = () if without.exclusions or without.banks else self._claims(op, queue, "bank")
+            return Step(queue, issue, latency, claims=claims, banked=banked)
         costs = table.transfers
         engines = costs.spread(op.variables)
         moved = op.traffic.get("hbm_read", 0) + op.traffic.get("hbm_write", 0)
@@ -114,17 +125,40 @@ class Pace:
             hold=0 if early else _ticks(costs.generation_s(op.variables)),
         )
 
-    def _claims(self, op: Op, queue: int) -> tuple[tuple[Claim, Claim], ...]:
+    def bank_rules(self, program: Program) -> bool:
+        """May an exclusion about single banks hold up any instruction of `program`?"""
+        return bool(rivals([self.step(op, Without()) for op in program.ops]))
+
+    def _claims(self, op: Op, queue: int, per: str) -> tuple[tuple[Claim, Claim], ...]:
         found = []
         for number, rule in enumerate(self.exclusions):
-            if queue not in rule.queues or not any(name.startswith(rule.memory) for name in op.traffic):
+            if rule.per != per or queue not in rule.queues:
+                continue
+            if not any(name.startswith(rule.memory) for name in op.traffic):
                 continue
             # The other engine comes under such a rule however it works.
             if rule.mode and op.engine == rule.engine and self.table.mode(op) != rule.mode:
                 continue
             one, other = rule.queues
-            found.append(((number, queue), (number, other if queue == one else one)))
+            found.append(((number, queue, WHOLE), (number, other if queue == one else one, WHOLE)))
         return tuple(found)
+
+
+def rivals(steps: Sequence[Step]) -> tuple[int, ...]:
+    """Ops under an exclusion about banks that another op, of the other queue, is under, too."""
+    present = {own for step in steps for own, _ in step.banked}
+    return tuple(op for op, step in enumerate(steps) if any(rival in present for _, rival in step.banked))
+
+
+def of_banks(step: Step, banks: int) -> tuple[tuple[Claim, Claim], ...]:
+    """The claims of a step whose operands lie in `banks`, a bit each."""
+    touched = [bank for bank in range(banks.bit_length()) if banks >> bank & 1]
+    single = [
+        ((number, own, bank), (number, rival, bank))
+        for (number, own, _), (_, rival, _) in step.banked
+        for bank in touched
+    ]
+    return (*step.claims, *single)
 
 
 def _ticks(seconds: float) -> int:
@@ -147,11 +181,11 @@ def _throttle(found: Mapping[str, Any] | None) -> Throttle | None:
 
 
 def _exclusions(rows: Any) -> tuple[Exclusion, ...]:
-    """Those with a condition that is not a mode of an engine are not modelled."""
+    """Those with a condition that is no mode of an engine and not about banks are not modelled."""
     found = []
     for row in rows:
-        mode = str(row.get("mode", ""))
-        if mode or not row.get("condition"):
+        mode, per = str(row.get("mode", "")), str(row.get("per", ""))
+        if mode or per or not row.get("condition"):
             one, other = (QUEUES.index(name) for name in row["engines"])
-            found.append(Exclusion(str(row["memory"]), (one, other), str(row["engines"][0]), mode))
+            found.append(Exclusion(str(row["memory"]), (one, other), str(row["engines"][0]), mode, per))
     return tuple(found)

@@ -9,7 +9,9 @@ from __future__ import annotations
 from array import array
 
 import msgspec
+import numpy as np
 
+from trnbench.emulator.core.banks import Banked
 from trnbench.nki.instruction import DMA, Op
 
 QUEUES = ("tensor", "vector", "scalar", "gpsimd", "load ring", "store ring")
@@ -38,9 +40,10 @@ class Program:
     Instruction i is `ops[op[i]]` at `places[place[i]]` and waits for `deps[first[i]:first[i + 1]]`, each an
     instruction · 4 + kind. Queues issue and complete in order, so that one dependency per queue is enough,
     and none on what the instruction's own queue has waited for before. `runs` are the loops it came from.
+    `psum`: which banks instructions use.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, banks: int = 1, bank_bytes: int = 1) -> None:
         self.ops: list[Op] = []
         self.places: list[tuple[str, int]] = []
         self.op = array("I")
@@ -48,10 +51,50 @@ class Program:
         self.first = array("Q", [0])
         self.deps = array("Q")
         self.runs: list[Run] = []
-        self.breaks: dict[Run, frozenset[int]] = {}  # rounds unlike the one before, once looked for
+        self.psum = Banked(banks, bank_bytes)
+        self.kinds: dict[tuple[int, ...], Kinds] = {}  # by the ops whose banks matter
 
     def __len__(self) -> int:
         return len(self.op)
+
+
+class Kinds:
+    """What a scheduler tells instructions apart by. Instruction i is of kind `op[i]`: its op, and where its
+    banks of PSUM matter those, `banks[kind]`. Kinds below the number of ops are these, without banks.
+    """
+
+    def __init__(self, op: array[int], of: list[int], banks: list[int]) -> None:
+        self.op = op
+        self.of = of
+        self.banks = banks
+        self.breaks: dict[Run, frozenset[int]] = {}  # rounds unlike the one before, once looked for
+        self.turns: dict[Run, int] = {}  # rounds after which banks come round again
+
+    @classmethod
+    def told(cls, program: Program, banked: tuple[int, ...]) -> Kinds:
+        """Of `program` where the banks of the ops `banked` matter."""
+        found = program.kinds.get(banked)
+        if found is None:
+            found = program.kinds[banked] = cls._made(program, banked)
+        return found
+
+    @classmethod
+    def _made(cls, program: Program, banked: tuple[int, ...]) -> Kinds:
+        count = len(program.ops)
+        plain = list(range(count)), [0] * count
+        if not banked:
+            return cls(program.op, *plain)
+        ops = np.array(program.op, np.int64)
+        matter = np.zeros(count, np.bool_)
+        matter[list(banked)] = True
+        key = np.where(matter[ops], ops << program.psum.count | program.psum.touched(), -1)
+        values, places = np.unique(key, return_inverse=True)
+        more = values[values >= 0]
+        number = np.where(key >= 0, places.reshape(-1) + (count - (len(values) - len(more))), ops)
+        of, banks = plain
+        of += (more >> program.psum.count).tolist()
+        banks += (more & (1 << program.psum.count) - 1).tolist()
+        return cls(array("I", number.astype(np.uint32).tobytes()), of, banks)
 
 
 def queue_of(op: Op) -> int:

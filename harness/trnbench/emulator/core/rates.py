@@ -59,7 +59,7 @@ def transfers(core: Core, numbers: Any, before: Snapshot, rates: Rates) -> int:
     path, hbm = list(before.path), list(before.hbm)
     last = list(before.last)
     for number in numbers.tolist():
-        plain = core.plain[core.program.op[number]]
+        plain = core.plain[core.op[number]]
         queue, issue, latency, spread, hbm_ticks, path_ticks, floor, _, hold = plain
         pace = rates.free[queue]
         begin = core.start[number] + hold + latency

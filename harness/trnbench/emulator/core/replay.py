@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import msgspec
 
+from trnbench.emulator.core.banks import Move, go_round
 from trnbench.emulator.core.builder import Access, Builder, Entry
 from trnbench.emulator.core.hazard import merge
 from trnbench.emulator.core.program import Run
@@ -163,6 +164,15 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
     stop = begin + length
     program.op.extend(program.op[begin:stop] * times)
     program.place.extend(program.place[begin:stop] * times)
+    moving: list[Move] = []
+    for one in found.needed:
+        inside = [operand for operand in one.operands if operand.access.tile.memory == "psum"]
+        for place, operand in enumerate(inside):
+            if operand.own is None and operand.step:
+                access, by = operand.access, operand.step
+                later = [builder.ref(access, access.offset + turn * by) for turn in range(1, times + 1)]
+                moving.append((one.at, place, later))
+    made = go_round(program.psum, begin, length, times, moving)
     inner = [run for run in program.runs if run.begin >= begin]
     for turn in range(1, times + 1):
         program.runs += [Run(run.begin + turn * length, run.length, run.count) for run in inner]
@@ -196,6 +206,7 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
             # Another round, or what follows the loop, may use it.
             tile = tiles[id(own)]
             builder.rename(tile, own.held)
+            tile.number = own.tile.number + times * made if own.tile.number else 0
             tile.dies = None
             tile.areas = {at: area.later(times * length) for at, area in own.tile.areas.items()}
     for each in found.lasting:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trnbench.emulator.core.core import LAUNCHED, Core, Snapshot
-from trnbench.emulator.core.program import BUFFER, LOAD, QUEUES, Program, Run
+from trnbench.emulator.core.program import BUFFER, LOAD, QUEUES, Kinds, Program, Run
 from trnbench.emulator.core.rates import FOREVER, Rates, transfers
 from trnbench.emulator.core.warmth import windows
 
@@ -57,10 +57,11 @@ class Folding:
 
     def _repeat(self, at: int) -> None:
         run = self.runs[at]
-        group = -(-_SHORT // run.length)
+        turns = come_round(self.core.kinds, run, self.program.psum.count)
+        group = -(-_SHORT // (run.length * turns)) * turns
         rounds = Run(run.begin, run.length * group, run.count // group)
-        breaks = different(self.program, rounds)
-        turns = [*sorted(breaks), rounds.count]
+        breaks = different(self.program, self.core.kinds, rounds)
+        ends = [*sorted(breaks), rounds.count]
         length, number = rounds.length, 0
         seen: list[tuple[int, Snapshot]] = []
         tries = _TRIES
@@ -70,7 +71,7 @@ class Folding:
                 seen, tries = [], _TRIES
             if tries and (rounds.count - number) * length >= _GAIN:
                 now = self.core.snapshot()
-                alike = turns[bisect_right(turns, number)]
+                alike = ends[bisect_right(ends, number)]
                 skipped = 0
                 for before, snapshot in reversed(seen):
                     lag = number - before
@@ -98,7 +99,7 @@ class Folding:
         if before.seen != now.seen:
             return 0
         rates = Rates.between(before, now)
-        ops = np.frombuffer(core.program.op, np.uint32, length, 4 * begin)
+        ops = np.frombuffer(core.op, np.uint32, length, 4 * begin)
         queues = self._queues[ops]
         if rates is None or not rates.steady(np.unique(queues).tolist()):
             return 0
@@ -106,7 +107,7 @@ class Folding:
         cause = _part(core.cause, begin, stop)
         if (cause == LAUNCHED).any():
             return 0
-        if core.exclusive and not self._claims(ops, rates, before, now, int(start.min())):
+        if not self._claims(ops, rates, before, now, int(start.min())):
             return 0
         most = min(periods, self._operands(loop, begin, stop, queues, start, cause, rates))
         if most > 0 and (queues >= LOAD).any():
@@ -139,7 +140,7 @@ class Folding:
         plain = self.core.plain
         pairs = [pair for op in np.unique(ops).tolist() for pair in plain[op][7]]
         touched = {own for own, _ in pairs}
-        if len({rates.free[queue] for _, queue in touched}) > 1:
+        if len({rates.free[queue] for _, queue, _ in touched}) > 1:
             return False
         if any(each not in before.used or rates.used[each] != rates.free[each[1]] for each in touched):
             return False
@@ -185,7 +186,7 @@ class Folding:
         return int((slack // (pace[faster] - own[faster])).min())
 
     def _queue_of(self, numbers: Ints) -> Any:
-        return self._queues[np.frombuffer(self.program.op, np.uint32)[numbers]]
+        return self._queues[np.frombuffer(self.core.op, np.uint32)[numbers]]
 
     def _move(self, periods: int, rates: Rates, queues: Any, begin: int, stop: int) -> None:
         """The core's state after `periods` more."""
@@ -199,7 +200,7 @@ class Folding:
             core.hbm[ring] += periods * rates.hbm[ring]
         for claim in core.used:
             core.used[claim] += periods * rates.used.get(claim, 0)
-        ops = np.frombuffer(core.program.op, np.uint32, stop - begin, 4 * begin)
+        ops = np.frombuffer(core.op, np.uint32, stop - begin, 4 * begin)
         took = _part(core.issued, begin, stop) - _part(core.start, begin, stop)
         for queue in range(LOAD):
             core.queue_busy[queue] += periods * int(took[queues == queue].sum())
@@ -213,19 +214,33 @@ class Folding:
                 core.hbm_busy += times * hbm
 
 
-def different(program: Program, run: Run) -> frozenset[int]:
-    """Rounds that differ from the round before: in their operations, or in what they wait for."""
-    found = program.breaks.get(run)
+def come_round(kinds: Kinds, run: Run, most: int) -> int:
+    """After how many rounds, `most` at most, they use the same banks again, as far as they ever do."""
+    if not any(kinds.banks):
+        return 1
+    found = kinds.turns.get(run)
     if found is None:
-        found = program.breaks[run] = _different(program, run)
+        count, length = run.count, run.length
+        ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
+        lags = range(1, min(most, count // 2) + 1)
+        unlike = [int((ops[lag:] != ops[:-lag]).any(1).sum()) for lag in lags]
+        found = kinds.turns[run] = 1 + unlike.index(min(unlike))
     return found
 
 
-def _different(program: Program, run: Run) -> frozenset[int]:
+def different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
+    """Rounds that differ from the round before: in their kinds, or in what they wait for."""
+    found = kinds.breaks.get(run)
+    if found is None:
+        found = kinds.breaks[run] = _different(program, kinds, run)
+    return found
+
+
+def _different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
     count, length = run.count, run.length
     if count < 2:
         return frozenset()
-    ops = np.frombuffer(program.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
+    ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
     first = _part(program.first, run.begin, run.begin + count * length + 1)
     sizes = np.diff(first).reshape(count, length)
     alike = (ops[1:] == ops[:-1]).all(1) & (sizes[1:] == sizes[:-1]).all(1)

@@ -60,14 +60,18 @@ class Area:
 
 
 class Use:
-    """A box that is used again and again, and which queues have waited for all that was written there."""
+    """A box that is used again and again, and which queues have waited for all that was written there.
 
-    __slots__ = ("areas", "box", "first", "readers", "version", "waited")
+    `ref`: of PSUM, which banks of its tile; see `Banked`.
+    """
 
-    def __init__(self, box: Box, areas: list[Area]) -> None:
+    __slots__ = ("areas", "box", "first", "readers", "ref", "version", "waited")
+
+    def __init__(self, box: Box, areas: list[Area], ref: int = 0) -> None:
         self.box = box
         self.areas = areas
         self.first = areas[0]
+        self.ref = ref
         self.readers: Users = {}
         self.version = -1
         self.waited = 0
@@ -87,15 +91,19 @@ class Use:
 
 
 class Tile:
-    """`dies`: from which instruction on nobody holds it; None where that is asked of its `life`."""
+    """`dies`: from which instruction on nobody holds it; None where that is asked of its `life`.
 
-    __slots__ = ("areas", "bytes", "dies", "life", "memory", "users", "uses")
+    `number`: of a tile of PSUM.
+    """
+
+    __slots__ = ("areas", "bytes", "dies", "life", "memory", "number", "users", "uses")
 
     def __init__(self, life: Life, memory: str, size: int, dies: int | None = None) -> None:
         self.life = life
         self.memory = memory
         self.bytes = size
         self.dies = dies
+        self.number = 0
         self.users: Users = {}
         self.areas: dict[int, Area] = {}
         self.uses: dict[tuple[Form, int], Use] = {}

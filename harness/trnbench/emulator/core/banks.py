@@ -1,0 +1,147 @@
+"""Banks of PSUM: where a program's tiles lie in it, and which banks each instruction touches.
+
+A compiler that knows the whole kernel places tiles; no document says how. The rule here: in the order
+of their first use, a tile begins at a bank of its own, and is held until its last use. It takes the banks
+in which least is held, and of equal ones the first after the banks of the tile placed before: tiles go
+round. A tile whose address the kernel chose lies there.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from trnbench.emulator.core.box import Box
+
+Ints = npt.NDArray[np.int64]
+Move = tuple[int, int, list[int]]
+"""Place in a period, operand among those in PSUM, and what it is in each period that follows."""
+
+
+class Banked:
+    """Which tiles of PSUM each instruction of a program uses, as they are recorded.
+
+    Instruction i uses `refs[first[i]:first[i + 1]]`, each the number of a tile << `count` | the banks, a
+    bit each, counted from the tile's own first. Number 0 is PSUM itself: tiles at addresses of the
+    kernel's choice.
+    """
+
+    __slots__ = ("_touched", "bytes", "count", "first", "refs", "sizes")
+
+    def __init__(self, count: int, size: int) -> None:
+        """`count` banks of `size` bytes per partition."""
+        self.count = count
+        self.bytes = size
+        self.refs = array("Q")
+        self.first = array("Q", [0])
+        self.sizes = array("I", [0])  # of each tile, bytes per partition
+        self._touched: Ints | None = None
+
+    @property
+    def tiles(self) -> int:
+        return len(self.sizes)
+
+    def tile(self, size: int) -> int:
+        """The number of a new tile of `size` bytes per partition."""
+        self.sizes.append(size)
+        return len(self.sizes) - 1
+
+    def ref(self, tile: int, box: Box) -> int:
+        """Of a `box` in a tile."""
+        low, high = box[2] // self.bytes, (box[3] - 1) // self.bytes
+        return tile << self.count | ((1 << high + 1) - (1 << low))
+
+    def touched(self) -> Ints:
+        """The banks of each instruction, a bit each."""
+        found = self._touched
+        if found is None or len(found) != len(self.first) - 1:
+            found = self._touched = self._masks()
+        return found
+
+    def _masks(self) -> Ints:
+        count, everything = self.count, (1 << self.count) - 1
+        first = np.array(self.first, np.int64)
+        found = np.zeros(len(first) - 1, np.int64)
+        if not self.refs:
+            return found
+        refs = np.array(self.refs, np.int64)
+        owner = np.repeat(np.arange(len(found)), np.diff(first))
+        tile = refs >> count
+        begins = np.full(self.tiles, len(found), np.int64)
+        ends = np.full(self.tiles, -1, np.int64)
+        np.minimum.at(begins, tile, owner)
+        np.maximum.at(ends, tile, owner)
+        needed = [-(-size // self.bytes) for size in self.sizes]
+        places = np.array(placed(needed, self.sizes, begins.tolist(), ends.tolist(), count), np.int64)
+        masks = (refs & everything) << places[tile]
+        np.bitwise_or.at(found, owner, masks & everything)
+        return found
+
+
+def placed(
+    needed: Sequence[int], sizes: Sequence[int], begins: Sequence[int], ends: Sequence[int], count: int
+) -> list[int]:
+    """The first bank of each tile, of `count`. Number 0, PSUM itself, begins at bank 0.
+
+    Tile t takes `needed[t]` banks and `sizes[t]` bytes from instruction `begins[t]` to `ends[t]`.
+    """
+    found = [0] * len(needed)
+    held = [0] * count
+    using: list[tuple[int, int]] = []  # last use and number of those that are held, the first to end first
+    turn = 0
+    for tile in sorted(range(1, len(needed)), key=lambda each: (begins[each], each)):
+        wide, size = needed[tile], sizes[tile]
+        while using and using[0][0] < begins[tile]:
+            gone = heappop(using)[1]
+            for bank in range(found[gone], found[gone] + needed[gone]):
+                held[bank] -= sizes[gone]
+        best = least = -1
+        for step in range(count):
+            at = (turn + step) % count
+            if at + wide > count:
+                continue
+            most = max(held[at : at + wide])
+            if best < 0 or most < least:
+                best, least = at, most
+            if not most:
+                break
+        best = max(best, 0)
+        found[tile] = best
+        for bank in range(best, min(best + wide, count)):
+            held[bank] += size
+        heappush(using, (ends[tile], tile))
+        turn = (best + wide) % count
+    return found
+
+
+def go_round(banked: Banked, begin: int, length: int, times: int, moving: Sequence[Move]) -> int:
+    """Append `times` more of the `length` instructions from `begin` on, the last that were recorded.
+
+    Tiles that were made in them are made again in each period; `moving` are operands that move within a tile
+    that lasts. Returns how many tiles a period makes.
+    """
+    count, stop = banked.count, begin + length
+    low, high = int(banked.first[begin]), int(banked.first[stop])
+    sizes = np.diff(np.array(banked.first[begin : stop + 1], np.int64))
+    refs = np.array(banked.refs[low:high], np.int64)
+    made = 0
+    if len(refs):
+        before = np.array(banked.refs[int(banked.first[begin - length]) : low], np.int64)
+        own = refs >> count != before >> count
+        numbers = np.unique(refs[own] >> count)
+        made = len(numbers)
+        steps = np.arange(1, times + 1, dtype=np.int64)[:, None]
+        rows = refs + steps * (own.astype(np.int64) * (made << count))
+        for at, operand, found in moving:
+            rows[:, int(banked.first[begin + at]) - low + operand] = found
+        banked.refs.frombytes(rows.astype(np.uint64).tobytes())
+        banked.sizes.extend([banked.sizes[number] for number in numbers.tolist()] * times)
+    ends = high + np.cumsum(np.tile(sizes, times))
+    banked.first.frombytes(ends.astype(np.uint64).tobytes())
+    return made
