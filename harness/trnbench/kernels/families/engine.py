@@ -79,10 +79,10 @@ def _work(engine: str, point: Point, op: Operation, extent: Extent) -> Work:
     )
 
 
-def _footprint(point: Point, sets: int) -> Mapping[str, float]:
-    # In place: an operand is its result; beside it a column for reductions.
+def _footprint(point: Point, tiles: int) -> Mapping[str, float]:
+    # A chain works in place; beside its tile a column for reductions. A burst leaves what it reads.
     tile = LANES * (int(point["elements"]) * item_bytes(point["dtype"]) + 4)
-    return {"sbuf": sets * tile}
+    return {"sbuf": tiles * tile}
 
 
 def _axes(
@@ -112,7 +112,7 @@ def _kernel(
     nki: str,
     tags: tuple[str, ...],
 ) -> Kernel:
-    sets = 4 if nki.endswith("burst") else 1
+    tiles = 8 if nki.endswith("burst") else 1  # four operands and as many results
     return Kernel(
         name=name,
         family="engine",
@@ -123,7 +123,7 @@ def _kernel(
         default_scopes=EVERY_SCOPE[:1],
         primary=primary,
         work=lambda point, extent: _work(engine, point, find(point), extent),
-        footprint=lambda point, _: _footprint(point, sets),
+        footprint=lambda point, _: _footprint(point, tiles),
         requires=lambda point: (*needs(point["dtype"], find(point).instruction),),
         tags=("compute", "engine", *tags),
         implementations={"nki": f"{_NKI}:{nki}"},

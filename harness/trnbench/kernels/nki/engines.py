@@ -1,7 +1,8 @@
 """Instructions of one engine on operands that stay on chip: independent ones, or each on the one before.
 
-A burst issues instructions that do not wait for each other, so that their rate shows; a chain issues each
-on the result of the one before, so that its latency shows. Operands are read once and written back once.
+A burst issues instructions that do not wait for each other, so that their rate shows, and leaves what it
+reads as it is: an exponential of an exponential is soon no number. A chain issues each on the result of the
+one before, so that its latency shows. Operands are read once and written back once.
 """
 
 # mypy: ignore-errors
@@ -88,20 +89,21 @@ def _product(bank, left, right, depth):
 
 
 def _burst(x, op, engine, count):
-    operands = [(_held(x), _column(x)) for _ in range(SETS)]
+    operands = [(_held(x), _result(x, op)) for _ in range(SETS)]
     for _ in nl.sequential_range(count // SETS):
-        for tile, column in operands:
-            _one(tile, column, op, engine)
-    for tile, column in operands[: count % SETS]:
-        _one(tile, column, op, engine)
-    return _returned(*operands[0], op)
+        for tile, result in operands:
+            _one(result, tile, op, engine)
+    for tile, result in operands[: count % SETS]:
+        _one(result, tile, op, engine)
+    return _returned(operands[0][1])
 
 
 def _chain(x, op, engine, count):
-    tile, column = _held(x), _column(x)
+    tile = _held(x)
+    result = _result(x, op) if op == "reduce" else tile
     for _ in nl.sequential_range(count):
-        _one(tile, column, op, engine)
-    return _returned(tile, column, op)
+        _one(result, tile, op, engine)
+    return _returned(result)
 
 
 def _held(source):
@@ -110,35 +112,37 @@ def _held(source):
     return tile
 
 
-def _column(x):
-    return nl.ndarray((x.shape[0], 1), dtype=nl.float32, buffer=nl.sbuf)
+def _result(x, op):
+    """A column for a reduction, else a tile like x."""
+    if op == "reduce":
+        return nl.ndarray((x.shape[0], 1), dtype=nl.float32, buffer=nl.sbuf)
+    return nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
 
 
-def _returned(tile, column, op):
-    found = column if op == "reduce" else tile
+def _returned(found):
     result = nl.ndarray(found.shape, dtype=found.dtype, buffer=nl.shared_hbm)
     nisa.dma_copy(dst=result, src=found)
     return result
 
 
-def _one(tile, column, op, engine):
-    """One instruction by the name the sweep gives it, in place; a reduction leaves a column."""
+def _one(result, tile, op, engine):
+    """One instruction by the name the sweep gives it, of one operand however many it takes."""
     if op == "copy" and engine == nisa.engine.scalar:
-        nisa.activation(dst=tile, op=nl.copy, data=tile)  # NeuronCore-v2's Scalar copies by activation only
+        nisa.activation(dst=result, op=nl.copy, data=tile)  # NeuronCore-v2's Scalar copies by activation only
     elif op == "copy":
-        nisa.tensor_copy(dst=tile, src=tile, engine=engine)
+        nisa.tensor_copy(dst=result, src=tile, engine=engine)
     elif op == "tensor_scalar":
         nisa.tensor_scalar(
-            dst=tile, data=tile, op0=nl.multiply, operand0=0.5, op1=nl.add, operand1=1.0, engine=engine
+            dst=result, data=tile, op0=nl.multiply, operand0=0.5, op1=nl.add, operand1=1.0, engine=engine
         )
     elif op == "tensor_tensor":
-        nisa.tensor_tensor(dst=tile, data1=tile, data2=tile, op=nl.maximum, engine=engine)
+        nisa.tensor_tensor(dst=result, data1=tile, data2=tile, op=nl.maximum, engine=engine)
     elif op == "reduce":
-        nisa.tensor_reduce(dst=column, op=nl.add, data=tile, axis=1)
+        nisa.tensor_reduce(dst=result, op=nl.add, data=tile, axis=1)
     elif op == "reciprocal" and engine == nisa.engine.vector:
-        nisa.reciprocal(dst=tile, data=tile)
+        nisa.reciprocal(dst=result, data=tile)
     else:
-        nisa.activation(dst=tile, op=getattr(nl, op), data=tile)
+        nisa.activation(dst=result, op=getattr(nl, op), data=tile)
 
 
 # For whoever runs them ------------------------------------------------------------------------

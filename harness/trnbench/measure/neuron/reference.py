@@ -130,8 +130,8 @@ def _product(inputs: Sequence[Any], result: Any) -> tuple[Any, Any]:
 
 
 def _burst(inputs: Sequence[Any], result: Any) -> tuple[Any, Any]:
-    # The set that is returned is the first of four that take turns.
-    return _repeated(inputs, result, -(-int(inputs[2]) // 4))
+    # However often: every instruction reads what was there before.
+    return _repeated(inputs, result, 1)
 
 
 def _chain(inputs: Sequence[Any], result: Any) -> tuple[Any, Any]:
