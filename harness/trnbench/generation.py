@@ -92,6 +92,11 @@ class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return int(self.book.value(self.instance.device, "core_count") or 1)
 
     @cached_property
+    def logical_cores(self) -> int:
+        """Physical cores of the largest logical core (LNC); 1 where the documents know no other."""
+        return int(max(self.costs.get("lnc", {}).get("values", (1,))))
+
+    @cached_property
     def hosts(self) -> int:
         if self.instance.sizable:
             return self.size
@@ -120,6 +125,12 @@ class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 return ""
             return f"needs {what} {kind}, {self.name} has {have[kind]}"
         return str(self.costs.get("cannot", {}).get(requirement, ""))
+
+    def lacks_logical_cores(self) -> str:
+        """Empty where several physical cores can be programmed as one, else the sentence why not."""
+        if self.logical_cores > 1:
+            return ""
+        return self.lacks("feature:lnc2") or f"{self.name} has no logical cores: no document gives it an LNC"
 
     def fact(self, scope: Scope, metric: str, **criteria: Any) -> float | None:
         """A current value of this scope's subject, in base units, else None."""

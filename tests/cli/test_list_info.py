@@ -26,7 +26,7 @@ def test_a_kernel_shows_axes_formulas_and_implementations():
     assert found["title"] == "gemm: Square matrix product"
     words = {row["what"]: row["is"] for row in found["kernel"]}
     assert words["implementation, nki"] == "trnbench.kernels.nki.gemm_best:gemm_best"
-    assert words["scopes"] == "core, device, instance"
+    assert words["scopes"] == "core, logical-core (when asked for), device, instance"
     assert words["held against"] == "peak_flops"
     assert [axis["axis"] for axis in found["axes"]] == ["dtype", "size"]
     core = next(row for row in found["work"] if row["scope"] == "core")
@@ -67,7 +67,7 @@ def test_a_skipped_kernel_still_shows_its_peaks():
     assert any(row["instance"] == "trn2-16.48xlarge" and row["value"] == 40e15 for row in found["peaks"])
     words = {row["what"]: row["is"] for row in found["kernel"]}
     assert words["held against"] == "peak_flops (sparse)"
-    assert words["scopes"] == "core, device (when asked for), instance"
+    assert words["scopes"] == "core, logical-core (when asked for), device (when asked for), instance"
 
 
 def test_what_would_be_skipped_is_counted_with_the_reason():

@@ -75,7 +75,11 @@ class TestEvery:
             point = {axis.name: axis.values[0] for axis in kernel.axes}
             assert "devices:2" in kernel.requires(point)
         elif kernel.spread is Spread.CORES:
-            assert kernel.scopes == (Scope.CORE, Scope.DEVICE, Scope.INSTANCE)
+            wide = (Scope.CORE, Scope.DEVICE, Scope.INSTANCE)
+            logical = (Scope.LOGICAL_CORE,) if kernel.family in ("gemm", "hbm") else ()
+            assert kernel.scopes == (*wide[:1], *logical, *wide[1:])
+            assert Scope.LOGICAL_CORE not in (kernel.default_scopes or wide)
+            assert not logical or kernel.default_scopes
 
     def test_is_judged_by_a_metric_that_facts_can_have(self, kernel: Kernel):
         for primary in (kernel.primary, *kernel.primary_at.values()):

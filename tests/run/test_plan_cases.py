@@ -395,7 +395,8 @@ MESSAGES = [
     ),
     (
         {"scopes": "chip"},
-        "unknown scope 'chip'\n  cause: known: cluster, core, device, instance, system, ultraserver",
+        "unknown scope 'chip'\n"
+        "  cause: known: cluster, core, device, instance, logical-core, system, ultraserver",
     ),
     (
         {"kernels": "gemm", "keyword": "fp23"},

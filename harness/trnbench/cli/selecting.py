@@ -23,7 +23,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
         ("--scope", "scopes"),
         "SCOPE",
-        "core, device, instance, ultraserver, cluster, or system: the whole of each.",
+        "core, logical-core, device, instance, ultraserver, cluster, or system: the whole of each.",
     ),
     (
         ("-a", "--axis", "axes"),

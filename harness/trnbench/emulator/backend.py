@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.backend import Detection, Observation
+from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.results.evidence import Evidence, Grade
@@ -107,7 +108,8 @@ def _command(case: Case) -> str:
     for name, value in case.key.point.items():
         words += ["--arg", f"{name}={value}"]
     if case.extent.cores > 1:
-        words += ["--cores", "device" if case.extent.devices == 1 else "instance"]
+        alone = "logical-core" if case.key.scope is Scope.LOGICAL_CORE else "device"
+        words += ["--cores", alone if case.extent.devices == 1 else "instance"]
     return shlex.join([*words, "--trace", f"{case.key.kernel}.json"])
 
 

@@ -8,6 +8,7 @@ from trnbench.kernels.extent import Extent
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 EVERY_SCOPE = (Scope.CORE, Scope.DEVICE, Scope.INSTANCE)
+CORE_TO_SYSTEM = (Scope.CORE, Scope.LOGICAL_CORE, Scope.DEVICE, Scope.INSTANCE)
 CORE_AND_SYSTEM = (Scope.CORE, Scope.INSTANCE)
 SYSTEM = (Scope.INSTANCE,)
 

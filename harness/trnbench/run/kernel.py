@@ -17,7 +17,7 @@ from trnbench.results.measurement import Part
 if TYPE_CHECKING:
     from trnbench.registry import Registry
 
-CORES = ("core", "device", "instance")
+CORES = ("core", "logical-core", "device", "instance")
 """How many run the kernel at once, each with a problem of its own."""
 
 

@@ -117,6 +117,8 @@ def extent_of(kernel: Kernel, system: System, scope: Scope, point: Point) -> Ext
         return Extent(scope=scope, cores=2 * system.cores_per_device, devices=2, hosts=1 + apart, ranks=2)
     if scope.rank <= Scope.CORE.rank:
         return Extent(scope=scope)
+    if scope is Scope.LOGICAL_CORE:
+        return Extent(scope=scope, cores=min(system.logical_cores, system.cores_per_device))
     if scope is Scope.DEVICE:
         return Extent(scope=scope, cores=system.cores_per_device)
     return Extent(
@@ -191,7 +193,7 @@ class _Planner:
         return False
 
     def _points(self, kernel: Kernel, scope: Scope) -> Combined:
-        wide = scope.rank > Scope.CORE.rank
+        wide = scope.rank > Scope.LOGICAL_CORE.rank
         key = (kernel.name, wide)
         if key not in self._combined:
             self._combined[key] = self.points.combine(kernel, wide=wide)
@@ -201,6 +203,8 @@ class _Planner:
         """The extent of a case, and why it cannot run: "" when it can."""
         try:
             extent = extent_of(kernel, system, scope, point)
+            if scope is Scope.LOGICAL_CORE and (why := system.lacks_logical_cores()):
+                return extent, why
             for need in kernel.requires(point):
                 if why := self._lacking(system, need):
                     return extent, why

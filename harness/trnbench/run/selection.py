@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SCOPES = ("core", "device", "instance", "ultraserver", "cluster", "system")
+SCOPES = ("core", "logical-core", "device", "instance", "ultraserver", "cluster", "system")
 """What `--scope` takes; "system" is the whole of each system, whatever it is."""
 
 

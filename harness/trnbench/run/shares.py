@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from trnbench.errors import UsageError
 from trnbench.facts.peak import PeakChoice, PeakPolicy
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
@@ -71,9 +72,16 @@ def lanes(system: System, engine: str, extent: Extent) -> PeakChoice | None:
 
 
 def extent_of(system: System, cores: str) -> Extent:
-    """`core`, `device` or `instance`: the whole system, be it an instance or more."""
+    """`core`, `logical-core`, `device` or `instance`: the whole system, be it an instance or more.
+
+    Raises `UsageError` where there are no logical cores.
+    """
     if cores == "core":
         return Extent(scope=Scope.CORE)
+    if cores == "logical-core":
+        if why := system.lacks_logical_cores():
+            raise UsageError(f"no logical core runs it on {system.name}", cause=why, try_="--cores core")
+        return Extent(scope=Scope.LOGICAL_CORE, cores=min(system.logical_cores, system.cores_per_device))
     if cores == "device":
         return Extent(scope=Scope.DEVICE, cores=system.cores_per_device)
     return Extent(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trnbench.registry import Registry
     from trnbench.run.kernel import KernelRun
 
-CORES = ("core", "device", "instance")
+CORES = ("core", "logical-core", "device", "instance")
 POLICIES = ("seed", "device", "engine", "latest")
 
 
@@ -33,7 +33,8 @@ POLICIES = ("seed", "device", "engine", "latest")
     type=click.Choice(CORES),
     default="core",
     show_default=True,
-    help="How many run it at once, each the whole problem: one, a device's, the whole system's.",
+    help="How many run it at once, each the whole problem: one, a logical core's two, a device's, the whole "
+    "system's.",
 )
 @click.option(
     "--all",

@@ -9,7 +9,7 @@ from trnbench.kernels.axis import Axis
 from trnbench.kernels.dtype import FLOATS, item_bytes, needs, result_dtype
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
-from trnbench.kernels.sweep import CORE_AND_SYSTEM, EVERY_SCOPE, per_core
+from trnbench.kernels.sweep import CORE_AND_SYSTEM, CORE_TO_SYSTEM, EVERY_SCOPE, per_core
 from trnbench.kernels.work import Work
 
 TILE = 128  # rows and columns of the array in every documented generation
@@ -133,7 +133,8 @@ def kernels() -> Iterator[Kernel]:
             _dtype(),
             Axis(name="size", values=_SIZES, wide=(4096, 16384), about="M = N = K"),
         ),
-        scopes=EVERY_SCOPE,
+        scopes=CORE_TO_SYSTEM,
+        default_scopes=EVERY_SCOPE,
         primary=_PRIMARY,
         work=_work,
         footprint=_footprint,
@@ -157,7 +158,7 @@ def kernels() -> Iterator[Kernel]:
                 ),
                 Axis(name="size", values=(1024, 4096), about="M = N = K"),
             ),
-            scopes=EVERY_SCOPE,
+            scopes=CORE_TO_SYSTEM,
             default_scopes=EVERY_SCOPE[:1],
             primary=_PRIMARY,
             work=_work,
@@ -177,7 +178,7 @@ def kernels() -> Iterator[Kernel]:
             _side("n", (4096,), "columns of B"),
             _side("k", (4096,), "length of the contraction"),
         ),
-        scopes=EVERY_SCOPE,
+        scopes=CORE_TO_SYSTEM,
         default_scopes=EVERY_SCOPE[:1],
         primary=_PRIMARY,
         work=_work,
@@ -198,7 +199,7 @@ def kernels() -> Iterator[Kernel]:
             _side("k", (127, 129, 1000, 2050, 4100), "length of the contraction"),
         ),
         zipped=(("m", "n", "k"),),
-        scopes=EVERY_SCOPE,
+        scopes=CORE_TO_SYSTEM,
         default_scopes=EVERY_SCOPE[:1],
         primary=_PRIMARY,
         work=_work,
@@ -217,7 +218,7 @@ def kernels() -> Iterator[Kernel]:
             Axis(name="dtype", kind="str", values=("int8",), choices=("int8",), about="of A and B"),
             Axis(name="size", values=(1024, 4096, 16384), wide=(16384,), about="M = N = K"),
         ),
-        scopes=EVERY_SCOPE,
+        scopes=CORE_TO_SYSTEM,
         default_scopes=CORE_AND_SYSTEM,
         primary=_PRIMARY,
         work=_work,
@@ -248,7 +249,7 @@ def kernels() -> Iterator[Kernel]:
             ),
             Axis(name="size", values=(1024, 4096, 16384), wide=(16384,), about="M = N = K"),
         ),
-        scopes=EVERY_SCOPE,
+        scopes=CORE_TO_SYSTEM,
         default_scopes=CORE_AND_SYSTEM,
         primary=PrimaryMetric(
             name="flops_per_s", unit="FLOP/s", count="flops", peak="peak_flops", sparse=True

@@ -8,7 +8,7 @@ from trnbench.kernels.axis import Axis
 from trnbench.kernels.dtype import PLAIN, item_bytes, needs
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
-from trnbench.kernels.sweep import CORE_AND_SYSTEM, EVERY_SCOPE, GIB, KIB, MIB, per_core
+from trnbench.kernels.sweep import CORE_AND_SYSTEM, CORE_TO_SYSTEM, EVERY_SCOPE, GIB, KIB, MIB, per_core
 from trnbench.kernels.work import Work
 
 _PRIMARY = PrimaryMetric(name="hbm_bytes_per_s", unit="B/s", count="hbm_bytes", peak="hbm_bandwidth")
@@ -75,7 +75,7 @@ def kernels() -> Iterator[Kernel]:
             title=title,
             about=about,
             axes=(_SIZE,),
-            scopes=EVERY_SCOPE,
+            scopes=CORE_TO_SYSTEM,
             default_scopes=EVERY_SCOPE if name == "copy" else CORE_AND_SYSTEM,
             primary=_PRIMARY,
             work=_moves(passes, formula),
@@ -93,7 +93,7 @@ def kernels() -> Iterator[Kernel]:
             Axis(name="dtype", kind="str", values=("fp32",), choices=PLAIN, about="of a, b and c"),
             _SIZE,
         ),
-        scopes=EVERY_SCOPE,
+        scopes=CORE_TO_SYSTEM,
         default_scopes=CORE_AND_SYSTEM,
         primary=_PRIMARY,
         work=_triad,
