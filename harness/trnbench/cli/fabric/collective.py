@@ -32,14 +32,17 @@ class Collective(click.ParamType[str]):
 
     name = "collective"
 
+    def __init__(self, uneven: tuple[str, ...] = ()) -> None:
+        self.known = (*COLLECTIVES, *uneven)
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         from trnbench.errors import UnknownName
 
-        plain = {name.replace("_", ""): name for name in COLLECTIVES}
+        plain = {name.replace("_", ""): name for name in self.known}
         plain["sendrecv"] = "permute"
         word = str(value).lower().removesuffix("_perf").replace("-", "").replace("_", "")
         if word not in plain:
-            raise UnknownName("collective", str(value), COLLECTIVES)
+            raise UnknownName("collective", str(value), self.known)
         return plain[word]
 
 
@@ -74,6 +77,25 @@ def ask(
     if groups:
         return run_groups(fabric, collective, size, groups, algorithm=algorithm, with_links=with_links)
     return one(fabric, collective, size, algorithm=algorithm, with_links=with_links)
+
+
+def ask_uneven(
+    fabric: Fabric,
+    collective: str,
+    sizes: Sequence[float],
+    shares: Sequence[float],
+    algorithm: str,
+    groups: Sequence[Sequence[int]],
+) -> tuple[list[Result], list[Result]]:
+    """An answer for each size by these shares, and by even ones."""
+    from trnbench.emulator.fabric.uneven import run_uneven
+
+    alike = [1.0] * len(shares)
+    found, even = (
+        [run_uneven(fabric, collective, size, each, algorithm=algorithm, groups=groups) for size in sizes]
+        for each in (shares, alike)
+    )
+    return found, even
 
 
 with_option = click.option(

@@ -7,15 +7,16 @@ from typing import Any
 import click
 
 from trnbench.cli.context import Session, session
-from trnbench.cli.fabric.collective import COLLECTIVE, ask, others_of, with_option
+from trnbench.cli.fabric.collective import Collective, ask, ask_uneven, others_of, with_option
 from trnbench.cli.fabric.grouping import groups_of
 from trnbench.cli.fabric.options import about, algorithm_option, dtype_option, fabric_of, fabric_options
-from trnbench.cli.fabric.sizes import SIZE, sweep
+from trnbench.cli.fabric.shares import UNEVEN, about_shares, shares_of, shares_option, skew_option
+from trnbench.cli.fabric.sizes import SIZE, shown, sweep
 from trnbench.cli.output import emit, emit_json, format_option, write
 
 
 @click.command()
-@COLLECTIVE
+@click.argument("collective", type=Collective(UNEVEN), metavar="COLLECTIVE")
 @click.option("-b", "--minbytes", type=SIZE, default="8", show_default=True, help="The smallest message.")
 @click.option("-e", "--maxbytes", type=SIZE, default="1G", show_default=True, help="The largest message.")
 @click.option("-f", "--stepfactor", type=float, default=2.0, show_default=True, help="From size to size.")
@@ -24,6 +25,8 @@ from trnbench.cli.output import emit, emit_json, format_option, write
 @dtype_option
 @click.option("--group", multiple=True, metavar="KIND=SIZE", help="Groups of ranks at once: tensor=8.")
 @click.option("--replica-groups", metavar="JSON", help="Groups by rank: [[0,1],[2,3]].")
+@shares_option
+@skew_option
 @with_option
 @fabric_options
 @format_option
@@ -41,6 +44,8 @@ def run(
     dtype: str,
     group: tuple[str, ...],
     replica_groups: str | None,
+    shares: str | None,
+    skew: str | None,
     others: tuple[str, ...],
     format: str,
     **options: Any,
@@ -48,7 +53,8 @@ def run(
     """A collective from -b to -e bytes, in the table of nccl-tests.
 
     Bus bandwidth is held against the documented figure where scope and direction are the same: ranks
-    are devices, and no network lies between them.
+    are devices, and no network lies between them. all_gather_v and all_to_all_v take uneven parts:
+    --shares or --skew.
     """
     from trnbench.cli.fabric.table import details, footer, header, peak_of, row
     from trnbench.cli.fabric.table import lines as table_lines
@@ -57,10 +63,28 @@ def run(
     groups = groups_of(fabric, group, replica_groups)
     peak = peak_of(fabric)
     sizes = _whole(list(sweep(minbytes, maxbytes, stepfactor, step)), dtype, collective)
-    beside = others_of(fabric, others)
-    found = [ask(fabric, collective, size, algorithm, groups, beside=beside) for size in sizes]
-    rows = [row(each, dtype, peak) for each in found]
-    notes = [*about(fabric), *details(fabric, found, peak, algorithm)]
+    parts = shares_of(collective, shares, skew, len(groups[0]) if groups else fabric.size)
+    more: dict[str, Any] = {}
+    if parts:
+        _alone(collective, others)
+        found, even = ask_uneven(fabric, collective, sizes, parts, algorithm, groups)
+        rows = [
+            {**row(each, dtype, peak), "times_even": each.time_s / like.time_s}
+            for each, like in zip(found, even, strict=True)
+        ]
+        more = {"shares": list(parts), "shares_of": "senders" if collective == UNEVEN[0] else "receivers"}
+        notes = [
+            *about(fabric),
+            about_shares(collective, shares, skew, parts),
+            f"{shown(sizes[-1])} takes {rows[-1]['times_even']:.2f} times as long as with even shares",
+            "busbw: by the factor of even shares",
+            *details(fabric, found, peak, ""),
+        ]
+    else:
+        beside = others_of(fabric, others)
+        found = [ask(fabric, collective, size, algorithm, groups, beside=beside) for size in sizes]
+        rows = [row(each, dtype, peak) for each in found]
+        notes = [*about(fabric), *details(fabric, found, peak, algorithm)]
     if format == "table":
         write("\n".join([*header(collective, notes), *table_lines(rows), *footer(rows)]) + "\n")
     elif format == "json":
@@ -70,12 +94,25 @@ def run(
                 "collective": collective,
                 "ranks": found[0].ranks,
                 "groups": len(groups) or 1,
+                **more,
                 "notes": notes,
                 "rows": rows,
             }
         )
     else:
         emit(rows, list(rows[0]), format)
+
+
+def _alone(collective: str, others: tuple[str, ...]) -> None:
+    """Raises UsageError where something is to run beside uneven parts."""
+    from trnbench.errors import UsageError
+
+    if others:
+        raise UsageError(
+            f"{collective} takes no --with",
+            cause="nothing is carried out beside uneven parts",
+            try_=f"trnbench fabric run {collective} without --with, or all_to_all with it",
+        )
 
 
 def _whole(sizes: list[int], dtype: str, collective: str) -> list[float]:

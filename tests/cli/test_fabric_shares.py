@@ -1,0 +1,200 @@
+"""Uneven parts on `trnbench fabric run`: what they cost, how they are said, one message for bad ones."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from trnbench.cli.main import cli
+from trnbench.emulator.fabric import messages
+from trnbench.emulator.fabric.systems import Fabric
+from trnbench.emulator.fabric.uneven import run_uneven
+from trnbench.errors import UsageError
+from trnbench.registry import load_registry
+
+TRN2, TRN1 = "trn2-16.48xlarge", "trn1.32xlarge"
+GIB = 2.0**30
+
+
+def invoke(*args: str) -> Result:
+    return CliRunner().invoke(cli, ["fabric", "run", *args])
+
+
+def answer(*args: str) -> dict[str, Any]:
+    found = invoke(*args, "-b", "1G", "-e", "1G", "--format", "json")
+    assert found.exit_code == 0, found.stderr
+    made: dict[str, Any] = json.loads(found.stdout)
+    return made
+
+
+@pytest.mark.parametrize("instance", [TRN1, TRN2, "u-trn2x64"])
+@pytest.mark.parametrize(
+    ("uneven", "even", "algorithm"),
+    [("all_gather_v", "all_gather", "mesh"), ("all_to_all_v",) * 2 + ("direct",)],
+)
+def test_even_shares_are_the_collective_of_equal_parts(
+    instance: str, uneven: str, even: str, algorithm: str
+) -> None:
+    (one,) = answer(uneven, "-i", instance)["rows"]
+    (other,) = answer(even.removesuffix("_v"), "-i", instance, "-a", algorithm)["rows"]
+    assert one["time_s"] == other["time_s"]
+    assert one["busbw_gb_s"] == other["busbw_gb_s"]
+    assert one["bound_share"] == pytest.approx(other["bound_share"])
+    assert one["times_even"] == 1
+
+
+@pytest.mark.parametrize("collective", ["all_gather_v", "all_to_all_v"])
+def test_the_time_is_that_of_its_messages(collective: str) -> None:
+    fabric = Fabric(load_registry().system(TRN2))
+    parts = [GIB * share for share in answer(collective, "-i", TRN2, "--shares", "5,1,2,0")["shares"]]
+    assert parts[:4] == pytest.approx([GIB * k / 32 for k in (5, 1, 2, 0)])
+    if collective == "all_gather_v":
+        expected = messages.all_gather_v(fabric, parts).time_s
+    else:
+        expected = messages.all_to_all_v(fabric, [parts] * 16).time_s
+    assert run_uneven(fabric, collective, GIB, parts).time_s == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_hot_expert_costs_what_its_device_takes_in() -> None:
+    (row,) = answer("all_to_all_v", "-i", TRN1, "--skew", "hot:1")["rows"]
+    # 15 ranks send all they have to one, whose four links are the bound.
+    assert 0.99 < row["bound_share"] <= 1
+    times = [
+        answer("all_to_all_v", "-i", TRN1, "--skew", f"hot:{share}")["rows"][0]["times_even"]
+        for share in (0.0625, 0.25, 0.5, 1)
+    ]
+    assert times[0] == pytest.approx(1)
+    assert times == sorted(times)
+
+
+@pytest.mark.parametrize("skew", ["zipf:1.2", "zipf:0", "hot:0.5", "hot:0"])
+@pytest.mark.parametrize("collective", ["all_gather_v", "all_to_all_v"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        (TRN1,),
+        (TRN2, "--ranks", "logical-core"),
+        ("trn1-ultracluster:2",),
+        ("u-trn2x64", "--group", "expert=8"),
+    ],
+)
+def test_nothing_beats_its_bound(skew: str, collective: str, where: tuple[str, ...]) -> None:
+    (row,) = answer(collective, "-i", *where, "--skew", skew)["rows"]
+    assert 0 < row["bound_share"] <= 1 + 1e-9
+
+
+def test_table_and_json_say_the_shares() -> None:
+    args = ("all_to_all_v", "-i", TRN2, "--skew", "zipf:1.2", "-b", "1M", "-e", "1G", "-f", "1024")
+    said = invoke(*args).stdout.splitlines()
+    assert "# trnbench fabric all_to_all_v, emulated" in said
+    assert "# shares: zipf:1.2, sent to each rank; largest 36.5 %, smallest 1.31 %, even 6.25 %" in said
+    assert "# 1 GiB takes 3.40 times as long as with even shares" in said
+    assert "# busbw: by the factor of even shares" in said
+    made = json.loads(invoke(*args, "--format", "json").stdout)
+    assert (made["shares_of"], len(made["shares"])) == ("receivers", 16)
+    assert made["shares"][1] / made["shares"][0] == pytest.approx(2**-1.2)
+    assert sum(made["shares"]) == pytest.approx(1)
+    held = invoke("all_gather_v", "-i", TRN2, "--shares", "3,1,1,1", "-b", "1M", "-e", "1M").stdout
+    assert (
+        "# shares: 3,1,1,1, held by each rank; largest 12.5 %, smallest 4.17 %, even 6.25 %"
+        in held.splitlines()
+    )
+
+
+def test_groups_have_the_same_shares_each() -> None:
+    made = answer("all_to_all_v", "-i", TRN2, "--group", "expert=4", "--shares", "3,1,1,1")
+    assert (made["groups"], made["ranks"], made["shares"]) == (4, 4, pytest.approx([0.5, *[1 / 6] * 3]))
+    assert "4 groups of 4 at once" in made["notes"]
+
+
+V = ("all_to_all_v", "-i", TRN2)
+BAD = {
+    "negative": (
+        (*V, "--shares", "3,-1"),
+        "error: a share of -1 makes no sense\n  cause: a share is 0 or more; 0 stands for no bytes\n",
+    ),
+    "no number": (
+        (*V, "--shares", "nan,1"),
+        "error: a share of nan makes no sense\n  cause: a share is 0 or more; 0 stands for no bytes\n",
+    ),
+    "words": (
+        (*V, "--shares", "3,one"),
+        "error: --shares 3,one are no numbers\n  try:   --shares 3,1,1,1\n",
+    ),
+    "wrong count": (
+        (*V, "--shares", "3,1,1"),
+        "error: 3 shares do not fit 16 ranks\n"
+        "  cause: one for each rank is taken, or a pattern that is repeated a whole number of times\n"
+        "  try:   a number of shares that divides 16\n",
+    ),
+    "too many for the group": (
+        (*V, "--shares", "3,1,1,1", "--group", "expert=2"),
+        "error: 4 shares do not fit 2 ranks\n"
+        "  cause: one for each rank is taken, or a pattern that is repeated a whole number of times\n"
+        "  try:   a number of shares that divides 2\n",
+    ),
+    "all zero": (
+        (*V, "--shares", "0,0"),
+        "error: all shares are 0\n  cause: nobody has anything to send\n",
+    ),
+    "equal parts": (
+        ("all_reduce", "-i", TRN2, "--shares", "3,1"),
+        "error: all_reduce takes no --shares\n"
+        "  cause: its parts are alike; all_gather_v and all_to_all_v take uneven ones\n"
+        "  try:   trnbench fabric run all_to_all_v --shares 3,1\n",
+    ),
+    "equal parts with its (v)": (
+        ("all_gather", "-i", TRN2, "--skew", "hot:0.5"),
+        "error: all_gather takes no --skew\n"
+        "  cause: its parts are alike; all_gather_v and all_to_all_v take uneven ones\n"
+        "  try:   trnbench fabric run all_gather_v --skew hot:0.5\n",
+    ),
+    "both": (
+        (*V, "--shares", "3,1", "--skew", "hot:0.5"),
+        "error: --shares and --skew exclude each other\n  try:   one of them\n",
+    ),
+    "no rule": (
+        (*V, "--skew", "hot:2"),
+        "error: --skew hot:2 is no zipf:S and no hot:SHARE\n"
+        "  cause: S is 0 (even) to 100, SHARE is 0 to 1, that of rank 0\n"
+        "  try:   --skew zipf:1.2 or --skew hot:0.5\n",
+    ),
+    "another algorithm": (
+        (*V, "-a", "ring"),
+        "error: ring does no all_to_all_v\n  cause: these do: direct\n",
+    ),
+    "beside": (
+        (*V, "--with", "all_to_all=64M"),
+        "error: all_to_all_v takes no --with\n  cause: nothing is carried out beside uneven parts\n"
+        "  try:   trnbench fabric run all_to_all_v without --with, or all_to_all with it\n",
+    ),
+    "one rank": (
+        ("all_to_all_v", "-i", "trn1.2xlarge"),
+        "error: a collective needs at least 2 ranks\n  cause: trn1.2xlarge has 1 here, one per device\n"
+        "  try:   --ranks core, or a system of several devices\n",
+    ),
+    "minutes": (
+        ("all_to_all_v", "-i", "trn1-ultracluster:16", "--skew", "zipf:1"),
+        "error: 256 different shares on 256 ranks take minutes or more\n"
+        "  cause: 65,280 messages that all compete unevenly\n"
+        "  try:   a smaller system, fewer different shares, --group, or --exact to wait for it\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_clear_message(case: str) -> None:
+    args, expected = BAD[case]
+    found = invoke(*args)
+    assert (found.stderr, found.stdout, found.exit_code) == (expected, "", 2)
+
+
+def test_the_model_refuses_what_the_command_does() -> None:
+    fabric = Fabric(load_registry().system(TRN2))
+    with pytest.raises(UsageError, match="all_reduce takes no shares"):
+        run_uneven(fabric, "all_reduce", GIB, [1.0] * 16)
+    with pytest.raises(UsageError, match="15 shares for 16 ranks"):
+        run_uneven(fabric, "all_gather_v", GIB, [1.0] * 15)
