@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from trnbench.emulator.core.banks import placed
 from trnbench.emulator.core.builder import Builder
+from trnbench.emulator.core.core import Core
 from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.emulate import time_program
 from trnbench.emulator.core.pace import Pace, Without
@@ -165,6 +166,30 @@ def test_the_waterfall_says_so(registry: Any, recorded: Recorded) -> None:
     free = TWO + (APART + "\n") * 20
     seen = time_program(recorded(TRN2, free), CostTable(registry.system(TRN2)))
     assert "conflicts on a bank of PSUM" not in dict(seen.waterfall)
+
+
+def test_rounds_whose_tiles_go_round_are_still_folded(
+    registry: Any, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = (
+        "for i in nl.affine_range(400):\n    t = psum(512)\n"
+        "    nisa.tensor_copy(dst=t, src=a, engine=nisa.vector_engine)\n"
+        "    nisa.activation(dst=b[:, 0:64], op=nl.exp, data=t[:, 0:64])\n"
+        "    nisa.tensor_copy(dst=a[:, 0:64], src=t[:, 64:128], engine=nisa.vector_engine)"
+    )
+    found = recorded(TRN2, body)
+    carried: list[int] = []
+    advance = Core.advance
+
+    def counted(self: Core, begin: int, stop: int) -> None:
+        carried.append(stop - begin)
+        advance(self, begin, stop)
+
+    monkeypatch.setattr(Core, "advance", counted)
+    made = schedule(found, Pace(CostTable(registry.system(TRN2))))
+    assert sum(carried) < len(found) / 4
+    plain = schedule(found, Pace(CostTable(registry.system(TRN2))), fold=False)
+    assert (made.start, made.end, made.cause) == (plain.start, plain.end, plain.cause)
 
 
 CALLS = (
