@@ -7,6 +7,7 @@ import click
 from trnbench.cli.fabric.algorithms import algorithms
 from trnbench.cli.fabric.links import links
 from trnbench.cli.fabric.pairs import bisection, incast, matrix
+from trnbench.cli.fabric.pingpong import pingpong
 from trnbench.cli.fabric.run import run
 from trnbench.cli.fabric.scale import scale
 from trnbench.cli.fabric.sensitivity import sensitivity
@@ -21,5 +22,5 @@ def fabric() -> None:
     """
 
 
-for command in (run, matrix, bisection, incast, scale, links, sensitivity, algorithms):
+for command in (run, matrix, pingpong, bisection, incast, scale, links, sensitivity, algorithms):
     fabric.add_command(command)

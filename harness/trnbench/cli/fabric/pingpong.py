@@ -1,0 +1,89 @@
+"""`trnbench fabric pingpong`: latency and bandwidth of two ranks over sizes, inside or across EFA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from trnbench.cli.context import Session, session
+from trnbench.cli.fabric.collective import say_about, time_column, two_places
+from trnbench.cli.fabric.options import fabric_of, fabric_options
+from trnbench.cli.fabric.sizes import SIZE, shown, sweep
+from trnbench.cli.output import Column, emit, format_option, say
+
+
+@click.command()
+@click.option("-b", "--minbytes", type=SIZE, default="8", show_default=True, help="The smallest message.")
+@click.option("-e", "--maxbytes", type=SIZE, default="1G", show_default=True, help="The largest message.")
+@click.option("-f", "--stepfactor", type=float, default=2.0, show_default=True, help="From size to size.")
+@click.option("--from", "src", type=int, default=0, show_default=True, help="The rank that sends first.")
+@click.option(
+    "--to",
+    "dst",
+    type=int,
+    help="The one that sends back.  [default: the same place of the next instance, else the next rank]",
+)
+@fabric_options
+@format_option
+@session
+def pingpong(
+    state: Session,
+    /,
+    *,
+    minbytes: int,
+    maxbytes: int,
+    stepfactor: float,
+    src: int,
+    dst: int | None,
+    format: str,
+    **options: Any,
+) -> None:
+    """A message there and back between two ranks; on a cluster over EFA to the next instance.
+
+    Times are half of there and back, bandwidth is the message over that.
+    """
+    from trnbench.emulator.fabric.explanation import unvalidated
+    from trnbench.emulator.fabric.messages import ping_pong
+    from trnbench.errors import UsageError
+
+    fabric = fabric_of(state, options)
+    sizes = list(sweep(minbytes, maxbytes, stepfactor, None))
+    if dst is None:
+        step = fabric.size // fabric.system.size if fabric.clustered else 1
+        dst = (src + step) % fabric.size
+    if fabric.size < 2:
+        raise UsageError(
+            f"{fabric.system.name} has one rank",
+            cause="a ping-pong takes two",
+            try_="--ranks core, or a system of several devices",
+        )
+    if src == dst:
+        raise UsageError(
+            f"rank {src} cannot play with itself", cause="a ping-pong takes two ranks", try_="--from 0 --to 1"
+        )
+    rows: list[dict[str, Any]] = []
+    for size in sizes:
+        time_s = ping_pong(fabric, src, dst, size).time_s / 2
+        rows.append(
+            {
+                "size": size,
+                "time_s": time_s,
+                "bandwidth_gb_s": size / time_s / 1e9,
+                "evidence": "emulated,unvalidated" if unvalidated(fabric) else "emulated",
+            }
+        )
+    network = fabric.network
+    ends = [network.nodes[network.ranks[rank]].name for rank in (src, dst)]
+    hops = network.route(src, dst).hops
+    say_about(fabric)
+    say(f"{hops} links between {ends[0]} and {ends[1]}", level=0)
+    if format == "json":
+        rows = [{"src": ends[0], "dst": ends[1], "hops": hops, **each} for each in rows]
+    columns = [
+        Column("size", "size", "right", shown),
+        time_column(),
+        Column("bandwidth_gb_s", "GB/s", "right", two_places),
+        Column("evidence"),
+    ]
+    emit(rows, columns, format, title=f"{fabric.system.name}: {ends[0]} to {ends[1]} and back, half of it")
