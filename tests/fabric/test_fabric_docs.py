@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from trnbench.emulator.fabric.algorithms import ALGORITHMS
+from trnbench.emulator.fabric.published import emulate_collective_point
 from trnbench.registry import load_registry
 
 TEXT = (Path(__file__).parents[2] / "docs" / "fabric.md").read_text()
@@ -32,3 +33,21 @@ def test_every_algorithm_is_listed() -> None:
     named = {name for row in rows("Algorithms") for name in re.findall(r"`([\w-]+)`", row[0])}
     named = {f"hierarchical{name}" if name.startswith("-") else name for name in named}
     assert named == set(ALGORITHMS)
+
+
+def test_the_worst_cases_are_what_the_model_gives() -> None:
+    system = load_registry().system("trn1-ultracluster:2")
+    published = (Path(__file__).parents[2] / "plugins/trnbench_trn1/published.toml").read_text()
+    lines = [line for line in TEXT.splitlines() if re.match(r"\| `t1-(nccom-ar64|efa-ar2)-\d+` \|", line)]
+    assert len(lines) == 8
+    for line in lines:
+        name, theirs, ours, *parts = (cell.strip() for cell in line.strip("|").split("|"))
+        size = int(name.strip("`").rpartition("-")[2])
+        found = emulate_collective_point(system, "all_reduce", size, 64 if "ar64" in name else 2, nodes=2)
+        (entry,) = [each for each in published.splitlines() if f'id = "{name.strip("`")}"' in each]
+        measured = float(re.findall(r'printed = "([\d.]+)"', entry)[0])
+        assert float(theirs.replace(",", "")) == measured
+        error = f"{(found.time_s * 1e6 / measured - 1) * 100:+.0f}".replace("-", "−")
+        assert ours == f"{found.time_s * 1e6:,.0f} ({error} %)"
+        seconds = (found.overhead_s, found.latency_s, found.link_s)
+        assert parts == [f"{each * 1e6:,.0f}" for each in seconds]
