@@ -36,14 +36,15 @@ def invoke(*args: str) -> Result:
 def test_defaults(folder: Path) -> None:
     settings = load_settings()
     assert settings.policy == "seed"
-    assert (settings.jobs, settings.seed, settings.store, settings.format) == (1, 0, None, "table")
+    assert (settings.jobs, settings.seed, settings.store, settings.format) == (0, 0, None, "table")
     assert (settings.facts, settings.no_plugin) == ((), ())
     assert {origin for _, origin in settings.values.values()} == {"default"}
     assert not settings.given("policy")
 
 
 def test_selection_settings_are_the_fields_of_a_selection() -> None:
-    assert set(SELECTION) == set(Selection.__struct_fields__)
+    # `kinds` is the backend's to say, not the user's.
+    assert {*SELECTION, "kinds"} == set(Selection.__struct_fields__)
     assert Selection(**load_settings().selection) == Selection()
     assert set(SETTINGS["policy"].choices) == {str(policy) for policy in PeakPolicy}
 
@@ -100,14 +101,14 @@ def test_environment_has_lists_and_numbers(folder: Path, monkeypatch: pytest.Mon
             '  try:   policy = "seed"',
         ),
         (
-            "jobs = 0\n",
-            "0 is no value of 'jobs' ({path})\n  cause: it takes a whole number, 1 or more\n"
-            "  try:   jobs = 1",
+            "jobs = -1\n",
+            "-1 is no value of 'jobs' ({path})\n  cause: it takes a whole number, 0 or more\n"
+            "  try:   jobs = 0",
         ),
         (
             "jobs = true\n",
-            "True is no value of 'jobs' ({path})\n  cause: it takes a whole number, 1 or more\n"
-            "  try:   jobs = 1",
+            "True is no value of 'jobs' ({path})\n  cause: it takes a whole number, 0 or more\n"
+            "  try:   jobs = 0",
         ),
         (
             "timeout_s = nan\n",
@@ -145,7 +146,7 @@ def test_variable_with_a_bad_value(folder: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(TrnbenchError) as error:
         load_settings()
     assert str(error.value) == (
-        "'many' is no value of 'jobs' (TRNBENCH_JOBS)\n  cause: it takes a whole number, 1 or more\n"
+        "'many' is no value of 'jobs' (TRNBENCH_JOBS)\n  cause: it takes a whole number, 0 or more\n"
         "  try:   unset TRNBENCH_JOBS"
     )
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from trnbench import bench
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.emulate import KernelResult, emulate_kernel, time_program
@@ -131,3 +132,21 @@ def test_nothing_to_do_takes_the_launch(registry: Any) -> None:
     seen = time_program(Program(), CostTable(registry.system("trn2-16.48xlarge")))
     assert seen.latency_s == seen.launch_s > 0
     assert seen.bound == "launch"
+
+
+def test_a_waterfall_starts_at_what_the_figure_speaks_of(registry: Any) -> None:
+    """A norm multiplies a little on the tensor engine; it is judged by device memory all the same."""
+    found = {}
+    for name, starts in (("layer_norm", "hbm"), ("vector_throughput", "vector"), ("dma_sweep", "dma")):
+        run = bench([f"{name}"], instances=["trn2-16.48xlarge"], scopes=["core"], registry=registry)
+        terms = [each.detail["waterfall"] for each in run.measurements if each.time_s]
+        found[name] = {each[0][0] for each in terms}
+        assert found[name] == {f"{starts} at its peak"}
+
+
+def test_one_scope_of_a_kernel_is_explained(registry: Any) -> None:
+    run = bench(
+        ["gemm"], instances=["trn2-16.48xlarge"], dtypes=["bf16"], axes=["size=1024"], registry=registry
+    )
+    told = {str(each.case.scope): "waterfall" in each.detail for each in run.measurements if each.time_s}
+    assert told == {"core": True, "device": False, "instance": False}

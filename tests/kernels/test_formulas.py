@@ -284,7 +284,7 @@ FOOTPRINTS = [
         "vector_throughput",
         {"op": "reduce", "dtype": "bf16", "elements": 4, "instructions": 9},
         CORE,
-        {"sbuf": 4 * 128 * (8 + 4)},
+        {"sbuf": 8 * 128 * (8 + 4)},
     ),
     ("all_gather", {"dtype": "bf16", "size": 16 * MIB}, ranks(16), {"hbm": 17 * MIB}),
     ("all_reduce", {"dtype": "bf16", "size": MIB}, ranks(16), {"hbm": 2 * MIB}),

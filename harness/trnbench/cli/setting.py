@@ -35,7 +35,7 @@ SETTINGS = {
             ("seed", "device", "engine", "latest"),
         ),
         Setting("backend", "word", "", "What carries the cases out; empty: the emulator."),
-        Setting("jobs", "int", 1, "Processes at once.", least=1),
+        Setting("jobs", "int", 0, "Processes at once; 0: as many as pay off."),
         Setting("seed", "int", 0, "Seed of generated data."),
         Setting("store", "path", None, "The database of results."),
         Setting("format", "word", "table", "How results are printed.", FORMATS),

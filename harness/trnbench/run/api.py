@@ -40,7 +40,7 @@ def bench(
     policy: PeakPolicy | str = PeakPolicy.SEED,
     backend: str = "",
     facts: Iterable[str | Path] = (),
-    jobs: int = 0,
+    jobs: int = 1,
     timeout_s: float = 0.0,
     maxfail: int = 0,
     seed: int = 0,

@@ -34,6 +34,7 @@ class CostTable:
         self._clocks: dict[str, float] = {}
         self._seconds: dict[tuple[Any, ...], float] = {}
         self._work: dict[tuple[Any, ...], float] = {}
+        self.steps: dict[tuple[Op, int], Any] = {}  # what `Pace` found for an op, of so many sharing cores
 
     # Engines ------------------------------------------------------------------------------------
 

@@ -81,8 +81,14 @@ def time_program(
     sharing: int = 1,
     pieces: tuple[Piece, ...] = (),
     fold: bool = True,
+    held: str = "",
+    explain: bool = True,
 ) -> KernelResult:
-    """Schedule a program and explain its time. `sharing`: cores that use the device's memory at once."""
+    """Schedule a program and explain its time. `sharing`: cores that use the device's memory at once.
+
+    `held`: the engine, "dma" or "hbm" whose limit the waterfall starts at; "": the tensor engine's where
+    it multiplies, else the memory's. `explain`: the waterfall is wanted, which takes an emulation a cause.
+    """
     pace = Pace(table, sharing=sharing)
     pieces = pieces or (Piece((len(program),), 1),)
     marks = tuple(end for piece in pieces for end in piece.ends)
@@ -97,7 +103,10 @@ def time_program(
     bound = max(busy, key=lambda name: (busy[name], name), default="launch")
     if launch > total:
         bound = "launch"
-    waterfall = _waterfall(program, table, pieces, run, total, busy, launch, banked=pace.bank_rules(program))
+    waterfall = []
+    if explain:
+        banked = pace.bank_rules(program)
+        waterfall = _waterfall(program, table, pieces, run, total, busy, launch, held, banked=banked)
     path = made.path()
     if total > made.total:
         path["the same again for other pieces"] = total - made.total
@@ -143,6 +152,7 @@ def _waterfall(
     total: int,
     busy: dict[str, int],
     launch: int,
+    held: str,
     *,
     banked: bool,
 ) -> list[tuple[str, int]]:
@@ -150,6 +160,8 @@ def _waterfall(
     anchor = next((name for name in _ANCHORS if busy.get(name)), "")
     if anchor == "tensor" and not _flops(program):
         anchor = "hbm" if busy.get("hbm") else ""
+    if busy.get(held):
+        anchor = held
     anchor = anchor or max(busy, key=lambda name: (busy[name], name), default="launch")
     removed: dict[str, Any] = {}
     gone: set[str] = set()

@@ -30,6 +30,8 @@ class Without(msgspec.Struct, frozen=True, kw_only=True):
     hbm: bool = False
 
 
+NOTHING_REMOVED = Without()
+
 Claim = tuple[int, int, int]
 """A rule of exclusion by its number, a queue, and a bank or WHOLE: who holds what the rule is about."""
 
@@ -102,27 +104,50 @@ class Pace:
         )
 
     def step(self, op: Op, without: Without) -> Step:
+        whole = self._whole(op)
+        if without == NOTHING_REMOVED:
+            return whole
+        free = QUEUES[whole.queue] in without.queues
+        early = free or (without.start if op.engine == DMA else without.latency)
+        return Step(
+            whole.queue,
+            0 if free else whole.issue,
+            0 if early else whole.latency,
+            engines=whole.engines,
+            hbm=0 if without.hbm else whole.hbm,
+            path=0 if free else whole.path,
+            floor=0 if early else whole.floor,
+            hold=0 if early else whole.hold,
+            claims=() if without.exclusions else whole.claims,
+            banked=() if without.exclusions or without.banks else whole.banked,
+        )
+
+    def _whole(self, op: Op) -> Step:
+        """With all its causes; found once for a table and as many cores."""
+        found = self.table.steps.get((op, self.sharing))
+        if found is None:
+            found = self.table.steps[op, self.sharing] = self._found(op)
+        return found
+
+    def _found(self, op: Op) -> Step:
         table, queue = self.table, queue_of(op)
-        free = QUEUES[queue] in without.queues
         if op.engine != DMA:
-            issue = 0 if free else _ticks(table.seconds(op))
-            latency = 0 if free or without.latency else max(_ticks(table.duration(op)) - issue, 0)
-            claims = () if without.exclusions else self._claims(op, queue, "")
-            banked = () if without.exclusions or without.banks else self._claims(op, queue, "bank")
+            issue = _ticks(table.seconds(op))
+            latency = max(_ticks(table.duration(op)) - issue, 0)
+            claims, banked = (self._claims(op, queue, per) for per in ("", "bank"))
             return Step(queue, issue, latency, claims=claims, banked=banked)
         costs = table.transfers
         engines = costs.spread(op.variables)
         moved = op.traffic.get("hbm_read", 0) + op.traffic.get("hbm_write", 0)
-        early = free or without.start
         return Step(
             queue,
-            0 if free else _ticks(costs.engine_s(op.variables, engines)),
-            0 if early else self.dma_start,
+            _ticks(costs.engine_s(op.variables, engines)),
+            self.dma_start,
             engines=engines,
-            hbm=0 if without.hbm else _ticks(moved * self.sharing / table.hbm_rate),
-            path=0 if free else _ticks(costs.path_s(op.variables)),
-            floor=0 if early else _ticks(costs.floor_s(op.variables, engines)),
-            hold=0 if early else _ticks(costs.generation_s(op.variables)),
+            hbm=_ticks(moved * self.sharing / table.hbm_rate),
+            path=_ticks(costs.path_s(op.variables)),
+            floor=_ticks(costs.floor_s(op.variables, engines)),
+            hold=_ticks(costs.generation_s(op.variables)),
         )
 
     def bank_rules(self, program: Program) -> bool:

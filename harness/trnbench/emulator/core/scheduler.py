@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from trnbench.emulator.core.core import LAUNCHED, TURN, Core
+from trnbench.emulator.core.pace import NOTHING_REMOVED as NOTHING_REMOVED
 from trnbench.emulator.core.pace import Pace, Without
 from trnbench.emulator.core.program import KINDS, LOAD, QUEUES, Program, queue_of
 from trnbench.emulator.core.steady import Folding
 
 Ints = npt.NDArray[np.int64]
-
-NOTHING_REMOVED = Without()
 
 
 class Mark(msgspec.Struct, frozen=True):
