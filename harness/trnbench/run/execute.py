@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,6 +18,7 @@ from trnbench.results.run import Run
 from trnbench.run.attempt import Attempts
 from trnbench.run.cut import CutShort, RunCutShort
 from trnbench.run.environment import identity, scrub
+from trnbench.run.garbage import seldom_collected
 from trnbench.run.interruption import Interruption
 from trnbench.run.judge import Judge
 from trnbench.run.limit import can_limit
@@ -75,7 +77,8 @@ def execute(
     settings = (settings or RunSettings()).checked()
     attempts = prepared(plan, backend, settings)
     backend, grade = attempts.backend, attempts.unseen.grade
-    with identity(kept=settings.keep_identity), Interruption() as interruption:
+    searched = nullcontext() if grade is Grade.MEASURED else seldom_collected()
+    with identity(kept=settings.keep_identity), Interruption() as interruption, searched:
         begun = begin(plan, backend, registry, settings, grade=grade)
         recording = (
             store.record(begun, planned=len(plan.cases), tags=settings.tags) if store is not None else None

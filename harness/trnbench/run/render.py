@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from trnbench.errors import PluginError, TrnbenchError, UnknownName
 from trnbench.lazy import resolve
 from trnbench.results.run import Run
+from trnbench.run.garbage import seldom_collected
 from trnbench.section import Format
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def render_bytes(runs: Sequence[Run], format: Format, registry: Registry) -> byt
     """
     try:
         write = resolve(format.write)
-        made = write(runs, registry.sections) if format.page else write(runs)
+        with seldom_collected():
+            made = write(runs, registry.sections) if format.page else write(runs)
     except TrnbenchError:
         raise
     except Exception as error:
