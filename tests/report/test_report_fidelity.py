@@ -108,7 +108,7 @@ def test_nothing_in_the_data_is_markup(known: Run) -> None:
 def test_the_headline_quotes_the_error_of_the_families_it_names(known: Run) -> None:
     text = str(headline.render([known])).replace("\u00a0", " ")
     assert (
-        "The model&#39;s error: of GEMMs not known, none is emulated as published; "
+        "The model&#39;s error: GEMMs: unknown without the published kernels; "
         "on published HBM streams 1.2 % median, 30.0 % at the 90th percentile; "
         "on published collectives 50.0 % median, 50.0 % at the 90th percentile."
     ) in text

@@ -199,7 +199,7 @@ def _model_error(run: Run, mine: Sequence[Measurement]) -> str:
             continue
         found = next((each for each in run.fidelity.families if each.name == family), None)
         if found is None or found.errors is None:
-            parts.append(f"of {_CALLED[family]} not known, none is emulated as published")
+            parts.append(f"{_CALLED[family]}: unknown without the published kernels")
         else:
             median, p90 = (numbers.percent(each) for each in (found.errors.median, found.errors.p90))
             parts.append(f"on published {_CALLED[family]} {median} median, {p90} at the 90th percentile")
