@@ -134,10 +134,18 @@ def test_nothing_to_do_takes_the_launch(registry: Any) -> None:
     assert seen.bound == "launch"
 
 
+STARTS = (
+    ("layer_norm", "hbm"),
+    ("vector_throughput", "vector"),
+    ("selective_scan", "vector"),
+    ("dma_sweep", "dma"),
+)
+
+
 def test_a_waterfall_starts_at_what_the_figure_speaks_of(registry: Any) -> None:
     """A norm multiplies a little on the tensor engine; it is judged by device memory all the same."""
     found = {}
-    for name, starts in (("layer_norm", "hbm"), ("vector_throughput", "vector"), ("dma_sweep", "dma")):
+    for name, starts in STARTS:
         run = bench([f"{name}"], instances=["trn2-16.48xlarge"], scopes=["core"], registry=registry)
         terms = [each.detail["waterfall"] for each in run.measurements if each.time_s]
         found[name] = {each[0][0] for each in terms}

@@ -12,6 +12,7 @@ from trnbench.emulator.core.demand import Demand, of_recording, of_work
 from trnbench.emulator.core.emulate import LAUNCH as LAUNCH
 from trnbench.emulator.core.emulate import KernelResult, time_program
 from trnbench.emulator.core.pace import Pace
+from trnbench.emulator.core.program import QUEUES
 from trnbench.emulator.core.recorded import Recorder, Recording
 from trnbench.generation import System
 from trnbench.kernels.case import Case
@@ -131,7 +132,7 @@ class CoreModel:
 def _held(case: Case) -> str:
     """What of the core the documented figure of a case speaks of: where its waterfall starts."""
     primary = case.primary
-    return primary.qualifier if primary.peak == "element_rate" else _HELD.get(primary.peak, "")
+    return primary.qualifier if primary.qualifier in QUEUES else _HELD.get(primary.peak, "")
 
 
 def _explained(case: Case) -> bool:
