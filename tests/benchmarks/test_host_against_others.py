@@ -30,7 +30,10 @@ import pytest
 from trnbench.measure.timing import time_batch
 from trnbench.results.statistics import bootstrap
 
-TURNS, ROUNDS = 20, 30
+TURNS, ROUNDS = 20, 10
+LOOPS = 20
+"""Calls to a sample: pyperf runs the setup before each sample, so that its first call finds the caches full of
+what the setup wrote last; of a triad that call is a fifth slower than those behind it."""
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
 MATMUL = (
     "import numpy as np; r = np.random.default_rng(1); n = 1024; a = r.uniform(-1, 1, (n, n)).astype('f4'); "
@@ -50,7 +53,7 @@ def ours(setup: str, statement: str, rounds: int) -> tuple[float, ...]:
     exec(f"{setup}\ndef call():\n    {statement}\n    return a", names)
     for _ in range(3):
         names["call"]()
-    return time_batch(names["call"], rounds=rounds).samples
+    return time_batch(names["call"], rounds=rounds, iterations=LOOPS).samples
 
 
 def ours_apart(setup: str, statement: str, rounds: int) -> tuple[float, ...]:
@@ -66,7 +69,7 @@ def ours_apart(setup: str, statement: str, rounds: int) -> tuple[float, ...]:
 
 def pyperfs(setup: str, statement: str, values: int) -> tuple[float, ...]:
     """Samples of the same expression by pyperf, in a process of its own as it always does."""
-    often = ("-p", "1", "-w", "3", "-n", str(values), "-l", "1", "--inherit-environ", ",".join(THREADS))
+    often = ("-p", "1", "-w", "3", "-n", str(values), "-l", str(LOOPS), "--inherit-environ", ",".join(THREADS))
     command = [sys.executable, "-m", "pyperf", "timeit", "-q", *often]
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "out.json"
