@@ -32,7 +32,7 @@ from trnbench.results.statistics import bootstrap
 
 TURNS, ROUNDS = 20, 10
 LOOPS = 20
-"""Calls to a sample: pyperf runs the setup before each sample, so that its first call finds the caches full of
+"""Calls to a sample: pyperf runs the setup before each, so that its first call finds the caches full of
 what the setup wrote last; of a triad that call is a fifth slower than those behind it."""
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
 MATMUL = (
@@ -69,7 +69,8 @@ def ours_apart(setup: str, statement: str, rounds: int) -> tuple[float, ...]:
 
 def pyperfs(setup: str, statement: str, values: int) -> tuple[float, ...]:
     """Samples of the same expression by pyperf, in a process of its own as it always does."""
-    often = ("-p", "1", "-w", "3", "-n", str(values), "-l", str(LOOPS), "--inherit-environ", ",".join(THREADS))
+    often = ["-p", "1", "-w", "3", "-n", str(values), "-l", str(LOOPS)]
+    often += ["--inherit-environ", ",".join(THREADS)]
     command = [sys.executable, "-m", "pyperf", "timeit", "-q", *often]
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "out.json"
