@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -199,7 +199,3 @@ def _unanswered(place: Place, id: str, other: str, cause: str) -> FactError:
     return place.error(
         f"point {id} contradicts {other!r}", cause=cause, try_="name each of the two in the other's list"
     )
-
-
-def all_ids(points: Iterable[PublishedPoint]) -> frozenset[str]:
-    return frozenset(point.id for point in points)

@@ -13,7 +13,7 @@ less than the whole: in truth its neighbours pass some of the disorder on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from trnbench.emulator.fabric.algorithms import ALGORITHMS
 from trnbench.emulator.fabric.algorithms.algorithm import (
@@ -35,8 +35,6 @@ from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 FLAT, TREE, DIRECT, SHIFT = "ring", "hierarchical-tree", "direct", "shift"
 PIPELINED = (FLAT, "hierarchical-ring")
 """Algorithms that keep several messages on the way over the network."""
-
-Planner = Callable[[Network, str, float, int], Schedule]
 
 
 def algorithms(collective: str) -> tuple[str, ...]:
