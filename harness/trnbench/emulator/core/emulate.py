@@ -82,11 +82,12 @@ def time_program(
     pieces: tuple[Piece, ...] = (),
     fold: bool = True,
     held: str = "",
+    explain: bool = True,
 ) -> KernelResult:
     """Schedule a program and explain its time. `sharing`: cores that use the device's memory at once.
 
     `held`: the engine, "dma" or "hbm" whose limit the waterfall starts at; "": the tensor engine's where
-    it multiplies, else the memory's.
+    it multiplies, else the memory's. `explain`: the waterfall is wanted, which takes an emulation a cause.
     """
     pace = Pace(table, sharing=sharing)
     pieces = pieces or (Piece((len(program),), 1),)
@@ -102,8 +103,10 @@ def time_program(
     bound = max(busy, key=lambda name: (busy[name], name), default="launch")
     if launch > total:
         bound = "launch"
-    banked = pace.bank_rules(program)
-    waterfall = _waterfall(program, table, pieces, run, total, busy, launch, held, banked=banked)
+    waterfall = []
+    if explain:
+        banked = pace.bank_rules(program)
+        waterfall = _waterfall(program, table, pieces, run, total, busy, launch, held, banked=banked)
     path = made.path()
     if total > made.total:
         path["the same again for other pieces"] = total - made.total

@@ -90,11 +90,13 @@ class CoreModel:
         program = recording.program
         assert program is not None
         # Systems with the same core take the same time: it is scheduled once for all of them.
-        held = _held(case)
-        key = (id(recording), held, Pace(table, sharing=sharing).key(program))
+        held, explain = _held(case), _explained(case)
+        key = (id(recording), held, explain, Pace(table, sharing=sharing).key(program))
         found = self._timed.get(key)
         if found is None or found[0] is not recording:
-            made = time_program(program, table, sharing=sharing, pieces=recording.pieces, held=held)
+            made = time_program(
+                program, table, sharing=sharing, pieces=recording.pieces, held=held, explain=explain
+            )
             found = self._timed[key] = (recording, made)
         seen = found[1]
         parts = {**seen.busy_s, "launch": seen.launch_s}
@@ -110,7 +112,7 @@ class CoreModel:
             counters=dict(demand.counters),
             notes=(*notes, *seen.notes),
             detail={
-                "waterfall": [list(term) for term in seen.waterfall],
+                **({"waterfall": [list(term) for term in seen.waterfall]} if explain else {}),
                 "busy": {name: seconds for name, seconds in seen.busy_s.items() if seconds},
                 "strip": seen.schedule.strip(),
             },
@@ -131,3 +133,8 @@ def _held(case: Case) -> str:
     """What of the core the documented figure of a case speaks of: where its waterfall starts."""
     primary = case.primary
     return primary.qualifier if primary.qualifier in QUEUES else _HELD.get(primary.peak, "")
+
+
+def _explained(case: Case) -> bool:
+    """At the smallest scope of its kernel: what holds a core back there holds it back everywhere."""
+    return case.key.scope.rank == min(scope.rank for scope in case.kernel.scopes)
