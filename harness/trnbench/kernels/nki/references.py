@@ -1,7 +1,8 @@
-"""What the NKI kernels of the benchmarks compute, in plain NumPy: the other side of `--check reference`.
+"""What the NKI kernels of the benchmarks compute, in plain NumPy: the other side of `--check reference`, and
+of the results that a device returns.
 
-Each function takes the kernel's arguments in their order, floats as float32, and is named like the kernel.
-They are written for reading, not for speed.
+Each function takes the kernel's arguments in their order, floats as float32 or float64, computes in that
+precision and is named like the kernel. They are written for reading, not for speed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[Any]
 EPSILON = 1e-5
+"""That of the norms in `rows`, which cannot be imported here: a kernel's source needs an `nki`."""
 
 
 def gemm_best(left: Array, right: Array) -> Array:
@@ -52,9 +54,9 @@ def transpose(x: Array) -> Array:
 
 
 def softmax(x: Array) -> Array:
-    """Of every row."""
-    grown = np.exp(x - x.max(axis=1, keepdims=True))
-    return np.asarray(grown / grown.sum(axis=1, keepdims=True))
+    """exp(x - max) / Σ exp(x - max) along the last axis."""
+    grown = np.exp(x - x.max(axis=-1, keepdims=True))
+    return np.asarray(grown / grown.sum(axis=-1, keepdims=True))
 
 
 def layer_norm(x: Array, gamma: Array, beta: Array) -> Array:
@@ -73,8 +75,7 @@ def attention(q: Array, k: Array, v: Array, causal: bool) -> Array:
     scores = np.einsum("hdq,hdk->hqk", q, k) / np.sqrt(q.shape[1])
     if causal:
         scores = np.where(np.tril(np.ones(scores.shape[1:], dtype=bool)), scores, -np.inf)
-    grown = np.exp(scores - scores.max(axis=2, keepdims=True))
-    return np.asarray(np.einsum("hqk,hkd->hqd", grown / grown.sum(axis=2, keepdims=True), v))
+    return np.asarray(np.einsum("hqk,hkd->hqd", softmax(scores), v))
 
 
 def selective_scan(delta: Array, u: Array, a: Array, b: Array, c: Array) -> Array:

@@ -15,7 +15,7 @@ import msgspec
 from trnbench.errors import KernelError
 from trnbench.kernels.case import Case
 from trnbench.kernels.kernel import Kernel, Point
-from trnbench.measure.neuron import reference
+from trnbench.measure.neuron import sample
 from trnbench.measure.neuron.agreement import UNIT, disagreement
 from trnbench.results.measurement import Value
 
@@ -121,7 +121,7 @@ def fill(source: Source, seed: int) -> list[npt.NDArray[Any]]:
     filled = []
     for position, (shape, dtype) in enumerate(source.inputs):
         kind = dtype_of(dtype)
-        if (bounds := reference.bounds(source.ref, position)) is not None:
+        if (bounds := sample.bounds(source.ref, position)) is not None:
             filled.append(kind.cast(generator.uniform(*bounds, shape).astype(np.float32)))
         elif kind.is_float:
             filled.append(kind.cast(generator.standard_normal(shape, dtype=np.float32)))
@@ -194,7 +194,7 @@ def wrong(
     if case.kernel.family == "gemm" and len(inputs) == 2 and len(outputs) == 1:
         left, right = inputs
         return product_wrong(left, right, outputs[0]), "a random vector and full rows in double precision"
-    found = reference.wrong(source.ref, (*inputs, *source.plain), outputs) if kind == "nki" else None
+    found = sample.wrong(source.ref, (*inputs, *source.plain), outputs) if kind == "nki" else None
     if found is not None:
         return found, "elements drawn all over it, computed in double precision from the inputs"
     if kind == "nki" and _operations(case) <= EMULATED_LIMIT:
