@@ -78,16 +78,13 @@ def matrix(state: Session, /, *, size: int, show: str, every: bool, format: str,
 @session
 def bisection(state: Session, /, *, size: int, format: str, **options: Any) -> None:
     """Every rank exchanges with the one half the ranks away, held against the narrowest cut."""
-    from trnbench.emulator.fabric.messages import traffic
-    from trnbench.errors import UsageError
+    from trnbench.emulator.fabric.messages import halves
     from trnbench.topology.bisection import bisection as narrowest
 
     _positive(size)
     fabric = fabric_of(state, options)
+    found = halves(fabric, size)
     n = fabric.network.size
-    if n < 2 or n % 2:
-        raise UsageError(f"{n} ranks do not divide into halves", cause="their number must be even")
-    found = traffic(fabric, {(r, (r + n // 2) % n): size for r in range(n)})
     cut = narrowest(fabric.topology)
     across = found.rate / 2
     busiest, _ = _busiest(fabric, found)

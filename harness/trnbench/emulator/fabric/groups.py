@@ -9,11 +9,10 @@ import msgspec
 from trnbench.emulator.fabric.algorithms.algorithm import AUTO
 from trnbench.emulator.fabric.collective import asked, chosen
 from trnbench.emulator.fabric.explanation import explained
-from trnbench.emulator.fabric.messages import spread
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.result import Bound, Result
 from trnbench.emulator.fabric.runner import Runner
-from trnbench.emulator.fabric.schedule import Schedule
+from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 from trnbench.emulator.fabric.systems import Fabric
 from trnbench.errors import UsageError
 
@@ -71,7 +70,7 @@ class GroupsRunner(Runner):
 
     def schedule(self, name: str) -> Schedule:
         plans = [
-            spread(Runner(self.fabric, part, self.collective, self.size).schedule(name).sized(), part, group)
+            _spread(Runner(self.fabric, part, self.collective, self.size).schedule(name).sized(), part, group)
             for part, group in zip(self._parts, self.groups, strict=True)
         ]
         first = plans[0]
@@ -92,3 +91,17 @@ def _planning(fabric: Fabric, group: Sequence[int]) -> Network:
     part = fabric.network.part(group)
     reached = part.distances(part.ranks[0])
     return part if all(reached[rank] >= 0 for rank in part.ranks) else fabric.build(fabric.topology, group)
+
+
+def _spread(schedule: Schedule, part: Network, group: Sequence[int]) -> Schedule:
+    """A schedule planned on a part of a network, in the ranks of the whole."""
+
+    def moved(move: Move) -> Move:
+        pairs = part.pairs(move.offset) if move.offset is not None else move.pairs
+        return msgspec.structs.replace(move, offset=None, pairs=tuple((group[a], group[b]) for a, b in pairs))
+
+    chains = tuple(
+        tuple(Step(moves=tuple(map(moved, step.moves)), times=step.times) for step in chain)
+        for chain in schedule.chains
+    )
+    return msgspec.structs.replace(schedule, chains=chains)
