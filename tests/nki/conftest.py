@@ -23,6 +23,15 @@ V3 = Machine(
     psum_banks=8,
     hbm_bytes=96 << 30,
 )
+V4 = msgspec.structs.replace(
+    V3,
+    generation="trn3",
+    core="neuroncore-v4",
+    nc_version=4,
+    moving_free=4096,
+    sbuf_partition_bytes=256 << 10,
+    psum_dtypes=("float32", "bfloat16"),
+)
 V2 = msgspec.structs.replace(V3, generation="trn1", core="neuroncore-v2", nc_version=2)
 
 
@@ -59,6 +68,11 @@ def snippets(tmp_path: Path) -> Snippets:
 @pytest.fixture
 def v3() -> Machine:
     return V3
+
+
+@pytest.fixture
+def v4() -> Machine:
+    return V4
 
 
 @pytest.fixture

@@ -28,6 +28,8 @@ DEFAULT_LIMIT = 20_000_000
 """Instructions after which a kernel is taken to be endless."""
 
 _HERE = str(Path(__file__).parent)
+_SCALED = ("nc_matmul_mx", "quantize_mx")
+"""What has scales, which up to four tiles keep in one: four partitions of each quadrant for each."""
 
 
 class Recorder:
@@ -215,6 +217,8 @@ class Recorder:
         first += place[1] if place is not None else 0
         count = form.partitions
         allowed = (0,) if count > 64 else (0, 64) if count > 32 else (0, 32, 64, 96)
+        if op.opcode in _SCALED and form.dtype.size == 1:
+            allowed = tuple(quadrant + at for quadrant in allowed for at in (0, 4, 8, 12))
         if first not in allowed and count > 0:
             listed = ", ".join(str(each) for each in allowed)
             raise KernelError(

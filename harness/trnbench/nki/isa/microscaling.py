@@ -1,8 +1,9 @@
 """MX formats of NeuronCore-v4: quantize_mx and nc_matmul_mx.
 
 A group is 8 partitions × the 4 elements of one packed element, and has one scale. Scales of a
-32-partition quadrant lie in its first 4 partitions, or all in the first rows where the data has 32
-partitions or fewer.
+32-partition quadrant lie in 4 of its partitions: from 0, 4, 8 or 12 on, so that a tile holds those of
+four; a view that begins there says which. Where the data has 32 partitions or fewer, all lie in one
+quadrant.
 """
 
 # ruff: noqa: ARG001 - the signatures are NKI's, whole; not every argument changes what is modelled
@@ -76,7 +77,9 @@ def quantize_mx(dst: NkiTensor, src: NkiTensor, dst_scale: NkiTensor, name: str 
             f"dst has {dst.form.partitions} × {dst.form.free} elements, "
             f"it must have {src.form.partitions} × {src.form.free // _PACK}",
         )
-        return made(VECTOR, "quantize_mx", (dst.form, dst_scale.form), (src.form,))
+        op = made(VECTOR, "quantize_mx", (dst.form, dst_scale.form), (src.form,))
+        op.traffic["sbuf_write"] = dst.form.nbytes + _scales(dst.form)
+        return op
 
     key = ("quantize_mx", dst.form, src.form, dst_scale.form)
     issue(recorder, key, build, (dst, dst_scale), (src,))
@@ -170,14 +173,21 @@ def _product(
     check_tile(rules, position, size, k, m, columns_too=False)
     variables = {"K": k, "N_stationary": m, "N_moving": n, "rows": 1, "fp32": False, "perf_mode": "mx"}
     variables["transpose"] = False
+    traffic = moved(reads=(stationary, moving), writes=(dst,))
+    traffic["sbuf_read"] += _scales(stationary) + _scales(moving)
     return Op(
         TENSOR,
         "nc_matmul_mx",
         moving.dtype.word,
         variables,
-        moved(reads=(stationary, moving, scale0, scale1), writes=(dst,)),
+        traffic,
         flops=2 * _PACK * k * m * n,
     )
+
+
+def _scales(data: Form) -> int:
+    """Bytes of the scales of `data`; their tile has room between them."""
+    return data.partitions // _ROWS * data.free
 
 
 def _scale_type(rules: Rules, form: Form, name: str) -> None:
