@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -235,3 +236,43 @@ return out
     trace = record(kernel[2], (), machine=v3, functional=True)
     np.testing.assert_array_equal(trace.outputs[0], np.repeat([[2.0], [1.0]], 32, axis=0).repeat(8, axis=1))
     assert (trace.programs, trace.count) == (2, 6)
+
+
+def test_programs_that_wait_for_each_other_in_another_order_are_told(snippets: Any, v3: Any) -> None:
+    from trnbench.errors import KernelError
+    from trnbench.nki import load_kernel, record
+
+    body = """
+me = nl.program_id(0)
+t, u, v = (nl.full((32, 8), 1.0, nl.float32) for _ in range(3))
+for pipe in ((0, 1) if me == 0 else (1, 0)):
+    nisa.sendrecv(t, u if pipe else v, 1 - me, 1 - me, pipe_id=pipe)
+return nl.ndarray((1, 1), nl.float32, buffer=nl.shared_hbm)
+"""
+    kernel, _, _ = load_kernel(snippets.write(body), nki="trnbench")
+    with pytest.raises(KernelError) as caught:
+        record(kernel[2], (), machine=v3, functional=True)
+    lines = re.findall(r":(\d+)\)", caught.value.what)
+    assert len(lines) == 2
+    assert re.sub(r"\(.*?\)", "(…)", caught.value.what) == (
+        "the programs of the launch wait for each other without end: "
+        "program 0 at nisa.sendrecv, pipe 0 (…); program 1 at nisa.sendrecv, pipe 1 (…)"
+    )
+    assert caught.value.cause == "each meets the others in an order of its own"
+
+
+@pytest.mark.parametrize("call", ["nisa.core_barrier(out, (0, 1))", "nisa.sendrecv(t, u, 0, 0, 0)"])
+def test_more_programs_than_a_logical_core_has_cannot_meet(snippets: Any, v3: Any, call: str) -> None:
+    from trnbench.errors import KernelError
+    from trnbench.nki import load_kernel, record
+    from trnbench.nki.jit import Kernel
+
+    body = f"""
+out = nl.ndarray((1, 1), nl.float32, buffer=nl.shared_hbm)
+t, u = nl.full((32, 8), 1.0, nl.float32), nl.full((32, 8), 1.0, nl.float32)
+{call}
+return out
+"""
+    kernel, _, _ = load_kernel(snippets.write(body), nki="trnbench")
+    with pytest.raises(KernelError, match="it joins the two cores of a logical core, the launch has 8 progr"):
+        record(Kernel(kernel.function, {}, 8), (), machine=v3)

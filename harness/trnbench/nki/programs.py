@@ -1,7 +1,8 @@
 """Several programs of one launch: kernel[2] runs on two cores that share HBM and wait for each other.
 
 They are carried out in turn, one at a time: a program runs until it waits for the others, so the
-result does not depend on chance. Instructions are reported of program 0.
+result does not depend on chance. Instructions are reported of program 0; what takes time is recorded
+program by program, with shapes only.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Programs:
         self._tensors: list[NkiTensor] = []
         self._next = [0] * count
         self._boards: dict[Any, dict[int, Any]] = {}
+        self._at: dict[int, tuple[Any, str]] = {}  # where programs wait for others
 
     # Shared HBM ---------------------------------------------------------------------------------
 
@@ -91,7 +93,9 @@ class Programs:
         if recorder.program in board:  # the same meeting again: the next round of it
             return self.meet(recorder, (key, "again"), item)
         board[recorder.program] = item
+        self._at[recorder.program] = (key, site.here())
         while len(board) < self.count:
+            self._check_stuck(recorder)
             if any(self.done[other] and other not in board for other in range(self.count)):
                 raise KernelError(
                     f"program {recorder.program} waits for another one that has ended ({site.here()})",
@@ -104,7 +108,23 @@ class Programs:
             STATE.recorder = recorder
             if self.failure is not None:
                 raise KernelError("another program of the launch failed")
+        self._at.pop(recorder.program, None)
         return board
+
+    def _check_stuck(self, recorder: Recorder) -> None:
+        """Raises `KernelError` when every program waits, and no two of them for the same."""
+        waiting = {key for key, _ in self._at.values()}
+        if len(self._at) < self.count or any(len(self._boards[key]) == self.count for key in waiting):
+            return
+        places = "; ".join(
+            f"program {number} at {_called(key)} ({where})"
+            for number, (key, where) in sorted(self._at.items())
+        )
+        raise KernelError(
+            f"the programs of the launch wait for each other without end: {places}",
+            cause="each meets the others in an order of its own",
+            try_="make the same calls of nisa.core_barrier and nisa.sendrecv in the same order everywhere",
+        )
 
     def _pass_on(self, program: int) -> None:
         for step in range(1, self.count + 1):
@@ -116,3 +136,10 @@ class Programs:
     def _wait(self, program: int) -> None:
         with self._change:
             self._change.wait_for(lambda: self.turn == program or self.failure is not None)
+
+
+def _called(key: Any) -> str:
+    """The call a meeting is about, whichever round of it."""
+    while isinstance(key, tuple) and key[-1] == "again":
+        key = key[0]
+    return f"nisa.{key}" if isinstance(key, str) else f"nisa.sendrecv, pipe {key[1]}"

@@ -66,8 +66,11 @@ def record(
     sink: Sink | None = None,
     limit: int = DEFAULT_LIMIT,
     fold: bool = True,
+    program: int = 0,
 ) -> Trace:
     """Execute `kernel` and record it.
+
+    `program`: with shapes only, which one of a launch of several is recorded.
 
     `fold`: with shapes only, and a sink that can go on by itself (`Folds`), rounds of loops that surely
     repeat the rounds before are not executed; what is recorded is the same.
@@ -93,7 +96,7 @@ def record(
             limit=limit,
             kernel=name,
             programs=together,
-            program=number,
+            program=number if together is not None else program,
             grid=grid,
             fold=fold,
         )

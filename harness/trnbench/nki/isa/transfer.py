@@ -156,7 +156,7 @@ def sendrecv(
     name: str | None = None,
 ) -> None:
     """Send `src` to one core of the launch while `dst` is received from one."""
-    recorder = current()
+    recorder, pipe = current(), int(pipe_id)
 
     def build() -> Op:
         rules = Rules("sendrecv", recorder.machine)
@@ -165,6 +165,7 @@ def sendrecv(
         rules.within(dst.form, Buffer.SBUF, name="dst")
         rules.same_elements(dst.form, src.form, ("dst", "src"))
         rules.require(src.form.dtype is dst.form.dtype, f"src is {src.form.dtype}, dst is {dst.form.dtype}")
+        _of_a_logical_core(rules, recorder.grid)
         for label, rank in (("send_to_rank", send_to_rank), ("recv_from_rank", recv_from_rank)):
             rules.require(
                 0 <= int(rank) < max(recorder.grid, 1),
@@ -178,17 +179,18 @@ def sendrecv(
                 "bytes per partition through GpSimd's DMA",
             )
         variables = {**transfer_variables(dst.form, src.form), "dge": "none", "via": word(dma_engine)}
+        variables["pipe"] = pipe
         return Op(
             DMA, "sendrecv", src.form.dtype.word, variables, moved(reads=(src.form,), writes=(dst.form,))
         )
 
-    issue(recorder, ("sendrecv", dst.form, src.form, dma_engine), build, (dst,), (src,))
+    issue(recorder, ("sendrecv", dst.form, src.form, dma_engine, pipe), build, (dst,), (src,))
     if recorder.functional:
         if recorder.programs is None:
             dst.put(src.array.reshape(dst.shape))
             return
         sent = src.array.copy()
-        board = recorder.programs.meet(recorder, ("sendrecv", int(pipe_id)), (int(send_to_rank), sent))
+        board = recorder.programs.meet(recorder, ("sendrecv", pipe), (int(send_to_rank), sent))
         dst.put(board[int(recv_from_rank)][1].reshape(dst.shape))
 
 
@@ -202,6 +204,7 @@ def core_barrier(
         rules = Rules("core_barrier", recorder.machine)
         rules.since(_V3)
         rules.require(tuple(cores) in ((0, 1), (0,)), f"cores are {cores!r}, it takes (0, 1)")
+        _of_a_logical_core(rules, recorder.grid)
         chosen = rules.engine(word(engine), ("gpsimd", "vector", "scalar", "tensor"))
         op = made(chosen, "core_barrier", (data.form,), ())
         op.traffic = {}
@@ -210,3 +213,12 @@ def core_barrier(
     issue(recorder, ("core_barrier", data.form, engine), build, (data,), (data,))
     if recorder.functional and recorder.programs is not None:
         recorder.programs.meet(recorder, "core_barrier")
+
+
+def _of_a_logical_core(rules: Rules, programs: int) -> None:
+    """Only the two cores of a logical core wait for each other."""
+    rules.require(
+        programs <= 2,
+        f"it joins the two cores of a logical core, the launch has {programs} programs",
+        try_="launch it as two programs",
+    )
