@@ -22,6 +22,7 @@ class Kernel:
         self.function = function
         self.options = options
         self.grid = grid  # programs it is launched as, 0 when nothing was said
+        self.cores = max(grid, 1)  # that it runs on at once
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if STATE.recorder is None:

@@ -1,4 +1,8 @@
-"""Launches of Beta 1: the programs of a grid run one after the other on a core."""
+"""Launches of Beta 1: the programs of a grid run one after the other on a core.
+
+On several cores where a dimension says so (nl.nc, nl.spmd_dim): values are the same then; with shapes only,
+one core is recorded at a time.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,11 @@ from trnbench.nki import site
 from trnbench.nki.beta1.pending import SLOT, settle
 from trnbench.nki.beta1.root import Root
 from trnbench.nki.beta1.simulation import SIMULATION, simulated
+from trnbench.nki.beta1.spread import Dimension, core_of, cores_of
 from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.jit import Kernel
 from trnbench.nki.memory import Buffer
+from trnbench.nki.recorder import current
 from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
 
@@ -91,6 +97,7 @@ class Beta1Kernel(Kernel):
             return _launched(function, sizes, args, kwargs)
 
         super().__init__(launched, options)
+        self.cores = cores_of(sizes)
         self.plain = function
         self.sizes = sizes
 
@@ -102,7 +109,7 @@ class Beta1Kernel(Kernel):
     def __getitem__(self, grid: Any) -> Kernel:
         given = grid if isinstance(grid, tuple) else (grid,)
         try:
-            sizes = tuple(int(each) for each in given)
+            sizes = tuple(each if isinstance(each, Dimension) else int(each) for each in given)
         except (TypeError, ValueError):
             sizes = ()
         if not sizes or min(sizes) < 1:
@@ -121,7 +128,11 @@ def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, k
     given = [_tile(each) for each in args]
     named = {name: _tile(each) for name, each in kwargs.items()}
     result: Any = None
-    for _ in LAUNCH.programs(sizes):
+    recorder = current()
+    apart = cores_of(sizes) > 1 and not recorder.functional
+    for at in LAUNCH.programs(sizes):
+        if apart and core_of(sizes, at) != recorder.program:
+            continue
         result = function(*given, **named)
         settle()
     if inside:

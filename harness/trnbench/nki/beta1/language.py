@@ -17,6 +17,7 @@ from trnbench.nki.beta1.index import MGrid, arange, box_of
 from trnbench.nki.beta1.operation import OPERATIONS, apply, broadcast_to, column_of
 from trnbench.nki.beta1.pending import later, settle
 from trnbench.nki.beta1.root import ParDim, Root, shaped
+from trnbench.nki.beta1.spread import nc, spmd_dim
 from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.dtype import DTYPES, DType, dtype_of
 from trnbench.nki.functions import FUNCTIONS
@@ -104,7 +105,7 @@ def load(src: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
 
     def issue(dst: Tile) -> None:
         if box_of(mask, src.shape) is not None:
-            isa.dma_copy(dst.operand(mask), src.operand(mask))
+            isa.dma_copy(dst.overwritten(src, mask), src.operand(mask))
 
     kind = src.dtype if dtype is None else dtype_of(dtype)
     return later(src.shape or (1,), kind, issue, into=(Buffer.SBUF,))
@@ -287,16 +288,6 @@ def affine_range(start: int, stop: int | None = None, step: int = 1, **_: Any) -
 
 
 sequential_range = static_range = affine_range
-
-
-def nc(count: int) -> int:
-    """nl.nc(count): cores that share one dimension of a grid."""
-    return int(count)
-
-
-def spmd_dim(size: int, cores: int = 1) -> int:
-    """nl.spmd_dim(size, nl.nc(cores)): one dimension of a grid, spread over cores."""
-    return int(size)
 
 
 _SAME = (
