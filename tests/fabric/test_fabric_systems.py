@@ -11,7 +11,6 @@ from trnbench.emulator.fabric import cluster, levels, messages, runner, systems
 from trnbench.emulator.fabric.algorithms import ALGORITHMS
 from trnbench.emulator.fabric.algorithms.algorithm import NAMES, NotPossible
 from trnbench.emulator.fabric.beside import Other, run_beside
-from trnbench.emulator.fabric.busbw import factor
 from trnbench.emulator.fabric.collective import run
 from trnbench.emulator.fabric.constants import constants_of
 from trnbench.emulator.fabric.pair import pair_of
@@ -19,6 +18,7 @@ from trnbench.emulator.fabric.published import emulate_collective_point
 from trnbench.emulator.fabric.solve import solve
 from trnbench.emulator.fabric.systems import Fabric, Options
 from trnbench.errors import FactError, UsageError
+from trnbench.kernels.families.collective import busbw_factor
 from trnbench.registry import Registry, load_registry
 
 SYSTEMS = ("trn1.32xlarge", "trn2-16.48xlarge", "u-trn2x64", "trn3-gen1-ultraserver", "trn3-gen2-ultraserver")
@@ -41,7 +41,7 @@ def test_every_collective_on_every_system(registry: Registry, system: str, colle
         assert min(msgspec.structs.astuple(found.waterfall)) >= 0
         assert found.time_s >= found.bound.bandwidth_s * (1 - 1e-9)
         assert found.time_s >= last * (1 - 1e-9)
-        assert found.busbw == pytest.approx(found.algbw * factor(collective, found.ranks))
+        assert found.busbw == pytest.approx(found.algbw * busbw_factor(collective, found.ranks))
         assert all(0 < each.utilisation <= 1 + 1e-9 for each in found.hottest)
         last = found.time_s
     assert found.unvalidated == (system not in ("trn1.32xlarge", "trn2-16.48xlarge"))

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trnbench.emulator.fabric.maxmin import Usage, fair_rates
+from trnbench.emulator.fabric.maxmin import Usage, fair_shares
 
 
 def rows(*flows: dict[int, float]) -> Usage:
@@ -15,18 +15,20 @@ def rows(*flows: dict[int, float]) -> Usage:
 
 def test_three_flows_two_links() -> None:
     # Flow 0 crosses both links; link 1 has room for 1 only: 0.5 each there, the rest of link 0 goes on.
-    rates = fair_rates(rows({0: 1.0, 1: 1.0}, {0: 1.0}, {1: 1.0}), np.array([10.0, 1.0]), 3)
+    rates, full = fair_shares(rows({0: 1.0, 1: 1.0}, {0: 1.0}, {1: 1.0}), np.array([10.0, 1.0]), 3)
     assert rates.tolist() == [0.5, 9.5, 0.5]
+    assert full.tolist() == [True, True]
 
 
 def test_a_split_flow_takes_a_share_of_each_route() -> None:
-    rates = fair_rates(rows({0: 0.5, 1: 0.5}), np.array([1.0, 1.0]), 1)
+    rates, _ = fair_shares(rows({0: 0.5, 1: 0.5}), np.array([1.0, 1.0]), 1)
     assert rates.tolist() == [2.0]
 
 
 def test_a_flow_over_no_link_is_not_limited() -> None:
-    rates = fair_rates(rows({0: 1.0}), np.array([4.0]), 2)
+    rates, full = fair_shares(rows({0: 1.0}), np.array([4.0, 1.0]), 2)
     assert rates.tolist() == [4.0, np.inf]
+    assert full.tolist() == [True, False]
 
 
 flows_strategy = st.lists(
@@ -41,12 +43,13 @@ def test_no_link_is_overfull_and_every_flow_meets_a_full_link(
     flows: list[dict[int, float]], caps: list[float]
 ) -> None:
     capacity = np.array(caps)
-    rates = fair_rates(rows(*flows), capacity, len(flows))
+    rates, full = fair_shares(rows(*flows), capacity, len(flows))
     load = np.zeros(6)
     for rate, flow in zip(rates, flows, strict=True):
         for resource, weight in flow.items():
             load[resource] += rate * weight
     assert (load <= capacity * (1 + 1e-9)).all()
+    assert (load[full] >= capacity[full] * (1 - 1e-9)).all()
     for rate, flow in zip(rates, flows, strict=True):
         bottlenecks = [r for r in flow if load[r] >= capacity[r] * (1 - 1e-9)]
         # On some full link no other flow is faster: nobody can gain without a slower one losing.
@@ -59,6 +62,6 @@ def test_no_link_is_overfull_and_every_flow_meets_a_full_link(
 @settings(max_examples=60, deadline=None)
 @given(flows_strategy, capacities, st.floats(1.0, 5.0))
 def test_rates_scale_with_the_links(flows: list[dict[int, float]], caps: list[float], by: float) -> None:
-    once = fair_rates(rows(*flows), np.array(caps), len(flows))
-    more = fair_rates(rows(*flows), np.array(caps) * by, len(flows))
+    once, _ = fair_shares(rows(*flows), np.array(caps), len(flows))
+    more, _ = fair_shares(rows(*flows), np.array(caps) * by, len(flows))
     assert np.allclose(more, once * by, rtol=1e-9)

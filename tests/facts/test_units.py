@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from trnbench.errors import UnitError
 from trnbench.facts.number import read_number
 from trnbench.facts.scope import Scope
-from trnbench.facts.units import BASE_UNITS, convert, normalise, parse_unit
+from trnbench.facts.units import BASE_UNITS, normalise, parse_unit
 
 GI, TI = 2.0**30, 2.0**40
 
@@ -169,47 +169,6 @@ def test_other_non_numbers_are_refused(printed: str) -> None:
 def test_the_last_printed_digit_bounds_the_value(printed: str, low: float, high: float, limit: str) -> None:
     number = read_number(printed)
     assert (float(number.low), float(number.high), number.limit) == (low, high, limit)
-
-
-@pytest.mark.parametrize(
-    ("unit", "to", "message"),
-    [
-        (
-            "GB",
-            "GiB",
-            "GB and GiB are not mixed\n  cause: GiB counts powers of 1024, GB powers of 1000\n"
-            "  try:   normalise both to B and say so",
-        ),
-        (
-            "GiB/s",
-            "TB/s",
-            "GiB/s and TB/s are not mixed\n  cause: GiB/s counts powers of 1024, TB/s powers of 1000\n"
-            "  try:   normalise both to B/s and say so",
-        ),
-        (
-            "GB",
-            "GB/s",
-            "GB cannot become GB/s\n  cause: GB is an amount of data, GB/s is a data rate",
-        ),
-        (
-            "GB/s/device",
-            "GB/s",
-            "GB/s/device and GB/s are not mixed\n  cause: one is per device, the other per whole\n"
-            "  try:   multiply by the count, and name the formula",
-        ),
-    ],
-)
-def test_mixing_units_is_an_error(unit: str, to: str, message: str) -> None:
-    with pytest.raises(UnitError) as error:
-        convert(1.0, unit, to)
-    assert str(error.value) == message
-
-
-def test_converting_within_one_base_is_exact() -> None:
-    assert convert(46.4, "TB/s", "GB/s") == 46400.0
-    assert convert(800, "Gbps", "GB/s") == 100.0
-    assert convert(1536, "GiB", "TiB") == 1.5
-    assert convert(3.0, "TB", "B") == 3e12
 
 
 def test_every_dimension_has_a_base_unit_that_is_its_own_factor() -> None:

@@ -20,7 +20,7 @@ from trnbench.measure.session import calibrate, measure, tick_of, warm_up
 from trnbench.measure.stopping import SampleLimit
 from trnbench.results.evidence import Evidence
 from trnbench.results.proof import Growth, Proof
-from trnbench.run.judge import judge
+from trnbench.run.judge import Judge
 from trnbench.run.plan import plan
 
 QUICK = Timing(warm_up_s=0.0, sample_s=0.02, samples=60, cold_samples=2)
@@ -55,7 +55,7 @@ def judged(observation: Observation) -> Measurement:
     # The tiny kernel's work is fixed; its time is set so that it is half of the peak.
     if observation.time_s is not None:
         observation = msgspec.structs.replace(observation, time_s=2 * tiny.FLOPS / tiny.DOCUMENTED)
-    return judge(case, observation, planned.systems[case.key.instance], PeakPolicy.SEED)
+    return Judge(PeakPolicy.SEED).judge(case, observation, planned.systems[case.key.instance])
 
 
 def test_an_honest_program_is_a_pass_with_its_proof(clock: Any) -> None:

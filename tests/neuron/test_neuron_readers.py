@@ -105,8 +105,7 @@ def report(recorded: Callable[[str], str]) -> dict[str, Any]:
 
 def test_a_report_is_summed_up(report: dict[str, Any]) -> None:
     seen = summarise([report, report])
-    assert (seen.device, seen.core_version, seen.instance_type) == ("trainium2", "v3d", "trn2n.48xlarge")
-    assert seen.covered_s == pytest.approx(2 * 1.030613214)
+    assert (seen.device, seen.core_version) == ("trainium2", "v3d")
     assert seen.counters == {
         "executions_completed": 246.0,
         "executions_failed": 0.0,
@@ -217,7 +216,7 @@ def test_noise_of_the_monitor_is_counted(tools: Path, monkeypatch: pytest.Monkey
     with monitor:
         pass
     seen = monitor.watch()
-    assert seen.reports >= 1
+    assert seen.counters["executions_completed"] > 0
     assert seen.notes[0].endswith("lines of neuron-monitor were no report")
 
 

@@ -23,7 +23,7 @@ from trnbench import (
     Status,
     Work,
 )
-from trnbench.run.judge import Judge, judge
+from trnbench.run.judge import Judge
 from trnbench.run.metrics import derive
 
 SEEN = Evidence(grade=Grade.EMULATED, by="a model", version="1")
@@ -87,13 +87,13 @@ def test_a_latency_kernel_is_judged_by_its_time() -> None:
 def test_the_backends_own_counts_go_over_the_formula() -> None:
     system = tiny.registry().system("tiny.2")
     seen = Observation(evidence=SEEN, time_s=1.0, work={"flops": 5.0})
-    assert judge(case(tiny.kernel()), seen, system, PeakPolicy.SEED).metrics["flops_per_s"].value == 5.0
+    assert Judge(PeakPolicy.SEED).judge(case(tiny.kernel()), seen, system).metrics["flops_per_s"].value == 5.0
 
 
 def test_a_primary_count_the_work_lacks_is_an_error_with_its_name() -> None:
     system = tiny.registry().system("tiny.2")
     kernel = tiny.kernel(primary=PrimaryMetric(name="x_per_s", unit="B/s", count="psum_bytes"))
-    found = judge(case(kernel), Observation(evidence=SEEN, time_s=1.0), system, PeakPolicy.SEED)
+    found = Judge(PeakPolicy.SEED).judge(case(kernel), Observation(evidence=SEEN, time_s=1.0), system)
     assert (found.status, found.reason) == (Status.FAILED, Reason.ERROR)
     assert found.reason_text == "kernel act is judged by psum_bytes, but its work counts flops, hbm_bytes"
 
@@ -101,8 +101,8 @@ def test_a_primary_count_the_work_lacks_is_an_error_with_its_name() -> None:
 def test_policies_choose_different_peaks_of_the_same_scope() -> None:
     system = tiny.registry().system("tiny.2")
     seen = Observation(evidence=SEEN, time_s=tiny.FLOPS / 100e9)
-    by_seed = judge(case(tiny.kernel()), seen, system, PeakPolicy.SEED)
-    by_engine = judge(case(tiny.kernel()), seen, system, PeakPolicy.ENGINE)
+    by_seed = Judge(PeakPolicy.SEED).judge(case(tiny.kernel()), seen, system)
+    by_engine = Judge(PeakPolicy.ENGINE).judge(case(tiny.kernel()), seen, system)
     assert by_seed.judgement is not None
     assert by_engine.judgement is not None
     assert by_seed.judgement.fraction == pytest.approx(100 / 190)
@@ -115,11 +115,8 @@ def test_a_figure_without_a_bound_is_compared() -> None:
     system = tiny.registry().system("tiny.2")
     primary = PrimaryMetric(name="hbm_bytes_per_s", unit="B/s", count="hbm_bytes", peak="hbm_bandwidth")
     kernel = tiny.kernel(primary=primary)
-    found = judge(
-        case(kernel, Scope.DEVICE, cores=2),
-        Observation(evidence=SEEN, time_s=1e6 / 110e9),
-        system,
-        PeakPolicy.SEED,
+    found = Judge(PeakPolicy.SEED).judge(
+        case(kernel, Scope.DEVICE, cores=2), Observation(evidence=SEEN, time_s=1e6 / 110e9), system
     )
     assert found.status is Status.OK
     assert found.judgement is not None
@@ -134,7 +131,7 @@ def test_a_figure_without_a_bound_is_compared() -> None:
 def test_without_a_documented_figure_there_is_no_percentage() -> None:
     system = tiny.registry().system("tiny.2")
     kernel = tiny.kernel(primary=PrimaryMetric(name="latency_s", unit="s", better="lower"))
-    found = judge(case(kernel), Observation(evidence=SEEN, time_s=1e-6), system, PeakPolicy.SEED)
+    found = Judge(PeakPolicy.SEED).judge(case(kernel), Observation(evidence=SEEN, time_s=1e-6), system)
     assert (found.status, found.judgement) == (Status.OK, None)
 
 

@@ -19,7 +19,7 @@ import trnbench
 from trnbench import Case, Measurement, Status, System, Timing
 from trnbench.errors import TrnbenchError
 from trnbench.facts.peak import PeakPolicy
-from trnbench.run.judge import judge
+from trnbench.run.judge import Judge
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
 from trnbench_cuda.backend import CudaBackend
@@ -101,7 +101,7 @@ def measured(kernel: str, **axes: Any) -> Measurement:
     case, system = case_of(kernel, **axes)
     backend = CudaBackend(QUICK)
     assert backend.unsupported(case, system) == ""
-    return judge(case, backend.observe(case, system), system, PeakPolicy.SEED)
+    return Judge(PeakPolicy.SEED).judge(case, backend.observe(case, system), system)
 
 
 def test_a_product_comes_with_its_evidence_and_its_peak(gpu: Any) -> None:

@@ -34,11 +34,6 @@ SWITCHES = (
     "TRNBENCH_RENDEZVOUS",
     PRESET,
 )
-NEURON = tuple(
-    f"TRNBENCH_NEURON_{word}"
-    for word in ("TOOLS", "NKI_PYTHON", "NRTPY_PYTHON", "BETA1_PYTHON", "INSTANCE", "PROFILE", "SYSFS")
-)
-"""Read by the neuron backend (trnbench.measure.neuron.settings); named here to import nothing."""
 
 
 class Origin(NamedTuple):
@@ -152,7 +147,9 @@ def unknown_variables() -> dict[str, str]:
     """TRNBENCH_* variables that nothing reads, each with the nearest name that something does."""
     from difflib import get_close_matches
 
-    known = [*SWITCHES, *NEURON, *(PREFIX + key.upper() for key in SETTINGS)]
+    from trnbench.measure.neuron.settings import VARIABLES
+
+    known = [*SWITCHES, *VARIABLES, *(PREFIX + key.upper() for key in SETTINGS)]
     return {
         name: next(iter(get_close_matches(name, known, n=1)), "")
         for name in sorted(os.environ)

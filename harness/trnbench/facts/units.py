@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -124,34 +123,6 @@ def normalise(printed: str, unit: str) -> tuple[float, str]:
     """
     known = parse_unit(unit)
     return float(read_number(printed).value * known.factor), known.dimension
-
-
-def convert(value: float, unit: str, to: str) -> float:
-    """`value` of `unit` in `to`; both of one dimension and of one base.
-
-    Raises `UnitError` on mixing: GB into GiB, bytes into bytes per second, "per device" into a total.
-    A binary figure enters a decimal one only by way of the base unit, where both are exact: `normalise`.
-    """
-    source, target = parse_unit(unit), parse_unit(to)
-    if source.dimension != target.dimension:
-        raise UnitError(
-            f"{unit} cannot become {to}",
-            cause=f"{unit} is {DIMENSIONS[source.dimension]}, {to} is {DIMENSIONS[target.dimension]}",
-        )
-    if source.base and target.base and source.base != target.base:
-        binary, decimal = (unit, to) if source.base == "binary" else (to, unit)
-        raise UnitError(
-            f"{unit} and {to} are not mixed",
-            cause=f"{binary} counts powers of 1024, {decimal} powers of 1000",
-            try_=f"normalise both to {BASE_UNITS[source.dimension]} and say so",
-        )
-    if source.per != target.per:
-        raise UnitError(
-            f"{unit} and {to} are not mixed",
-            cause=f"one is per {source.per or 'whole'}, the other per {target.per or 'whole'}",
-            try_="multiply by the count, and name the formula",
-        )
-    return float(Fraction(Decimal(repr(value))) * source.factor / target.factor)
 
 
 def _split_per(text: str) -> tuple[str, Scope | None]:

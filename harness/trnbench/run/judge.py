@@ -214,11 +214,6 @@ def _choose_peak() -> Chooser:
     return choose_peak
 
 
-def judge(case: Case, observation: Observation, system: System, policy: PeakPolicy) -> Measurement:
-    """One case judged on its own; a run uses one `Judge` for all of its cases."""
-    return Judge(policy).judge(case, observation, system)
-
-
 def _work(case: Case) -> dict[str, float]:
     """What was asked for; nothing where the formula itself cannot cope with the point."""
     try:

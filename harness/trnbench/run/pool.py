@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 GRACE_S = 3.0
 """The alarm inside a worker rings first; this much later the worker itself is ended."""
 
-BATCH = 16
-"""Cases handed out at once, at most: few enough that all processes end at about the same time."""
-
 TOGETHER = 128
 """The same where cases share what a process works out for them."""
 

@@ -13,10 +13,10 @@ from math import log
 
 import msgspec
 
-from trnbench.emulator.fabric.busbw import factor
 from trnbench.emulator.fabric.published import time_collective_point
 from trnbench.emulator.fabric.systems import Fabric, Options
 from trnbench.generation import System
+from trnbench.kernels.families.collective import busbw_factor
 
 ROUNDS = 6
 STARTS = ("gather_start_us", "reduce_start_us")
@@ -209,7 +209,7 @@ def deviation(
 def _off(point: Published, seconds: float) -> float:
     if point.time_s:
         return log(seconds / point.time_s)
-    return log(point.busbw / (point.size / seconds * factor(point.operation, point.ranks)))
+    return log(point.busbw / (point.size / seconds * busbw_factor(point.operation, point.ranks)))
 
 
 def _seconds(

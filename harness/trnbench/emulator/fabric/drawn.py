@@ -15,11 +15,11 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
     REDUCE_SCATTER,
     NotPossible,
 )
-from trnbench.emulator.fabric.busbw import factor
 from trnbench.emulator.fabric.cluster_runner import runner_of
 from trnbench.emulator.fabric.collective import time_of
 from trnbench.emulator.fabric.result import Result
 from trnbench.emulator.fabric.systems import RANK, Fabric
+from trnbench.kernels.families.collective import busbw_factor
 from trnbench.topology.graph import Topology
 
 COMPARED = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL)
@@ -88,7 +88,7 @@ def _point(fabric: Fabric, collective: str, size: float, group: list[int] | None
     """Bandwidth is counted for each device, as that of a case is."""
     ranks = len(group) if group else fabric.size
     seconds = time_of(fabric, collective, size, group=group)
-    return [ranks, round(size * factor(collective, ranks // fabric.ranks_per_device) / seconds)]
+    return [ranks, round(size * busbw_factor(collective, ranks // fabric.ranks_per_device) / seconds)]
 
 
 def detail(

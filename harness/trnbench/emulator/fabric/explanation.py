@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from trnbench.emulator.fabric.busbw import factor
 from trnbench.emulator.fabric.fluid import TICKS_PER_SECOND, ticks
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.result import Bound, LinkLoad, Result, Waterfall
@@ -14,6 +13,7 @@ from trnbench.emulator.fabric.solution import LOCKSTEP, Solution
 from trnbench.emulator.fabric.solve import least_ticks, solve_beside
 from trnbench.emulator.fabric.systems import Fabric
 from trnbench.facts.scope import Scope
+from trnbench.kernels.families.collective import busbw_factor
 
 HOTTEST = 3
 
@@ -41,7 +41,7 @@ def explained(runner: Runner, found: Found, collective: str, asked: str, *, with
         ranks=runner.ranks,
         size=runner.size,
         time_s=solution.time_s,
-        factor=factor(collective, runner.ranks),
+        factor=float(busbw_factor(collective, runner.ranks)),
         bound=bound,
         waterfall=_waterfall(found, free, bound, latency, overhead),
         link_s=moved / TICKS_PER_SECOND,

@@ -40,16 +40,12 @@ FULL = 1e-12
 """Relative headroom at which a resource counts as full: rounding, not a property of any machine."""
 
 
-def fair_rates(usage: Usage, capacity: Floats, flows: int) -> Floats:
-    """Rates in bytes/s, one per flow; `capacity` in bytes/s, one per resource.
+def fair_shares(usage: Usage, capacity: Floats, flows: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """Rates in bytes/s, one per flow; `capacity` in bytes/s, one per resource. With them, which resources
+    are full: without the others all rates would be what they are.
 
     A flow that uses no resource gets an infinite rate. Resources with no capacity give rate 0.
     """
-    return fair_shares(usage, capacity, flows)[0]
-
-
-def fair_shares(usage: Usage, capacity: Floats, flows: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """The same, and which resources are full: without the others all rates would be what they are."""
     limits = np.zeros(len(capacity), dtype=bool)
     rates = np.full(flows, np.inf)
     open_ = np.zeros(flows, dtype=bool)

@@ -147,11 +147,7 @@ class Network:
         other.capacity = self.capacity.copy()
         other.capacity[len(self.links) :] = np.inf
         other.__dict__.pop("orbit_capacity", None)
-        other.memo = {
-            key: known
-            for key, known in self.memo.items()
-            if key not in (RATES, PLANS, SOLVED, "orbit shares")
-        }
+        other.memo = {key: known for key, known in self.memo.items() if key not in OF_CAPACITY}
         return other
 
     def pairs(self, offset: tuple[int, ...]) -> list[tuple[int, int]]:

@@ -15,8 +15,8 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
 
     Raises `NotEmulated` where ranks or size are not stated or do not fit the system.
     """
-    from trnbench.emulator.fabric.busbw import factor
     from trnbench.emulator.fabric.published import emulate_collective_point
+    from trnbench.kernels.families.collective import busbw_factor
 
     ranks, size = point.number("ranks"), point.number("bytes")
     if ranks is None or size is None:
@@ -39,5 +39,5 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     if point.quantity is Quantity.LATENCY:
         return Prediction(value=found.time_s, how=how)
     if point.quantity is Quantity.BUSBW:
-        return Prediction(value=factor(point.operation, ranks) * size / found.time_s, how=how)
+        return Prediction(value=busbw_factor(point.operation, ranks) * size / found.time_s, how=how)
     raise NotEmulated(f"a collective has a time or a bandwidth, not {point.quantity}")

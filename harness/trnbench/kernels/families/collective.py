@@ -144,8 +144,9 @@ def alone(extent: Extent) -> str:
 
 
 def busbw_factor(collective: str, ranks: int) -> Fraction:
-    """busbw / algbw of nccl-tests and nccom-test; exact."""
-    return PATTERNS[collective].factor(ranks)
+    """busbw / algbw of nccl-tests and nccom-test; exact. 1 for those that are no benchmark: a reduce."""
+    pattern = PATTERNS.get(collective)
+    return pattern.factor(ranks) if pattern else Fraction(1)
 
 
 def _work(pattern: Pattern) -> Callable[[Point, Extent], Work]:

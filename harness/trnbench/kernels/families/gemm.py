@@ -93,6 +93,7 @@ def _ragged(point: Point) -> str:
 _PRIMARY = PrimaryMetric(name="flops_per_s", unit="FLOP/s", count="flops", peak="peak_flops")
 _NKI = {
     "nki": "trnbench.kernels.nki.gemm_best:gemm_best",
+    "nki-mx": "trnbench.kernels.nki.gemm_mx_best:gemm_mx_best",
     "nki-beta1": "trnbench.kernels.nki.gemm_beta1:gemm_tiled",
 }
 
@@ -107,13 +108,6 @@ _LADDER = {
         "Blocks of both operands fetched once and used by all their tiles.",
     ),
 }
-LADDER = (*(f"gemm_{step}" for step in _LADDER), "gemm")
-"""Kernels of one problem, in the order of the effort that went into them."""
-
-
-_CORE_FLOATS = tuple(each for each in FLOATS if not str(each).startswith("mx"))
-
-
 def _dtype(*values: str) -> Axis:
     return Axis(name="dtype", kind="str", values=values or FLOATS, choices=FLOATS, about="of A and B")
 
@@ -152,8 +146,8 @@ def kernels() -> Iterator[Kernel]:
                 Axis(
                     name="dtype",
                     kind="str",
-                    values=("bf16", "tf32", "fp32", "fp8"),
-                    choices=_CORE_FLOATS,
+                    values=("bf16", "tf32", "fp32", "fp8", "mxfp8"),
+                    choices=FLOATS,
                     about="of A and B",
                 ),
                 Axis(name="size", values=(1024, 4096), about="M = N = K"),
@@ -165,7 +159,10 @@ def kernels() -> Iterator[Kernel]:
             footprint=_footprint,
             requires=_requires,
             tags=("compute", "tensor", "dense", "square", "ladder"),
-            implementations={"nki": f"trnbench.kernels.nki.gemm:gemm_{step}"},
+            implementations={
+                "nki": f"trnbench.kernels.nki.gemm:gemm_{step}",
+                "nki-mx": f"trnbench.kernels.nki.gemm_mx:gemm_mx_{step}",
+            },
         )
     yield Kernel(
         name="gemm_skinny",

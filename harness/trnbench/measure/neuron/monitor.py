@@ -28,22 +28,17 @@ MAX_PENDING = 4 * 2**20
 MAX_REPORTS = 3600
 
 RUNTIME_GROUPS = ("neuroncore_counters", "execution_stats", "memory_used")
-TAG = "NEURON_PROCESS_TAG"
 
 _BAD = ("completed_with_err", "completed_with_num_err", "timed_out", "incorrect_input", "failed_to_queue")
 _ECC = ("mem_ecc_uncorrected", "sram_ecc_uncorrected")
 
 
 class Watch(msgspec.Struct, frozen=True, kw_only=True):
-    """What the reports add up to. `counters` holds only what was reported; `covered_s` is how long
-    the reports of the tagged processes speak of."""
+    """What the reports add up to. `counters` holds only what was reported."""
 
     counters: dict[str, float] = {}
     device: str = ""  # "trainium2", as the tool names it
     core_version: str = ""
-    instance_type: str = ""
-    covered_s: float = 0.0
-    reports: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -188,7 +183,6 @@ def summarise(reports: list[dict[str, Any]]) -> Watch:
     sums: dict[str, float] = {}
     tops: dict[str, float] = {}
     ecc: list[float] = []
-    covered = 0.0
     errors: dict[str, None] = {}
 
     def add(key: str, value: float | None) -> None:
@@ -203,13 +197,11 @@ def summarise(reports: list[dict[str, Any]]) -> Watch:
         counted = _ecc(report)
         if counted is not None:
             ecc.append(counted)
-        longest = 0.0
         for runtime in _list(report.get("neuron_runtime_data")):
             if text := str(at(runtime, "error") or ""):
                 errors[text] = None
             groups = at(runtime, "report")
             stats = at(groups, "execution_stats")
-            longest = max(longest, number(at(stats, "period")) or 0.0)
             add("executions_completed", number(at(stats, "execution_summary", "completed")))
             for word in _BAD:
                 add("executions_failed", number(at(stats, "execution_summary", word)))
@@ -222,7 +214,6 @@ def summarise(reports: list[dict[str, Any]]) -> Watch:
                     add("monitor_flops", flops * period)
             used = at(groups, "memory_used", "neuron_runtime_used_bytes", "neuron_device")
             top("device_memory_bytes", number(used))
-        covered += longest
     counters = {**sums, **tops}
     if len(ecc) > 1 and ecc[-1] >= ecc[0]:
         counters["ecc_uncorrected"] = ecc[-1] - ecc[0]
@@ -232,9 +223,6 @@ def summarise(reports: list[dict[str, Any]]) -> Watch:
         counters=counters,
         device=str(hardware.get("neuron_device_type") or ""),
         core_version=str(hardware.get("neuroncore_version") or ""),
-        instance_type=str(at(last, "instance_info", "instance_type") or ""),
-        covered_s=covered,
-        reports=len(reports),
         notes=tuple(f"{NAME} could not read a process: {text[:200]}" for text in errors),
     )
 

@@ -29,11 +29,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> Settings:
         source = os.environ if environ is None else environ
-        words = {
-            name: source.get(PREFIX + name.upper(), "").strip()
-            for name in ("tools", "nki_python", "nrtpy_python", "beta1_python", "instance", "sysfs")
-        }
-        return cls(**words, profile=source.get(f"{PREFIX}PROFILE", "1").strip() not in ("0", "no", "off"))
+        words = {name: source.get(PREFIX + name.upper(), "").strip() for name in cls.__struct_fields__}
+        profile = words.pop("profile") not in ("0", "no", "off")
+        return cls(**words, profile=profile)
 
 
 VARIABLES = tuple(PREFIX + name.upper() for name in Settings.__struct_fields__)

@@ -37,9 +37,7 @@ def together(seen: Mapping[int, Measurement], shared: Sequence[Sequence[int]] = 
     elif chosen.status is not Status.SKIPPED:
         detail["ranks"] = {
             "count": len(seen),
-            "status": {
-                str(each): f"{seen[each].status} {seen[each].reason}".strip() for each in sorted(seen)
-            },
+            "status": {str(each): _told(seen[each]) for each in sorted(seen)},
         }
     notes.extend(
         f"ranks {', '.join(map(str, each))} ran at once on one machine and shared it" for each in shared
