@@ -106,7 +106,7 @@ def time_program(
     waterfall = []
     if explain:
         banked = pace.bank_rules(program)
-        waterfall = _waterfall(program, table, pieces, run, total, busy, launch, held, banked=banked)
+        waterfall = waterfall_of(program, table, pieces, run, total, busy, launch, held, banked=banked)
     path = made.path()
     if total > made.total:
         path["the same again for other pieces"] = total - made.total
@@ -115,7 +115,7 @@ def time_program(
         latency_s=(total + launch) / TICKS,
         bound=bound,
         busy_s={name: ticks / TICKS for name, ticks in busy.items()},
-        bytes=_bytes(program, pieces),
+        bytes=bytes_moved(program, pieces),
         waterfall=tuple((name, ticks / TICKS) for name, ticks in waterfall),
         path=tuple((name, ticks / TICKS) for name, ticks in path.items() if ticks),
         lines={place: ticks / TICKS for place, ticks in made.by_place().items()},
@@ -144,7 +144,7 @@ def _whole(made: Schedule, pieces: tuple[Piece, ...]) -> tuple[int, dict[str, in
     return total, busy
 
 
-def _waterfall(
+def waterfall_of(
     program: Program,
     table: CostTable,
     pieces: tuple[Piece, ...],
@@ -194,7 +194,7 @@ def _waterfall(
         terms.append((label, left - now))
         left = now
     if anchor == "tensor":
-        ideal = min(_ideal(program, table, pieces), left)
+        ideal = min(ideal_ticks(program, table, pieces), left)
         terms.append(("tensor engine not filled", left - ideal))
         left = ideal
     terms.append((f"{anchor} at its peak", left))
@@ -220,7 +220,7 @@ def _flops(program: Program) -> int:
     return sum(op.flops for op in program.ops)
 
 
-def _ideal(program: Program, table: CostTable, pieces: tuple[Piece, ...]) -> int:
+def ideal_ticks(program: Program, table: CostTable, pieces: tuple[Piece, ...]) -> int:
     """Ticks of the tensor engine's operations at the rate its clock allows for their data types."""
     seconds = 0.0
     for index, count in counted(program, pieces).items():
@@ -233,7 +233,7 @@ def _ideal(program: Program, table: CostTable, pieces: tuple[Piece, ...]) -> int
     return round(seconds * TICKS)
 
 
-def _bytes(program: Program, pieces: tuple[Piece, ...]) -> dict[str, int]:
+def bytes_moved(program: Program, pieces: tuple[Piece, ...]) -> dict[str, int]:
     moved: dict[str, int] = {}
     for index, count in counted(program, pieces).items():
         for name, amount in program.ops[index].traffic.items():
