@@ -456,7 +456,9 @@ facts = [{metric='neuronlink_bandwidth', printed='WHAT', unit='GB/s', direction=
 """
 
 
-def test_links_without_bandwidth_are_one_clear_message(tmp_path: Path) -> None:
+def test_links_without_bandwidth_are_one_clear_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mine = tmp_path / "mine.toml"
     mine.write_text(FACTS.replace("WHAT", "-384"))
     below = invoke("run", "all_reduce", "-i", TRN1, "--facts", str(mine))
@@ -474,6 +476,8 @@ def test_links_without_bandwidth_are_one_clear_message(tmp_path: Path) -> None:
         "  try:   trnbench topology show trn1.32xlarge\n",
         2,
     )
+    monkeypatch.setenv("TRNBENCH_FACTS", str(mine))
+    assert invoke("run", "all_reduce", "-i", TRN1).stderr == zero.stderr
 
 
 def command() -> str:

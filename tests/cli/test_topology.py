@@ -121,7 +121,7 @@ def test_check_counts_cores_when_they_are_opened() -> None:
     assert {row["check"]: row["detail"] for row in rows}["number of cores"].startswith("32 in the graph")
 
 
-def test_a_failed_check_is_exit_code_1(tmp_path: Path) -> None:
+def test_a_failed_check_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     facts = tmp_path / "wrong.toml"
     facts.write_text(
         'schema = 1\n[sources.mine]\ndocument = "my notes"\n'
@@ -131,6 +131,8 @@ def test_a_failed_check_is_exit_code_1(tmp_path: Path) -> None:
     result = invoke("check", "trn1.2xlarge", "--facts", str(facts), "--failures")
     assert result.exit_code == 1
     assert "no such map exists (trn1.2xlarge/topology_name@mine)" in result.stdout
+    monkeypatch.setenv("TRNBENCH_FACTS", str(facts))
+    assert invoke("check", "trn1.2xlarge", "--failures").stdout == result.stdout
 
 
 def test_exported_json_is_read_again(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import click
 from trnbench.cli.context import Session, session
 from trnbench.cli.names import complete_formats
 from trnbench.cli.output import emit_json
-from trnbench.cli.reporting import STDOUT, load_runs, put
+from trnbench.cli.reporting import load_runs, put
+from trnbench.cli.target import STDOUT, output_option
 from trnbench.errors import UsageError
 
 
@@ -22,14 +23,7 @@ from trnbench.errors import UsageError
     shell_complete=complete_formats,
     help="json, csv, markdown, html, or what a plugin brings: trnbench list formats.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    default=STDOUT,
-    metavar="FILE",
-    help="Where it goes.  [default: stdout]",
-)
+@output_option
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of a run instead.")
 @session

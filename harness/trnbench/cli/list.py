@@ -9,6 +9,7 @@ import click
 
 from trnbench.cli.context import Session, session
 from trnbench.cli.output import Column, emit, format_option, say
+from trnbench.cli.planned import CASE_COLUMNS, case_rows
 from trnbench.cli.selecting import selection_from, selection_options
 
 if TYPE_CHECKING:
@@ -55,17 +56,7 @@ def _instances(registry: Registry, selection: Selection) -> Iterable[Row]:
 def _cases(registry: Registry, selection: Selection) -> Iterable[Row]:
     from trnbench.run.plan import plan
 
-    for case in plan(registry, selection).cases:
-        yield {
-            "case": case.key.fullname,
-            "instance": case.key.instance,
-            "planned": "skip" if case.skip else "run",
-            "reason": case.skip,
-            "id": case.id,
-            "kernel": case.key.kernel,
-            "scope": str(case.key.scope),
-            "point": dict(case.key.point),
-        }
+    return case_rows(plan(registry, selection))
 
 
 def _tags(registry: Registry, selection: Selection) -> Iterable[Row]:
@@ -166,7 +157,7 @@ _LISTS: Mapping[str, _List] = {
             "title",
         ),
     ),
-    "cases": _List(_cases, ("instance", "case", "planned", "reason")),
+    "cases": _List(_cases, CASE_COLUMNS),
     "tags": _List(
         _tags, ("tag", Column("count", "kernels", "right"), Column("kernels", "names", show=_joined))
     ),

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from trnbench.cli.context import Session, session
-from trnbench.cli.reporting import REPORT, STDOUT, check_name, load_runs, put
+from trnbench.cli.reporting import REPORT, check_name, load_runs, put
+from trnbench.cli.target import STDOUT
 
 
 @click.command()

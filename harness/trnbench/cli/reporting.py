@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trnbench.cli.output import abandon
+from trnbench.cli.target import STDOUT
 from trnbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from trnbench.section import Format
 
 REPORT = "trnbench-report.html"
-STDOUT = Path("-")
 
 
 def report_target(output: Path | None, *, force: bool) -> Path:

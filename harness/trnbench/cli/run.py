@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from trnbench.cli.context import Session, quiet_option, session
+from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_backends
 from trnbench.cli.output import emit, emit_json, format_option, say, use_rich
+from trnbench.cli.planned import CASE_COLUMNS, case_rows
 from trnbench.cli.reporting import REPORT, report_target
 from trnbench.cli.selecting import selection_from, selection_options
 from trnbench.errors import TrnbenchError, UsageError
@@ -38,13 +40,7 @@ POLICIES = ("seed", "device", "engine", "latest")
 @click.option(
     "--peak", type=click.Choice(POLICIES), help="Documents that percentages are taken of.  [default: seed]"
 )
-@click.option(
-    "--facts",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Facts of your own, beside the plugins'; may be repeated.",
-)
+@facts_option
 @click.option("--jobs", type=int, metavar="N", help="Processes; 0: as many as pay off.  [default: 0]")
 @click.option("--timeout", type=float, default=0.0, metavar="SECONDS", help="Limit for one case; 0: none.")
 @click.option(
@@ -151,7 +147,7 @@ def run(
             shared.registry, backend or configured.backend, by, keep_identity=keep_identity
         )
         selection = here(selection_from(**_merged(selected, configured.selection)), chosen)
-        planned = plan(shared.registry, selection, extra_facts=(*configured.facts, *facts))
+        planned = plan(shared.registry, selection, extra_facts=facts_of(shared, facts))
         if rank is not None and rank.rank > 0:
             return _follow(rank, planned, chosen, settings)
         if rank is not None and chosen.detect().instance:
@@ -286,20 +282,7 @@ def _write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | N
 
 
 def _list_cases(planned: Plan, format: str) -> None:
-    rows = [
-        {
-            "case": case.key.fullname,
-            "instance": case.key.instance,
-            "planned": "skip" if case.skip else "run",
-            "reason": case.skip,
-            "id": case.id,
-            "kernel": case.key.kernel,
-            "scope": str(case.key.scope),
-            "point": dict(case.key.point),
-        }
-        for case in planned.cases
-    ]
-    emit(rows, ("instance", "case", "planned", "reason"), format)
+    emit(list(case_rows(planned)), CASE_COLUMNS, format)
     for note in planned.notes:
         say(f"note: {note}")
 

@@ -9,41 +9,29 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from trnbench.cli.context import Session, session
+from trnbench.cli.facts import facts_of, facts_option
+from trnbench.cli.link_figures import neuronlink_direction_option, trn3_links_option
 from trnbench.cli.names import complete_systems
 from trnbench.cli.output import Column, clean, emit, emit_json, format_option, write
+from trnbench.cli.target import STDOUT, output_option
 
 if TYPE_CHECKING:
     from trnbench.generation import System
     from trnbench.topology.graph import Topology
     from trnbench.topology.listing import Table
 
-STDOUT = Path("-")
 KINDS = ("text", "json", "dot", "svg")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def graph_options(command: Command) -> Command:
-    """The readings a graph is built by. Builders have their own defaults and say which they took."""
+    """The readings a graph is built by."""
     for option in (
         click.option("--cores", is_flag=True, help="Open every device into its NeuronCores."),
-        click.option(
-            "--trn3-links",
-            type=click.Choice(("levels", "table", "chip-page")),
-            help="Which of the three NeuronLink figures of Trn3 the links get.  [default: levels]",
-        ),
-        click.option(
-            "--neuronlink-direction",
-            type=click.Choice(("one-way", "both-ways")),
-            help="How documented NeuronLink figures are read.  [default: one-way]",
-        ),
-        click.option(
-            "--facts",
-            type=click.Path(path_type=Path),
-            multiple=True,
-            metavar="FILE",
-            help="Facts of your own, over the documented ones.",
-        ),
+        trn3_links_option,
+        neuronlink_direction_option,
+        facts_option,
     ):
         command = option(command)
     return command
@@ -156,14 +144,7 @@ def check_(
 @click.option(
     "--as", "kind", type=click.Choice(KINDS), help="What to write.  [default: by the suffix of FILE, or text]"
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    default=STDOUT,
-    metavar="FILE",
-    help="Where it goes.  [default: stdout]",
-)
+@output_option
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 @graph_options
 @session
@@ -210,7 +191,7 @@ def _written(graph: Topology, kind: str) -> str:
 
 
 def _system(state: Session, name: str, options: dict[str, Any]) -> System:
-    return state.registry.system(name, tuple(options["facts"]))
+    return state.registry.system(name, facts_of(state, options["facts"]))
 
 
 def _graph(system: System, options: dict[str, Any], *, strict: bool = True) -> Topology:

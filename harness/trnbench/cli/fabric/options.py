@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from trnbench.cli.facts import facts_of, facts_option
+from trnbench.cli.link_figures import neuronlink_direction_option, trn3_links_option
 from trnbench.cli.names import complete_systems
 
 if TYPE_CHECKING:
@@ -38,13 +39,7 @@ dtype_option = click.option(
 def fabric_options(command: Command) -> Command:
     """The system and the readings of its links; the command gets them as keywords for `fabric_of`."""
     for option in (
-        click.option(
-            "--facts",
-            type=click.Path(path_type=Path),
-            multiple=True,
-            metavar="FILE",
-            help="Facts of your own, over the documented ones.",
-        ),
+        facts_option,
         click.option(
             "--oversubscription",
             type=float,
@@ -69,16 +64,8 @@ def fabric_options(command: Command) -> Command:
             metavar="LINK=FACTOR",
             help="A slow or dead link: d0-d1=0.5 both ways, 'd0>d1=0' one way. Repeatable.",
         ),
-        click.option(
-            "--trn3-links",
-            type=click.Choice(("levels", "table", "chip-page")),
-            help="Which of the three NeuronLink figures of Trn3 the links get.  [default: levels]",
-        ),
-        click.option(
-            "--neuronlink-direction",
-            type=click.Choice(("one-way", "both-ways")),
-            help="How documented NeuronLink figures are read.  [default: one-way]",
-        ),
+        trn3_links_option,
+        neuronlink_direction_option,
         click.option(
             "--ranks", type=click.Choice(LEVELS), default="device", show_default=True, help="What a rank is."
         ),
@@ -105,7 +92,7 @@ def fabric_of(state: Session, options: dict[str, Any], *, size: int | None = Non
     from trnbench.emulator.fabric.systems import Fabric, Options
     from trnbench.errors import UsageError
 
-    system = state.registry.system(options["instance"], tuple(options["facts"]))
+    system = state.registry.system(options["instance"], facts_of(state, options["facts"]))
     if size is not None:
         system = msgspec.structs.replace(system, size=size)
     if options["trn3_links"] and "trn3" not in system.generation.name:

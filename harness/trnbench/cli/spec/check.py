@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from trnbench.cli.context import Session, session
+from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.output import Column, emit, format_option, say, write
 from trnbench.cli.spec.blocks import blocks, width
-from trnbench.cli.spec.options import facts_of, facts_option
 from trnbench.errors import ExitCode, UnknownName
 
 if TYPE_CHECKING:

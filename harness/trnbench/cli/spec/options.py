@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from trnbench.cli.context import Session
@@ -11,14 +9,6 @@ from trnbench.errors import UnknownName
 from trnbench.facts.peak import PeakPolicy
 from trnbench.facts.scope import Scope
 
-facts_option = click.option(
-    "--facts",
-    "facts",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Add a fact file of your own (TOML, see docs/facts.md). Repeatable.",
-)
 peak_option = click.option(
     "--peak", "policy", default="", metavar="POLICY", help="seed, device, engine or latest."
 )
@@ -29,11 +19,6 @@ scope_option = click.option(
     metavar="SCOPE",
     help="Scope of the peaks: core, logical-core, device, instance, ultraserver or cluster.",
 )
-
-
-def facts_of(state: Session, given: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The configured fact files, then those of the command line."""
-    return (*state.settings.facts, *given)
 
 
 def policy_of(state: Session, given: str) -> PeakPolicy:

@@ -1,0 +1,27 @@
+"""The cases of a plan, as rows of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trnbench.run.plan import Plan
+
+CASE_COLUMNS = ("instance", "case", "planned", "reason")
+"""What a table shows of a row; JSON holds all of it."""
+
+
+def case_rows(planned: Plan) -> Iterator[dict[str, object]]:
+    """One per case; `reason` says why one is skipped, and is empty for those that run."""
+    for case in planned.cases:
+        yield {
+            "case": case.key.fullname,
+            "instance": case.key.instance,
+            "planned": "skip" if case.skip else "run",
+            "reason": case.skip,
+            "id": case.id,
+            "kernel": case.key.kernel,
+            "scope": str(case.key.scope),
+            "point": dict(case.key.point),
+        }
