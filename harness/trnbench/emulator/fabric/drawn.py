@@ -17,8 +17,9 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
 )
 from trnbench.emulator.fabric.cluster_runner import runner_of
 from trnbench.emulator.fabric.collective import time_of
+from trnbench.emulator.fabric.opened import RANK
 from trnbench.emulator.fabric.result import Result
-from trnbench.emulator.fabric.systems import RANK, Fabric
+from trnbench.emulator.fabric.systems import Fabric
 from trnbench.kernels.families.collective import busbw_factor
 from trnbench.topology.graph import Topology
 

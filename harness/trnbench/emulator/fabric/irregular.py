@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from trnbench.errors import UsageError
 from trnbench.topology.graph import NodeKind, Topology
 
 
@@ -51,6 +52,34 @@ class Irregular(msgspec.Struct, frozen=True, kw_only=True):
             slow={rank(each): factor for each, factor in self.slow.items()},
             late={rank(each): ticks for each, ticks in self.late.items()},
         )
+
+
+def slow_links(topology: Topology, degrade: Iterable[tuple[str, str, float]]) -> dict[tuple[int, int], float]:
+    """`Irregular.scale` of links given as (from, to, factor) by the names of their ends. Raises UsageError
+    for a node or a link that is not there.
+    """
+    scale = {}
+    for a, b, factor in degrade:
+        ends = _named(topology, a), _named(topology, b)
+        if not any(link.dst == ends[1] for link in topology.out[ends[0]]):
+            raise _unknown(topology, f"link {a} > {b}")
+        scale[ends] = factor
+    return scale
+
+
+def _named(topology: Topology, name: str) -> int:
+    node = topology.by_name.get(name)
+    if node is None:
+        raise _unknown(topology, f"node {name!r}")
+    return node.id
+
+
+def _unknown(topology: Topology, what: str) -> UsageError:
+    return UsageError(
+        f"{topology.name} has no {what}",
+        cause="links are named by the nodes they join",
+        try_=f"trnbench topology show {topology.name}",
+    )
 
 
 def _nodes(topology: Topology, host: int) -> list[int]:

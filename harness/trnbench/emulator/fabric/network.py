@@ -1,14 +1,12 @@
 """The links that a collective may use, and how one rank's bytes travel to another's.
 
-Routing is minimal and deterministic: a route climbs no higher in the hierarchy of link levels than
-it must, then takes the fewest links; from each node traffic splits over all next hops on such a
-route, in proportion to their bandwidth. A direct link beats a detour however wide.
+A route climbs no higher in the hierarchy of link levels than it must, then takes the fewest links: a
+direct link beats a detour however wide.
 """
 
 from __future__ import annotations
 
 import copy
-import heapq
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any
@@ -17,27 +15,20 @@ import msgspec
 import numpy as np
 
 from trnbench.emulator.fabric.fluid import ticks
-from trnbench.emulator.fabric.maxmin import Floats, Indices
+from trnbench.emulator.fabric.maxmin import Floats
+from trnbench.emulator.fabric.routes import Route, Routes
 from trnbench.emulator.fabric.symmetry import Symmetry, find_symmetry
 from trnbench.errors import TopologyError
 from trnbench.topology.graph import Link, LinkKind, Node, NodeKind, Topology
 
-RATES, PLANS, SOLVED, ORBITS = "rates", "plans", "solved", "orbit shares"
-OF_CAPACITY = (RATES, PLANS, SOLVED, ORBITS)
+RATES, PLANS, SOLVED, ORBITS, ORBIT_CAPACITY = "rates", "plans", "solved", "orbit shares", "orbit capacity"
+OF_CAPACITY = (RATES, PLANS, SOLVED, ORBITS, ORBIT_CAPACITY)
 """Of `Network.memo`, what holds for one capacity of links and memories: the rates of mixes of links, what was
-found out about plans that are carried out again and again, the latest answers, shares of an orbit."""
+found out about plans that are carried out again and again, the latest answers, shares and capacity of an
+orbit."""
 
 _CLIMB = 1 << 12
 """Cost of a link one level up, in links of the level below: more than any route has."""
-
-
-class Route(msgspec.Struct, frozen=True):
-    """Resources one flow uses, in shares, and the ticks its first byte needs (slowest share)."""
-
-    resources: Indices
-    weights: Floats
-    latency: int
-    hops: int
 
 
 class Network:
@@ -104,12 +95,9 @@ class Network:
         self.capacity: Floats = np.concatenate([self.bandwidth, memories])
         self.late: tuple[int, ...] = tuple((late or {}).get(r, 0) for r in range(len(wanted))) if late else ()
         """Ticks at which every rank begins; empty where all begin at once."""
-        self._in: list[list[int]] = [[] for _ in self.nodes]
-        self._out: list[list[int]] = [[] for _ in self.nodes]
-        for i, link in enumerate(self.links):
-            self._out[link.src].append(i)
-            self._in[link.dst].append(i)
-        self._searches: dict[int, tuple[list[int], list[tuple[int, int]]]] = {}
+        self._ways = Routes(
+            len(self.nodes), self.links, bandwidth=self.bandwidth, latency=self.latency, cost=self.cost
+        )
         self._routes: dict[tuple[int, int], Route] = {}
         self.memo: dict[object, Any] = {}  # what algorithms derive from the links alone
 
@@ -146,7 +134,6 @@ class Network:
         other = copy.copy(self)
         other.capacity = self.capacity.copy()
         other.capacity[len(self.links) :] = np.inf
-        other.__dict__.pop("orbit_capacity", None)
         other.memo = {key: known for key, known in self.memo.items() if key not in OF_CAPACITY}
         return other
 
@@ -183,26 +170,13 @@ class Network:
             shared=[devices[self.shared[rank]] for rank in ranks],
         )
 
-    def distances(self, target: int, until: int | None = None) -> list[int]:
-        """Cost from every node to node `target`; −1 where there is no way. With `until`, only those that are
-        no farther than that node are sure to be there.
-        """
-        known, queue = self._searches.setdefault(target, ([-1] * len(self.nodes), [(0, target)]))
-        while queue and (until is None or known[until] < 0):
-            cost, node = heapq.heappop(queue)
-            if known[node] >= 0:
-                continue
-            known[node] = cost
-            for i in self._in[node]:
-                if known[self.links[i].src] < 0:
-                    heapq.heappush(queue, (cost + self.cost[i], self.links[i].src))
-        return known
+    def distances(self, target: int) -> list[int]:
+        """Cost from every node to node `target`; −1 where there is no way."""
+        return self._ways.distances(target)
 
-    def _nexts(self, node: int, distance: list[int]) -> list[int]:
-        """Links from `node` that begin a cheapest route."""
-        return [
-            i for i in self._out[node] if distance[self.links[i].dst] == distance[node] - self.cost[i] >= 0
-        ]
+    def nexts(self, node: int, distance: Sequence[int]) -> tuple[list[int], float]:
+        """Links from `node` that begin a cheapest route to where `distance` leads, and their bandwidth."""
+        return self._ways.nexts(node, distance)
 
     def route(self, src: int, dst: int) -> Route:
         """Shares of every link for bytes from rank `src` to rank `dst`.
@@ -212,86 +186,14 @@ class Network:
         key = (src, dst)
         found = self._routes.get(key)
         if found is None:
-            found = self._routes[key] = self._find(self.ranks[src], self.ranks[dst])
+            start, target = self.ranks[src], self.ranks[dst]
+            found = self._ways.between(start, target)
+            if found is None:
+                names = self.nodes[start].name, self.nodes[target].name
+                raise TopologyError(
+                    f"{self.topology.name}: no route from {names[0]} to {names[1]}",
+                    cause="the links left after --degrade or the chosen link kinds do not connect them",
+                    try_="trnbench topology check " + self.topology.name,
+                )
+            self._routes[key] = found
         return found
-
-    def _find(self, start: int, target: int) -> Route:
-        distance = self.distances(target, start)
-        if distance[start] < 0:
-            names = self.nodes[start].name, self.nodes[target].name
-            raise TopologyError(
-                f"{self.topology.name}: no route from {names[0]} to {names[1]}",
-                cause="the links left after --degrade or the chosen link kinds do not connect them",
-                try_="trnbench topology check " + self.topology.name,
-            )
-        share = {start: 1.0}
-        late = {start: 0}
-        used: dict[int, float] = {}
-        hops = {start: 0}
-        queue = [(-distance[start], start)]
-        while queue:  # farthest first: a node's share is whole before it is passed on
-            _, node = heapq.heappop(queue)
-            nexts = self._nexts(node, distance)
-            total = float(sum(self.bandwidth[i] for i in nexts))
-            for i in nexts:
-                part = share[node] * float(self.bandwidth[i]) / total
-                used[i] = part
-                there = self.links[i].dst
-                if there not in share:
-                    share[there], late[there], hops[there] = 0.0, 0, 0
-                    heapq.heappush(queue, (-distance[there], there))
-                share[there] += part
-                late[there] = max(late[there], late[node] + self.latency[i])
-                hops[there] = max(hops[there], hops[node] + 1)
-        order = sorted(used)
-        return Route(
-            np.array(order, dtype=np.intp),
-            np.array([used[i] for i in order]),
-            late[target],
-            hops[target],
-        )
-
-    @cached_property
-    def orbit_capacity(self) -> Floats:
-        """Bytes/s of one member of each link orbit, then of one device's memory."""
-        assert self.symmetry is not None
-        count = len(self.symmetry.orbit_size)
-        capacity = np.zeros(count + 1)
-        capacity[self.symmetry.link_orbit] = self.bandwidth
-        capacity[count] = self.capacity[-1] if self.size else np.inf
-        return capacity
-
-    @cached_property
-    def orbit_routes(self) -> dict[tuple[int, ...], Route]:
-        """For every translation, what all its flows together take of one member of each link orbit.
-
-        By dynamic programming from rank 0 outwards: the shares of a node are the mean of its next
-        hops' shares, weighted by bandwidth, plus the hop itself. Exact, one pass over the links.
-        """
-        symmetry = self.symmetry
-        assert symmetry is not None
-        target = self.ranks[0]
-        distance = self.distances(target)
-        count = len(symmetry.orbit_size)
-        crossings = np.zeros((len(self.nodes), count))
-        late = [0] * len(self.nodes)
-        hops = [0] * len(self.nodes)
-        for node in sorted((n for n in range(len(self.nodes)) if distance[n] > 0), key=distance.__getitem__):
-            nexts = self._nexts(node, distance)
-            total = float(sum(self.bandwidth[i] for i in nexts))
-            for i in nexts:
-                part = float(self.bandwidth[i]) / total
-                there = self.links[i].dst
-                crossings[node] += part * crossings[there]
-                crossings[node, symmetry.link_orbit[i]] += part
-                late[node] = max(late[node], late[there] + self.latency[i])
-                hops[node] = max(hops[node], hops[there] + 1)
-        per_member = self.size / symmetry.orbit_size
-        routes = {}
-        for rank, node in enumerate(self.ranks):
-            if distance[node] < 0:
-                raise TopologyError(f"{self.topology.name}: the ranks are not all connected")
-            shares = crossings[node] * per_member
-            used = np.flatnonzero(shares)
-            routes[symmetry.offset(rank, 0)] = Route(used, shares[used], late[node], hops[node])
-        return routes

@@ -10,8 +10,10 @@ from trnbench.emulator.fabric.classes import Classes
 from trnbench.emulator.fabric.fluid import Flow, Outcome, Rates, simulate
 from trnbench.emulator.fabric.known import Known
 from trnbench.emulator.fabric.maxmin import Floats
-from trnbench.emulator.fabric.network import ORBITS, Network, Route
+from trnbench.emulator.fabric.network import ORBIT_CAPACITY, ORBITS, Network
+from trnbench.emulator.fabric.routes import Route
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
+from trnbench.errors import TopologyError
 
 
 class Orbits:
@@ -20,10 +22,11 @@ class Orbits:
     def __init__(self, network: Network, schedule: Schedule) -> None:
         self.network, self.scale = network, schedule.scale
         self.known = Known()  # orbits are few
-        self.capacity = network.orbit_capacity
+        self.capacity = capacity_of(network)
         self._memory = len(self.capacity) - 1
         # Orbits are few, and their mixes made anew: these rates are kept for nothing else.
         self.rates = Rates(self.capacity, np.arange(len(self.capacity)) == self._memory)
+        self._routes = routes_of(network)
         self._with_memory: dict[tuple[tuple[int, ...], float], Route]
         self._with_memory = network.memo.setdefault(ORBITS, {})
 
@@ -45,7 +48,7 @@ class Orbits:
         assert move.offset is not None
         if not any(move.offset):
             raise ValueError("a move from a rank to itself")
-        route = self.network.orbit_routes[move.offset]
+        route = self._routes[move.offset]
         if np.isinf(self.capacity[self._memory]):
             return route
         # Every rank sends once and receives once per translation; those of a device share its memory.
@@ -97,3 +100,57 @@ class Orbits:
 
     def per_device(self, carried: Floats) -> Floats:
         return np.full(max(self.network.shared) + 1, carried[self._memory])
+
+
+def capacity_of(network: Network) -> Floats:
+    """Bytes/s of one member of each link orbit, then of one device's memory."""
+    found: Floats | None = network.memo.get(ORBIT_CAPACITY)
+    if found is None:
+        symmetry = network.symmetry
+        assert symmetry is not None
+        count = len(symmetry.orbit_size)
+        found = network.memo[ORBIT_CAPACITY] = np.zeros(count + 1)
+        found[symmetry.link_orbit] = network.bandwidth
+        found[count] = network.capacity[-1] if network.size else np.inf
+    return found
+
+
+def routes_of(network: Network) -> dict[tuple[int, ...], Route]:
+    """For every translation, what all its flows together take of one member of each link orbit.
+
+    By dynamic programming from rank 0 outwards: the shares of a node are the mean of its next
+    hops' shares, weighted by bandwidth, plus the hop itself. Exact, one pass over the links.
+    Raises TopologyError where the ranks are not all connected.
+    """
+    known: dict[tuple[int, ...], Route] | None = network.memo.get("orbit routes")
+    if known is not None:
+        return known
+    symmetry = network.symmetry
+    assert symmetry is not None
+    distance = network.distances(network.ranks[0])
+    crossings = np.zeros((len(network.nodes), len(symmetry.orbit_size)))
+    late = [0] * len(network.nodes)
+    hops = [0] * len(network.nodes)
+    for node in sorted((n for n in range(len(network.nodes)) if distance[n] > 0), key=distance.__getitem__):
+        nexts, total = network.nexts(node, distance)
+        for i in nexts:
+            part = float(network.bandwidth[i]) / total
+            there = network.links[i].dst
+            crossings[node] += part * crossings[there]
+            crossings[node, symmetry.link_orbit[i]] += part
+            late[node] = max(late[node], late[there] + network.latency[i])
+            hops[node] = max(hops[node], hops[there] + 1)
+    per_member = network.size / symmetry.orbit_size
+    routes = {}
+    for rank, node in enumerate(network.ranks):
+        if distance[node] < 0:
+            raise TopologyError(
+                f"{network.topology.name}: the ranks are not all connected",
+                cause="the links left after --degrade or the chosen link kinds do not connect them",
+                try_="trnbench topology check " + network.topology.name,
+            )
+        shares = crossings[node] * per_member
+        used = np.flatnonzero(shares)
+        routes[symmetry.offset(rank, 0)] = Route(used, shares[used], late[node], hops[node])
+    network.memo["orbit routes"] = routes
+    return routes

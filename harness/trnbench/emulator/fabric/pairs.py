@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from trnbench.emulator.fabric.apart import Round, Sending, apart
-from trnbench.emulator.fabric.classes import MOST_PATTERNS, Classes, Pattern, classes_of
+from trnbench.emulator.fabric.classes import Classes, Pattern
 from trnbench.emulator.fabric.fluid import Flow, Outcome, Rates, simulate
 from trnbench.emulator.fabric.known import known_of
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 from trnbench.emulator.fabric.network import RATES, Network
+from trnbench.emulator.fabric.refinement import MOST_PATTERNS, classes_of
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 from trnbench.emulator.fabric.steady import of_each_class
 

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench.emulator.fabric.classes import Classes, carried, ends, one_each, unrolled
+from trnbench.emulator.fabric.classes import Classes, carried, ends, one_each
 from trnbench.emulator.fabric.fluid import Outcome, Rates, simulate
+from trnbench.emulator.fabric.unrolled import unrolled
 
 LONG = 64
 """Repetitions above which a step is looked at for a rhythm."""

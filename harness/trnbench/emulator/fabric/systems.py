@@ -8,26 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from math import prod
-from typing import Any
 
 import msgspec
 
 from trnbench.emulator.fabric.constants import IDEAL, Constants, constants_of
 from trnbench.emulator.fabric.fluid import ticks
-from trnbench.emulator.fabric.irregular import Irregular
+from trnbench.emulator.fabric.grid import groups_along
+from trnbench.emulator.fabric.irregular import Irregular, slow_links
 from trnbench.emulator.fabric.network import Network
+from trnbench.emulator.fabric.opened import RANK, opened
 from trnbench.emulator.fabric.options import DEFAULT
 from trnbench.emulator.fabric.options import Options as Options
 from trnbench.errors import TopologyError, UsageError
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
-from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
+from trnbench.topology.graph import LinkKind, NodeKind, Topology
 
 INSIDE = (LinkKind.NEURONLINK, LinkKind.SWITCH, LinkKind.ON_CHIP)
 ACROSS = (*INSIDE, LinkKind.EFA, LinkKind.PCIE)
-RANK = "rank"
-"""Class of the links between a device and the ranks that it holds, where it holds several."""
 MOST_EFFORT = 400_000
 """What may be simulated of steps that compete unevenly before they are taken in lockstep: some 0.1 s."""
 WHOLE = 256
@@ -90,40 +88,9 @@ class Fabric:
         return system.topology(**given)
 
     def _opened(self, topology: Topology) -> Topology:
-        """With a node per rank where a device holds several."""
         if self.options.level == "device":
             return topology
-        nodes, links = list(topology.nodes), list(topology.links)
-        for device in topology.devices:
-            for c in range(self.ranks_per_device):
-                node = Node(len(nodes), f"{device.name}.r{c}", NodeKind.CORE, (*device.coord, c), device.host)
-                nodes.append(node)
-                links += [Link(node.id, device.id, RANK), Link(device.id, node.id, RANK)]
-        classes = {**topology.classes, RANK: self._rank_class()}
-        return msgspec.structs.replace(topology, nodes=tuple(nodes), links=tuple(links), classes=classes)
-
-    def _rank_class(self) -> LinkClass:
-        """A rank reaches memory and links at the rate of its cores' DMA engines."""
-        system = self.system
-        dma: Mapping[str, Any] = system.costs.get("dma", {})
-        cores = max(system.cores_per_device // self.ranks_per_device, 1)
-        rate = float(dma.get("bytes_per_ns_per_engine", 0.0)) * float(dma.get("engines_per_core", 0)) * 1e9
-        origin = "[dma] of the cost table"
-        if not rate:
-            rate = (system.fact(Scope.DEVICE, "dma_bandwidth") or float("inf")) / system.cores_per_device
-            origin = "dma_bandwidth"
-        latency = system.book.assumptions.get("on-chip-latency")
-        return LinkClass(
-            name=RANK,
-            kind=LinkKind.ON_CHIP,
-            bandwidth=Figure(value=rate * cores, origin=origin, formula=f"{cores} cores' DMA engines"),
-            latency=Figure(
-                value=latency.value / 2 if latency else 0.0,
-                origin="on-chip-latency",
-                formula="half, twice per message",
-                assumed=True,
-            ),
-        )
+        return opened(topology, self.system, self.ranks_per_device)
 
     @cached_property
     def network(self) -> Network:
@@ -152,18 +119,10 @@ class Fabric:
         options = self.options
         if not (options.degrade or options.straggler or options.late):
             return Irregular()
-        scale = {}
-        for a, b, factor in options.degrade:
-            ends = self._node(a), self._node(b)
-            if not any(link.dst == ends[1] for link in self.topology.out[ends[0]]):
-                raise UsageError(
-                    f"{self.system.name} has no link {a} > {b}",
-                    cause="links are named by the nodes they join",
-                    try_=f"trnbench topology show {self.system.name}",
-                )
-            scale[ends] = factor
         late = {rank: ticks(seconds) for rank, seconds in options.late}
-        return Irregular(scale=scale, slow=dict(options.straggler), late=late)
+        return Irregular(
+            scale=slow_links(self.topology, options.degrade), slow=dict(options.straggler), late=late
+        )
 
     def build(
         self,
@@ -205,16 +164,6 @@ class Fabric:
             scale=irregular.scale,
             late=late,
         )
-
-    def _node(self, name: str) -> int:
-        node = self.topology.by_name.get(name)
-        if node is None:
-            raise UsageError(
-                f"{self.system.name} has no node {name!r}",
-                cause="links are named by the nodes they join",
-                try_=f"trnbench topology show {self.system.name}",
-            )
-        return node.id
 
     def of_size(self, count: int) -> Fabric:
         """A cluster of so many instances, with the networks that instances alike have been built into."""
@@ -270,25 +219,5 @@ class Fabric:
         return self._opened(self._built(msgspec.structs.replace(self.system, size=count)))
 
     def groups(self, sizes: Mapping[str, int], name: str) -> list[list[int]]:
-        """Ranks that belong together along the axis `name` of a grid over all ranks.
-
-        `sizes` are the group sizes of every kind of parallelism, outermost first, as in {"data": 4,
-        "tensor": 16}: the last one varies fastest, so a tensor group takes neighbouring ranks.
-        """
-        if name not in sizes:
-            raise UsageError(f"unknown group {name!r}", cause=f"there are {', '.join(sizes)}")
-        if prod(sizes.values()) != self.size or min(sizes.values()) < 1:
-            shown = " × ".join(f"{n} {k}" for k, n in sizes.items())
-            raise UsageError(
-                f"{shown} does not divide {self.size} ranks",
-                cause=f"the product is {prod(sizes.values())}",
-                try_="group sizes whose product is the number of ranks",
-            )
-        names = list(sizes)
-        inner = prod(sizes[each] for each in names[names.index(name) + 1 :])
-        span = inner * sizes[name]
-        return [
-            [outer * span + k * inner + i for k in range(sizes[name])]
-            for outer in range(self.size // span)
-            for i in range(inner)
-        ]
+        """Ranks that belong together along one axis of a grid over all ranks: `grid.groups_along`."""
+        return groups_along(sizes, name, self.size)

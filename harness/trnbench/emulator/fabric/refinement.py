@@ -1,0 +1,102 @@
+"""Which flows cannot be told apart, by refining colours until nothing new is seen.
+
+Classes are the coarsest equitable partition of flows, resources and ranks (colour refinement, as in
+Weisfeiler and Leman 1968; Paige and Tarjan, "Three partition refinement algorithms", SIAM J. Comput. 16,
+1987): members of a class have the same size, use the same amounts of the same classes of resources, wait
+for the same classes of flows, and are met on them by the same classes. Max–min shares, starts and arrivals
+depend on nothing else, so every member does what the one that is simulated does. No translation of the
+network is needed: an uneven network merely has more classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trnbench.emulator.fabric.classes import Classes, Pattern
+from trnbench.emulator.fabric.maxmin import Floats, Indices
+
+Colours = NDArray[np.uint64]
+
+MOST_PATTERNS = 400_000
+"""Flows of all steps, repetitions not counted, above which no classes are looked for: some seconds."""
+
+
+def classes_of(
+    patterns: Sequence[Pattern],
+    times: Sequence[tuple[int, ...]],
+    capacity: Floats,
+    ranks: int,
+    late: Sequence[int] = (),
+    *,
+    waiting: bool = True,
+) -> Classes:
+    """`times[c]`: repetitions of the steps of chain c; `late[r]`: ticks at which rank r begins. Where nobody
+    is `waiting`, all flows begin at once and nothing hangs on who sends to whom.
+    """
+    shapes_seen: dict[tuple[int, ...], int] = {}
+    shapes = tuple(shapes_seen.setdefault(each, len(shapes_seen)) for each in times)
+    lengths = [len(p.resources) for p in patterns]
+    flow = np.repeat(np.arange(len(patterns)), lengths)
+    resource = np.concatenate([p.resources for p in patterns])
+    weight = np.round(np.concatenate([p.weights for p in patterns]), 12)
+    src = np.array([p.chain * ranks + p.src for p in patterns])
+    dst = np.array([p.chain * ranks + p.dst for p in patterns])
+    kinds = np.array([(shapes[p.chain], p.step, p.size, p.latency) for p in patterns])
+    of_flow = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1)
+    of_resource = np.unique(capacity, return_inverse=True)[1].reshape(-1)
+    begins = np.tile(np.array(late or [0] * ranks), len(times))
+    shape_of_rank = np.repeat(np.array(shapes), ranks)
+    of_rank = np.unique(np.stack([begins, shape_of_rank]), axis=1, return_inverse=True)[1].reshape(-1)
+    share = np.unique(weight, return_inverse=True)[1].reshape(-1).astype(np.uint64)
+    counted = 0
+    while True:
+        on_resource = _sum(resource, _mixed(of_flow[flow], share, 1), len(capacity))
+        on_flow = _sum(flow, _mixed(of_resource[resource], share, 2), len(patterns))
+        if waiting:
+            on_rank = _sum(src, _mixed(of_flow, 0, 3), len(of_rank))
+            on_rank += _sum(dst, _mixed(of_flow, 0, 4), len(of_rank))
+            on_flow += _mixed(of_rank[src], 0, 5) + _mixed(of_rank[dst], 0, 6)
+            of_rank = _numbered(of_rank, on_rank)
+        of_flow = _numbered(of_flow, on_flow)
+        of_resource = _numbered(of_resource, on_resource)
+        found = int(of_flow.max()) + int(of_resource.max()) + int(of_rank.max())
+        if found == counted:
+            break
+        counted = found
+    return Classes(
+        flow=of_flow,
+        resource=of_resource,
+        rank=of_rank,
+        patterns=tuple(patterns),
+        shapes=shapes,
+        times=tuple(shapes_seen),
+    )
+
+
+def _mixed(colour: Indices, other: Colours | int, salt: int) -> Colours:
+    """Colours as 64 random bits (splitmix64), so that sums tell multisets apart.
+
+    Two different ones among a million agree by chance once in some ten million calls.
+    """
+    with np.errstate(over="ignore"):
+        bits = colour.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        bits += np.asarray(other, dtype=np.uint64) * np.uint64(0xD1B54A32D192ED03) + np.uint64(salt)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        found: Colours = bits ^ (bits >> np.uint64(31))
+        return found
+
+
+def _sum(at: Indices, values: Colours, count: int) -> Colours:
+    total = np.zeros(count, dtype=np.uint64)
+    np.add.at(total, at, values)
+    return total
+
+
+def _numbered(colour: Indices, seen: Colours) -> Indices:
+    """A finer colouring: equal before, and equal in what is seen."""
+    found: Indices = np.unique(_mixed(colour, seen, 7), return_inverse=True)[1].reshape(-1)
+    return found
