@@ -13,6 +13,7 @@ import pytest
 
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
 from trnbench.nki.dtype import DTYPES
+from trnbench.nki.jit import Kernel
 
 LADDER = ["gemm_naive", "gemm_blocked", "gemm_best"]
 SHAPES = [(128, 512, 128), (300, 700, 1300), (1, 64, 256), (257, 513, 129), (256, 512, 2304)]
@@ -138,6 +139,22 @@ def test_two_programs_share_the_rows(v3: Machine) -> None:
     np.testing.assert_allclose(trace.outputs[0].astype(np.float64), exact, rtol=2**-7, atol=0.2)
     flops = sum(op.flops * n for op, n in trace.tally.items())
     assert flops == 2 * 256 * 256 * 700  # program 0 has 2 of the 5 tiles of rows
+
+
+@pytest.mark.parametrize(("m", "programs"), [(640, 8), (128, 8), (1100, 3)])
+def test_any_number_of_programs_shares_the_rows(v3: Machine, m: int, programs: int) -> None:
+    kernel, _, _ = load_kernel(_ref("gemm_best"), nki="trnbench")
+    rng = np.random.default_rng(12)
+    left, right = _matrix(rng, (128, m), "bfloat16"), _matrix(rng, (128, 256), "bfloat16")
+    launch = Kernel(kernel.function, {}, programs)
+    trace = record(launch, (left, right), machine=v3, functional=True)
+    exact = left.astype(np.float64).T @ right.astype(np.float64)
+    np.testing.assert_allclose(trace.outputs[0].astype(np.float64), exact, rtol=2**-7, atol=0.2)
+    shapes = TensorSpec(left.shape, "bf16"), TensorSpec(right.shape, "bf16")
+    shares = [record(launch, shapes, machine=v3, program=number).tally for number in range(programs)]
+    flops = [sum(op.flops * n for op, n in tally.items()) for tally in shares]
+    assert sum(flops) == 2 * m * 128 * 256
+    assert max(flops) - min(flops) <= 2 * 128 * 128 * 256  # a tile of rows
 
 
 @pytest.mark.parametrize("functional", [True, False])

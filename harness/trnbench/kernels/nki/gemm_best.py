@@ -7,7 +7,7 @@ Against `gemm_blocked` it never lets the tensor engine wait:
 - Within a step the contraction is the outer loop over four PSUM banks: rows are multiplied as they
   arrive. The four other banks are emptied meanwhile, by two engines in turn.
 - 8-bit floats go through the array two rows at a time where the generation can do that.
-- Launched as two programs (LNC=2), each takes half the rows of C.
+- Launched as several programs (LNC=2), each takes its share of the rows of C.
 """
 
 # mypy: ignore-errors
@@ -30,6 +30,8 @@ def gemm_best(lhsT, rhs):  # noqa: N803
     m_size, n_size = lhsT.shape[1], rhs.shape[1]
     result = nl.ndarray((m_size, n_size), dtype=_result_dtype(lhsT.dtype), buffer=nl.shared_hbm)
     first, last = _share(m_size)
+    if first == last:
+        return result
     rows, columns = min(BLOCK_M, last - first), min(BLOCK_N, n_size)
     whole_m, rest_m = divmod(last - first, rows)
     whole_n, rest_n = divmod(n_size, columns)
@@ -164,12 +166,12 @@ def _empty(out, bank, before, number):
 
 
 def _share(m_size):
-    """The rows of C of this program: all, or one half of whole tiles."""
+    """The rows of C of this program: all, or its share of the tiles."""
     if nl.program_ndim() == 0 or nl.num_programs(0) == 1:
         return 0, m_size
-    tiles = (m_size + nl.tile_size.gemm_stationary_fmax - 1) // nl.tile_size.gemm_stationary_fmax
-    middle = min(tiles // 2 * nl.tile_size.gemm_stationary_fmax, m_size)
-    return (0, middle) if nl.program_id(0) == 0 else (middle, m_size)
+    height, number, count = nl.tile_size.gemm_stationary_fmax, nl.program_id(0), nl.num_programs(0)
+    tiles = (m_size + height - 1) // height
+    return min(tiles * number // count * height, m_size), min(tiles * (number + 1) // count * height, m_size)
 
 
 def _step(dtype):
