@@ -22,7 +22,7 @@ from trnbench.emulator.core.program import LOAD, Program, queue_of
 from trnbench.emulator.core.scheduler import NOTHING_REMOVED, Schedule, schedule
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
 from trnbench.nki.instruction import Instruction
-from trnbench.nki.memory import Life
+from trnbench.nki.ledger import Life
 
 TRN1, TRN2 = "trn1.32xlarge", "trn2-16.48xlarge"
 MOST = 400  # instructions of a kernel whose pairs are compared

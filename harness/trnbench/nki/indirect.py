@@ -10,7 +10,7 @@ import numpy.typing as npt
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.dtype import DType
-from trnbench.nki.memory import Form, Storage, intern
+from trnbench.nki.memory import intern
 from trnbench.nki.recorder_state import STATE
 from trnbench.nki.register import VirtualRegister
 from trnbench.nki.tensor import NkiTensor
@@ -19,18 +19,14 @@ _SNAKE = 16  # partitions over which offsets of .indirect() run; 32 for the tens
 COLUMN_SINCE = 4  # NeuronCore-v4
 
 
-class IndirectTensor(NkiTensor):
+class IndirectTensor(NkiTensor, eq=False, kw_only=True):
     """A view plus where its index comes from. `step`: elements per unit of the index; `bound`: its end."""
 
-    __slots__ = ("bound", "index", "step")
+    index: Any
+    step: int
+    bound: int
 
-    def __init__(
-        self, storage: Storage, form: Form, offset: int, *, index: Any, step: int, bound: int
-    ) -> None:
-        super().__init__(storage, form, offset)
-        self.index = index
-        self.step = step
-        self.bound = bound
+    def __post_init__(self) -> None:
         if STATE.recorder is not None:
             STATE.recorder.indirect = True
 

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from trnbench.nki.folding.index import pinned
+from trnbench.nki.site import Place
 
 if TYPE_CHECKING:
     from trnbench.nki.tensor import NkiTensor
@@ -73,6 +74,15 @@ class Sink(Protocol):
     """Takes every instruction in program order: a tally, a list, a scheduler."""
 
     def take(self, instruction: Instruction) -> None: ...
+
+
+@runtime_checkable
+class Issues(Protocol):
+    """A sink that takes what an instruction is made of, and needs no object for it."""
+
+    def issue(
+        self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...], place: Place
+    ) -> None: ...
 
 
 @runtime_checkable

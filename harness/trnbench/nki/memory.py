@@ -1,17 +1,18 @@
-"""Storage of a kernel: allocations, the layout of views on them, and who holds how much when."""
+"""Storage of a kernel: allocations, and the layout of views on them."""
 
 from __future__ import annotations
 
 from enum import Enum
-from itertools import count
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from trnbench.errors import KernelError
 from trnbench.nki.dtype import DType
+from trnbench.nki.ledger import Ledger, Life
 
 
 class Buffer(str, Enum):
@@ -41,8 +42,20 @@ class Form:
     """
 
     __slots__ = (
-        "buffer", "children", "dtype", "elements", "free", "indirect", "nbytes", "on_chip", "partitions",
-        "run_bytes", "shape", "strides",
+        "buffer",
+        "children",
+        "dtype",
+        "elements",
+        "free",
+        "indirect",
+        "memory",
+        "nbytes",
+        "on_chip",
+        "partitions",
+        "parts",
+        "run_bytes",
+        "shape",
+        "strides",
     )  # fmt: skip
 
     def __init__(
@@ -54,6 +67,7 @@ class Form:
         indirect: str = "",
     ) -> None:
         self.buffer = buffer
+        self.memory = buffer.memory
         self.indirect = indirect  # "", or how elements are addressed at run time: scalar, vector, column
         self.dtype = dtype
         self.shape = shape
@@ -64,6 +78,8 @@ class Form:
         self.partitions = shape[0] if self.on_chip else 1
         self.free = prod(shape[1:]) if self.on_chip else self.elements
         self.run_bytes = self._run() * dtype.size
+        # Views on it by how they are made, and where they begin: of two slices, and of anything else.
+        self.parts: dict[Any, tuple[Form, int]] = {}
         self.children: dict[Any, tuple[Form, int]] = {}
 
     def _run(self) -> int:
@@ -103,113 +119,26 @@ def intern(
     return found
 
 
-AGES = count()
-"""Numbers lives in the order of their beginnings."""
-
-
-class Life:
-    """From allocation to last use, counted in instructions. `bytes` per partition.
-
-    `died`: how many instructions had been issued when Python dropped the tile. `age`: younger ones have more.
-    """
-
-    __slots__ = ("age", "alive", "bytes", "died", "first", "last", "name", "site")
-
-    def __init__(self, first: int, size: int, name: str, site: str) -> None:
-        self.first = self.last = first
-        self.bytes = size
-        self.name = name
-        self.site = site
-        self.alive = True
-        self.died = -1
-        self.age = next(AGES)
-
-
-class Storage:
+class Storage(msgspec.Struct, eq=False):
     """One allocation. `data` is its bytes, None when only shapes are recorded.
 
-    `written` tells which bytes of PSUM hold a value: a matmul overwrites the others. `row` is the
-    offset of the second partition. `place` is (memory, partition, byte) where the kernel chose the
-    address itself: regions are then those of the memory.
+    `written` tells which bytes of PSUM hold a value: a matmul overwrites the others. `place` is (memory,
+    partition, byte) where the kernel chose the address itself: regions are then those of the memory.
+    Views that begin before element `row` surely begin at partition 0.
     """
 
-    __slots__ = ("data", "form", "ledger", "life", "name", "place", "row", "written")
-
-    def __init__(self, form: Form, name: str, life: Life, ledger: Ledger | None) -> None:
-        self.form = form
-        self.row = form.free if form.on_chip else 1 << 62
-        self.place: tuple[Storage, int, int] | None = None
-        self.name = name
-        self.life = life
-        self.ledger = ledger
-        self.data: npt.NDArray[np.uint8] | None = None
-        self.written: npt.NDArray[np.bool_] | None = None
+    form: Form
+    name: str
+    life: Life
+    ledger: Ledger | None
+    row: int = 0
+    place: tuple[Storage, int, int] | None = None
+    data: npt.NDArray[np.uint8] | None = None
+    written: npt.NDArray[np.bool_] | None = None
 
     def __del__(self) -> None:
         if self.ledger is not None:
             self.ledger.release(self.life)
-
-
-class Clock(Protocol):
-    """Counts instructions."""
-
-    count: int
-
-
-class Ledger:
-    """Bytes per partition of one on-chip memory, and proof that they fit.
-
-    A tile is held from its allocation to its last use, as a compiler that knows the whole kernel
-    would hold it. Python's references only bound that from above (a loop variable keeps the last
-    tile of the round before), so an excess of referenced bytes is a suspicion, settled as
-    soon as the tiles concerned are gone.
-    """
-
-    __slots__ = ("capacity", "clock", "held", "live", "memory", "peak", "suspicions")
-
-    def __init__(self, memory: str, capacity: int, clock: Clock) -> None:
-        self.clock = clock
-        self.memory = memory
-        self.capacity = capacity
-        self.held = 0
-        self.peak = 0
-        self.live: set[Life] = set()
-        self.suspicions: list[tuple[int, Life, list[Life]]] = []
-
-    def acquire(self, life: Life) -> None:
-        self.live.add(life)
-        self.held += life.bytes
-        if self.held <= self.capacity:
-            self.peak = max(self.peak, self.held)
-            return
-        if self.suspicions:
-            self.suspicions = [each for each in self.suspicions if self._open(each)]
-        self.suspicions.append((life.first, life, list(self.live)))
-
-    def release(self, life: Life) -> None:
-        life.alive = False
-        life.died = self.clock.count
-        self.live.discard(life)
-        self.held -= life.bytes
-
-    def _open(self, suspicion: tuple[int, Life, list[Life]]) -> bool:
-        """May this moment still turn out to need more than there is?"""
-        moment, newest, lives = suspicion
-        held = sum(life.bytes for life in lives if life.alive or life.last > moment or life is newest)
-        if held > self.capacity:
-            return True
-        self.peak = max(self.peak, held)
-        return False
-
-    def overflow(self) -> tuple[Life, list[Life]] | None:
-        """At the end: the first allocation that does not fit, and the tiles that are in its way."""
-        for moment, newest, lives in self.suspicions:
-            holding = [life for life in lives if life.last > moment or life is newest]
-            held = sum(life.bytes for life in holding)
-            if held > self.capacity:
-                return newest, sorted(holding, key=lambda life: -life.bytes)
-            self.peak = max(self.peak, held)
-        return None
 
 
 def checked_shape(shape: Any, site: str) -> tuple[int, ...]:

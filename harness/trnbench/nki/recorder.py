@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +14,10 @@ from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.dtype import DTYPES, DType
 from trnbench.nki.folding.index import pinned
-from trnbench.nki.instruction import DMA, Folds, Instruction, Loops, Op, Sink
+from trnbench.nki.instruction import DMA, Folds, Instruction, Issues, Loops, Op, Sink
+from trnbench.nki.ledger import Ledger, Life
 from trnbench.nki.machine import Machine
-from trnbench.nki.memory import Buffer, Form, Ledger, Life, Storage, checked_shape, intern
+from trnbench.nki.memory import Buffer, Form, Storage, checked_shape, intern
 from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
 
@@ -60,7 +63,8 @@ class Recorder:
         self.generators: dict[Any, Any] = {}  # random numbers, per engine
         self.identities: dict[Any, NkiTensor] = {}
         self._arenas: dict[Buffer, Storage] = {}
-        self.sink = sink.take
+        self.issue = sink.issue if isinstance(sink, Issues) else partial(_taken, sink.take)
+        self.places = site.Places()
         self.loops = sink if isinstance(sink, Loops) else None
         self.sites: dict[tuple[CodeType, int], Site] = {}  # loops of the kernel
         self.folds = sink if fold and not functional and isinstance(sink, Folds) else None
@@ -70,6 +74,7 @@ class Recorder:
         self.count = 0
         self.ops: dict[Any, Op] = {}
         self.fits: set[Form] = set()
+        self._forms: dict[Any, Form] = {}  # of what was allocated, by how the kernel said it
         self.hbm_bytes = 0
         self.ledgers = {
             Buffer.SBUF: Ledger("sbuf", machine.sbuf_partition_bytes, self),
@@ -82,32 +87,38 @@ class Recorder:
         """A new tensor, uninitialised. Raises `KernelError` when it can never fit."""
         if STATE.watching:
             shape = tuple(map(pinned, shape)) if isinstance(shape, (tuple, list)) else pinned(shape)
-        sizes = shape if type(shape) is tuple else checked_shape(shape, site.here())
+        asked = (shape, dtype, buffer)
         try:
-            form = intern(buffer, dtype, sizes, _row_major(sizes))
+            form = self._forms.get(asked)
         except TypeError:
-            form = None  # a tuple of something else than integers
-        if form is None or form not in self.fits:
-            sizes = checked_shape(sizes, site.here())
+            form = None  # a list
+        if form is None:
+            sizes = checked_shape(shape, site.here())
             form = intern(buffer, dtype, sizes, _row_major(sizes))
-            self._check_fits(form, name)
-            self.fits.add(form)
+            if form not in self.fits:
+                self._check_fits(form, name)
+                self.fits.add(form)
+            if type(shape) is tuple:
+                self._forms[asked] = form
         if address is not None:
             return self._at(form, name, address)
         if buffer is Buffer.SHARED_HBM and self.programs is not None:
             shared = self.programs.shared(self, form, name)
             if shared is not None:
                 return shared
+        ledger: Ledger | None = None
+        row = 1 << 62
         if form.on_chip:
-            size = form.free * dtype.size
-            ledger: Ledger | None = self.ledgers[buffer]
-            frame = sys._getframe(1)
-            while frame.f_code.co_filename.startswith(_HERE) and frame.f_back is not None:
-                frame = frame.f_back
-            life = Life(self.count, size, name, f"{frame.f_code.co_filename}:{frame.f_lineno}")
-            ledger.acquire(life)  # type: ignore[union-attr]
+            row = form.free
+            frame = sys._getframe(2)
+            if frame.f_code is not self.places.code:
+                frame = self.places.outside(sys._getframe(1))
+            place = self.places.lines.get(frame.f_lasti) or self.places.add(frame)
+            life = Life(self.count, row * dtype.size, name, place, self.count)
+            ledger = self.ledgers[buffer]
+            ledger.acquire(life)
         else:
-            life, ledger = Life(self.count, form.nbytes, name, ""), None
+            life = Life(self.count, form.nbytes, name)
             self.hbm_bytes += form.nbytes
             if self.hbm_bytes > self.machine.hbm_bytes:
                 raise KernelError(
@@ -115,7 +126,10 @@ class Recorder:
                     f"of one {self.machine.generation} device ({site.here()})",
                     try_="make the tensors smaller, or split the work over devices",
                 )
-        tensor = NkiTensor(self._filled(Storage(form, name, life, ledger)), form, 0)
+        storage = Storage(form, name, life, ledger, row)
+        if self.functional:
+            self._filled(storage)
+        tensor = NkiTensor(storage, form, 0)
         if buffer is Buffer.SHARED_HBM and self.programs is not None:
             self.programs.share(self, tensor)
         return tensor
@@ -155,8 +169,8 @@ class Recorder:
         if arena is None:
             whole = (self.machine.partitions, capacity)
             layout = intern(form.buffer, DTYPES["uint8"], whole, (capacity, 1))
-            arena = self._arenas[form.buffer] = Storage(layout, form.buffer.value, Life(0, 0, "", ""), None)
-        storage = Storage(form, name, Life(self.count, 0, name, ""), None)
+            arena = self._arenas[form.buffer] = Storage(layout, form.buffer.value, Life(0, 0), None)
+        storage = Storage(form, name, Life(self.count, 0, name), None)
         storage.place = (arena, partition, byte)
         ledger = self.ledgers[form.buffer]
         ledger.peak = max(ledger.peak, end)
@@ -185,15 +199,14 @@ class Recorder:
     def emit(self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]) -> None:
         """Record one instruction; its line is that of the nearest frame outside this package."""
         self.count = count = self.count + 1
+        places = self.places
         frame = sys._getframe(2)
-        while frame.f_code.co_filename.startswith(_HERE):
-            if frame.f_back is None:
-                break
-            frame = frame.f_back
+        if frame.f_code is not places.code:
+            frame = places.outside(frame)
+        place = places.lines.get(frame.f_lasti) or places.add(frame)
         if count > self.limit:
             raise KernelError(
-                f"kernel {self.kernel!r} issued more than {self.limit:,} instructions "
-                f"({Path(frame.f_code.co_filename).name}:{frame.f_lineno})",
+                f"kernel {self.kernel!r} issued more than {self.limit:,} instructions ({site.told(place)})",
                 cause="a loop that never ends, or a problem far larger than meant",
                 try_="check the loop's bounds, or raise the instruction limit",
             )
@@ -203,20 +216,19 @@ class Recorder:
             for view in views:
                 storage = view.storage
                 storage.life.last = count
-                if view.offset >= storage.row or storage.place is not None:
+                if view.offset >= storage.row:
                     self._check_start(op, view)
-        file, line = STATE.place or (frame.f_code.co_filename, frame.f_lineno)
-        self.sink(Instruction(op, writes, reads, file, line))
+        self.issue(op, writes, reads, STATE.place or place)
 
     def _check_start(self, op: Op, view: NkiTensor) -> None:
         """Compute engines reach partitions from a multiple of 32 on (of 64, or 0, for larger operands)."""
         if op.engine == DMA:
             return
         form, place = view.form, view.storage.place
-        first = view.offset * form.dtype.size // (view.storage.row * view.storage.form.dtype.size)
+        first = view.offset * form.dtype.size // (view.storage.form.free * view.storage.form.dtype.size)
         first += place[1] if place is not None else 0
         count = form.partitions
-        allowed = (0,) if count > 64 else (0, 64) if count > 32 else (0, 32, 64, 96)
+        allowed: tuple[int, ...] = (0,) if count > 64 else (0, 64) if count > 32 else (0, 32, 64, 96)
         if op.opcode in _SCALED and form.dtype.size == 1:
             allowed = tuple(quadrant + at for quadrant in allowed for at in (0, 4, 8, 12))
         if first not in allowed and count > 0:
@@ -236,11 +248,11 @@ class Recorder:
                 continue
             newest, holding = found
             total = sum(life.bytes for life in holding)
-            largest = ", ".join(f"{life.bytes:,} from {Path(life.site).name}" for life in holding[:3])
+            largest = ", ".join(f"{life.bytes:,} from {site.told(life.site)}" for life in holding[:3])
             raise KernelError(
                 f"ndarray: tiles in use hold {total:,} bytes per partition, more than the "
                 f"{ledger.capacity:,} of {ledger.memory.upper()} on {self.machine.generation} "
-                f"({Path(newest.site).name})",
+                f"({site.told(newest.site)})",
                 cause=f"{len(holding)} tiles are alive there, the largest: {largest}",
                 try_="use smaller tiles, or fewer at a time",
             )
@@ -271,6 +283,16 @@ class recording:  # noqa: N801 - reads as a statement: `with recording(recorder)
 
     def __exit__(self, *_: object) -> None:
         STATE.recorder = self.before
+
+
+def _taken(
+    take: Callable[[Instruction], None],
+    op: Op,
+    writes: tuple[NkiTensor, ...],
+    reads: tuple[NkiTensor, ...],
+    place: site.Place,
+) -> None:
+    take(Instruction(op, writes, reads, *place))
 
 
 def _with_indices(writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]) -> tuple[NkiTensor, ...]:

@@ -4,11 +4,45 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 
 from trnbench.nki.recorder_state import STATE
 
 _HERE = str(Path(__file__).parent)
+
+Place = tuple[str, int]
+"""File and line."""
+
+NOWHERE: Place = ("", 0)
+
+
+class Places:
+    """Where calls were made: looked up once per instruction of the kernel's code, because Python counts its
+    way to a line. `code` is the one that called last, `lines` what is known of it.
+    """
+
+    __slots__ = ("_known", "code", "lines")
+
+    def __init__(self) -> None:
+        # By id, which is faster than the hash of a code object.
+        self._known: dict[int, tuple[CodeType, dict[int, Place]]] = {}
+        self.code: CodeType | None = None
+        self.lines: dict[int, Place] = {}
+
+    def outside(self, frame: FrameType) -> FrameType:
+        """`frame`, or the nearest before it that is outside this package; its code called last."""
+        while frame.f_code.co_filename.startswith(_HERE) and frame.f_back is not None:
+            frame = frame.f_back
+        code = frame.f_code
+        if code is not self.code:
+            _, self.lines = self._known.setdefault(id(code), (code, {}))
+            self.code = code
+        return frame
+
+    def add(self, frame: FrameType) -> Place:
+        """Of the code that called last, where it is now."""
+        found = self.lines[frame.f_lasti] = (frame.f_code.co_filename, frame.f_lineno)
+        return found
 
 
 def caller(depth: int = 1) -> FrameType:
@@ -22,9 +56,14 @@ def caller(depth: int = 1) -> FrameType:
 def here(depth: int = 1) -> str:
     """`gemm.py:31`: file and line of the kernel's call."""
     if STATE.place is not None:
-        return f"{Path(STATE.place[0]).name}:{STATE.place[1]}"
+        return told(STATE.place)
     frame = caller(depth + 1)
-    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+    return told((frame.f_code.co_filename, frame.f_lineno))
+
+
+def told(place: Place) -> str:
+    """`gemm.py:31`."""
+    return f"{Path(place[0]).name}:{place[1]}"
 
 
 def of_error(trace: TracebackType | None, inside: str = "") -> str:

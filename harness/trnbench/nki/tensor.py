@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import msgspec
+
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.dtype import DType, dtype_of
@@ -19,15 +21,12 @@ from trnbench.nki.view import grouped, indexed, reshaped
 _MAX_CHILDREN = 1 << 16
 
 
-class NkiTensor(Valued):
+class NkiTensor(Valued, msgspec.Struct, eq=False):
     """Storage, form and offset (in elements). Made by `nl.ndarray` and by slicing; never directly."""
 
-    __slots__ = ("form", "offset", "storage")
-
-    def __init__(self, storage: Storage, form: Form, offset: int) -> None:
-        self.storage = storage
-        self.form = form
-        self.offset = offset
+    storage: Storage
+    form: Form
+    offset: int
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -80,17 +79,23 @@ class NkiTensor(Valued):
             index = (index,)
         if STATE.watching:
             index = placed(self.form.shape, index)
-        key = tuple([(i.start, i.stop, i.step) if type(i) is slice else i for i in index])
         form = self.form
+        if len(index) == 2 and type(index[0]) is type(index[1]) is slice:
+            rows, columns = index
+            known = form.parts
+            key: Any = (rows.start, rows.stop, rows.step, columns.start, columns.stop, columns.step)
+        else:
+            known = form.children
+            key = tuple([(i.start, i.stop, i.step) if type(i) is slice else i for i in index])
         try:
-            hit = form.children.get(key)
+            hit = known.get(key)
         except TypeError:  # a tensor or an array as index
             hit = None
         if hit is None:
             hit = indexed(form, index)
-            if len(form.children) > _MAX_CHILDREN:
-                form.children.clear()
-            form.children[key] = hit
+            if len(known) > _MAX_CHILDREN:
+                known.clear()
+            known[key] = hit
         return NkiTensor(self.storage, hit[0], self.offset + hit[1])
 
     def __setitem__(self, index: Any, value: Any) -> None:

@@ -2,121 +2,123 @@
 
 from __future__ import annotations
 
-from typing import Any
+import msgspec
 
-from trnbench.emulator.core.box import Box, box_of, direct_box
+from trnbench.emulator.core.box import Box, box_of, known_box
 from trnbench.emulator.core.hazard import look, meet, merge, read, use_of, write_to
-from trnbench.emulator.core.program import BUFFER, QUEUES, Program, Run, queue_of
+from trnbench.emulator.core.program import Program, Run, queue_of
+from trnbench.emulator.core.room import Room
 from trnbench.emulator.core.tile import Tile, Use, Users
+from trnbench.emulator.core.waits import Waits
 from trnbench.nki.instruction import Instruction, Op
+from trnbench.nki.ledger import AGES
 from trnbench.nki.machine import Machine
-from trnbench.nki.memory import AGES, Form, Life
+from trnbench.nki.memory import Form
+from trnbench.nki.site import Place
+from trnbench.nki.tensor import NkiTensor
 
-_WIDTH = len(QUEUES)
-_BOTH = 1 | 1 << _WIDTH * _WIDTH
-_MOST_BOXES = 1 << 16
+Views = tuple[NkiTensor, ...]
+
 _LEAST = 64  # instructions below which a loop is not worth marking
 
 
-class Access:
+class Access(msgspec.Struct, eq=False, gc=False):
     """One operand as it was recorded. `waits`: what it alone has to wait for."""
 
-    __slots__ = ("form", "offset", "root", "tile", "waits", "write")
-
-    def __init__(self, tile: Tile, form: Form, root: Form, offset: int, write: bool, waits: Users) -> None:
-        self.tile = tile
-        self.form = form
-        self.root = root
-        self.offset = offset
-        self.write = write
-        self.waits = waits
+    tile: Tile
+    form: Form
+    root: Form
+    offset: int
+    write: bool
+    waits: Users
 
 
 Entry = tuple[Access, ...] | None
 """The operands of an instruction; None where they cannot be moved along with a loop."""
 
 
-class Builder:
+class Builder(Room, Waits):
     """Takes instructions as they are recorded. Tiles that Python has dropped are forgotten.
 
     It learns of loops by `enter`, `round` (at the start of each round) and `leave`.
     """
 
     def __init__(self, machine: Machine) -> None:
-        self.program = Program(machine.psum_banks, machine.psum_bank_bytes)
-        self._refs = self.program.psum.refs
+        self.program = program = Program(machine.psum_banks, machine.psum_bank_bytes)
+        Room.__init__(self, machine)
+        Waits.__init__(self, program.deps)
+        self._refs = program.psum.refs
         self.log: list[Entry] | None = None
-        self.rings: dict[str, dict[Life, Tile]] = {"sbuf": {}, "psum": {}}  # tiles, oldest first
         self.queues: list[int] = []  # of each op
-        self._ids: dict[Op, int] = {}
-        self._places: dict[tuple[str, int], int] = {}
-        self._tiles: dict[Life, Tile] = {}
-        self._boxes: dict[tuple[Form, Form, int], Box] = {}
-        self._room = {"sbuf": machine.sbuf_partition_bytes, "psum": machine.psum_partition_bytes}
-        self._held = {"sbuf": 0, "psum": 0}
-        # The last instruction of each queue that each queue is known to have waited for: with those for
-        # buffers, and without, because a schedule may leave these out.
-        self._waited = [-1] * (_WIDTH * _WIDTH)
-        self._solid = [-1] * (_WIDTH * _WIDTH)
-        self.asked = 0  # which of `waits_known` were asked for, a bit each
+        self._ops: dict[Op, tuple[int, int]] = {}  # number and queue
+        self._places: dict[Place, int] = {}
         self._loops: list[list[int]] = []
         self._ages: list[list[int]] = []  # how old tiles are at most that were made in a round
         self._watching = self._logged_from = 0
 
     def take(self, instruction: Instruction) -> None:
-        op, program = instruction.op, self.program
-        found = self._ids.get(op)
-        if found is None:
-            found = self._ids[op] = len(program.ops)
-            program.ops.append(op)
-            self.queues.append(queue_of(op))
-        place = (instruction.file, instruction.line)
+        each = instruction
+        self.issue(each.op, each.writes, each.reads, (each.file, each.line))
+
+    def issue(self, op: Op, writes: Views, reads: Views, place: Place) -> None:
+        program = self.program
+        found, queue = self._ops.get(op) or self._op(op)
         at = self._places.get(place)
         if at is None:
             at = self._places[place] = len(program.places)
             program.places.append(place)
-        number, queue = len(program.op), self.queues[found]
+        refs, number = self._refs, len(program.op)
         waits: Users = {}
         room: Users = {}
         if self.log is not None:
-            self._logged(instruction, number, queue, waits, room)
+            self._logged(writes, reads, number, queue, waits, room)
         else:
             tiles = self._tiles
-            for view in instruction.reads:
+            for view in reads:
                 tile = tiles.get(view.storage.life)
-                if tile is not None:
-                    use = tile.uses.get((view.form, view.offset))
-                    # As `Use.settled`, which costs a call.
-                    if use is not None and use.version == use.first.version and use.waited >> queue & 1:
-                        use.readers[queue] = tile.users[queue] = number
-                        if use.ref:
-                            self._refs.append(use.ref)
-                        continue
-                self._access(self._tile(view, number, room), view, False, number, queue, waits)
-            for view in instruction.writes:
+                use = tile.uses.get((view.form, view.offset)) if tile is not None else None
+                if tile is None or use is None:
+                    self._access(self._tile(view, number, room), view, False, number, queue, waits)
+                    continue
+                tile.users[queue] = number
+                # As `Use.settled`, which costs a call.
+                if use.version == use.first.version and use.waited >> queue & 1:
+                    use.readers[queue] = number
+                else:
+                    read(use, number, queue, waits)
+                if use.ref:
+                    refs.append(use.ref)
+            for view in writes:
                 tile = tiles.get(view.storage.life)
-                if tile is not None:
-                    use = tile.uses.get((view.form, view.offset))
-                    if use is not None:
-                        tile.users[queue] = number
-                        write_to(use, number, queue, waits)
-                        if use.ref:
-                            self._refs.append(use.ref)
-                        continue
-                self._access(self._tile(view, number, room), view, True, number, queue, waits)
+                use = tile.uses.get((view.form, view.offset)) if tile is not None else None
+                if tile is None or use is None:
+                    self._access(self._tile(view, number, room), view, True, number, queue, waits)
+                    continue
+                tile.users[queue] = number
+                write_to(use, number, queue, waits)
+                if use.ref:
+                    refs.append(use.ref)
         program.op.append(found)
         program.place.append(at)
         if waits or room:
             self.wait(number, queue, waits, room)
         program.first.append(len(program.deps))
-        program.psum.first.append(len(self._refs))
+        program.psum.first.append(len(refs))
 
-    def _logged(self, instruction: Instruction, number: int, queue: int, waits: Users, room: Users) -> None:
+    def _op(self, op: Op) -> tuple[int, int]:
+        found = self._ops[op] = len(self.program.ops), queue_of(op)
+        self.program.ops.append(op)
+        self.queues.append(found[1])
+        return found
+
+    def _logged(
+        self, writes: Views, reads: Views, number: int, queue: int, waits: Users, room: Users
+    ) -> None:
         """The same, and what each operand had to wait for is noted."""
         assert self.log is not None
         found: list[Access] = []
         movable = True
-        for views, write in ((instruction.reads, False), (instruction.writes, True)):
+        for views, write in ((reads, False), (writes, True)):
             for view in views:
                 own: Users = {}
                 tile = self._tile(view, number, room)
@@ -127,38 +129,12 @@ class Builder:
                         self._refs.append(use.ref)
                 else:
                     self._access(tile, view, write, number, queue, own)
-                merge(waits, own)
-                movable = movable and view.storage.place is None and not view.form.indirect
-                found.append(Access(tile, view.form, view.storage.form, view.offset, write, own))
+                if own:
+                    merge(waits, own)
+                storage = view.storage
+                movable = movable and storage.place is None and not view.form.indirect
+                found.append(Access(tile, view.form, storage.form, view.offset, write, own))
         self.log.append(tuple(found) if movable else None)
-
-    def wait(self, number: int, queue: int, waits: Users, room: Users) -> None:
-        """Note what `number` waits for, but for what its queue has waited for before."""
-        deps, base = self.program.deps, queue * _WIDTH
-        for other, dep in waits.items():
-            before = dep >> 2
-            self.asked |= _BOTH << base + other
-            if before != number and before > self._solid[base + other]:
-                self._solid[base + other] = before
-                if before > self._waited[base + other]:
-                    self._waited[base + other] = before
-                deps.append(dep)
-        for other, before in room.items():
-            self.asked |= 1 << base + other
-            if before > self._waited[base + other]:
-                self._waited[base + other] = before
-                deps.append(before << 2 | BUFFER)
-
-    def waits_known(self) -> list[int]:
-        """For each pair of queues, what one has waited for, with buffers and without."""
-        return [*self._waited, *self._solid]
-
-    def move_waits(self, changed: list[bool], by: int) -> None:
-        """Those that `changed` are for instructions `by` later."""
-        count = len(self._waited)
-        for at, each in enumerate(changed):
-            if each:
-                (self._waited if at < count else self._solid)[at % count] += by
 
     # Loops --------------------------------------------------------------------------------------
 
@@ -218,9 +194,9 @@ class Builder:
             self.log, self._logged_from = [], len(self.program)
         return found.length * times
 
-    # Tiles --------------------------------------------------------------------------------------
+    # Accesses -----------------------------------------------------------------------------------
 
-    def _tile(self, view: Any, number: int, room: Users) -> Tile:
+    def _tile(self, view: NkiTensor, number: int, room: Users) -> Tile:
         storage = view.storage
         if storage.place is not None:
             storage = storage.place[0]
@@ -228,59 +204,21 @@ class Builder:
         if tile is None:
             form = storage.form
             size = form.free * form.dtype.size if storage.ledger is not None else 0
-            tile = Tile(storage.life, form.buffer.memory, size)
+            tile = Tile(storage.life, form.memory, size)
             if tile.memory == "psum" and size:
                 tile.number = self.program.psum.tile(size)
             self.add(tile, number, room)
         return tile
 
-    def add(self, new: Tile, number: int, room: Users) -> None:
-        """A tile that does not fit waits for the users of those dropped first, whose place it takes."""
-        self._tiles[new.life] = new
-        memory = new.memory
-        if not new.bytes:
-            return
-        ring = self.rings[memory]
-        held = self._held[memory] + new.bytes
-        if held > self._room[memory]:
-            gone = []
-            for life, tile in ring.items():
-                if tile.alive(number):
-                    continue
-                for queue, user in tile.users.items():
-                    if user > room.get(queue, -1):
-                        room[queue] = user
-                held -= tile.bytes
-                gone.append(life)
-                if held <= self._room[memory]:
-                    break
-            for life in gone:
-                del ring[life]
-                del self._tiles[life]
-        ring[new.life] = new
-        self._held[memory] = held
-
-    def rename(self, tile: Tile, life: Life) -> None:
-        """`tile` from now on belongs to `life`; its place in the order of tiles stays."""
-        del self._tiles[tile.life]
-        self._tiles[life] = tile
-        ring = self.rings.get(tile.memory, {})
-        if tile.life in ring:
-            items = [(life if key is tile.life else key, each) for key, each in ring.items()]
-            ring.clear()
-            ring.update(items)
-        tile.life = life
-
-    # Accesses -----------------------------------------------------------------------------------
-
-    def _access(self, tile: Tile, view: Any, write: bool, number: int, queue: int, waits: Users) -> None:
+    def _access(
+        self, tile: Tile, view: NkiTensor, write: bool, number: int, queue: int, waits: Users
+    ) -> None:
         storage, form = view.storage, view.form
         if form.indirect or storage.place is not None:
-            tile.users[queue] = number
             use = self._use(tile, box_of(view))
         else:
             use = self._known(tile, form, storage.form, view.offset)
-            tile.users[queue] = number
+        tile.users[queue] = number
         if use.ref:
             self._refs.append(use.ref)
         (write_to if write else read)(use, number, queue, waits)
@@ -315,11 +253,7 @@ class Builder:
     def _known(self, tile: Tile, form: Form, root: Form, offset: int) -> Use:
         use = tile.uses.get((form, offset))
         if use is None:
-            box = self._boxes.get((form, root, offset))
-            if box is None:
-                if len(self._boxes) > _MOST_BOXES:
-                    self._boxes.clear()
-                box = self._boxes[form, root, offset] = direct_box(form, root, offset)
+            box = known_box(form, root, offset)
             use = self._use(tile, box)
             if len(tile.uses) < 1 << 12:
                 tile.uses[form, offset] = use

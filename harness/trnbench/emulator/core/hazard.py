@@ -25,15 +25,18 @@ def use_of(tile: Tile, box: Box, ref: int = 0) -> Use:
         if area is None:
             area = tile.areas[group] = Area()
         areas.append(area)
-    return Use(box, areas, ref)
+    return Use(box, areas, areas[0], ref)
 
 
 def look(use: Use, waits: Users) -> None:
     """What a read waits for: who wrote there last."""
+    mine = use.box
     for area in use.areas:
         for box, users in area.writes:
-            if overlap(box, use.box):
-                _wait(waits, users, RAW)
+            if box is mine or overlap(box, mine):
+                for queue, number in users.items():
+                    if waits.get(queue, -1) >> 2 < number:
+                        waits[queue] = number << 2 | RAW
 
 
 def read(use: Use, number: int, queue: int, waits: Users) -> None:
@@ -41,7 +44,12 @@ def read(use: Use, number: int, queue: int, waits: Users) -> None:
     look(use, waits)
     for area in use.areas:
         area.read(use, number, queue)
-    use.settle(queue)
+    if len(use.areas) == 1:
+        version = use.first.version
+        if version != use.version:
+            use.version, use.waited = version, 1 << queue
+        else:
+            use.waited |= 1 << queue
 
 
 def meet(use: Use, queue: int, waits: Users) -> None:

@@ -16,7 +16,7 @@ from trnbench.emulator.core.hazard import merge
 from trnbench.emulator.core.program import Run
 from trnbench.emulator.core.stable import After, go_on, moved
 from trnbench.emulator.core.tile import Tile, Users
-from trnbench.nki.memory import Life
+from trnbench.nki.ledger import Life
 
 _TOLD: Entry = ()
 """Of an instruction that is not needed no more is told: its operands are tiles of the round."""
@@ -181,7 +181,7 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
         old = own.tile
         if old.dies is None and old.life.alive:
             own.held = old.life
-            builder.rename(old, Life(0, old.bytes, "", ""))
+            builder.rename(old, Life(0, old.bytes))
             old.dies = begin + own.dies
     turn, done, tiles = 0, 0, {id(own): own.tile for own in found.own}
     before = After(builder, begin)
@@ -218,7 +218,7 @@ def _tiles(found: Pattern, start: int) -> dict[int, Tile]:
     made: dict[int, Tile] = {}
     for own in found.own:
         old = own.tile
-        tile = Tile(Life(0, old.bytes, "", ""), old.memory, old.bytes, start + own.dies)
+        tile = Tile(Life(0, old.bytes), old.memory, old.bytes, start + own.dies)
         tile.users = {queue: start + at for queue, at in own.users.items()}
         made[id(own)] = tile
     return made

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from trnbench.emulator.core.box import Box
-from trnbench.nki.memory import Form, Life
+from trnbench.nki.ledger import Life
+from trnbench.nki.memory import Form
 
 _MAX_BOXES = 64
 
@@ -11,105 +14,91 @@ Users = dict[int, int]
 """By queue, its last instruction."""
 
 
-class Area:
-    """128 rows of a tile: boxes that were written and read, each with its users since."""
+class Area(msgspec.Struct, eq=False, gc=False):
+    """128 rows of a tile: boxes written and read, each with its users since. `version` counts writes."""
 
-    __slots__ = ("reads", "version", "writes")
-
-    def __init__(self) -> None:
-        self.writes: list[tuple[Box, Users]] = []
-        self.reads: dict[Box, Users] = {}
-        self.version = 0  # counts writes
+    writes: list[tuple[Box, Users]] = []
+    reads: dict[Box, Users] = {}
+    version: int = 0
 
     def later(self, by: int) -> Area:
         """The same boxes, used by instructions that come `by` later."""
-        made = Area()
-        made.writes = [(box, _later(users, by)) for box, users in self.writes]
-        made.reads = {box: _later(users, by) for box, users in self.reads.items()}
-        return made
+        return Area(
+            [(box, _later(users, by)) for box, users in self.writes],
+            {box: _later(users, by) for box, users in self.reads.items()},
+        )
 
     def read(self, use: Use, number: int, queue: int) -> None:
-        users = self.reads.get(use.box)
+        reads = self.reads
+        users = reads.get(use.box)
         if users is None:
-            users = self.reads[use.box] = {}
-            if len(self.reads) > _MAX_BOXES:
-                hull, users = _hull(list(self.reads.items()))
-                self.reads = {hull: users}
-                self.version += 1  # what uses remember of readers is not valid any more
+            if len(reads) < _MAX_BOXES:
+                use.readers = reads[use.box] = {queue: number}
+                return
+            hull, users = _hull([*reads.items(), (use.box, {})])
+            self.reads = {hull: users}
+            self.version += 1  # what uses remember of readers is not valid any more
         users[queue] = number
         use.readers = users
 
     def write(self, box: Box, number: int, queue: int) -> None:
-        p0, p1, f0, f1 = box
         self.version += 1
+        writes = self.writes
         if self.reads:
-            self.reads = {
-                (a, b, c, d): users
-                for (a, b, c, d), users in self.reads.items()
-                if not (p0 <= a and b <= p1 and f0 <= c and d <= f1)
-            }
-        if self.writes:
-            self.writes = [
-                ((a, b, c, d), users)
-                for (a, b, c, d), users in self.writes
-                if not (p0 <= a and b <= p1 and f0 <= c and d <= f1)
-            ]
-        self.writes.append((box, {queue: number}))
-        if len(self.writes) > _MAX_BOXES:
-            self.writes = [_hull(self.writes)]
+            self.reads = {each: users for each, users in self.reads.items() if not _inside(each, box)}
+        if len(writes) == 1 and writes[0][0] is box:
+            writes[0] = (box, {queue: number})
+            return
+        if writes:
+            self.writes = writes = [each for each in writes if not _inside(each[0], box)]
+        writes.append((box, {queue: number}))
+        if len(writes) > _MAX_BOXES:
+            self.writes = [_hull(writes)]
 
 
-class Use:
+class Use(msgspec.Struct, eq=False, gc=False):
     """A box that is used again and again, and which queues have waited for all that was written there.
 
-    `ref`: of PSUM, which banks of its tile; see `Banked`.
+    `areas` it lies in, the `first` of them again. `ref`: of PSUM, which banks of its tile; see `Banked`.
+    `readers`: since the `version` of its area in which the queues of `waited`, a bit each, have read it.
     """
 
-    __slots__ = ("areas", "box", "first", "readers", "ref", "version", "waited")
-
-    def __init__(self, box: Box, areas: list[Area], ref: int = 0) -> None:
-        self.box = box
-        self.areas = areas
-        self.first = areas[0]
-        self.ref = ref
-        self.readers: Users = {}
-        self.version = -1
-        self.waited = 0
-
-    def settle(self, queue: int) -> None:
-        """`queue` has read it after all writes so far."""
-        if len(self.areas) > 1:
-            return
-        version = self.first.version
-        if version != self.version:
-            self.version, self.waited = version, 0
-        self.waited |= 1 << queue
+    box: Box
+    areas: list[Area]
+    first: Area
+    ref: int = 0
+    readers: Users = {}
+    version: int = -1
+    waited: int = 0
 
     def settled(self, queue: int) -> bool:
         """Nothing was written since `queue` has read it."""
         return self.version == self.first.version and self.waited >> queue & 1 == 1
 
 
-class Tile:
+class Tile(msgspec.Struct, eq=False, gc=False):
     """`dies`: from which instruction on nobody holds it; None where that is asked of its `life`.
 
     `number`: of a tile of PSUM.
     """
 
-    __slots__ = ("areas", "bytes", "dies", "life", "memory", "number", "users", "uses")
-
-    def __init__(self, life: Life, memory: str, size: int, dies: int | None = None) -> None:
-        self.life = life
-        self.memory = memory
-        self.bytes = size
-        self.dies = dies
-        self.number = 0
-        self.users: Users = {}
-        self.areas: dict[int, Area] = {}
-        self.uses: dict[tuple[Form, int], Use] = {}
+    life: Life
+    memory: str
+    bytes: int
+    dies: int | None = None
+    number: int = 0
+    users: Users = {}
+    areas: dict[int, Area] = {}
+    uses: dict[tuple[Form, int], Use] = {}
 
     def alive(self, number: int) -> bool:
         return self.life.alive if self.dies is None else number < self.dies
+
+
+def _inside(one: Box, other: Box) -> bool:
+    return one is other or (
+        other[0] <= one[0] and one[1] <= other[1] and other[2] <= one[2] and one[3] <= other[3]
+    )
 
 
 def _later(users: Users, by: int) -> Users:

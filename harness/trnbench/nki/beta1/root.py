@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from math import prod
-from pathlib import Path
 from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench.nki import isa, site
 from trnbench.nki.dtype import DType
-from trnbench.nki.memory import Buffer, Life, Storage, intern
+from trnbench.nki.ledger import Life
+from trnbench.nki.memory import Buffer, Storage, intern
 from trnbench.nki.recorder import Recorder, current
 from trnbench.nki.tensor import NkiTensor
-
-_HERE = str(Path(__file__).parent.parent)
 
 
 class ParDim(int):
@@ -78,10 +75,8 @@ class Root:
             sizes = (*sizes, 1)
         form = intern(self.buffer, self.dtype, sizes, (*[prod(sizes[at + 1 :]) for at in range(len(sizes))],))
         _check(recorder, form, self.name)
-        frame = sys._getframe(1)
-        while frame.f_code.co_filename.startswith(_HERE) and frame.f_back is not None:
-            frame = frame.f_back
-        place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = site.caller()
+        place = frame.f_code.co_filename, frame.f_lineno
         life = Life(recorder.count, form.free * self.dtype.size, self.name, place)
         storage = recorder._filled(Storage(form, self.name, life, None))
         tile = NkiTensor(storage, form, 0)
