@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 import trnbench
 from trnbench.cli.main import cli
+from trnbench.kernels.kernel import Kernel
 from trnbench.kernels.plugin import trnbench_kernels
 
 TRN2 = ("-i", "trn2-16.48xlarge")
@@ -54,6 +55,15 @@ def test_every_benchmark_agrees_with_its_reference(name: str) -> None:
     assert all(row["verdict"] == "as the reference" for row in json.loads(result.stdout))
 
 
+@pytest.mark.parametrize("dtype", ["mxfp8", "mxfp4"])
+@pytest.mark.parametrize("name", ["gemm", "gemm_naive", "gemm_blocked"])
+def test_microscaled_products_agree_with_their_reference(name: str, dtype: str) -> None:
+    words = ("-i", "trn3-gen1-ultraserver", "--arg", "size=640", "--arg", f"dtype={dtype}")
+    result = call("check", name, *words, "--check", "reference", "--format", "json")
+    assert result.exit_code == 0, result.stderr + result.stdout
+    assert [row["verdict"] for row in json.loads(result.stdout)] == ["as the reference"]
+
+
 def test_side_by_side_on_the_systems_that_are_named() -> None:
     words = ("run", "rms_norm", *TRN2, "-i", "trn1.32xlarge", *small("rms_norm"), "--format", "json")
     result = call(*words)
@@ -91,9 +101,10 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
         "error: --arg rows is given twice\n  try:   keep one of them\n",
     ),
     (
-        ("gemm", *TRN2, "--arg", "dtype=mxfp8", "--arg", "size=128"),
-        "error: the NKI source of gemm does not take dtype=mxfp8, size=128\n"
-        "  cause: gemm_best_inputs of trnbench.kernels.nki.gemm_best says which points it takes\n"
+        ("gemm", *TRN2, "--arg", "dtype=mxfp8", "--arg", "size=192"),
+        "error: the NKI source of gemm does not take dtype=mxfp8, size=192\n"
+        "  cause: which points are taken is said by gemm_best_inputs of trnbench.kernels.nki.gemm_best and "
+        "gemm_mx_best_inputs of trnbench.kernels.nki.gemm_mx_best\n"
         "  try:   trnbench run gemm   estimates it from its FLOP and bytes\n",
     ),
     (
@@ -148,12 +159,16 @@ def test_a_case_names_the_command_of_its_timeline(tmp_path: Any, monkeypatch: py
 DOCS = (Path(__file__).parents[2] / "docs" / "nki.md").read_text(encoding="utf-8")
 
 
+def _sources(kernel: Kernel) -> str:
+    return ", ".join(f"`{ref.rpartition('.')[2]}`" for ref in kernel.nki_sources)
+
+
 def test_the_page_lists_every_benchmark() -> None:
     listed = DOCS.split("<!-- benchmarks: generated -->")[1].split("<!-- end of benchmarks -->")[0]
     wanted = [
-        f"| `{each.name}` | `{str(each.implementations['nki']).rpartition('.')[2]}` | {each.about} |"
+        f"| `{each.name}` | {_sources(each)} | {each.about} |"
         for each in trnbench_kernels()
-        if "nki" in each.implementations
+        if each.nki_sources
     ]
     assert [line for line in listed.splitlines() if line.startswith("| `")] == wanted
 

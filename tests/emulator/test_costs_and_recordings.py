@@ -120,8 +120,15 @@ def test_too_many_calls_fall_back_and_say_so(make_case: Any) -> None:
     assert seen.notes[0].endswith("): estimated from the work formula")
 
 
-def test_types_no_instruction_takes_use_the_work_formula(make_case: Any) -> None:
-    case, system = make_case("gemm", "trn3-gen2-ultraserver", dtype="mxfp8", size=1024)
+@pytest.mark.parametrize(("dtype", "source"), [("bf16", "gemm_best"), ("mxfp8", "gemm_mx_best")])
+def test_a_point_has_the_first_source_that_takes_it(make_case: Any, dtype: str, source: str) -> None:
+    case, system = make_case("gemm", "trn3-gen2-ultraserver", dtype=dtype, size=1024)
+    seen = CoreModel().estimate(case, system)
+    assert seen.implementation.startswith(f"nki: trnbench.kernels.nki.{source}:{source} (trnbench")
+
+
+def test_points_no_source_takes_use_the_work_formula(make_case: Any) -> None:
+    case, system = make_case("gemm", "trn3-gen2-ultraserver", dtype="mxfp8", size=1000)
     assert Recorder().of(case, system) is None
     assert CoreModel().estimate(case, system).implementation == "model: roofline from the work formula"
 

@@ -359,11 +359,9 @@ def test_every_kernel_of_the_package(registry: Any, where: str) -> None:
     system = registry.system(where)
     machine, pace = Machine.of(system), Pace(CostTable(system))
     compared: set[str] = set()
-    for kernel in registry.kernels.values():
-        ref = kernel.implementations.get("nki")
-        if not isinstance(ref, str):
-            continue
-        function, module, _ = load_kernel(ref.replace("::", ":", 1), nki="trnbench")
+    sources = [(kernel, ref) for kernel in registry.kernels.values() for ref in kernel.nki_sources]
+    for kernel, ref in sources:
+        function, module, _ = load_kernel(ref, nki="trnbench")
         inputs = getattr(module, f"{ref.rpartition(':')[2]}_inputs")
         for point in points(kernel):
             given = inputs(point)

@@ -93,7 +93,7 @@ class TestEvery:
                     assert re.fullmatch(r"(dtype|instruction|devices|hosts):[a-z0-9_]+", need)
 
     def test_can_be_carried_out_in_some_way(self, kernel: Kernel):
-        ways = {"nki", "nki-beta1", "torch", "torch-distributed", "collective", "model"}
+        ways = {"nki", "nki-mx", "nki-beta1", "torch", "torch-distributed", "collective", "model"}
         assert set(kernel.implementations) <= ways
         assert kernel.implementations
 

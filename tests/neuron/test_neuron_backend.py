@@ -198,7 +198,7 @@ def test_another_instance_is_not_measured(
         (
             "gemm",
             Scope.CORE,
-            {"dtype": "mxfp8", "size": 256},
+            {"dtype": "mxfp8", "size": 192},
             "the NKI source of gemm does not take this point",
         ),
         ("gemm_int8", Scope.CORE, {"dtype": "int8", "size": 1024}, "kernel gemm_int8 has no NKI source"),

@@ -60,14 +60,16 @@ def _point(name: str) -> dict[str, Any]:
     return {**point, **{key: value for key, value in SMALL.get(name, {}).items() if key in point}}
 
 
-def _executed(case: Case, registry: Registry) -> tuple[problem.Source, list[Any], list[Any]]:
+def _executed(
+    case: Case, registry: Registry, instance: str = SYSTEM
+) -> tuple[problem.Source, list[Any], list[Any]]:
     source = problem.source_of(case)
     assert source is not None
     values = problem.fill(source, 1)
     kernel, _, _ = load_kernel(source.ref.replace("::", ":", 1), nki="trnbench")
     with provide("trnbench"):
         trace = record(
-            kernel, [*values, *source.plain], machine=Machine.of(registry.system(SYSTEM)), functional=True
+            kernel, [*values, *source.plain], machine=Machine.of(registry.system(instance)), functional=True
         )
     return source, values, list(trace.outputs)
 
@@ -95,6 +97,24 @@ def test_its_check_takes_what_the_source_computes_and_nothing_else(
     flat = spoilt[0].reshape(-1)
     flat[: max(1, flat.size // 4)] = np.array(91.0).astype(flat.dtype)
     assert problem.wrong(source, made, system, values, spoilt)[0] != ""
+
+
+@pytest.mark.parametrize("dtype", ["mxfp8", "mxfp4"])
+@pytest.mark.parametrize("name", ["gemm", "gemm_naive", "gemm_blocked"])
+def test_microscaled_products_are_checked_with_their_scales(
+    name: str, dtype: str, case: Callable[..., Case], registry: Registry
+) -> None:
+    instance = "trn3-gen1-ultraserver"
+    made = case(name, Scope.CORE, instance, dtype=dtype, size=256)
+    system = registry.system(instance)
+    source, values, outputs = _executed(made, registry, instance)
+    wrong, how = problem.wrong(source, made, system, values, outputs)
+    assert (wrong, bool(how)) == ("", True)
+    # The scales of one group twice as large: a result that took no notice of them is found.
+    other = [each.copy() for each in values]
+    other[2][0] = (other[2][0].astype(np.float32) * 2).astype(other[2].dtype)
+    assert "times a random vector" in problem.wrong(source, made, system, other, outputs)[0]
+    assert problem.outputs_of(source, system) == (((256, 256), "bfloat16"),)
 
 
 @pytest.mark.parametrize("name", sorted(CASES))

@@ -1,7 +1,8 @@
-"""Microscaled operands: four tiles' scales in one, and what of them counts as traffic."""
+"""Microscaled operands: where scales lie, what of them counts, and the products made of them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import ml_dtypes
@@ -10,7 +11,14 @@ import pytest
 from numpy.typing import NDArray
 
 from trnbench.errors import KernelError
-from trnbench.nki import Machine, TensorSpec, Trace
+from trnbench.facts.scope import Scope
+from trnbench.kernels.dtype import item_bytes
+from trnbench.kernels.extent import Extent
+from trnbench.kernels.nki import references
+from trnbench.kernels.plugin import trnbench_kernels
+from trnbench.nki import Machine, TensorSpec, Trace, load_kernel, record
+from trnbench.nki.dtype import DTYPES
+from trnbench.nki.words import drawn, pack, unpack
 
 Array = NDArray[Any]
 
@@ -77,3 +85,152 @@ def test_only_scales_count_not_the_room_between_them(snippets: Any, v4: Machine)
     # 16 scales a column for 128 partitions of words.
     assert _bytes(trace, "quantize_mx") == (128 * 64 * 4 * 2, 128 * 64 * 4 + 16 * 64)
     assert _bytes(trace, "nc_matmul_mx") == (2 * (128 * 64 * 4 + 16 * 64), 0)
+
+
+# The products made of them --------------------------------------------------------------------
+
+LADDER = ["gemm_mx_naive", "gemm_mx_blocked", "gemm_mx_best"]
+TYPES = {"mxfp8": ml_dtypes.float8_e4m3fn, "mxfp4": ml_dtypes.float4_e2m1fn}
+SHAPES = [(128, 512, 512), (2, 64, 128), (1100, 130, 640), (130, 2100, 2176)]
+
+
+def _load(name: str) -> tuple[Any, Any]:
+    module = "gemm_mx_best" if name == "gemm_mx_best" else "gemm_mx"
+    kernel, found, _ = load_kernel(f"trnbench.kernels.nki.{module}:{name}", nki="trnbench")
+    return kernel, found
+
+
+def _quantised(rng: np.random.Generator, k: int, columns: int, dtype: str) -> tuple[Array, Array, Array]:
+    """Words, scales, and the numbers they stand for; made otherwise than the reference reads them."""
+    scales = np.exp2(rng.integers(-9, 10, (k // 32, columns)))
+    values = rng.standard_normal((k, columns)).astype(np.float32).astype(TYPES[dtype])
+    parts = values.view(np.uint8).reshape(k // 4, 4, columns)
+    if dtype == "mxfp8":
+        words = np.ascontiguousarray(parts.transpose(0, 2, 1)).view("<u4")[..., 0]
+    else:
+        one, two, three, four = (parts[:, at].astype(int) for at in range(4))
+        words = (one + 16 * (two + 16 * (three + 16 * four))).astype(np.uint16)
+    exact = values.astype(np.float64) * scales.repeat(32, axis=0)
+    return words, scales.astype(ml_dtypes.float8_e8m0fnu), exact
+
+
+@pytest.mark.parametrize("name", LADDER)
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_products_match_numpy(name: str, dtype: str, shape: tuple[int, int, int], v4: Machine) -> None:
+    m, n, k = shape
+    rng = np.random.default_rng(13)
+    left, left_scale, a = _quantised(rng, k, m, dtype)
+    right, right_scale, b = _quantised(rng, k, n, dtype)
+    kernel, _ = _load(name)
+    trace = record(kernel, (left, right, left_scale, right_scale), machine=v4, functional=True)
+    want = a.T @ b
+    (got,) = trace.outputs
+    # One rounding to bf16; sums over K are in fp32, of terms up to the sum of magnitudes.
+    slack = 2.0**-20 * (np.abs(a).T @ np.abs(b)).max()
+    np.testing.assert_allclose(got.astype(np.float64), want, rtol=2**-8, atol=slack)
+    reference = getattr(references, name)(left, right, left_scale.astype(np.float32), right_scale)
+    np.testing.assert_allclose(reference, want, rtol=1e-4, atol=slack)
+
+
+@pytest.mark.parametrize("name", LADDER)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_counted_work_is_the_formula(name: str, dtype: str, v4: Machine) -> None:
+    size = 1024
+    kernel, module = _load(name)
+    point = {"dtype": dtype, "size": size}
+    specs = [TensorSpec(shape, kind) for shape, kind in getattr(module, f"{name}_inputs")(point)]
+    trace = record(kernel, specs, machine=v4)
+    gemm = next(each for each in trnbench_kernels() if each.name == "gemm")
+    work = gemm.work(point, Extent(scope=Scope.CORE))
+    assert sum(op.flops * n for op, n in trace.tally.items()) == work.flops
+    moved = sum(
+        n * (op.traffic.get("hbm_read", 0) + op.traffic.get("hbm_write", 0)) for op, n in trace.tally.items()
+    )
+    operand = size * size * item_bytes(dtype)
+    # Without reuse A is read for each of 2 tiles of columns, B for each of 8 tiles of rows.
+    again = operand * (2 - 1) + operand * (8 - 1) if name == "gemm_mx_naive" else 0
+    assert moved == work.bytes["hbm"] + again
+    products = sum(n for op, n in trace.tally.items() if op.opcode == "nc_matmul_mx")
+    assert products == (size // 512) * (size // 128) * (size // 512)
+
+
+@pytest.mark.parametrize("name", LADDER)
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", [(2048, 4096, 1024), (3000, 2500, 1152), (2, 5000, 384)], ids=str)
+def test_pieces_add_up_to_the_whole(name: str, dtype: str, shape: tuple[int, int, int], v4: Machine) -> None:
+    m, n, k = shape
+    kernel, module = _load(name)
+    inputs = getattr(module, f"{name}_inputs")({"m": m, "n": n, "k": k, "dtype": dtype})
+
+    def tally(specs: Any) -> Counter[Any]:
+        args = [TensorSpec(shape, kind) for shape, kind in specs]
+        found: Counter[Any] = Counter()
+        for op, count in record(kernel, args, machine=v4).tally.items():
+            found[op.key()] += count
+        return found
+
+    added: Counter[Any] = Counter()
+    for part, times in getattr(module, f"{name}_pieces")(inputs):
+        for key, count in tally(part).items():
+            added[key] += count * times
+    assert added == tally(inputs)
+
+
+@pytest.mark.parametrize("name", LADDER)
+def test_timing_mode_issues_the_same_instructions(name: str, v4: Machine) -> None:
+    rng = np.random.default_rng(3)
+    left, left_scale, _ = _quantised(rng, 640, 300, "mxfp8")
+    right, right_scale, _ = _quantised(rng, 640, 900, "mxfp8")
+    kernel, module = _load(name)
+    specs = getattr(module, f"{name}_inputs")({"m": 300, "n": 900, "k": 640, "dtype": "mxfp8"})
+    shapes = record(kernel, [TensorSpec(shape, kind) for shape, kind in specs], machine=v4)
+    # Words arrive as the integers a framework has; one more view of them is no instruction.
+    values = record(kernel, (left, right, left_scale, right_scale), machine=v4, functional=True)
+    assert [values.count, values.output_specs] == [shapes.count, shapes.output_specs]
+    assert {op.key(): n for op, n in values.tally.items()} == {op.key(): n for op, n in shapes.tally.items()}
+
+
+def test_two_programs_share_the_rows(v4: Machine) -> None:
+    rng = np.random.default_rng(11)
+    left, left_scale, a = _quantised(rng, 256, 640, "mxfp8")
+    right, right_scale, b = _quantised(rng, 256, 700, "mxfp8")
+    kernel, _ = _load("gemm_mx_best")
+    trace = record(kernel[2], (left, right, left_scale, right_scale), machine=v4, functional=True)
+    slack = 2.0**-20 * (np.abs(a).T @ np.abs(b)).max()
+    np.testing.assert_allclose(trace.outputs[0].astype(np.float64), a.T @ b, rtol=2**-8, atol=slack)
+    assert sum(op.flops * n for op, n in trace.tally.items()) == 2 * 256 * 256 * 700
+
+
+@pytest.mark.parametrize("name", LADDER)
+@pytest.mark.parametrize(
+    ("m", "k", "dtype"), [(3, 128, "mxfp8"), (128, 192, "mxfp4"), (128, 128, "bf16")], ids=str
+)
+def test_what_the_instruction_does_not_take_is_left_to_the_formula(
+    name: str, m: int, k: int, dtype: str
+) -> None:
+    _, module = _load(name)
+    assert getattr(module, f"{name}_inputs")({"m": m, "n": 512, "k": k, "dtype": dtype}) is None
+
+
+def test_words_are_read_as_they_are_written() -> None:
+    rng = np.random.default_rng(5)
+    for name in ("float8_e5m2_x4", "float8_e4m3fn_x4", "float4_e2m1fn_x4"):
+        kind = DTYPES[name]
+        values = rng.standard_normal((3, 5, 4)).astype(np.float32)
+        words = pack(values, kind)
+        assert words.dtype == kind.numpy
+        np.testing.assert_array_equal(unpack(words, kind), values.astype(kind.packed).astype(np.float32))
+        lowest = kind.numpy.type((1 << (2 * kind.size)) - 1)
+        assert not unpack(words & lowest, kind)[..., 1:].any()
+
+
+def test_arguments_are_drawn_as_what_they_are() -> None:
+    rng = np.random.default_rng(1)
+    words = drawn(DTYPES["float8_e4m3fn_x4"], (64, 64), rng, 8)
+    values = unpack(words, DTYPES["float8_e4m3fn_x4"])
+    assert words.dtype == np.uint32
+    assert abs(float(values.std()) - 1) < 0.05
+    scales = drawn(DTYPES["float8_e8m0fnu"], (64, 64), rng, 8)
+    assert set(np.unique(scales.astype(np.float32))) == {0.5, 1.0, 2.0}
+    assert drawn(DTYPES["uint8"], (64, 64), rng, 8).max() == 7

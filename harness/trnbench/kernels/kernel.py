@@ -19,6 +19,10 @@ Point: TypeAlias = Mapping[str, Value]
 """One value for every axis of a kernel."""
 
 
+NKI_KINDS = ("nki", "nki-mx")
+"""Kinds of NKI sources; "nki-mx" takes microscaled operands, each with its scales beside it."""
+
+
 class PrimaryMetric(msgspec.Struct, frozen=True, kw_only=True):
     """What the kernel reports first and is judged by.
 
@@ -70,8 +74,8 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     - `valid(point)`: "" or why this combination of axis values makes no case (it is then not
       planned at all: an exclusion, not a skip).
     - `refuses(point, extent)`: "" or why this many ranks cannot share this point (a skip).
-    - `implementations`: kind → reference. Kinds: "nki", "nki-beta1", "torch", "torch-distributed", "numpy",
-      "c", "collective", "model".
+    - `implementations`: kind → reference. Kinds: "nki", "nki-mx", "nki-beta1", "torch", "torch-distributed",
+      "numpy", "c", "collective", "model".
     """
 
     name: str
@@ -95,3 +99,9 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
 
     def axis(self, name: str) -> Axis | None:
         return next((axis for axis in self.axes if axis.name == name), None)
+
+    @property
+    def nki_sources(self) -> tuple[str, ...]:
+        """What it is in NKI: the first whose `…_inputs` takes a point is the source of that point."""
+        found = (self.implementations.get(kind) for kind in NKI_KINDS)
+        return tuple(each.replace("::", ":", 1) for each in found if isinstance(each, str))

@@ -135,6 +135,7 @@ def values(given: Mapping[str, Argument], seed: int) -> dict[str, Any]:
     import numpy as np
 
     from trnbench.nki.dtype import dtype_of
+    from trnbench.nki.words import drawn
 
     made: dict[str, Any] = {}
     for name, each in given.items():
@@ -145,11 +146,7 @@ def values(given: Mapping[str, Argument], seed: int) -> dict[str, Any]:
         else:
             # A stream of its own per name: another argument more or less changes no values.
             stream = np.random.default_rng([seed, *name.encode()])
-            kind = dtype_of(each.dtype)
-            if kind.is_float:
-                made[name] = kind.cast(stream.standard_normal(each.shape, dtype=np.float32))
-            else:
-                made[name] = stream.integers(0, 8, each.shape).astype(kind.numpy)
+            made[name] = drawn(dtype_of(each.dtype), each.shape, stream, 8)
     return made
 
 

@@ -26,11 +26,11 @@ def named(registry: Registry, ref: str) -> Kernel | None:
     """
     if ":" in ref or "/" in ref or ref.endswith(".py") or Path(ref).exists():
         return None
-    with_source = [name for name, each in registry.kernels.items() if _source(each)]
+    with_source = [name for name, each in registry.kernels.items() if each.nki_sources]
     kernel = registry.kernels.get(ref)
     if kernel is None:
         raise UnknownName("benchmark", ref, with_source, try_="a benchmark's name, or FILE.py::FUNCTION")
-    if not _source(kernel):
+    if not kernel.nki_sources:
         raise UsageError(
             f"benchmark {ref} has no NKI source",
             cause="it is carried out in another way: " + ", ".join(kernel.implementations),
@@ -82,14 +82,16 @@ def prepare(kernel: Kernel, texts: Sequence[str]) -> tuple[Loaded, dict[str, Arg
     from trnbench.nki.dtype import dtype_of
 
     point = point_of(kernel, texts)
-    ref = _source(kernel)
-    found, module, by = load_kernel(ref, nki="trnbench")
-    name = ref.rpartition(":")[2]
-    inputs = getattr(module, f"{name}_inputs")(point)
-    if inputs is None:
+    for ref in kernel.nki_sources:
+        found, module, by = load_kernel(ref, nki="trnbench")
+        inputs = getattr(module, f"{ref.rpartition(':')[2]}_inputs")(point)
+        if inputs is not None:
+            break
+    else:
+        says = " and ".join("{2}_inputs of {0}".format(*each.partition(":")) for each in kernel.nki_sources)
         raise UsageError(
             f"the NKI source of {kernel.name} does not take {_shown(point)}",
-            cause=f"{name}_inputs of {ref.partition(':')[0]} says which points it takes",
+            cause=f"which points are taken is said by {says}",
             try_=f"trnbench run {kernel.name}   estimates it from its FLOP and bytes",
         )
     loaded = Loaded(ref, found, str(by))
@@ -141,11 +143,6 @@ def reference_of(ref: str) -> str:
             try_="--check FILE.py::FUNCTION",
         )
     return f"{references.__name__}:{name}"
-
-
-def _source(kernel: Kernel) -> str:
-    ref = kernel.implementations.get("nki", "")
-    return ref.replace("::", ":", 1) if isinstance(ref, str) else ""
 
 
 def _shown(point: dict[str, Value]) -> str:

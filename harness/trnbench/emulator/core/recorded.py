@@ -41,6 +41,7 @@ class Recording(msgspec.Struct, frozen=True):
     by: str  # which nki
     program: Program | None = None
     pieces: tuple[Piece, ...] = ()
+    ref: str = ""  # of the kernel
     problem: str = ""  # why it could not be recorded; then the tally is empty
 
 
@@ -61,9 +62,9 @@ class Recorder:
 
     def of(self, case: Case, system: System) -> Recording | None:
         """None where the kernel has no NKI implementation that takes this point."""
-        ref = case.kernel.implementations.get("nki")
-        if not isinstance(ref, str):
-            return None
+        return next(filter(None, (self._of(ref, case, system) for ref in case.kernel.nki_sources)), None)
+
+    def _of(self, ref: str, case: Case, system: System) -> Recording | None:
         kernel, module, by = self._load(ref)
         name = ref.rpartition(":")[2]
         inputs = getattr(module, f"{name}_inputs", None)
@@ -80,13 +81,14 @@ class Recorder:
         key = (ref, machine, specs)
         if key not in self._known:
             pieces = getattr(module, f"{name}_pieces", None)
-            self._known[key] = self._record(kernel, machine, specs, pieces, str(by))
+            made = self._record(kernel, machine, specs, pieces, str(by))
+            self._known[key] = msgspec.structs.replace(made, ref=ref)
         return self._known[key]
 
     def _load(self, ref: str) -> tuple[Any, Any, Any]:
         found = self._kernels.get(ref)
         if found is None:
-            found = self._kernels[ref] = load_kernel(ref.replace("::", ":", 1), nki="trnbench")
+            found = self._kernels[ref] = load_kernel(ref, nki="trnbench")
         return found
 
     def _machine(self, system: System) -> Machine:

@@ -90,7 +90,7 @@ class CoreModel:
         program = recording.program
         assert program is not None
         # Systems with the same core take the same time: it is scheduled once for all of them.
-        held, explain = _held(case), _explained(case)
+        held, explain = _held(case), case.explain
         key = (id(recording), held, explain, Pace(table, sharing=sharing).key(program))
         found = self._timed.get(key)
         if found is None or found[0] is not recording:
@@ -108,7 +108,7 @@ class CoreModel:
             time_s=seen.latency_s,
             parts=tuple(Part(name=name, seconds=seconds) for name, seconds in parts.items() if seconds),
             bound=seen.bound,
-            implementation=f"nki: {case.kernel.implementations['nki']} ({recording.by})",
+            implementation=f"nki: {recording.ref} ({recording.by})",
             counters=dict(demand.counters),
             notes=(*notes, *seen.notes),
             detail={
@@ -123,7 +123,7 @@ class CoreModel:
         notes: tuple[str, ...] = ()
         if recording is not None:
             notes = (f"not recorded ({recording.problem}): estimated from the work formula",)
-        elif "nki" in case.kernel.implementations:
+        elif case.kernel.nki_sources:
             notes = ("its NKI source does not take this point: estimated from the work formula",)
         demand = of_work(case, table)
         return demand, f"model: roofline {demand.how}", notes
@@ -133,8 +133,3 @@ def _held(case: Case) -> str:
     """What of the core the documented figure of a case speaks of: where its waterfall starts."""
     primary = case.primary
     return primary.qualifier if primary.qualifier in QUEUES else _HELD.get(primary.peak, "")
-
-
-def _explained(case: Case) -> bool:
-    """At the smallest scope of its kernel: what holds a core back there holds it back everywhere."""
-    return case.key.scope.rank == min(scope.rank for scope in case.kernel.scopes)

@@ -108,6 +108,8 @@ _LADDER = {
         "Blocks of both operands fetched once and used by all their tiles.",
     ),
 }
+
+
 def _dtype(*values: str) -> Axis:
     return Axis(name="dtype", kind="str", values=values or FLOATS, choices=FLOATS, about="of A and B")
 

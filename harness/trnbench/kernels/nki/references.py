@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -23,6 +24,27 @@ def gemm_best(left: Array, right: Array) -> Array:
 
 
 gemm_blocked = gemm_naive = gemm_best
+
+
+def gemm_mx_best(left: Array, right: Array, left_scale: Array, right_scale: Array) -> Array:
+    """The same of words of four small floats, each group of eight words times its scale."""
+    return gemm_best(unscaled(left, left_scale), unscaled(right, right_scale))
+
+
+gemm_mx_blocked = gemm_mx_naive = gemm_mx_best
+
+
+def unscaled(words: Array, scales: Array) -> Array:
+    """(K / 4, N) words and (K / 32, N) scales as the (K, N) numbers they stand for: element i of word p is
+    row 4p + i. Words of 32 bits hold E4M3, those of 16 bits E2M1."""
+    at = np.arange(4)[None, :, None]
+    if words.dtype.itemsize == 4:
+        bits = (words[:, None] >> (8 * at)).astype(np.uint8)
+        values = bits.view(ml_dtypes.float8_e4m3fn).astype(np.float32)
+    else:
+        bits = (words[:, None] >> (4 * at) & 15).astype(np.uint8)
+        values = bits.view(ml_dtypes.float4_e2m1fn).astype(np.float32)
+    return values.reshape(-1, words.shape[1]) * scales.astype(np.float32).repeat(32, axis=0)
 
 
 def hbm_read(source: Array) -> Array:

@@ -60,9 +60,13 @@ def source_of(case: Case, kind: str = "nki", point: Point | None = None) -> Sour
 
     Raises `KernelError` when the kernel's module cannot be found or says nothing of its arguments.
     """
-    ref = case.kernel.implementations.get(kind)
-    if not isinstance(ref, str):
-        return None
+    own = case.kernel.implementations.get(kind)
+    refs = case.kernel.nki_sources if kind == "nki" else (own,) if isinstance(own, str) else ()
+    at = case.key.point if point is None else point
+    return next(filter(None, (_taking(ref, kind, at) for ref in refs)), None)
+
+
+def _taking(ref: str, kind: str, point: Point) -> Source | None:
     name, _, function = ref.replace("::", ":", 1).partition(":")
     module = _beside(name, kind)
     describe = getattr(module, f"{function}_inputs", None)
@@ -71,7 +75,7 @@ def source_of(case: Case, kind: str = "nki", point: Point | None = None) -> Sour
             f"{ref} cannot be given arguments: its module has no {function}_inputs",
             try_=f"def {function}_inputs(point): return ((shape, dtype), …)",
         )
-    found = describe(case.key.point if point is None else point)
+    found = describe(point)
     if found is None:
         return None
     spec = importlib.util.find_spec(name)
@@ -116,6 +120,7 @@ def fill(source: Source, seed: int) -> list[npt.NDArray[Any]]:
     import numpy as np
 
     from trnbench.nki.dtype import dtype_of
+    from trnbench.nki.words import drawn
 
     generator = np.random.default_rng(seed)
     filled = []
@@ -123,10 +128,8 @@ def fill(source: Source, seed: int) -> list[npt.NDArray[Any]]:
         kind = dtype_of(dtype)
         if (bounds := sample.bounds(source.ref, position)) is not None:
             filled.append(kind.cast(generator.uniform(*bounds, shape).astype(np.float32)))
-        elif kind.is_float:
-            filled.append(kind.cast(generator.standard_normal(shape, dtype=np.float32)))
         else:
-            filled.append(generator.integers(0, 100, shape).astype(kind.numpy))
+            filled.append(drawn(kind, shape, generator, 100))
     return filled
 
 
@@ -191,8 +194,8 @@ def wrong(
     own = getattr(_beside(source.module, kind), f"{source.function}_wrong", None)
     if own is not None:
         return str(own(inputs, outputs)), f"{source.function}_wrong, beside the kernel"
-    if case.kernel.family == "gemm" and len(inputs) == 2 and len(outputs) == 1:
-        left, right = inputs
+    if case.kernel.family == "gemm" and len(inputs) in (2, 4) and len(outputs) == 1:
+        left, right = inputs if len(inputs) == 2 else _unscaled(*inputs)
         return product_wrong(left, right, outputs[0]), "a random vector and full rows in double precision"
     found = sample.wrong(source.ref, (*inputs, *source.plain), outputs) if kind == "nki" else None
     if found is not None:
@@ -200,6 +203,12 @@ def wrong(
     if kind == "nki" and _operations(case) <= EMULATED_LIMIT:
         return _emulated_wrong(source, system, inputs, outputs), "its own source, executed on the host"
     return "", ""
+
+
+def _unscaled(left: Any, right: Any, left_scale: Any, right_scale: Any) -> tuple[Any, Any]:
+    from trnbench.kernels.nki.references import unscaled
+
+    return unscaled(left, left_scale), unscaled(right, right_scale)
 
 
 def product_wrong(left: Any, right: Any, result: Any) -> str:

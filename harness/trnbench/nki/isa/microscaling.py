@@ -15,33 +15,20 @@ from typing import Any
 import numpy as np
 
 from trnbench.nki.constraints import Rules, moved
-from trnbench.nki.dtype import DType
 from trnbench.nki.instruction import TENSOR, VECTOR, Op
 from trnbench.nki.isa.common import issue, made
 from trnbench.nki.isa.matmul import accumulated, check_tile
 from trnbench.nki.memory import Buffer, Form
 from trnbench.nki.recorder import current
 from trnbench.nki.tensor import NkiTensor
+from trnbench.nki.words import PACK, pack, unpack
 
 SINCE = 4
 _ROWS = 8  # partitions of a group
-_PACK = 4
 _QUADRANT = 32
 _BIAS = 127
 _LARGEST_EXPONENT = {"float8_e4m3fn_x4": 8, "float8_e5m2_x4": 15}
 _PSUM = ("float32", "bfloat16")
-
-
-def unpacked(words: Any, kind: DType) -> Any:
-    """The four elements of every packed one, as fp32 along a new last axis."""
-    words = np.ascontiguousarray(words)
-    if kind.size == _PACK:
-        parts = words.view(np.uint8).reshape(*words.shape, _PACK)
-    else:  # four bits each
-        parts = np.stack([(words >> np.uint16(4 * at)) & np.uint16(0xF) for at in range(_PACK)], axis=-1)
-        parts = parts.astype(np.uint8)
-    assert kind.packed is not None
-    return np.ascontiguousarray(parts).view(kind.packed).astype(np.float32)
 
 
 def _scale_rows(groups: int) -> Any:
@@ -68,14 +55,14 @@ def quantize_mx(dst: NkiTensor, src: NkiTensor, dst_scale: NkiTensor, name: str 
         )
         _scale_type(rules, dst_scale.form, "dst_scale")
         rules.require(
-            src.form.partitions % _QUADRANT == 0 and src.form.free % _PACK == 0,
+            src.form.partitions % _QUADRANT == 0 and src.form.free % PACK == 0,
             f"src has {src.form.partitions} × {src.form.free} elements: partitions must be a multiple of 32, "
             "elements per partition of 4",
         )
         rules.require(
-            dst.form.partitions == src.form.partitions and dst.form.free * _PACK == src.form.free,
+            dst.form.partitions == src.form.partitions and dst.form.free * PACK == src.form.free,
             f"dst has {dst.form.partitions} × {dst.form.free} elements, "
-            f"it must have {src.form.partitions} × {src.form.free // _PACK}",
+            f"it must have {src.form.partitions} × {src.form.free // PACK}",
         )
         op = made(VECTOR, "quantize_mx", (dst.form, dst_scale.form), (src.form,))
         op.traffic["sbuf_write"] = dst.form.nbytes + _scales(dst.form)
@@ -84,16 +71,14 @@ def quantize_mx(dst: NkiTensor, src: NkiTensor, dst_scale: NkiTensor, name: str 
     key = ("quantize_mx", dst.form, src.form, dst_scale.form)
     issue(recorder, key, build, (dst, dst_scale), (src,))
     if recorder.functional:
-        rows, columns = src.form.partitions, src.form.free // _PACK
-        groups = src.floats().reshape(rows // _ROWS, _ROWS, columns, _PACK)
+        rows, columns = src.form.partitions, src.form.free // PACK
+        groups = src.floats().reshape(rows // _ROWS, _ROWS, columns, PACK)
         largest = np.abs(groups).max(axis=(1, 3))
         with np.errstate(all="ignore"):
             exponent = np.floor(np.log2(largest)) - (_LARGEST_EXPONENT[dst.form.dtype.name] - 1)
         exponent = np.clip(np.where(largest > 0, exponent, -_BIAS), -_BIAS, _BIAS)
         scaled = groups / np.exp2(exponent)[:, None, :, None]
-        assert dst.form.dtype.packed is not None
-        narrow = np.ascontiguousarray(scaled.reshape(rows, columns, _PACK).astype(dst.form.dtype.packed))
-        dst.put(narrow.view(np.uint8).reshape(rows, columns, _PACK).view(np.uint32).reshape(dst.shape))
+        dst.put(pack(scaled.reshape(rows, columns, PACK), dst.form.dtype).reshape(dst.shape))
         scales = dst_scale.array.view(np.uint8).reshape(dst_scale.form.partitions, -1)
         found = scales.copy()
         found[_scale_rows(rows // _ROWS), :columns] = (exponent + _BIAS).astype(np.uint8)
@@ -181,7 +166,7 @@ def _product(
         moving.dtype.word,
         variables,
         traffic,
-        flops=2 * _PACK * k * m * n,
+        flops=2 * PACK * k * m * n,
     )
 
 
@@ -199,9 +184,9 @@ def _scale_type(rules: Rules, form: Form, name: str) -> None:
 
 def _dequantised(data: NkiTensor, scale: NkiTensor) -> Any:
     rows, columns = data.form.partitions, data.form.free
-    values = unpacked(data.array.reshape(rows, columns), data.form.dtype)
+    values = unpack(data.array.reshape(rows, columns), data.form.dtype)
     raw = np.ascontiguousarray(scale.array).view(np.uint8).reshape(scale.form.partitions, -1)
     exponents = raw[_scale_rows(rows // _ROWS), :columns].astype(np.float32) - _BIAS
     values = values * np.repeat(np.exp2(exponents), _ROWS, axis=0)[:, :, None]
     # The contraction runs over partitions and over the four elements of a pack.
-    return values.transpose(0, 2, 1).reshape(rows * _PACK, columns)
+    return values.transpose(0, 2, 1).reshape(rows * PACK, columns)

@@ -76,8 +76,7 @@ def _point(kernel: Kernel, point: Point) -> Iterator[Finding]:
 
 def _implementations(kernel: Kernel) -> Iterator[Finding]:
     """NKI sources load anywhere; other kinds only where their stack is installed."""
-    ref = kernel.implementations.get("nki")
-    if isinstance(ref, str):
+    for ref in kernel.nki_sources:
         from trnbench.nki import load_kernel
 
         try:
@@ -86,9 +85,9 @@ def _implementations(kernel: Kernel) -> Iterator[Finding]:
             yield Finding(
                 f"kernel {kernel.name}", f"{error.what}: {error.cause}".rstrip(": "), error.try_ or ref
             )
-    ref = kernel.implementations.get("numpy")
-    if isinstance(ref, str):
+    plain = kernel.implementations.get("numpy")
+    if isinstance(plain, str):
         try:
-            resolve(ref)
+            resolve(plain)
         except TrnbenchError as error:
             yield Finding(f"kernel {kernel.name}", error.what, "correct the reference")
