@@ -44,7 +44,7 @@ def unscaled(words: Array, scales: Array) -> Array:
     else:
         bits = (words[:, None] >> (4 * at) & 15).astype(np.uint8)
         values = bits.view(ml_dtypes.float4_e2m1fn).astype(np.float32)
-    return values.reshape(-1, words.shape[1]) * scales.astype(np.float32).repeat(32, axis=0)
+    return np.asarray(values.reshape(-1, words.shape[1]) * scales.astype(np.float32).repeat(32, axis=0))
 
 
 def hbm_read(source: Array) -> Array:
