@@ -152,9 +152,18 @@ def test_a_waterfall_starts_at_what_the_figure_speaks_of(registry: Any) -> None:
         assert found[name] == {f"{starts} at its peak"}
 
 
-def test_one_scope_of_a_kernel_is_explained(registry: Any) -> None:
-    run = bench(
-        ["gemm"], instances=["trn2-16.48xlarge"], dtypes=["bf16"], axes=["size=1024"], registry=registry
-    )
-    told = {str(each.case.scope): "waterfall" in each.detail for each in run.measurements if each.time_s}
-    assert told == {"core": True, "device": False, "instance": False}
+def test_the_smallest_scope_of_a_run_is_explained(registry: Any) -> None:
+    def told(*scopes: str) -> dict[str, bool]:
+        run = bench(
+            ["gemm"],
+            instances=["trn2-16.48xlarge"],
+            dtypes=["bf16"],
+            axes=["size=1024"],
+            scopes=scopes,
+            registry=registry,
+        )
+        return {str(each.case.scope): "waterfall" in each.detail for each in run.measurements if each.time_s}
+
+    assert told() == {"core": True, "device": False, "instance": False}
+    assert told("device") == {"device": True}
+    assert told("instance", "logical-core") == {"logical-core": True, "instance": False}

@@ -115,7 +115,7 @@ class Bench:
             scope=scope,
             point=dict(point),
         )
-        case = Case(key=key, kernel=found, extent=extent)
+        case = Case(key=key, kernel=found, extent=extent, explain=False)
         if why := self.backend.unsupported(case, machine):
             raise NotEmulated(why)
         try:

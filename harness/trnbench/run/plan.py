@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,8 +67,13 @@ def plan(
         systems[system.name] = system
 
     planner = _Planner(points, keyword, once=bool(selection.kinds) and not scopes)
+    parents = {
+        name: each.instance.parent
+        for name, each in systems.items()
+        if not scopes and each.instance.parent in systems
+    }
     for system in systems.values():
-        repeats = not scopes and system.instance.parent in systems
+        repeats = system.name in parents
         for kernel in kernels:
             if not runs_on(kernel, system.instance, selection.kinds):
                 planner.elsewhere += 1
@@ -80,7 +85,7 @@ def plan(
         raise _nothing(selection, kernels, systems, planner)
     return Plan(
         selection=selection,
-        cases=tuple(planner.cases),
+        cases=tuple(_explained_once(planner.cases, parents)),
         systems=systems,
         notes=tuple(planner.notes),
     )
@@ -221,6 +226,29 @@ class _Planner:
         if key not in self._lacks:
             self._lacks[key] = system.lacks(need)
         return self._lacks[key]
+
+
+def _explained_once(cases: Sequence[Case], parents: Mapping[str, str]) -> Iterator[Case]:
+    """Of one kernel, system and point the runnable case of the smallest scope is explained: what holds a core
+    back there holds it back everywhere, and finding out takes several times as long as the time itself.
+
+    `parents`: systems whose smaller scopes are planned as another system's.
+    """
+    smallest: dict[tuple[object, ...], int] = {}
+
+    def mark(case: Case) -> tuple[object, ...]:
+        system = case.key.instance
+        return (case.key.kernel, parents.get(system, system), *case.key.point.items())
+
+    for case in cases:
+        if not case.skip:
+            rank = case.key.scope.rank
+            smallest[mark(case)] = min(rank, smallest.get(mark(case), rank))
+    for case in cases:
+        if case.skip or case.key.scope.rank > smallest[mark(case)]:
+            yield msgspec.structs.replace(case, explain=False)
+        else:
+            yield case
 
 
 def _words(point: Point) -> Words:
