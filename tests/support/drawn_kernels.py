@@ -47,6 +47,10 @@ STATEMENTS = (
     "nisa.memset(dst=pair[({v} + 1) % 2], value=0.0)",
     "b = tile()\nnisa.memset(dst=b, value=1.0)",
     "kept = [fetch(x, {n}), fetch(x, {v})]",
+    "nisa.dma_copy(dst=a, src=x[0:128, {v} * 64 : {v} * 64 + 64], engine=nisa.engine.scalar)",
+    "nisa.dma_copy(dst=x[0:128, {v} * 64 : {v} * 64 + 64], src=b, engine=nisa.engine.scalar)",
+    "nisa.dma_copy(dst=b, src=x[0:128, {n} * 64 : {n} * 64 + 64], dge_mode=nisa.dge_mode.swdge)",
+    "nisa.tensor_copy(dst=b, src=a, engine=nisa.engine.gpsimd)",
 )
 TESTS = (
     "{v} < {n}", "{v} == {n}", "{v} % 3 == 0", "{v} > {n}", "count % 5 == 0", "{v} // 3 == 1",

@@ -6,9 +6,26 @@ from array import array
 from typing import NamedTuple
 
 from trnbench.emulator.core.pace import Claim, Pace, Without, of_banks, rivals
-from trnbench.emulator.core.program import BUFFER, LOAD, QUEUES, Kinds, Program
+from trnbench.emulator.core.program import (
+    BUFFER,
+    GPSIMD,
+    GPSIMD_RING,
+    LOAD,
+    QUEUES,
+    RINGS,
+    SCALAR,
+    SCALAR_RING,
+    STORE,
+    Kinds,
+    Program,
+    issued_before,
+)  # fmt: skip
+from trnbench.emulator.core.trigger import SYNC
 
 LAUNCHED, TURN, EXCLUDED = -1, -2, -3
+
+_SYNC = LOAD + STORE
+"""Less one of the Sync engine's two queues: the other."""
 
 
 class Snapshot(NamedTuple):
@@ -33,11 +50,14 @@ class Snapshot(NamedTuple):
 class Core:
     """Queues issue and complete in order; start = max(queue free, operands ready, memory not excluded).
 
-    A transfer is spread over the DMA engines that are free first; its start is hidden behind the
-    transfers before it, once its descriptors are made, and its bytes pass the way that the engines share
-    and the core's share of HBM.
-    Loads and stores share all three: what one ring moves takes their time from the other too, but a
-    transfer that still waits for its operands holds up its own ring alone. Hence a clock for each ring.
+    What another queue waits for, it sees a semaphore later; an engine sees its own results at once.
+    A transfer begins with a trigger. The Sync engine has a queue of triggers for loads and one for stores,
+    which share its time; a trigger of the scalar engine waits until the instruction before it has started,
+    and one of GpSimd until it is done. Then the transfer is spread over the DMA engines that are free first;
+    its start is hidden behind the transfers before it, and its bytes pass the way that the engines share and
+    the core's share of HBM.
+    Rings share all three: what one moves takes their time from the others too, but a transfer that still
+    waits for its operands holds up its own ring alone. Hence a clock for each ring.
     `op`: the kind of every instruction, `plain` what a kind takes.
     `start`, `issued`, `end`: ticks of every instruction; `cause`: what it waited for longest.
     """
@@ -53,16 +73,21 @@ class Core:
         ]
         self.throttle = None if without.throttle else pace.throttle
         self.ordered, self.buffers = not without.order, not without.buffers
+        self.semaphore = 0 if without.semaphores else pace.semaphore
         none, count = array("q", [0]), len(program)
         self.start, self.issued, self.end, self.cause = none * count, none * count, none * count, none * count
         self.free, self.last = [0] * len(QUEUES), [0] * len(QUEUES)
-        self.engines = [[0] * pace.engines for _ in QUEUES[LOAD:]]
-        self.path, self.hbm = [0] * len(self.engines), [0] * len(self.engines)
+        self.rings = tuple(sorted({s.queue - LOAD for s in steps if s.queue >= LOAD}))
+        self.before = issued_before(program) if SCALAR_RING - LOAD in self.rings else {}
+        # Of each ring the DMA engines, the first to be free first, counted from `since`.
+        self.engines = [[0] * pace.engines for _ in RINGS]
+        self.since = [0] * len(RINGS)
+        self.path, self.hbm = [0] * len(RINGS), [0] * len(RINGS)
         self.used: dict[Claim, int] = {}
         self.cold = self.throttle.ramp if self.throttle else 0
         self.window = self.window_busy = 0
         self.seen = 0
-        # What was busy how long so far.
+        # What was busy how long so far; a ring: the triggers of its transfers.
         self.queue_busy = [0] * len(QUEUES)
         self.dma_busy = self.path_busy = self.hbm_busy = 0
 
@@ -71,8 +96,15 @@ class Core:
         return max(self.last)
 
     def busy(self) -> dict[str, int]:
-        """DMA: what each engine would be busy if all shared the work evenly, or their common way."""
-        spent = {name: self.queue_busy[at] for at, name in enumerate(QUEUES[:LOAD]) if self.queue_busy[at]}
+        """DMA: what each engine would be busy if all shared the work evenly, or their common way.
+
+        Making descriptors is GpSimd's own work; triggers of the scalar engine keep its queue, not itself.
+        """
+        took = list(self.queue_busy)
+        took[GPSIMD] += took[GPSIMD_RING]
+        spent = {name: took[at] for at, name in enumerate(QUEUES[:LOAD]) if took[at]}
+        triggers = {SYNC: took[LOAD] + took[STORE], "scalar triggers": took[SCALAR_RING]}
+        spent.update({name: ticks for name, ticks in triggers.items() if ticks})
         dma = max(-(-self.dma_busy // len(self.engines[0])), self.path_busy)
         if dma:
             spent["dma"] = dma
@@ -84,7 +116,10 @@ class Core:
         return Snapshot(
             tuple(self.free),
             tuple(self.last),
-            tuple(tuple(sorted(ring)) for ring in self.engines),
+            tuple(
+                tuple([since + each for each in ring])
+                for since, ring in zip(self.since, self.engines, strict=True)
+            ),
             tuple(self.path),
             tuple(self.hbm),
             dict(self.used),
@@ -100,9 +135,10 @@ class Core:
         op_of, first, deps = self.op, program.first, program.deps
         starts, issues, ends, causes = self.start, self.issued, self.end, self.cause
         free, last, busy, used = self.free, self.last, self.queue_busy, self.used
-        rings, everyone = self.engines, len(self.engines[0])
+        rings, since, everyone = self.engines, self.since, len(self.engines[0])
+        others_of = tuple([each for each in self.rings if each != mine] for mine in range(len(rings)))
         path_free, hbm_free, seen = self.path, self.hbm, self.seen
-        ordered, buffers = self.ordered, self.buffers
+        ordered, buffers, semaphore = self.ordered, self.buffers, self.semaphore
         low = first[begin]
         for number in range(begin, stop):
             queue, issue, latency, spread, hbm, path, floor, claims, hold = plain[op_of[number]]
@@ -110,48 +146,78 @@ class Core:
             high = first[number + 1]
             if low != high:
                 if ordered:
+                    seen_at = start - semaphore
                     for at in range(low, high):
                         dep = deps[at]
                         ready = ends[dep >> 2]
-                        if ready > start and (buffers or dep & 3 != BUFFER):
-                            start, cause = ready, dep
+                        if ready > seen_at and (buffers or dep & 3 != BUFFER):
+                            if plain[op_of[dep >> 2]][0] != queue or queue >= LOAD:
+                                start, cause, seen_at = ready + semaphore, dep, ready
+                            elif ready > start:
+                                start, cause, seen_at = ready, dep, ready - semaphore
                 low = high
             seen |= 1 << queue
             if queue >= LOAD:
-                # The ring makes the descriptors, then the first byte arrives, not before.
-                arrived = start + hold + latency
                 mine = queue - LOAD
-                other = 1 - mine
-                engines, others = rings[mine], rings[other]
-                if spread == everyone and engines[0] == engines[-1]:
-                    done = max(arrived, engines[0]) + issue
-                    for each in range(everyone):
-                        engines[each] = done
-                        others[each] += issue
+                if queue <= STORE:
+                    issued = free[queue] = start + hold
+                    free[_SYNC - queue] += hold
                 else:
-                    engines.sort()
-                    done = 0
+                    if queue == SCALAR_RING:
+                        own, before = SCALAR, self.before[number]
+                        turn = starts[before] if before >= 0 else 0
+                    else:
+                        own, turn = GPSIMD, free[GPSIMD]
+                    if turn > start:
+                        start, cause = turn, TURN
+                    issued = free[queue] = start + hold
+                    free[own] = max(free[own], issued)
+                    seen |= 1 << own
+                # The first byte comes after the trigger, not before.
+                arrived = start + latency
+                others, engines = others_of[mine], rings[mine]
+                if spread == everyone:
+                    for other in others:
+                        since[other] += issue
+                    if engines[0] == engines[-1]:
+                        begun = since[mine] + engines[0]
+                        done = (arrived if arrived > begun else begun) + issue
+                        since[mine] += done - begun
+                    else:
+                        begun = arrived - since[mine]
+                        engines[:] = [(each if each > begun else begun) + issue for each in engines]
+                        done = since[mine] + engines[-1]
+                else:
+                    begun = arrived - since[mine]
                     for each in range(spread):
-                        finished = max(arrived, engines[each]) + issue
-                        engines[each] = finished
-                        others[each] += issue
-                        done = max(done, finished)
+                        engines[each] = (engines[each] if engines[each] > begun else begun) + issue
+                    done = since[mine] + engines[spread - 1]
                     engines.sort()
-                    others.sort()
+                    for other in others:
+                        behind = rings[other]
+                        for each in range(spread):
+                            behind[each] += issue
+                        behind.sort()
                 self.dma_busy += issue * spread
-                done = max(done, arrived + floor)
+                if done < arrived + floor:
+                    done = arrived + floor
                 if path:
-                    path_free[mine] = max(path_free[mine], arrived) + path
-                    path_free[other] += path
+                    begun = path_free[mine]
+                    passed = path_free[mine] = (arrived if arrived > begun else begun) + path
+                    for other in others:
+                        path_free[other] += path
                     self.path_busy += path
-                    done = max(done, path_free[mine])
+                    if done < passed:
+                        done = passed
                 if hbm:
-                    hbm_free[mine] = max(hbm_free[mine], arrived) + hbm
-                    hbm_free[other] += hbm
+                    begun = hbm_free[mine]
+                    passed = hbm_free[mine] = (arrived if arrived > begun else begun) + hbm
+                    for other in others:
+                        hbm_free[other] += hbm
                     self.hbm_busy += hbm
-                    done = max(done, hbm_free[mine])
-                busy[queue] += issue
-                issued = free[queue] = start + hold
+                    if done < passed:
+                        done = passed
+                busy[queue] += hold
                 end = done
             else:
                 if throttle is not None and queue == 0 and issue:
@@ -167,8 +233,8 @@ class Core:
                     for _, rival in claims:
                         if used.get(rival, 0) > start:
                             start, cause = used[rival], EXCLUDED
-                    for own, _ in claims:
-                        used[own] = start + issue
+                    for claim, _ in claims:
+                        used[claim] = start + issue
                 issued = free[queue] = start + issue
                 busy[queue] += issue
                 end = issued + latency

@@ -8,11 +8,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trnbench.emulator.assumed import Assumed
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.pace import TICKS, Pace, Without
-from trnbench.emulator.core.program import Program
+from trnbench.emulator.core.pace import TICKS, Pace, Without, rivals
+from trnbench.emulator.core.program import BUFFER, RINGS, Program
 from trnbench.emulator.core.scheduler import NOTHING_REMOVED, Schedule, schedule
 from trnbench.generation import System
 from trnbench.nki import Machine, record
@@ -92,7 +91,7 @@ def time_program(
     pace = Pace(table, sharing=sharing)
     pieces = pieces or (Piece((len(program),), 1),)
     marks = tuple(end for piece in pieces for end in piece.ends)
-    assumed = Assumed(table.system)
+    assumed = pace.assumed
     launch = round(assumed.value(LAUNCH) * TICKS)
 
     def run(without: Without) -> tuple[int, dict[str, int], Schedule]:
@@ -105,8 +104,8 @@ def time_program(
         bound = "launch"
     waterfall = []
     if explain:
-        banked = pace.bank_rules(program)
-        waterfall = waterfall_of(program, table, pieces, run, total, busy, launch, held, banked=banked)
+        absent = absent_from(program, pace)
+        waterfall = waterfall_of(program, table, pieces, run, total, busy, launch, held, absent)
     path = made.path()
     if total > made.total:
         path["the same again for other pieces"] = total - made.total
@@ -153,8 +152,7 @@ def waterfall_of(
     busy: dict[str, int],
     launch: int,
     held: str,
-    *,
-    banked: bool,
+    absent: frozenset[str],
 ) -> list[tuple[str, int]]:
     """From the peak up; each term is what one more cause adds, found by removing them one by one."""
     anchor = next((name for name in _ANCHORS if busy.get(name)), "")
@@ -172,6 +170,7 @@ def waterfall_of(
         ("conflicts on a bank of PSUM", "banks", True),
         ("engines that exclude each other", "exclusions", True),
         ("waiting for buffers", "buffers", True),
+        ("semaphores", "semaphores", True),
         ("start of transfers", "start", True),
         ("latency of instructions", "latency", True),
         ("waiting for operands", "order", True),
@@ -182,12 +181,10 @@ def waterfall_of(
     if anchor != "hbm" and busy.get("hbm"):
         causes.append(("device memory", "hbm", True))
     for label, key, value in causes:
-        if key == "throttle" and table.system.costs.get("throttle") is None:
-            continue
-        if key == "banks" and not banked:
+        if key in absent:
             continue
         if key == "queues":
-            gone |= {"load ring", "store ring"} if value == "dma" else {value}
+            gone |= set(RINGS) if value == "dma" else {value}
             value = frozenset(gone)
         removed[key] = value
         now = min(run(Without(**removed))[0], left)
@@ -200,6 +197,21 @@ def waterfall_of(
     terms.append((f"{anchor} at its peak", left))
     kept = [term for term in reversed(terms) if term[1]]
     return kept if kept and kept[0] == terms[-1] else [terms[-1], *kept]
+
+
+def absent_from(program: Program, pace: Pace) -> frozenset[str]:
+    """Causes that cannot delay any instruction of `program`: without them it takes as long."""
+    steps = [pace.step(op, NOTHING_REMOVED) for op in program.ops]
+    deps = np.frombuffer(program.deps, np.int64) if len(program.deps) else np.empty(0, np.int64)
+    found = {
+        "throttle": pace.throttle is None or not any(step.queue == 0 and step.issue for step in steps),
+        "banks": not rivals(steps),
+        "exclusions": not any(step.claims or step.banked for step in steps),
+        "buffers": not (deps & 3 == BUFFER).any(),
+        "semaphores": not pace.semaphore or not len(deps),
+        "start": not any(step.engines for step in steps),
+    }
+    return frozenset(name for name, never in found.items() if never)
 
 
 def counted(program: Program, pieces: tuple[Piece, ...]) -> dict[int, int]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from trnbench.emulator.assumed import Assumed
 from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.program import QUEUES, Program, queue_of
 from trnbench.nki.instruction import DMA, Op
@@ -23,7 +24,8 @@ class Without(msgspec.Struct, frozen=True, kw_only=True):
     exclusions: bool = False
     banks: bool = False  # exclusions of single banks only
     buffers: bool = False
-    start: bool = False  # of a DMA transfer
+    semaphores: bool = False  # over which one queue waits for another
+    start: bool = False  # of a DMA transfer, its trigger included
     latency: bool = False  # of an instruction, beyond its turn
     order: bool = False  # operands: everything may overlap
     queues: frozenset[str] = frozenset()
@@ -43,7 +45,7 @@ class Step(msgspec.Struct, frozen=True):
 
     A transfer instead keeps `engines` DMA engines busy for `issue` each, the way that all engines of the
     core share for `path`, and the memory for `hbm`; it takes at least `floor` from its first byte on.
-    Its ring makes descriptors for `hold` before.
+    `latency`: from its trigger to the first byte; `hold`: how long the trigger keeps its queue.
     `claims`: of each exclusion the op comes under, its own claim and that of its rival. `banked`: the same of
     each exclusion that is about single banks; which these are depends on where its operands lie.
     """
@@ -80,14 +82,29 @@ class Exclusion(msgspec.Struct, frozen=True):
     per: str = ""
 
 
+SEMAPHORE = "semaphore-latency"
+"""The assumption that gives the time from the end of an instruction to the start of one of another queue."""
+
+TRIGGER = "dma-trigger"
+"""The assumption that gives the time for which a trigger with prepared descriptors keeps its queue."""
+
+
 class Pace:
-    """Ticks of each op on the core of `table`'s system, of `sharing` cores that use one memory."""
+    """Ticks of each op on the core of `table`'s system, of `sharing` cores that use one memory.
+
+    `semaphore`: from the end of an instruction until another queue sees it. The documented start of a
+    transfer counts from the semaphore of another engine: what is left of it is `dma_start`. `assumed`
+    remembers what was assumed.
+    """
 
     def __init__(self, table: CostTable, *, sharing: int = 1) -> None:
         self.table = table
         self.sharing = sharing
         self.engines = table.transfers.engines
-        self.dma_start = round(table.transfers.start_s * TICKS)
+        self.assumed = Assumed(table.system)
+        self.semaphore = round(self.assumed.value(SEMAPHORE) * TICKS)
+        self.trigger = round(self.assumed.value(TRIGGER) * TICKS)
+        self.dma_start = max(round(table.transfers.start_s * TICKS) - self.semaphore, 0)
         self.throttle = _throttle(table.system.costs.get("throttle"))
         self.exclusions = _exclusions(table.system.costs.get("exclusions", ()))
 
@@ -100,7 +117,7 @@ class Pace:
             tuple(self.step(op, whole) for op in program.ops),
             tuple(rate.value if rate else 0.0 for rate in rates),
             tuple((name, each.value, each.printed) for name, each in sorted(book.assumptions.items())),
-            (self.engines, self.throttle, self.exclusions),
+            (self.engines, self.throttle, self.exclusions, self.semaphore),
         )
 
     def step(self, op: Op, without: Without) -> Step:
@@ -137,22 +154,19 @@ class Pace:
             claims, banked = (self._claims(op, queue, per) for per in ("", "bank"))
             return Step(queue, issue, latency, claims=claims, banked=banked)
         costs = table.transfers
+        made = _ticks(costs.generation_s(op.variables))
         engines = costs.spread(op.variables)
         moved = op.traffic.get("hbm_read", 0) + op.traffic.get("hbm_write", 0)
         return Step(
             queue,
             _ticks(costs.engine_s(op.variables, engines)),
-            self.dma_start,
+            self.dma_start + made,
             engines=engines,
             hbm=_ticks(moved * self.sharing / table.hbm_rate),
             path=_ticks(costs.path_s(op.variables)),
             floor=_ticks(costs.floor_s(op.variables, engines)),
-            hold=_ticks(costs.generation_s(op.variables)),
+            hold=made or self.trigger,
         )
-
-    def bank_rules(self, program: Program) -> bool:
-        """May an exclusion about single banks hold up any instruction of `program`?"""
-        return bool(rivals([self.step(op, Without()) for op in program.ops]))
 
     def _claims(self, op: Op, queue: int, per: str) -> tuple[tuple[Claim, Claim], ...]:
         found = []

@@ -12,12 +12,18 @@ import msgspec
 import numpy as np
 
 from trnbench.emulator.core.banks import Banked
+from trnbench.emulator.core.trigger import triggered_by
 from trnbench.nki.instruction import DMA, Op
 
-QUEUES = ("tensor", "vector", "scalar", "gpsimd", "load ring", "store ring")
-"""In-order queues of one core. DMA has one ring for what goes to HBM and one for everything else."""
+QUEUES = (
+    "tensor", "vector", "scalar", "gpsimd", "load ring", "store ring", "scalar ring", "gpsimd ring",
+)  # fmt: skip
+"""In-order queues of one core. A ring is a queue of transfers, which it has on all DMA engines: one for each
+engine that triggers some, and of the Sync engine's one for what goes to HBM and one for everything else."""
 
-LOAD, STORE = 4, 5
+SCALAR, GPSIMD = 2, 3
+LOAD, STORE, SCALAR_RING, GPSIMD_RING = 4, 5, 6, 7
+RINGS = QUEUES[LOAD:]
 RAW, WAR, WAW, BUFFER = range(4)
 KINDS = ("waits for its input", "waits for readers", "waits for an earlier write", "waits for a buffer")
 
@@ -56,6 +62,19 @@ class Program:
 
     def __len__(self) -> int:
         return len(self.op)
+
+
+def issued_before(program: Program) -> dict[int, int]:
+    """Of each transfer that the scalar engine triggers: the engine's own instruction before it, or -1."""
+    queues = np.array([queue_of(op) for op in program.ops], np.int64)
+    if not (queues == SCALAR_RING).any():
+        return {}
+    of = queues[np.frombuffer(program.op, np.uint32)]
+    own = np.flatnonzero(of == SCALAR)
+    triggers = np.flatnonzero(of == SCALAR_RING)
+    at = np.searchsorted(own, triggers) - 1
+    before = np.where(at >= 0, own[at], -1) if len(own) else np.full(len(triggers), -1)
+    return dict(zip(triggers.tolist(), before.tolist(), strict=True))
 
 
 class Kinds:
@@ -97,7 +116,11 @@ class Kinds:
         return cls(array("I", number.astype(np.uint32).tobytes()), of, banks)
 
 
+_RING_OF = {"scalar": SCALAR_RING, "gpsimd": GPSIMD_RING}
+
+
 def queue_of(op: Op) -> int:
     if op.engine == DMA:
-        return STORE if op.variables.get("dst") == "hbm" else LOAD
+        ring = _RING_OF.get(triggered_by(op.variables))
+        return ring or (STORE if op.variables.get("dst") == "hbm" else LOAD)
     return QUEUES.index(op.engine) if op.engine in QUEUES else 3

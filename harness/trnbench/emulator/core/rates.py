@@ -9,9 +9,12 @@ import msgspec
 
 from trnbench.emulator.core.core import Core, Snapshot
 from trnbench.emulator.core.pace import Claim
-from trnbench.emulator.core.program import LOAD
+from trnbench.emulator.core.program import GPSIMD, GPSIMD_RING, LOAD, SCALAR, SCALAR_RING
 
 FOREVER = 1 << 60
+
+_ENGINE = {SCALAR_RING: SCALAR, GPSIMD_RING: GPSIMD}
+"""In whose queue the triggers of a ring stand."""
 
 
 class Rates(msgspec.Struct, frozen=True):
@@ -41,8 +44,11 @@ class Rates(msgspec.Struct, frozen=True):
         )
 
     def steady(self, queues: list[int]) -> bool:
-        """A compute engine ends its instructions at the pace at which it begins them."""
-        return all(self.free[queue] == self.last[queue] for queue in queues if queue < LOAD)
+        """A compute engine ends its instructions at the pace at which it begins them, triggers among them."""
+        return all(
+            self.free[queue] == (self.last[queue] if queue < LOAD else self.free[_ENGINE.get(queue, queue)])
+            for queue in queues
+        )
 
 
 def _apart(before: Sequence[int], now: Sequence[int]) -> tuple[int, ...]:
@@ -55,33 +61,27 @@ def transfers(core: Core, numbers: Any, before: Snapshot, rates: Rates) -> int:
     Carries them out once more from the state `before` the period, each clock together with its rate.
     """
     limit = Limit()
-    rings, everyone = [list(ring) for ring in before.engines], len(before.engines[0])
+    rings = [list(ring) for ring in before.engines]
     path, hbm = list(before.path), list(before.hbm)
     last = list(before.last)
     for number in numbers.tolist():
         plain = core.plain[core.op[number]]
-        queue, issue, latency, spread, hbm_ticks, path_ticks, floor, _, hold = plain
+        queue, issue, latency, spread, hbm_ticks, path_ticks, floor, *_ = plain
         pace = rates.free[queue]
-        begin = core.start[number] + hold + latency
+        begin = core.start[number] + latency
         ring = queue - LOAD
-        engines, others, moving = rings[ring], rings[1 - ring], rates.engines[ring]
+        engines, moving = rings[ring], rates.engines[ring]
+        others = [each for each in core.rings if each != ring]
         done, done_pace = begin + floor, pace
         # All engines move at one rate, so that their order stays; the one that is free first waits longest.
-        if not limit.wins(engines[0], moving, begin, pace):
-            return 0
-        if spread == everyone and engines[0] == engines[-1]:
-            finished = max(begin, engines[0]) + issue
-            engines[:] = [finished] * everyone
-            others[:] = [each + issue for each in others]
-        else:
-            for each in range(spread):
-                if not limit.wins(engines[each], moving, begin, pace):
-                    return 0
-                engines[each] = max(begin, engines[each]) + issue
-                others[each] += issue
-            finished = max(engines[:spread])
-            engines.sort()
-            others.sort()
+        for each in range(1 if engines[0] == engines[-1] else spread):
+            if not limit.wins(engines[each], moving, begin, pace):
+                return 0
+        engines[:spread] = [max(begin, each) + issue for each in engines[:spread]]
+        finished = engines[spread - 1]
+        engines.sort()
+        for other in others:
+            rings[other] = sorted([each + issue * (at < spread) for at, each in enumerate(rings[other])])
         done, done_pace = limit.later(done, done_pace, finished, moving)
         for clock, ticks, speed in ((path, path_ticks, rates.path), (hbm, hbm_ticks, rates.hbm)):
             if not ticks:
@@ -89,7 +89,8 @@ def transfers(core: Core, numbers: Any, before: Snapshot, rates: Rates) -> int:
             if not limit.wins(clock[ring], speed[ring], begin, pace):
                 return 0
             clock[ring] = max(clock[ring], begin) + ticks
-            clock[1 - ring] += ticks
+            for other in others:
+                clock[other] += ticks
             done, done_pace = limit.later(done, done_pace, clock[ring], speed[ring])
         done, done_pace = limit.later(done, done_pace, last[queue], rates.last[queue])
         if done_pace != rates.last[queue]:

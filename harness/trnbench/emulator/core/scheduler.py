@@ -12,10 +12,31 @@ import numpy.typing as npt
 from trnbench.emulator.core.core import LAUNCHED, TURN, Core
 from trnbench.emulator.core.pace import NOTHING_REMOVED as NOTHING_REMOVED
 from trnbench.emulator.core.pace import Pace, Without
-from trnbench.emulator.core.program import KINDS, LOAD, QUEUES, Program, queue_of
+from trnbench.emulator.core.program import (
+    GPSIMD,
+    GPSIMD_RING,
+    LOAD,
+    QUEUES,
+    SCALAR,
+    SCALAR_RING,
+    STORE,
+    Program,
+    queue_of,
+)  # fmt: skip
 from trnbench.emulator.core.steady import Folding
+from trnbench.emulator.core.trigger import SYNC
 
 Ints = npt.NDArray[np.int64]
+
+_SHOWN = {
+    **{name: (queue,) for queue, name in enumerate(QUEUES[:GPSIMD])},
+    "gpsimd": (GPSIMD, GPSIMD_RING),
+    SYNC: (LOAD, STORE),
+    "scalar triggers": (SCALAR_RING,),
+}
+"""Rows of a strip, and the queues that keep each busy."""
+
+_LINES = (*range(SCALAR_RING), SCALAR, GPSIMD)
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -47,7 +68,8 @@ class Schedule(msgspec.Struct, kw_only=True):
             return {}
         start, cause = np.frombuffer(self.start, np.int64), np.frombuffer(self.cause, np.int64)
         ops = np.frombuffer(program.op, np.uint32)
-        lines = Lines(self._queues(), cause)
+        # A trigger in an engine's queue waits its turn there.
+        lines = Lines(np.array(_LINES)[self._queues()], cause)
         of_op = np.zeros(len(program.ops), np.int64)
         spent: Counter[str] = Counter()
         at = len(program) - 1 - int(np.frombuffer(self.end, np.int64)[::-1].argmax())
@@ -64,7 +86,7 @@ class Schedule(msgspec.Struct, kw_only=True):
             waited = self.cause[at]
             if waited >= 0:
                 before = waited >> 2
-                spent[KINDS[waited & 3]] += max(until - self.end[before], 0)
+                spent["semaphores"] += max(until - self.end[before], 0)
                 until = min(until, self.end[before])
                 at = before
             elif waited == LAUNCHED:
@@ -92,17 +114,20 @@ class Schedule(msgspec.Struct, kw_only=True):
         starts, issues = np.frombuffer(self.start, np.int64), np.frombuffer(self.issued, np.int64)
         queues = self._queues()
         found = {}
-        for queue, name in enumerate(QUEUES[:LOAD]):
-            mine = queues == queue
-            start, end = starts[mine], issues[mine]
-            if not (end > start).any():
-                continue
-            # Busy until a moment: all that began before it, less what the last of these has left.
-            sums = np.concatenate(([0], np.cumsum(end - start)))
-            begun = np.searchsorted(start, bounds)
-            left = np.where(begun > 0, end[begun - 1] - bounds, 0)
-            row = np.diff(sums[begun] - np.maximum(left, 0))
-            found[name] = "".join(str(min(9 * ticks // width, 9)) for ticks in row.tolist())
+        for name, shown in _SHOWN.items():
+            row = np.zeros(parts, np.int64)
+            for queue in shown:
+                mine = queues == queue
+                start, end = starts[mine], issues[mine]
+                if not (end > start).any():
+                    continue
+                # Busy until a moment: all that began before it, less what the last of these has left.
+                sums = np.concatenate(([0], np.cumsum(end - start)))
+                begun = np.searchsorted(start, bounds)
+                left = np.where(begun > 0, end[begun - 1] - bounds, 0)
+                row += np.diff(sums[begun] - np.maximum(left, 0))
+            if row.any():
+                found[name] = "".join(str(min(9 * ticks // width, 9)) for ticks in row.tolist())
         return found
 
     def by_place(self) -> dict[tuple[str, int], int]:

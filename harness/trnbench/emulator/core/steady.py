@@ -176,13 +176,16 @@ class Folding:
         if (ends[source[outside] + length] - ends[source[outside]] != pace[outside]).any():
             return 0
         own = np.array(rates.free)[queues[owner]]
+        # Only an engine sees its own results without a semaphore.
+        across = (self._queue_of(source) != queues[owner]) | (queues[owner] >= LOAD)
         waited = cause[owner] == deps
         if (pace[waited] != own[waited]).any():
             return 0
         faster = ~waited & (pace > own)
         if not faster.any():
             return FOREVER
-        slack = start[owner[faster]] - ends[source[faster]] - 1
+        seen = ends[source[faster]] + core.semaphore * across[faster]
+        slack = start[owner[faster]] - seen - 1
         return int((slack // (pace[faster] - own[faster])).min())
 
     def _queue_of(self, numbers: Ints) -> Any:
@@ -195,20 +198,19 @@ class Folding:
             core.free[queue] += periods * rates.free[queue]
             core.last[queue] += periods * rates.last[queue]
         for ring, moved in enumerate(rates.engines):
-            core.engines[ring][:] = [each + periods * moved for each in core.engines[ring]]
+            core.since[ring] += periods * moved
             core.path[ring] += periods * rates.path[ring]
             core.hbm[ring] += periods * rates.hbm[ring]
         for claim in core.used:
             core.used[claim] += periods * rates.used.get(claim, 0)
         ops = np.frombuffer(core.op, np.uint32, stop - begin, 4 * begin)
         took = _part(core.issued, begin, stop) - _part(core.start, begin, stop)
-        for queue in range(LOAD):
+        for queue in range(len(QUEUES)):
             core.queue_busy[queue] += periods * int(took[queues == queue].sum())
         for op, count in zip(*np.unique(ops, return_counts=True), strict=True):
             queue, issue, _, spread, hbm, path, *_ = core.plain[op]
             if queue >= LOAD:
                 times = periods * int(count)
-                core.queue_busy[queue] += times * issue
                 core.dma_busy += times * issue * spread
                 core.path_busy += times * path
                 core.hbm_busy += times * hbm

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from trnbench.emulator.core.trigger import descriptors_by
+
 NANO = 1e-9
 
 
@@ -17,9 +19,9 @@ class TransferCosts:
     to device memory passes there twice. One transfer alone does not get that far: an engine ends its
     descriptors no faster than one after the other's latency, a time that other transfers fill.
 
-    Descriptors that are not prepared beforehand are made before the transfer can start, one transfer of a
-    ring after the other: by a hardware block ("hwdge") or by GpSimd ("swdge"). Where the kernel leaves that
-    open they are taken as prepared, the cheapest way.
+    A transfer begins with a trigger, an instruction of the engine that gives it. Descriptors that are not
+    prepared beforehand are made before the transfer can start, and the trigger lasts that long: by a hardware
+    block ("hwdge") or by GpSimd ("swdge").
     """
 
     def __init__(
@@ -69,8 +71,8 @@ class TransferCosts:
         return float((moved + descriptors * self.descriptor_s) / engines + self.transfer_s)
 
     def generation_s(self, variables: Mapping[str, Any]) -> float:
-        """Seconds that a ring makes descriptors for a transfer before it starts."""
-        return self._generation.get(str(variables.get("dge")), 0.0)
+        """Seconds that a transfer's trigger makes descriptors before the transfer starts."""
+        return self._generation.get(descriptors_by(variables), 0.0)
 
     def floor_s(self, variables: Mapping[str, Any], engines: int) -> float:
         """Seconds from the first byte of one transfer to its end that its descriptors take at least."""

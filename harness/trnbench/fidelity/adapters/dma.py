@@ -69,11 +69,11 @@ def _seconds(
 
     `hidden`: without the latency of a transfer, which those behind it fill.
     """
-    from trnbench.emulator.core.pace import Without
+    from trnbench.emulator.core.pace import TICKS, Pace, Without
 
     # Twice as far apart as they are long, unless one is all there is of a row.
     apart = size if runs == 1 else 2 * size
     source: Any = ((count, rows, runs, apart), "uint8")
     made = scheduled(TRANSFERS, (source, size), bench, point.system, without=Without(start=hidden))
-    waited = 0.0 if hidden else bench.table(point.system).transfers.start_s
-    return (made.total - made.start[0]) * 1e-12 - waited
+    waited = 0 if hidden else Pace(bench.table(point.system)).dma_start
+    return (made.total - made.start[0] - waited) / TICKS

@@ -71,6 +71,8 @@ def _dma(machine: Machine, dst: Form, src: Form, mode: Any, engine: Any, priorit
     )
     generator(rules, mode, engine, priority)
     variables = {**transfer_variables(dst, src), "dge": word(mode)}
+    if word(engine) != "unknown":
+        variables["trigger"] = word(engine)
     return Op(DMA, "dma_copy", src.dtype.word, variables, moved(reads=(src,), writes=(dst,)))
 
 
