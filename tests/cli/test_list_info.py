@@ -58,7 +58,7 @@ def test_the_policy_of_peaks_can_be_chosen():
     result = invoke("gemm", "--peak", "sed")
     assert (result.exit_code, result.stderr.strip()) == (
         2,
-        "error: unknown peak policy 'sed'\n  cause: did you mean seed?",
+        "error: unknown peak policy 'sed'\n  cause: did you mean seed?\n  try:   --peak seed",
     )
 
 

@@ -27,7 +27,8 @@ from trnbench.run.execute import execute
 from trnbench.run.plan import plan
 from trnbench.store import layout
 from trnbench.store.path import default_path, store_path
-from trnbench.store.store import Store, checked_tags
+from trnbench.store.store import Store
+from trnbench.store.tag import checked_tags
 
 
 def make_run(**changes: Any) -> Run:

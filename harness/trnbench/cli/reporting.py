@@ -51,7 +51,8 @@ def check_name(target: Path) -> None:
 
 def load_runs(shared: Session, refs: Sequence[str]) -> tuple[Run, ...]:
     """The stored runs that `refs` name, the latest one for none. Raises `UnknownName`, `StoreError`."""
-    from trnbench.store.store import LATEST, Store
+    from trnbench.store.store import Store
+    from trnbench.store.tag import LATEST
 
     with Store(shared.store_path) as store:
         return tuple(store.load(run_id) for run_id in dict.fromkeys(map(store.resolve, refs or (LATEST,))))

@@ -6,23 +6,22 @@ import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trnbench.cli.context import Session, quiet_option, session
+from trnbench.cli.ended import Ended, rescued, tell
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_backends
-from trnbench.cli.output import emit, emit_json, format_option, say, use_rich
+from trnbench.cli.output import emit, format_option, say, use_rich
 from trnbench.cli.planned import CASE_COLUMNS, case_rows
 from trnbench.cli.reporting import REPORT, report_target
 from trnbench.cli.selecting import selection_from, selection_options
-from trnbench.errors import TrnbenchError, UsageError
+from trnbench.errors import UsageError
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
-    from trnbench.results.run import Run
-    from trnbench.run.execute import RunNotKept
     from trnbench.run.executor import Executor
     from trnbench.run.plan import Plan
     from trnbench.run.ranks.rank import Rank
@@ -120,7 +119,7 @@ def run(
     from trnbench.run.plan import plan
     from trnbench.run.ranks.rank import find_rank
     from trnbench.run.settings import RunSettings
-    from trnbench.store.store import checked_tags
+    from trnbench.store.tag import checked_tags
 
     settings = RunSettings(
         policy=as_policy(peak or configured.policy),
@@ -158,7 +157,7 @@ def run(
     if ended is None:
         _list_cases(planned, format)
         return 0
-    return _tell(shared, planned, ended, target, format)
+    return tell(shared, planned, ended, target, format)
 
 
 def _follow(rank: Rank, planned: Plan, chosen: Backend, settings: RunSettings) -> int:
@@ -172,15 +171,9 @@ def _follow(rank: Rank, planned: Plan, chosen: Backend, settings: RunSettings) -
     return follow(rank, prepared(planned, chosen, settings), planned.cases)
 
 
-class _Ended(NamedTuple):
-    run: Run
-    store: Path
-    failure: TrnbenchError | None = None
-
-
 def _carry_out(
     shared: Session, planned: Plan, chosen: Backend, settings: RunSettings, by: Executor | None
-) -> _Ended:
+) -> Ended:
     """The run, kept in the store."""
     from trnbench.run.cut import RunCutShort
     from trnbench.run.execute import RunNotKept, execute
@@ -198,33 +191,15 @@ def _carry_out(
                     planned, chosen, shared.registry, settings, on_progress, store=store, executor=by
                 )
         except RunNotKept as error:
-            ended = _Ended(error.run, store.path, _rescued(error))
+            ended = Ended(error.run, store.path, rescued(error))
         except RunCutShort as error:
-            ended = _Ended(error.run, store.path, error)
+            ended = Ended(error.run, store.path, error)
         else:
-            ended = _Ended(done, store.path)
+            ended = Ended(done, store.path)
     if by is not None:
         failure = ended.failure
         by.ended(int(failure.exit_code if failure else ended.run.exit_code()), failure)
     return ended
-
-
-def _tell(shared: Session, planned: Plan, ended: _Ended, target: Path | None, format: str) -> int:
-    """Its report written, what came of it told; the exit code."""
-    done, failure = ended.run, ended.failure
-    if done.interrupted:
-        target = None
-    if target is not None and (unwritten := _write_report(shared, done, target)):
-        target, failure = None, failure or unwritten
-    code = int(failure.exit_code if failure else done.exit_code())
-    _summarise(done, ended.store, target, format, code)
-    if done.interrupted:
-        cases, kept = len(planned.cases), len(done.measurements)
-        say(f"\ninterrupted: {kept} of {cases} cases are kept as run {done.id}")
-        say(f"  try:   trnbench runs show {done.id}, or: trnbench report {done.id}")
-    if failure is not None:
-        raise failure
-    return code
 
 
 def _merged(selected: Mapping[str, Any], configured: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,70 +233,7 @@ def _check_html(shared: Session) -> None:
         )
 
 
-def _rescued(error: RunNotKept) -> TrnbenchError:
-    """A run that the store does not take goes into the working folder; the error says so."""
-    from trnbench.errors import StoreError
-    from trnbench.results.json import dumps
-    from trnbench.run.writing import write_whole
-
-    path = Path(f"trnbench-{error.run.id}.json")
-    write_whole(path, dumps(error.run))
-    return StoreError(error.what, cause=error.cause, try_=f"{error.try_}; the whole run is in ./{path}")
-
-
-def _write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | None:
-    """Its failure is told after the summary: the run itself is safe."""
-    from trnbench.run.render import find_format, render_bytes
-    from trnbench.run.writing import write_whole
-
-    try:
-        write_whole(target, render_bytes((done,), find_format(shared.registry, "html"), shared.registry))
-    except TrnbenchError as error:
-        return error
-    return None
-
-
 def _list_cases(planned: Plan, format: str) -> None:
     emit(list(case_rows(planned)), CASE_COLUMNS, format)
     for note in planned.notes:
         say(f"note: {note}")
-
-
-def _summarise(done: Run, store: Path, report: Path | None, format: str, code: int) -> None:
-    """What came out, by system and status, and where it is."""
-    from trnbench.results.measurement import Status
-
-    by_system: dict[str, dict[str, int]] = {
-        name: dict.fromkeys((str(status) for status in Status), 0) for name in done.systems
-    }
-    for each in done.measurements:
-        by_system[each.case.instance][str(each.status)] += 1
-    places = {"run": done.id, "store": str(store), "report": str(report) if report else ""}
-    statuses = [str(status) for status in Status]
-    rows = [
-        {"instance": name, "cases": sum(counts.values()), **counts, **places}
-        for name, counts in by_system.items()
-    ]
-    if format == "json":
-        emit_json(
-            {
-                **places,
-                "report": places["report"] or None,
-                "evidence": str(done.grade),
-                "backend": done.backend,
-                "cases": len(done.measurements),
-                "counts": {str(status): count for status, count in done.counts().items()},
-                "systems": [{key: row[key] for key in ("instance", "cases", *statuses)} for row in rows],
-                "interrupted": done.interrupted,
-                "exit_code": code,
-            }
-        )
-        return
-    if format == "csv":
-        emit(rows, ("instance", "cases", *statuses, *places), format)
-        return
-    total = {"instance": "all", "cases": len(done.measurements)}
-    total |= {str(status): count for status, count in done.counts().items()}
-    emit([*rows, total], ("instance", "cases", *statuses), format)
-    found = [{"what": what, "where": where} for what, where in places.items() if where]
-    emit(found, ("what", "where"), format)

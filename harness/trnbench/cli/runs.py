@@ -10,11 +10,10 @@ import click
 
 from trnbench.cli.context import Session, session
 from trnbench.cli.output import Column, emit, emit_json, format_option, say
+from trnbench.cli.stored import case_row, opening, run_head, run_row, wanted
 from trnbench.errors import UsageError
 
 if TYPE_CHECKING:
-    from trnbench.results.measurement import Measurement
-    from trnbench.results.run import Run
     from trnbench.store.store import Store
     from trnbench.store.summary import RunSummary
 
@@ -37,7 +36,7 @@ def list_(shared: Session, /, *, tags: tuple[str, ...], format: str) -> None:
     """List stored runs, oldest first."""
     with _store(shared) as store:
         found = [each for each in store.list() if set(tags) <= set(each.tags)]
-        rows = [_row(each) for each in found]
+        rows = [run_row(each) for each in found]
         # An id must stay in one piece on a terminal of 80 columns.
         narrow = ("run", "evidence", "cases", "outcome", "state", "tags")
         every = ("run", "created", "evidence", "backend", "policy", "cases", *STATUSES, "state", "tags")
@@ -71,12 +70,12 @@ def show(
     """Show the cases of a stored run."""
     with _store(shared) as store:
         found = store.load(run)
-    cases = [each for each in found.measurements if _wanted(each, statuses, kernels, instances)]
+    cases = [each for each in found.measurements if wanted(each, statuses, kernels, instances)]
     if format == "json":
-        emit_json({"run": _head(found), "cases": [_case(each) for each in cases]})
+        emit_json({"run": run_head(found), "cases": [case_row(each) for each in cases]})
         return
     if format == "table":
-        say(_opening(found, len(cases)))
+        say(opening(found, len(cases)))
     columns = (
         "instance",
         "case",
@@ -87,7 +86,7 @@ def show(
         "reason",
     )
     exact = ("instance", "case", "status", "metric", "value", "unit", "fraction", "evidence", "reason")
-    emit([_case(each) for each in cases], exact if format == "csv" else columns, format)
+    emit([case_row(each) for each in cases], exact if format == "csv" else columns, format)
 
 
 @runs.command()
@@ -181,86 +180,3 @@ def _confirm(question: str, *, yes: bool) -> None:
             "nobody is there to confirm it", cause=f"stdin is no terminal: {question}", try_="--yes"
         )
     click.confirm(question, abort=True, err=True)
-
-
-def _row(each: RunSummary) -> dict[str, object]:
-    return {
-        "run": each.id,
-        "created": each.created,
-        "finished": each.finished,
-        "evidence": str(each.grade),
-        "backend": each.backend,
-        "policy": each.policy,
-        "cases": each.cases,
-        "planned": each.planned,
-        **{str(status): count for status, count in each.counts.items()},
-        "outcome": ", ".join(f"{count:,} {status}" for status, count in each.counts.items() if count),
-        "state": each.state,
-        "tags": list(each.tags),
-        "instances": list(each.instances),
-        "tool_version": each.tool_version,
-    }
-
-
-def _head(found: Run) -> dict[str, object]:
-    return {
-        "id": found.id,
-        "created": found.created,
-        "finished": found.finished,
-        "evidence": str(found.grade),
-        "backend": found.backend,
-        "policy": str(found.policy),
-        "tool_version": found.tool_version,
-        "interrupted": found.interrupted,
-        "notes": list(found.notes),
-    }
-
-
-def _opening(found: Run, shown: int) -> str:
-    total = len(found.measurements)
-    lines = [
-        f"run {found.id}: {found.grade} by {found.backend}, {found.created}, trnbench {found.tool_version}",
-        f"{shown} of {total} cases; percentages of the {found.policy} peaks",
-    ]
-    if found.interrupted:
-        lines.append("this run was interrupted: some cases are missing")
-    return "\n".join(lines + [f"note: {note}" for note in found.notes])
-
-
-def _wanted(
-    each: Measurement, statuses: tuple[str, ...], kernels: tuple[str, ...], instances: tuple[str, ...]
-) -> bool:
-    from fnmatch import fnmatchcase
-
-    def fits(name: str, patterns: tuple[str, ...]) -> bool:
-        return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
-
-    return (
-        (not statuses or str(each.status) in statuses)
-        and fits(each.case.kernel, kernels)
-        and fits(each.case.instance, instances)
-    )
-
-
-def _case(each: Measurement) -> dict[str, object]:
-    from trnbench.facts.format import percent
-    from trnbench.facts.format import show as show_value
-
-    metric = each.metrics.get(each.primary)
-    judged = each.judgement
-    return {
-        "id": each.id,
-        "instance": each.case.instance,
-        "case": each.case.fullname,
-        "status": str(each.status),
-        "metric": each.primary,
-        "value": metric.value if metric else None,
-        "unit": metric.unit if metric else "",
-        "shown": show_value(metric.value, metric.unit) if metric else None,
-        "fraction": judged.fraction if judged else None,
-        "of_peak": percent(judged.fraction) if judged else None,
-        "time_s": each.time_s,
-        "evidence": str(each.evidence.grade),
-        "by": each.evidence.by,
-        "reason": each.reason_text or None,
-    }

@@ -13,7 +13,8 @@ from trnbench.facts.peak import PeakPolicy
 from trnbench.results.run import Run
 from trnbench.run.progress import Step
 from trnbench.run.settings import RunSettings
-from trnbench.store.store import LATEST, Store
+from trnbench.store.store import Store
+from trnbench.store.tag import LATEST
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -183,4 +184,4 @@ def as_policy(policy: PeakPolicy | str) -> PeakPolicy:
     try:
         return PeakPolicy(policy)
     except ValueError:
-        raise UnknownName("peak policy", str(policy), [str(each) for each in PeakPolicy]) from None
+        raise UnknownName("peak policy", str(policy), map(str, PeakPolicy), try_="--peak seed") from None

@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 from trnbench.backend import Observation
 from trnbench.errors import TrnbenchError
 from trnbench.facts.peak import PeakChoice, PeakPolicy
-from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Judgement, Measurement, Metric, Reason, Status
 from trnbench.results.proof import Proof
-from trnbench.run.guard import Circumstances, weigh
+from trnbench.run.circumstances import circumstances
+from trnbench.run.guard import weigh
 from trnbench.run.metrics import derive, primary_scope
 
 DOCUMENTS = Evidence(
@@ -154,7 +154,7 @@ class Judge:
         if choice is None or not choice.chosen.value > 0.0:
             return Status.OK, "", None
         found = weigh(
-            metric.value, metric.better, choice, self._around(case, seen, system, counts, metric, choice)
+            metric.value, metric.better, choice, circumstances(case, seen, system, counts, metric, choice)
         )
         judgement = Judgement(
             metric=metric.name,
@@ -165,47 +165,6 @@ class Judge:
             comment=found.comment,
         )
         return found.status, found.reason_text, judgement
-
-    def _around(
-        self,
-        case: Case,
-        seen: Observation,
-        system: System,
-        counts: Mapping[str, float],
-        metric: Metric,
-        choice: PeakChoice,
-    ) -> Circumstances:
-        cache = system.fact(Scope.CORE, "sbuf_capacity") or 0.0
-        return Circumstances(
-            unit=metric.unit,
-            scope=metric.scope,
-            direction=metric.direction,
-            grade=seen.evidence.grade,
-            clock=seen.clock,
-            cores=case.extent.cores,
-            cores_per_device=system.cores_per_device,
-            devices=system.devices,
-            working_set_bytes=counts.get("hbm_bytes", 0.0),
-            cache_bytes=cache * max(case.extent.cores, 1),
-            other_dtype_ratios=self._faster_dtypes(case, system, choice) if metric.unit == "FLOP/s" else (),
-        )
-
-    def _faster_dtypes(self, case: Case, system: System, choice: PeakChoice) -> tuple[tuple[str, float], ...]:
-        """Types with a higher documented peak than the one the case names, and how much higher."""
-        primary = case.primary
-        if primary.peak != "peak_flops" or not case.key.dtype:
-            return ()
-        subject = system.subject(choice.chosen.scope)
-        here = {
-            dtype: fact.value
-            for fact in system.book.select(subject, "peak_flops", sparse=False, qualifier=primary.qualifier)
-            if fact.value is not None and not fact.superseded_by
-            for dtype in fact.dtypes
-        }
-        own = here.get(case.key.dtype)
-        if not own:
-            return ()
-        return tuple(sorted((dtype, value / own) for dtype, value in here.items() if value > own))
 
 
 def _choose_peak() -> Chooser:

@@ -12,21 +12,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.errors import StoreError, UnknownName, UsageError
-from trnbench.results.evidence import Grade
 from trnbench.results.json import dumps_measurement, loads, loads_value
-from trnbench.results.measurement import Status
 from trnbench.results.run import Run
 from trnbench.store.database import BUSY_S, NoRuns, connect, explained, no_runs, transaction
 from trnbench.store.path import store_path
 from trnbench.store.rows import ATTACHED, insert_measurements, insert_run, insert_tags, measurement_row
-from trnbench.store.summary import RunSummary
+from trnbench.store.summary import RunSummary, summaries
+from trnbench.store.tag import LATEST, checked_tags
 
 if TYPE_CHECKING:
     import sqlite3
 
     from trnbench.store.recording import Recording
-
-LATEST = "latest"
 
 
 class Store:
@@ -130,55 +127,10 @@ class Store:
     def list(self) -> tuple[RunSummary, ...]:
         """Every run, oldest first; an empty tuple where there is no store yet."""
         try:
-            return self._summaries()
+            with self.reading() as connection:
+                return summaries(connection)
         except NoRuns:
             return ()
-
-    def _summaries(self) -> tuple[RunSummary, ...]:
-        with self.reading() as connection:
-            counts: dict[int, dict[Status, int]] = {}
-            for number, status, cases in connection.execute(
-                "SELECT run, status, count(*) FROM measurements GROUP BY run, status"
-            ):
-                counts.setdefault(number, {})[Status(status)] = cases
-            instances = _grouped(
-                connection.execute(
-                    "SELECT run, instance FROM measurements GROUP BY run, instance ORDER BY min(position)"
-                )
-            )
-            tags = _grouped(connection.execute("SELECT run, tag FROM tags ORDER BY tag"))
-            return tuple(
-                RunSummary(
-                    id=run_id,
-                    created=created,
-                    finished=finished,
-                    interrupted=bool(interrupted),
-                    tool_version=tool_version,
-                    backend=backend,
-                    grade=Grade(grade),
-                    policy=policy,
-                    planned=planned,
-                    cases=sum(counts.get(number, {}).values()),
-                    counts={status: counts.get(number, {}).get(status, 0) for status in Status},
-                    instances=instances.get(number, ()),
-                    tags=tags.get(number, ()),
-                )
-                for (
-                    number,
-                    run_id,
-                    created,
-                    finished,
-                    interrupted,
-                    tool_version,
-                    backend,
-                    grade,
-                    policy,
-                    planned,
-                ) in connection.execute(
-                    "SELECT number, id, created, finished, interrupted, tool_version, backend, grade, policy,"
-                    " planned FROM runs ORDER BY number"
-                )
-            )
 
     def resolve(self, ref: str) -> str:
         """The full id that `ref` names: an id, the beginning of one, a tag, or "latest".
@@ -257,23 +209,3 @@ class Store:
                 cause="the disk failed, or another program changed it; it was left as it is",
                 try_=f'sqlite3 "{self.path}" "PRAGMA integrity_check"',
             ) from error
-
-
-def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """Tags that can be typed again. Raises `UsageError` for empty, odd or reserved ones."""
-    checked = tuple(tags)
-    for tag in checked:
-        if not tag or len(tag) > 100 or not tag.isprintable() or tag != tag.strip() or tag == LATEST:
-            raise UsageError(
-                f"{tag!r} cannot be a tag",
-                cause=f"a tag is 1 to 100 printable characters, without blanks around it, and not {LATEST!r}",
-                try_="nightly",
-            )
-    return checked
-
-
-def _grouped(rows: Iterable[tuple[int, str]]) -> dict[int, tuple[str, ...]]:
-    groups: dict[int, tuple[str, ...]] = {}
-    for number, name in rows:
-        groups[number] = (*groups.get(number, ()), name)
-    return groups

@@ -11,7 +11,8 @@ from trnbench.cli.context import Session, session
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_systems
 from trnbench.cli.output import Column, emit, format_option, say
-from trnbench.cli.spec.options import peak_option, policy_of, scope_of, scope_option
+from trnbench.cli.peaks import peak_option, policy_of
+from trnbench.cli.spec.options import scope_of, scope_option
 
 if TYPE_CHECKING:
     from trnbench.cli.spec.figures import Row

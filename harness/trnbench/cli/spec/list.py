@@ -10,7 +10,7 @@ import click
 from trnbench.cli.context import Session, session
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.output import Column, emit, format_option, say
-from trnbench.cli.spec.options import peak_option, policy_of
+from trnbench.cli.peaks import peak_option, policy_of
 
 if TYPE_CHECKING:
     from trnbench.cli.spec.figures import Row

@@ -1,0 +1,104 @@
+"""What a run came to: kept, reported, told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from trnbench.cli.output import emit, emit_json, say
+from trnbench.errors import TrnbenchError
+
+if TYPE_CHECKING:
+    from trnbench.cli.context import Session
+    from trnbench.results.run import Run
+    from trnbench.run.execute import RunNotKept
+    from trnbench.run.plan import Plan
+
+
+class Ended(NamedTuple):
+    """The run as far as it came, the store that has it, and what ended it early."""
+
+    run: Run
+    store: Path
+    failure: TrnbenchError | None = None
+
+
+def tell(shared: Session, planned: Plan, ended: Ended, target: Path | None, format: str) -> int:
+    """Its report written, what came of it told; the exit code."""
+    done, failure = ended.run, ended.failure
+    if done.interrupted:
+        target = None
+    if target is not None and (unwritten := _write_report(shared, done, target)):
+        target, failure = None, failure or unwritten
+    code = int(failure.exit_code if failure else done.exit_code())
+    _summarise(done, ended.store, target, format, code)
+    if done.interrupted:
+        cases, kept = len(planned.cases), len(done.measurements)
+        say(f"\ninterrupted: {kept} of {cases} cases are kept as run {done.id}")
+        say(f"  try:   trnbench runs show {done.id}, or: trnbench report {done.id}")
+    if failure is not None:
+        raise failure
+    return code
+
+
+def rescued(error: RunNotKept) -> TrnbenchError:
+    """A run that the store does not take goes into the working folder; the error says so."""
+    from trnbench.errors import StoreError
+    from trnbench.results.json import dumps
+    from trnbench.run.writing import write_whole
+
+    path = Path(f"trnbench-{error.run.id}.json")
+    write_whole(path, dumps(error.run))
+    return StoreError(error.what, cause=error.cause, try_=f"{error.try_}; the whole run is in ./{path}")
+
+
+def _write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | None:
+    """Its failure is told after the summary: the run itself is safe."""
+    from trnbench.run.render import find_format, render_bytes
+    from trnbench.run.writing import write_whole
+
+    try:
+        write_whole(target, render_bytes((done,), find_format(shared.registry, "html"), shared.registry))
+    except TrnbenchError as error:
+        return error
+    return None
+
+
+def _summarise(done: Run, store: Path, report: Path | None, format: str, code: int) -> None:
+    """What came out, by system and status, and where it is."""
+    from trnbench.results.measurement import Status
+
+    by_system: dict[str, dict[str, int]] = {
+        name: dict.fromkeys((str(status) for status in Status), 0) for name in done.systems
+    }
+    for each in done.measurements:
+        by_system[each.case.instance][str(each.status)] += 1
+    places = {"run": done.id, "store": str(store), "report": str(report) if report else ""}
+    statuses = [str(status) for status in Status]
+    rows = [
+        {"instance": name, "cases": sum(counts.values()), **counts, **places}
+        for name, counts in by_system.items()
+    ]
+    if format == "json":
+        emit_json(
+            {
+                **places,
+                "report": places["report"] or None,
+                "evidence": str(done.grade),
+                "backend": done.backend,
+                "cases": len(done.measurements),
+                "counts": {str(status): count for status, count in done.counts().items()},
+                "systems": [{key: row[key] for key in ("instance", "cases", *statuses)} for row in rows],
+                "interrupted": done.interrupted,
+                "exit_code": code,
+            }
+        )
+        return
+    if format == "csv":
+        emit(rows, ("instance", "cases", *statuses, *places), format)
+        return
+    total = {"instance": "all", "cases": len(done.measurements)}
+    total |= {str(status): count for status, count in done.counts().items()}
+    emit([*rows, total], ("instance", "cases", *statuses), format)
+    found = [{"what": what, "where": where} for what, where in places.items() if where]
+    emit(found, ("what", "where"), format)

@@ -1,0 +1,98 @@
+"""Stored runs and their cases, as rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trnbench.results.measurement import Measurement
+    from trnbench.results.run import Run
+    from trnbench.store.summary import RunSummary
+
+
+def run_row(each: RunSummary) -> dict[str, object]:
+    """A row of the list of runs."""
+    return {
+        "run": each.id,
+        "created": each.created,
+        "finished": each.finished,
+        "evidence": str(each.grade),
+        "backend": each.backend,
+        "policy": each.policy,
+        "cases": each.cases,
+        "planned": each.planned,
+        **{str(status): count for status, count in each.counts.items()},
+        "outcome": ", ".join(f"{count:,} {status}" for status, count in each.counts.items() if count),
+        "state": each.state,
+        "tags": list(each.tags),
+        "instances": list(each.instances),
+        "tool_version": each.tool_version,
+    }
+
+
+def run_head(found: Run) -> dict[str, object]:
+    """What holds for all cases of a run."""
+    return {
+        "id": found.id,
+        "created": found.created,
+        "finished": found.finished,
+        "evidence": str(found.grade),
+        "backend": found.backend,
+        "policy": str(found.policy),
+        "tool_version": found.tool_version,
+        "interrupted": found.interrupted,
+        "notes": list(found.notes),
+    }
+
+
+def opening(found: Run, shown: int) -> str:
+    """What a person is told before the `shown` cases of a run."""
+    total = len(found.measurements)
+    lines = [
+        f"run {found.id}: {found.grade} by {found.backend}, {found.created}, trnbench {found.tool_version}",
+        f"{shown} of {total} cases; percentages of the {found.policy} peaks",
+    ]
+    if found.interrupted:
+        lines.append("this run was interrupted: some cases are missing")
+    return "\n".join(lines + [f"note: {note}" for note in found.notes])
+
+
+def wanted(
+    each: Measurement, statuses: tuple[str, ...], kernels: tuple[str, ...], instances: tuple[str, ...]
+) -> bool:
+    """Whether a case is of one of these statuses, kernels and systems (names or globs); all for none."""
+    from fnmatch import fnmatchcase
+
+    def fits(name: str, patterns: tuple[str, ...]) -> bool:
+        return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+
+    return (
+        (not statuses or str(each.status) in statuses)
+        and fits(each.case.kernel, kernels)
+        and fits(each.case.instance, instances)
+    )
+
+
+def case_row(each: Measurement) -> dict[str, object]:
+    """A row of the list of cases: exact values, and as people read them."""
+    from trnbench.facts.format import percent
+    from trnbench.facts.format import show as show_value
+
+    metric = each.metrics.get(each.primary)
+    judged = each.judgement
+    return {
+        "id": each.id,
+        "instance": each.case.instance,
+        "case": each.case.fullname,
+        "status": str(each.status),
+        "metric": each.primary,
+        "value": metric.value if metric else None,
+        "unit": metric.unit if metric else "",
+        "shown": show_value(metric.value, metric.unit) if metric else None,
+        "fraction": judged.fraction if judged else None,
+        "of_peak": percent(judged.fraction) if judged else None,
+        "time_s": each.time_s,
+        "evidence": str(each.evidence.grade),
+        "by": each.evidence.by,
+        "reason": each.reason_text or None,
+    }
