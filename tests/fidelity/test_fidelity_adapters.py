@@ -10,7 +10,8 @@ import pytest
 
 from trnbench.fidelity.adapters import collective, dma, hbm, instruction, source
 from trnbench.fidelity.bench import Bench, can_refit, fits_of, refitted
-from trnbench.fidelity.point import KernelSource, Kind, PublishedPoint, Quantity, Usable
+from trnbench.fidelity.kernel_source import KernelSource
+from trnbench.fidelity.point import Kind, PublishedPoint, Quantity, Usable
 from trnbench.fidelity.prediction import NotEmulated
 from trnbench.fidelity.validate import compare
 from trnbench.registry import Registry, load_registry

@@ -9,7 +9,8 @@ import pytest
 
 from trnbench.fidelity.adapters.source import find, predict, repository
 from trnbench.fidelity.bench import Bench
-from trnbench.fidelity.point import KernelSource, Kind, PublishedPoint, Quantity, Usable
+from trnbench.fidelity.kernel_source import KernelSource
+from trnbench.fidelity.point import Kind, PublishedPoint, Quantity, Usable
 from trnbench.fidelity.prediction import NotEmulated
 from trnbench.registry import Registry, load_registry
 

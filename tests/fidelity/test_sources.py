@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,7 @@ from click.testing import CliRunner
 
 from trnbench.cli.main import cli
 from trnbench.errors import BadInput, FactError
+from trnbench.fidelity.point import Usable
 from trnbench.fidelity.sources import (
     BEGIN,
     END,
@@ -46,7 +51,7 @@ MADE = Sources(
     points=(
         point("one", 1.0, 1.1),
         point("two", 2.0, 1.0),
-        point("three", 3.0, None),
+        point("three", 3.0, None, how="more than fits (kernel.py:3)"),
         point("bound", 1.0, 0.9, use=Use.BOUND, held=True),
     ),
 )
@@ -57,6 +62,10 @@ def test_a_row_per_generation_and_where_the_kernels_are_from() -> None:
         "| generation | points | median | p90 | worst | bias | bounds held | not run |",
         "| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |",
         "| trn1 | 2 | 30 % | 46 % | 50 % (two) | −20 % | 1 of 1 | 1 |",
+        "",
+        "Not run, and why:",
+        "",
+        "- more than fits: three",
         "",
         "Sources: a/b 0123456789ab (2026-01-02).",
     ]
@@ -74,10 +83,21 @@ def test_what_is_kept_is_of_published_points() -> None:
     from trnbench.fidelity.validate import published_points
 
     known = {each.id: each for points in published_points(registry).values() for each in points}
-    named = {id for id, each in known.items() if each.kernel is not None}
+    named = {id for id, each in known.items() if each.usable is Usable.SOURCE and each.value is not None}
     assert {each.id for each in kept.points} == named
     for each in kept.points:
         assert each.published == known[each.id].value
+        assert (each.use is Use.NO_KERNEL) == bool(known[each.id].no_kernel)
+        assert (each.emulated is not None) or each.how
+
+
+def test_every_point_of_a_public_kernel_names_it_or_says_why_not() -> None:
+    from trnbench.fidelity.validate import published_points
+
+    for points in published_points(load_registry()).values():
+        for each in points:
+            if each.usable is Usable.SOURCE and each.value is not None:
+                assert (each.kernel is None) == bool(each.no_kernel), each.id
 
 
 def test_checkouts_are_read_from_the_folder(tmp_path: Path) -> None:
@@ -113,6 +133,20 @@ def test_the_command_needs_a_folder() -> None:
 def test_the_command_prints_both_forms(tmp_path: Path) -> None:
     arguments = ["-q", "validate", "--sources", "--kernels", str(tmp_path), "--generation", "trn3"]
     found = json.loads(CliRunner().invoke(cli, [*arguments, "--format", "json"]).output)
-    assert {each["use"] for each in found["points"]} == {"needs source"}
+    assert {each["use"] for each in found["points"]} == {"needs source", "no kernel"}
     shown = CliRunner().invoke(cli, [*arguments, "--format", "md"]).output
-    assert "| trn3 | 0 | – | – | – | – | – | 34 |" in shown
+    assert "| trn3 | 0 | – | – | – | – | – | 38 |" in shown
+    assert "- nki-library d2ad3a57, 2026-04-13, does not have this kernel: t3-topk-b1-before, " in shown
+    table = CliRunner().invoke(cli, arguments).output
+    assert "not run" in table
+    assert re.search("t3-topk-b8-after +nki-library d2ad3a57, 2026-04-13, does not have this kernel", table)
+
+
+def test_one_command_makes_the_tables_of_readme(tmp_path: Path) -> None:
+    for name in (".ci/renew_tables", "docs/public_kernels.json", "README.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    readme = tmp_path / "README.md"
+    readme.write_text(inserted(readme.read_text(), "nothing\n").replace("| family | points |", "| gone |"))
+    subprocess.run([sys.executable, tmp_path / ".ci" / "renew_tables"], check=True)
+    assert readme.read_text() == (ROOT / "README.md").read_text()

@@ -426,3 +426,52 @@ def test_a_mask_of_one_dimension_is_the_box_of_what_holds(
     else:
         assert box == ((inside[0], inside[-1] + 1), (0, 1))
     assert isinstance(mask, (bool, Mask))
+
+
+OVERWRITTEN = """
+@nki.jit
+def kernel(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+    for i in nl.affine_range(x.shape[0] // 128):
+        {load}
+        nl.store(out[nl.ds(i * 128, 128), :], nl.add(tile, 1.0))
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("load", "places"),
+    [
+        ("nisa.dma_copy(src=x[nl.ds(i * 128, 128), :], dst=tile)", 3),
+        ("tile[:, :] = nl.load(x[nl.ds(i * 128, 128), :])", 3),
+        # In parts each keeps what the other brought: one place.
+        ("tile[:, 0:32] = nl.load(x[nl.ds(i * 128, 128), 0:32]);"
+         " tile[:, 32:64] = nl.load(x[nl.ds(i * 128, 128), 32:64])", 1),
+    ],
+)  # fmt: skip
+def test_what_a_load_overwrites_wholly_need_not_wait_for_its_readers(
+    run: Run, load: str, places: int
+) -> None:
+    x = made(384, 64)
+    found = run(OVERWRITTEN.format(load=load), x)
+    np.testing.assert_array_equal(found.outputs[0], x + 1)
+    loads = [each for each in found.instructions if each.reads and each.reads[0].buffer.value.endswith("hbm")]
+    written = {id(view.storage) for each in loads for view in each.writes}
+    assert len(written) == places
+
+
+def test_what_the_tensor_engine_cannot_read_is_copied_for_it(run: Run) -> None:
+    a, b = made(64, 128), made(128, 256)
+    found = run(
+        """
+        @nki.jit
+        def kernel(a, b):
+            out = nl.ndarray((64, 256), dtype=nl.float32, buffer=nl.shared_hbm)
+            turned = nisa.nc_transpose(nl.load(a))
+            nl.store(out, nl.copy(nisa.nc_matmul(turned, nl.load(b))))
+            return out
+        """,
+        a, b,
+    )  # fmt: skip
+    np.testing.assert_allclose(found.outputs[0], a @ b, rtol=1e-4, atol=1e-4)

@@ -45,6 +45,7 @@ _FAMILIES: tuple[Column | str, ...] = (
     Column("bounds", show=str),
     "contradicted",
     "needs_source",
+    "no_kernel",
     "not_emulated",
     "not_used",
 )
@@ -81,7 +82,7 @@ _POINTS: tuple[Column | str, ...] = (
     help="Folder of public kernel sources; those that points name are run.",
 )
 @click.option(
-    "--sources", is_flag=True, help="Only the points whose public kernel is recorded; needs --kernels."
+    "--sources", is_flag=True, help="Only the points measured with a public kernel; needs --kernels."
 )
 @click.option("--points", is_flag=True, help="One row per point instead of one per family.")
 @click.option(
@@ -147,6 +148,8 @@ def validate(
         _show_sources(found, kernels, format)
     else:
         _show(found, format)
+        if sources and format == "table":
+            _show_not_run(found)
     return _judge(found, gates)
 
 
@@ -173,6 +176,13 @@ def _show_sources(found: Fidelity, kernels: Path, format: str) -> None:
         write(markdown(kept))
     else:
         write(msgspec.json.format(msgspec.json.encode(kept), indent=1).decode() + "\n")
+
+
+def _show_not_run(found: Fidelity) -> None:
+    rows = [{"not run": each.id, "because": each.how} for each in found.points if each.emulated is None]
+    if rows:
+        write("\n")
+        emit(rows, ("not run", "because"), "table")
 
 
 def _counted(found: Fidelity) -> str:

@@ -12,14 +12,15 @@ from trnbench.errors import FactError, UnitError
 from trnbench.facts.table import Place, near, read_toml
 from trnbench.facts.units import normalise
 from trnbench.fidelity.family import FAMILIES
-from trnbench.fidelity.point import KernelSource, Kind, PublishedPoint, Quantity, Usable
+from trnbench.fidelity.kernel_source import kernel_source
+from trnbench.fidelity.point import Kind, PublishedPoint, Quantity, Usable
 
 SCHEMA = 1
 
 _TEXTS = (
     *("id", "family", "kind", "hardware", "system", "operation", "op", "shapes", "dtype", "dtype_printed"),
     *("cores", "metric", "quantity", "printed", "unit", "unit_printed", "value_note", "source"),
-    *("how_measured", "confidence", "notes", "usable", "usable_note"),
+    *("how_measured", "confidence", "notes", "usable", "usable_note", "no_kernel"),
 )
 _KEYS: dict[str, type] = {
     **dict.fromkeys(_TEXTS, str),
@@ -29,9 +30,6 @@ _KEYS: dict[str, type] = {
 }
 _REQUIRED = ("id", "family", "kind", "hardware", "op", "metric", "quantity", "unit", "source", "usable")
 _ID = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
-_ARGUMENT = re.compile(
-    r"([a-z]\w*=)?([a-z][a-z0-9_]*\[\d+(,\d+)*\]|-?\d+(\.\d+)?(e-?\d+)?|True|False|None|\([\d,]*\))"
-)
 
 
 def load_published(path: Path, generation: str = "") -> tuple[PublishedPoint, ...]:
@@ -87,13 +85,19 @@ def _point(where: Place, row: dict[str, Any], generation: str) -> PublishedPoint
         raise where.error(f"{row['id']!r} is no id", try_="letters, digits, dots, dashes and underscores")
     if row["usable"] == "no" and not row.get("usable_note"):
         raise where.error("usable is no, but not why", try_='usable_note = "the message size is not stated"')
+    if row.get("no_kernel") and ("kernel" in row or row["usable"] != "source"):
+        raise where.error(
+            "no_kernel says why the public kernel cannot be run",
+            cause="the point names one" if "kernel" in row else f"usable is {row['usable']}",
+            try_="leave out one of the two",
+        )
     where.numbers(row.get("shape", {}), "shape")
     fields = dict(row)
     fields |= {"kind": Kind(row["kind"]), "quantity": Quantity(row["quantity"])}
     fields |= {"usable": Usable(row["usable"]), "generation": generation}
     fields |= {key: tuple(row[key]) for key in ("contradicts", "fitted") if key in row}
     if "kernel" in row:
-        fields["kernel"] = _kernel(where.at("kernel"), row["kernel"])
+        fields["kernel"] = kernel_source(where.at("kernel"), row["kernel"])
     _check_value(where, row)
     return PublishedPoint(**fields)
 
@@ -161,29 +165,6 @@ def _base(where: Place, printed: str, unit: str, quantity: Quantity) -> float:
             f"unit {unit!r} does not measure {quantity}", cause=f"its base unit would be {quantity.unit}"
         )
     return value
-
-
-def _kernel(where: Place, table: Mapping[str, Any]) -> KernelSource:
-    texts = {key: each for key, each in table.items() if key not in ("grid", "also")}
-    where.check(texts, {"file": str, "function": str, "arguments": list}, ("file", "function"))
-    if Path(table["file"]).is_absolute() or ".." in Path(table["file"]).parts:
-        raise where.error(f"file {table['file']!r} leaves the repository", try_="a path inside it")
-    arguments = tuple(table.get("arguments", ()))
-    for each in arguments:
-        if not _ARGUMENT.fullmatch(each):
-            raise where.error(
-                f"{each!r} is no argument", try_='"float32[128,512]", a number, or name=one of them'
-            )
-    grid = tuple(table.get("grid", ()))
-    if not all(isinstance(each, int) and each > 0 for each in grid):
-        raise where.error(f"grid {list(grid)} is no grid", try_="grid = [2]")
-    also = tuple(
-        _kernel(where.at(f"also {number}"), {"file": table["file"], **where.table(each)})
-        for number, each in enumerate(table.get("also", ()), 1)
-    )
-    return KernelSource(
-        file=table["file"], function=table["function"], arguments=arguments, grid=grid, also=also
-    )
 
 
 def _check_contradictions(place: Place, points: Mapping[str, PublishedPoint]) -> None:

@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from trnbench.fidelity.kernel_source import KernelSource
+
 ShapeValue: TypeAlias = int | float | str | list[int]
 
 
@@ -63,21 +65,6 @@ _UNITS = {
 }
 
 
-class KernelSource(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the kernel of a point is, inside the repository its source names.
-
-    `arguments` in the order of its parameters: "float32[128,512]" for a tensor, a number, or, of the form
-    name=value, a parameter by name. `grid`: programs it is launched as. `also`: kernels launched after it,
-    whose times the point adds up.
-    """
-
-    file: str
-    function: str
-    arguments: tuple[str, ...] = ()
-    grid: tuple[int, ...] = ()
-    also: tuple[KernelSource, ...] = ()
-
-
 class PublishedPoint(msgspec.Struct, frozen=True, kw_only=True):
     """`value` is `printed` in the base unit of `quantity`; None where the source prints no number.
 
@@ -116,6 +103,7 @@ class PublishedPoint(msgspec.Struct, frozen=True, kw_only=True):
     notes: str = ""
     usable_note: str = ""
     kernel: KernelSource | None = None
+    no_kernel: str = ""
     contradicts: tuple[str, ...] = ()
     fitted: tuple[str, ...] = ()
     extra: dict[str, float | int | str] = {}

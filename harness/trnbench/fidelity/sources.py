@@ -108,7 +108,7 @@ def read(path: Path) -> Sources:
 
 
 def markdown(found: Sources) -> str:
-    """One row per generation, then what the kernels came from."""
+    """One row per generation, then which points were not run, then what the kernels came from."""
     lines = [
         f"Public kernels, run unchanged by {found.by} {found.version} on {found.day}. Their sources are not "
         "part of this repository: repeating it takes the commits below.",
@@ -118,10 +118,26 @@ def markdown(found: Sources) -> str:
     ]
     generations = dict.fromkeys(each.generation for each in found.points)
     lines += [_row(name, [each for each in found.points if each.generation == name]) for name in generations]
+    if reasons := not_run(found.points):
+        lines += [
+            "",
+            "Not run, and why:",
+            "",
+            *(f"- {why}: {', '.join(ids)}" for why, ids in reasons.items()),
+        ]
     if found.checkouts:
         named = "; ".join(f"{each.repository} {each.commit[:12]} ({each.day})" for each in found.checkouts)
         lines += ["", f"Sources: {named}."]
     return "\n".join(lines) + "\n"
+
+
+def not_run(points: Iterable[SourcePoint]) -> dict[str, list[str]]:
+    """Why points have no time of the model → their ids, the reason of most points first."""
+    found: dict[str, list[str]] = {}
+    for each in points:
+        if each.emulated is None:
+            found.setdefault(each.how.partition(" (")[0], []).append(each.id)
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
 
 def _row(name: str, points: list[SourcePoint]) -> str:

@@ -13,7 +13,7 @@ BEGIN = "<!-- fidelity: begin (trnbench validate --format md) -->"
 END = "<!-- fidelity: end -->"
 """Between these two lines README has what `markdown` returns; a test compares them."""
 
-_OPEN = (Use.NEEDS_SOURCE, Use.NOT_EMULATED, Use.NOT_USED)
+_OPEN = (Use.NEEDS_SOURCE, Use.NO_KERNEL, Use.NOT_EMULATED, Use.NOT_USED)
 
 
 def family_row(family: FamilyFidelity) -> Row:
@@ -116,6 +116,8 @@ def _apart(fidelity: Fidelity) -> str:
         parts.append(f"{found} upper bounds, {held} of them held")
     if found := total.get(str(Use.NEEDS_SOURCE)):
         parts.append(f"{found} that need the public kernel (--kernels)")
+    if found := total.get(str(Use.NO_KERNEL)):
+        parts.append(f"{found} whose kernel cannot be had (--sources says why)")
     if found := total.get(str(Use.NOT_EMULATED)):
         parts.append(f"{found} that the model cannot take")
     if found := total.get(str(Use.NOT_USED)):

@@ -62,7 +62,7 @@ def validate(
 
     `systems` are names of instances; one without a size means every size of it. `kernels` is a folder
     of public sources. `with_same` adds our own kernels of the same operation. `sources`: only the points
-    whose public kernel is recorded.
+    that were measured with a public kernel.
     """
     bench = Bench(registry, kernels=kernels)
     comparisons: list[Comparison] = []
@@ -72,7 +72,7 @@ def validate(
                 continue
             if systems and not systems & {point.system, point.system.partition(":")[0]}:
                 continue
-            if sources and (point.usable is not Usable.SOURCE or point.kernel is None):
+            if sources and (point.usable is not Usable.SOURCE or point.value is None):
                 continue
             comparisons += compare(point, bench, with_same=with_same)
     present = {each.family for each in comparisons}
@@ -96,6 +96,8 @@ def compare(point: PublishedPoint, bench: Bench, *, with_same: bool = True) -> l
 def _compared(point: PublishedPoint, bench: Bench) -> Comparison:
     if point.usable is Usable.NO or point.value is None:
         return _row(point, Use.NOT_USED, how=point.usable_note or point.value_note)
+    if point.no_kernel:
+        return _row(point, Use.NO_KERNEL, how=point.no_kernel)
     adapter = FAMILIES[point.family].adapter
     if point.usable is Usable.SOURCE:
         adapter = FAMILIES["kernel"].adapter

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -102,12 +103,21 @@ def _from_file(path: Path) -> ModuleType:
     return module
 
 
+_RELATIVE = re.compile(r"^\s*from\s+\.", re.M)
+
+
 def _package(path: Path) -> tuple[Path, str]:
     """What to search imports in, and the file's name there: a file of a package is one of its modules."""
     root, names = path.parent, [path.stem]
     while (root / "__init__.py").is_file() and root.name.isidentifier():
         names.insert(0, root.name)
         root = root.parent
+    if (
+        len(names) == 1
+        and path.parent.name.isidentifier()
+        and _RELATIVE.search(path.read_text(errors="replace"))
+    ):
+        names, root = [path.parent.name, path.stem], path.parent.parent  # a package without __init__.py
     known = len(names) > 1 and path.stem.isidentifier() and names[0] not in sys.modules
     return root if known else path.parent, ".".join(names) if known else ""
 

@@ -16,6 +16,7 @@ class Use(str, Enum):
     BOUND = "bound"  # an upper bound of a time
     SAME_OPERATION = "same operation"  # our own kernel of that operation and shape, not the published one
     NEEDS_SOURCE = "needs source"  # the kernel is in a public repository, see --kernels
+    NO_KERNEL = "no kernel"  # the kernel it was measured with cannot be had, or is none
     NOT_EMULATED = "not emulated"  # the model cannot take it as stated
     NOT_USED = "not used"  # says too little, or of something else
 

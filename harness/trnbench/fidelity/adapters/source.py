@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
 
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.pace import Pace
@@ -15,12 +18,14 @@ from trnbench.emulator.core.program import Program
 from trnbench.emulator.core.scheduler import schedule
 from trnbench.errors import TrnbenchError
 from trnbench.facts.scope import Scope
-from trnbench.fidelity.point import KernelSource, PublishedPoint, Quantity
+from trnbench.fidelity.adapters.program_text import prepared
+from trnbench.fidelity.kernel_source import KernelSource
+from trnbench.fidelity.point import PublishedPoint, Quantity
 from trnbench.fidelity.prediction import NotEmulated, Prediction
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
 from trnbench.nki.absent import stand_ins
 from trnbench.nki.beta1.grid import Beta1Kernel
-from trnbench.nki.provide import provide
+from trnbench.nki.provide import Provided, provide
 
 if TYPE_CHECKING:
     from trnbench.emulator.core.scheduler import Schedule
@@ -38,11 +43,13 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     """
     source = point.kernel
     if source is None:
-        raise NotEmulated("the file of the kernel is not recorded", source_missing=True)
+        why = point.no_kernel or "the file of the kernel is not recorded"
+        raise NotEmulated(why, source_missing=not point.no_kernel)
     if bench.kernels is None:
         raise NotEmulated(f"{source.file}::{source.function}", source_missing=True)
     time_s = flops = 0.0
     calls, bounds = 0, []
+    busy: dict[str, float] = {}
     nki = ""
     for each in (source, *source.also):
         path = find(bench.kernels, each, repository(point))
@@ -54,14 +61,22 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         time_s += seconds
         flops += sum(made.program.ops[number].flops for number in made.program.op) * made.together
         calls += len(made.program)
+        for engine, ticks in found.busy.items():
+            busy[engine] = busy.get(engine, 0) + ticks * 1e-12
         bounds.append(max(found.busy, key=lambda name: (found.busy[name], name)))
         nki = made.nki
     names = " + ".join(each.function for each in (source, *source.also))
+    names += "".join(f" with {each.replace('=', ' = ')}" for each in source.constants)
     how = f"{source.file}::{names}, {calls:,} calls, {' and '.join(dict.fromkeys(bounds))}-bound, {nki}"
-    return Prediction(value=_wanted(point, bench, time_s, flops), how=how)
+    return Prediction(value=_wanted(point, bench, time_s, flops, busy), how=how)
 
 
-def _wanted(point: PublishedPoint, bench: Bench, time_s: float, flops: float) -> float:
+_ACTIVE = re.compile(r"(Tensor|Vector|Scalar)E active( %)?")
+
+
+def _wanted(
+    point: PublishedPoint, bench: Bench, time_s: float, flops: float, busy: Mapping[str, float]
+) -> float:
     """The quantity of the point. Work is that of the tensor engine, transposes left out."""
     if point.quantity is Quantity.LATENCY:
         return time_s
@@ -70,6 +85,9 @@ def _wanted(point: PublishedPoint, bench: Bench, time_s: float, flops: float) ->
     peak = bench.system(point.system).fact(Scope.CORE, "peak_flops", dtype=point.dtype)
     if point.quantity is Quantity.SHARE and "MFU" in point.metric and peak and flops:
         return flops / time_s / peak
+    active = _ACTIVE.fullmatch(point.metric)
+    if point.quantity is Quantity.SHARE and active:
+        return busy.get(active[1].lower(), 0.0) / time_s
     raise NotEmulated(f"a kernel has a time, not {point.metric or point.quantity}")
 
 
@@ -126,8 +144,8 @@ def _recorded(folder: Path, path: Path, source: KernelSource, machine: Machine) 
     """What the kernel does follows from its file and the machine's limits, not from any cost."""
     builder = Builder(machine)
     try:
-        with stand_ins(folder) as absent, provide("trnbench"):
-            kernel, _, by = load_kernel(f"{path}::{source.function}", nki="trnbench")
+        with stand_ins(folder) as absent, provide("trnbench"), prepared(path, source) as file:
+            kernel, by = _loaded(file, source)
             beta1 = isinstance(kernel, Beta1Kernel)
             if source.grid:
                 kernel = kernel[source.grid]
@@ -146,6 +164,21 @@ def _recorded(folder: Path, path: Path, source: KernelSource, machine: Machine) 
     return _Made(builder.program, nki, 1 if beta1 else max(prod(source.grid), 1))
 
 
+def _loaded(file: Path, source: KernelSource) -> tuple[Any, Provided]:
+    """The kernel: what the file defines, or what a function of it returns."""
+    maker = source.made_by
+    if maker is None:
+        kernel, _, by = load_kernel(f"{file}::{source.function}", nki="trnbench")
+        return kernel, by
+    made, _, by = load_kernel(f"{file}::{maker.function}", nki="trnbench")
+    kernel = made(*(_argument(each) for each in maker.arguments))
+    if maker.item is not None:
+        kernel = kernel[maker.item]
+    if isinstance(kernel, Beta1Kernel):
+        by = msgspec.structs.replace(by, dialect="Beta 1")
+    return kernel, by
+
+
 def _scheduled(program: Program, bench: Bench, system: str, *, cores: int) -> Schedule:
     try:
         return schedule(program, Pace(bench.table(system), sharing=cores))
@@ -154,12 +187,12 @@ def _scheduled(program: Program, bench: Bench, system: str, *, cores: int) -> Sc
 
 
 def _argument(text: str) -> Any:
-    """ "float32[128,512]" → a tensor of that shape, "1e-05" → the number, "(3,4)" → a tuple."""
+    """ "float32[128,512]" → a tensor of that shape, "1e-05" → the number, "(3,4)" → a tuple, "'ab'" → ab."""
+    if text.startswith(("(", "'")):
+        return ast.literal_eval(text)
     dtype, bracket, rest = text.partition("[")
     if bracket:
         return TensorSpec(tuple(int(side) for side in rest.rstrip("]").split(",")), dtype)
     if text in ("True", "False", "None"):
         return {"True": True, "False": False, "None": None}[text]
-    if text.startswith("("):
-        return tuple(int(each) for each in text.strip("()").split(",") if each)
     return float(text) if any(mark in text for mark in ".e") else int(text)

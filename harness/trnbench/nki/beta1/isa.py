@@ -54,6 +54,7 @@ def nc_matmul(
 ) -> Tile:
     """stationaryᵀ · moving into PSUM; `tile[…] += nc_matmul(…)` adds to what PSUM holds."""
     settle()
+    stationary, moving = (_in_sbuf(each, mask) for each in (stationary, moving))
     mode = {"double_row_gen3": "double_row"}.get(word(perf_mode), word(perf_mode))
     rows = stationary.shape[1:-1] if mode == "double_row" else ()
     m = prod(stationary.shape[1:]) // prod(rows)
@@ -73,6 +74,17 @@ def nc_matmul(
     return later(
         (m, *free), kind, issue, buffer=Buffer.PSUM, into=(Buffer.PSUM,), adds=partial(issue, accumulate=None)
     )
+
+
+def _in_sbuf(operand: Tile, mask: Any) -> Tile:
+    """The operand, or the copy of it that the compiler puts in: the tensor engine does not read PSUM."""
+    if operand.buffer is not Buffer.PSUM or box_of(mask, operand.shape) is None:
+        return operand
+    from trnbench.nki.beta1 import language
+
+    copied = language.copy(operand, mask=mask)
+    settle()
+    return copied
 
 
 def nc_transpose(
@@ -227,11 +239,13 @@ def dma_copy(
     if box_of(mask, dst.shape) is None:
         return
     dst.root.written = True
-    into, given = dst.operand(mask), src.operand(mask)
     if dst_rmw_op is not None:
-        today.dma_compute(into, [given, into], FUNCTIONS["add"], oob_mode=oob_mode)
+        into = dst.operand(mask)
+        today.dma_compute(into, [src.operand(mask), into], FUNCTIONS["add"], oob_mode=oob_mode)
         return
-    today.dma_copy(into, given, oob_mode=oob_mode)
+    skipping = word(oob_mode) != "error"  # rows that are left out keep what they hold
+    into = dst.operand(mask) if skipping else dst.overwritten(src, mask)
+    today.dma_copy(into, src.operand(mask), oob_mode=oob_mode)
 
 
 def dma_transpose(src: Tile, *, axes: Any = None, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:

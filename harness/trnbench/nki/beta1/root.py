@@ -66,7 +66,12 @@ class Root:
             found = self._tiles[block] = self._made()
         return found
 
-    def _made(self) -> NkiTensor:
+    def renew(self, block: int) -> None:
+        """Let what comes be written to another place: nobody reads what is there any more."""
+        if block in self._tiles:
+            self._tiles[block] = self._made(filled=False)
+
+    def _made(self, *, filled: bool = True) -> NkiTensor:
         recorder = current()
         sizes = self.shape[max(self.axis, 0) :]
         if self.axis < 0:
@@ -80,7 +85,7 @@ class Root:
         life = Life(recorder.count, form.free * self.dtype.size, self.name, place)
         storage = recorder._filled(Storage(form, self.name, life, None))
         tile = NkiTensor(storage, form, 0)
-        if self.fill is not None:
+        if filled and self.fill is not None:
             self._filled(tile)
         return tile
 

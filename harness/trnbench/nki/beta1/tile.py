@@ -199,6 +199,22 @@ class Tile:
                 try_="keep the index inside with mask=",
             )
 
+    def overwritten(self, src: Tile, mask: Any = None) -> NkiTensor:
+        """This tile as the destination of a transfer. Where that brings all of it anew from HBM, the
+        compiler of Beta 1 has a place of its own for it, and nothing waits for those who still read."""
+        whole = Tile.of(self.root)
+        if (
+            mask is None
+            and self.buffer is Buffer.SBUF
+            and not src.on_chip
+            and not self.over
+            and self.rows is None
+            and self.size == prod(self.root.shape[self.root.axis :])
+            and (self.offset, BLOCK in self.kinds) == (whole.offset, False)
+        ):
+            self.root.renew(self.block)
+        return self.operand(mask)
+
     def same_place(self, other: Any) -> bool:
         return (
             isinstance(other, Tile)
