@@ -1,0 +1,207 @@
+"""Hooks that raise, return the wrong thing, are misspelt or too new: refused, with cause and remedy."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from plugin_parts import generation, instance, kernel, plugin, texts
+
+import trnbench
+from trnbench.registry import Registry
+
+
+def test_hook_that_raises_half_way_leaves_nothing_of_that_hook_and_all_of_the_others() -> None:
+    def kernels() -> Iterator[trnbench.Kernel]:
+        yield kernel("kept_nowhere")
+        raise ValueError("out of paper\nsecond line")
+
+    registry = Registry.of(
+        bad=plugin(trnbench_kernels=kernels, trnbench_generations=lambda: [generation("g")]),
+        good=plugin(trnbench_kernels=lambda: [kernel("fine")]),
+    )
+    assert list(registry.kernels) == ["fine"]
+    assert list(registry.generations) == ["g"]
+    (problem,) = registry.problems
+    assert problem.what == "plugin 'bad' of bad 0 failed in trnbench_kernels after 1 of its values"
+    assert problem.cause.startswith(f"ValueError: out of paper ({__file__}:")
+    assert problem.try_ == "trnbench plugin check bad, or leave it out: --no-plugin bad"
+    assert (problem.plugin, problem.distribution, problem.version) == ("bad", "bad", "0")
+    assert (problem.hook, problem.object) == ("trnbench_kernels", "Kernel 'kept_nowhere'")
+    assert registry.plugins[0].error == problem.what
+    assert registry.plugins[1].error == ""
+
+
+def test_hook_that_ends_the_process_does_not() -> None:
+    def kernels() -> Iterator[trnbench.Kernel]:
+        sys.exit("bye")
+        yield kernel("never")
+
+    registry = Registry.of(bad=plugin(trnbench_kernels=kernels))
+    assert registry.kernels == {}
+    assert registry.problems[0].cause.startswith("SystemExit: bye")
+
+
+@pytest.mark.parametrize(
+    ("hook", "value", "cause", "try_"),
+    [
+        ("trnbench_kernels", 7, "trnbench_kernels takes a Kernel, not int", "yield trnbench.Kernel(...)"),
+        ("trnbench_kernels", trnbench.Kernel, "it is the class itself", "yield Kernel(...)"),
+        (
+            "trnbench_importers",
+            None,
+            "trnbench_importers takes an Importer, not NoneType",
+            "yield trnbench.Importer(...)",
+        ),
+        (
+            "trnbench_reports",
+            trnbench.Section(name="s", title="S", order="first", render="a:b"),  # type: ignore[arg-type]
+            "Expected `int`, got `str` - at `$.order`",
+            "see the fields of trnbench.Section",
+        ),
+        (
+            "trnbench_reports",
+            trnbench.Format(name="a b", title="S", suffix=".x", write="a:b"),
+            "'a b' is no name of a Format",
+            "use letters, digits, '.', '_', '+' and '-', starting with a letter or digit",
+        ),
+        (
+            "trnbench_generations",
+            generation("g", facts=()),
+            "it names no fact file",
+            'give facts=(HERE / "facts.toml",)',
+        ),
+        (
+            "trnbench_generations",
+            generation("g", instances=(instance("i", scope="galaxy"),)),
+            "Invalid enum value 'galaxy' - at `$.instances[0].scope`",
+            "see the fields of trnbench.Generation",
+        ),
+        (
+            "trnbench_generations",
+            generation("g", instances=(instance("i:4"),)),
+            "'i:4' is no name of an Instance",
+            "use letters, digits, '.', '_', '+' and '-', starting with a letter or digit",
+        ),
+        (
+            "trnbench_generations",
+            generation("g", instances=(instance("i", sizable=True),)),
+            "instance 'i' is sizable but has no parent",
+            "name in parent= the instance it is made of",
+        ),
+        ("trnbench_kernels", kernel("k", work=None), "work is no function", "give work=a function"),
+        ("trnbench_kernels", kernel("k", scopes=()), "scopes is no tuple of at least one Scope", "give "),
+        (
+            "trnbench_kernels",
+            kernel("k", axes=(trnbench.Axis(name="n", values=()),)),
+            "axis 'n' has no values",
+            "give values=(…,)",
+        ),
+        (
+            "trnbench_kernels",
+            kernel("k", axes=(trnbench.Axis(name="n", values=(1,)),) * 2),
+            "two axes share a name: ['n', 'n']",
+            "rename one of them",
+        ),
+        (
+            "trnbench_kernels",
+            kernel("k", default_scopes=(trnbench.Scope.DEVICE,)),
+            "default_scopes has a scope that scopes has not",
+            "name in default_scopes some of scopes",
+        ),
+        ("trnbench_kernels", kernel("k", zipped=(("size", "n"),)), "zipped names no axis: n", "axes: size"),
+        (
+            "trnbench_backends",
+            object(),
+            "object is no Backend: it lacks name, detect, environment, unsupported, observe",
+            "implement every member of trnbench.Backend",
+        ),
+        ("trnbench_backends", dict, "it is the class itself", "yield dict()"),
+    ],
+)
+def test_wrong_value_is_refused_with_cause_and_remedy(hook: str, value: Any, cause: str, try_: str) -> None:
+    registry = Registry.of(bad=plugin(**{hook: lambda: [value]}))
+    assert registry.brought(hook) == ()
+    (problem,) = registry.problems
+    assert problem.what.startswith(f"plugin 'bad' of bad 0 yields from {hook} what it should not: ")
+    assert problem.cause == cause
+    assert problem.try_.startswith(try_)
+    assert problem.hook == hook
+
+
+def test_returning_a_value_instead_of_yielding_it_is_explained() -> None:
+    registry = Registry.of(bad=plugin(trnbench_kernels=lambda: kernel("k")))
+    assert texts(registry) == [
+        "plugin 'bad' of bad 0 returned Kernel from trnbench_kernels\n"
+        "  cause: a hook returns an iterable of values\n"
+        "  try:   write `yield value` instead of `return value`"
+    ]
+
+
+def test_misspelt_hook_is_named_with_the_one_that_was_meant() -> None:
+    registry = Registry.of(bad=plugin(trnbench_kernel=lambda: ()), good=plugin(trnbench_kernels=lambda: ()))
+    assert texts(registry) == [
+        "plugin 'bad' of bad 0 implements 'trnbench_kernel', which is no hook of trnbench\n"
+        "  cause: did you mean trnbench_kernels?\n"
+        "  try:   correct the function's name, or mark it @trnbench.hookimpl(optionalhook=True)"
+    ]
+    assert registry.loaded[1].hooks == ("trnbench_kernels",)
+
+
+def test_hook_for_a_later_version_may_be_optional() -> None:
+    class Plugin:
+        @trnbench.hookimpl(optionalhook=True)
+        def trnbench_weather(self) -> list[int]:
+            return []
+
+        @trnbench.hookimpl
+        def trnbench_kernels(self) -> list[trnbench.Kernel]:
+            return [kernel("k")]
+
+    registry = Registry.of(a=Plugin())
+    assert list(registry.kernels) == ["k"]
+    assert registry.problems == ()
+
+
+def test_arguments_a_hook_does_not_have_are_an_error() -> None:
+    registry = Registry.of(bad=plugin(trnbench_kernels=lambda config: []))  # type: ignore[misc]
+    (text,) = texts(registry)
+    assert text == (
+        "plugin 'bad' of bad 0 implements trnbench_kernels with arguments or options the hook does not have\n"
+        "  cause: Argument(s) {'config'} are declared in the hookimpl but can not be found in the hookspec\n"
+        "  try:   take no argument but those of trnbench_kernels in docs/plugins.md"
+    )
+
+
+def test_hook_without_the_mark_is_found_out() -> None:
+    class Plugin:
+        def trnbench_kernels(self) -> list[trnbench.Kernel]:
+            return []
+
+    assert texts(Registry.of(bad=Plugin(), empty=object())) == [
+        "plugin 'bad' of bad 0 implements no hook: trnbench_kernels is not marked\n"
+        "  cause: a hook without @trnbench.hookimpl is never called\n"
+        "  try:   write @trnbench.hookimpl above it",
+        "plugin 'empty' of empty 0 implements no hook\n"
+        "  cause: empty has none of trnbench_generations, trnbench_kernels, trnbench_backends, "
+        "trnbench_reports, trnbench_importers\n"
+        "  try:   name the module that has them in the pyproject.toml of empty",
+    ]
+
+
+def test_newer_contract_is_refused_by_its_number() -> None:
+    whole = plugin(trnbench_kernels=lambda: [kernel("k")])
+    whole.trnbench_contract = 9
+    one = plugin(trnbench_generations=lambda: [generation("g", contract=2), generation("h")])
+    registry = Registry.of(whole=whole, one=one)
+    assert texts(registry) == [
+        "plugin 'whole' of whole 0 is written for plugin contract 9; this trnbench speaks 1\n"
+        "  cause: the plugin is newer than trnbench\n"
+        "  try:   pip install --upgrade trnbench, or an older whole",
+        "plugin 'one' of one 0 yields generation 'g', written for plugin contract 2; this trnbench speaks 1\n"
+        "  cause: the plugin is newer than trnbench\n"
+        "  try:   pip install --upgrade trnbench, or an older one",
+    ]
+    assert list(registry.generations) == ["h"]

@@ -1,0 +1,264 @@
+"""What can be wrong with the store's file: each has a name, and nothing is replaced."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import textwrap
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+import tiny_machine as tiny
+from stored_run import text_of
+
+from trnbench import Run
+from trnbench.errors import BadInput, StoreError
+from trnbench.results.run import SCHEMA_VERSION
+from trnbench.store import layout
+from trnbench.store.store import Store
+
+
+def test_no_store_yet(tmp_path: Path) -> None:
+    path = tmp_path / "none.db"
+    assert text_of(StoreError, Store(path).load) == (
+        f"there are no stored runs yet: {path} does not exist\n"
+        "  cause: nothing was run with this store, or --store or TRNBENCH_STORE points elsewhere\n"
+        "  try:   trnbench run"
+    )
+    assert Store(path).list() == ()
+    assert not path.exists()
+
+
+def test_an_empty_store(store: Store, run: Run) -> None:
+    store.save(run)
+    store.delete([run.id])
+    assert text_of(StoreError, store.load) == (
+        f"there are no stored runs yet: {store.path} is empty\n"
+        "  cause: nothing was run with this store, or every run was deleted\n"
+        "  try:   trnbench run"
+    )
+
+
+def test_a_file_that_is_no_database(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "diary.db"
+    path.write_text("dear diary\n" * 200)
+    expected = (
+        f"{path} is not a store of trnbench: it is no SQLite database\n"
+        "  cause: --store or TRNBENCH_STORE names some other file; it was left as it is\n"
+        "  try:   name another file with --store"
+    )
+    assert text_of(StoreError, Store(path).load) == expected
+    assert text_of(StoreError, Store(path).save, run) == expected
+    assert path.read_text() == "dear diary\n" * 200
+
+
+def test_a_database_of_another_program(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "mail.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE letters (body TEXT)")
+        connection.execute("INSERT INTO letters VALUES ('dear')")
+        connection.commit()
+    before = path.read_bytes()
+    expected = (
+        f"{path} is an SQLite database, but not a store of trnbench\n"
+        "  cause: --store or TRNBENCH_STORE names the file of another program; it was left as it is\n"
+        "  try:   name another file with --store"
+    )
+    assert text_of(StoreError, Store(path).load) == expected
+    assert text_of(StoreError, Store(path).save, run) == expected
+    assert path.read_bytes() == before
+
+
+def test_a_store_of_a_newer_trnbench(store: Store, run: Run) -> None:
+    store.save(run)
+    store.close()
+    connection = sqlite3.connect(store.path)
+    connection.execute("PRAGMA user_version = 9")
+    connection.close()
+    expected = (
+        f"{store.path} has store version 9; this trnbench reads up to 1\n"
+        "  cause: a newer trnbench has used it; it was left as it is\n"
+        "  try:   pip install --upgrade trnbench, or name another file with --store"
+    )
+    assert text_of(StoreError, store.load) == expected
+    assert text_of(StoreError, store.save, run) == expected
+
+
+def test_a_run_of_a_newer_result_schema(store: Store, run: Run) -> None:
+    store.save(run)
+    store.close()
+    connection = sqlite3.connect(store.path)
+    now = f'"schema_version":{SCHEMA_VERSION}'
+    connection.execute("UPDATE runs SET head = replace(head, ?, '\"schema_version\":8')", (now,))
+    connection.commit()
+    connection.close()
+    assert text_of(BadInput, store.load) == (
+        f"run {run.id} in {store.path} is written in result schema 8; "
+        f"this trnbench reads up to {SCHEMA_VERSION}\n"
+        "  cause: a newer trnbench wrote it\n"
+        "  try:   pip install --upgrade trnbench"
+    )
+    assert store.list()[0].id == run.id
+
+
+def test_an_older_store_is_brought_up_to_date(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.save(run)
+    store.close()
+    monkeypatch.setattr(layout, "STORE_VERSION", 2)
+    assert text_of(StoreError, store.load) == (
+        f"{store.path} has store version 1; it has to be brought to 2 first\n"
+        "  cause: an older trnbench wrote it, and this command only reads\n"
+        "  try:   trnbench run, or any command that writes, brings it up to date"
+    )
+    second = msgspec.structs.replace(run, id="second")
+    assert text_of(StoreError, store.save, second) == (
+        f"{store.path} has store version 1, which this trnbench no longer reads\n"
+        "  cause: there is no step from version 1 to 2; it was left as it is\n"
+        "  try:   export its runs with the trnbench that wrote it"
+    )
+
+    def fail(connection: sqlite3.Connection) -> None:
+        connection.execute("ALTER TABLE runs ADD COLUMN colour TEXT")
+        raise RuntimeError("power cut")
+
+    monkeypatch.setitem(layout.MIGRATIONS, 1, fail)
+    with pytest.raises(RuntimeError):
+        store.save(second)
+
+    def step(connection: sqlite3.Connection) -> None:
+        connection.execute("ALTER TABLE runs ADD COLUMN colour TEXT NOT NULL DEFAULT 'green'")
+
+    monkeypatch.setitem(layout.MIGRATIONS, 1, step)
+    store.save(second)
+    assert store.load(run.id) == run
+    assert store.load("second") == second
+    with closing(sqlite3.connect(store.path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("SELECT DISTINCT colour FROM runs").fetchall() == [("green",)]
+
+
+def test_damage_is_reported_and_nothing_replaced(store: Store, run: Run) -> None:
+    store.save(run)
+    store.close()
+    data = bytearray(store.path.read_bytes())
+    for page in range(1, len(data) // 4096):
+        data[page * 4096 : page * 4096 + 2048] = os.urandom(2048)
+    store.path.write_bytes(data)
+    with pytest.raises(StoreError) as caught:
+        store.load()
+    assert caught.value.what.startswith(f"the store {store.path} is damaged: ")
+    assert ".recover" in caught.value.try_
+    assert store.path.read_bytes() == bytes(data)
+
+
+def test_a_damaged_document_is_reported(store: Store, run: Run) -> None:
+    store.save(run)
+    store.close()
+    connection = sqlite3.connect(store.path)
+    connection.execute("UPDATE documents SET content = x'00'")
+    connection.commit()
+    connection.close()
+    with pytest.raises(StoreError) as caught:
+        store.load()
+    assert caught.value.what.startswith(f"the store {store.path} is damaged: ")
+
+
+def test_a_cut_short_file(store: Store, run: Run) -> None:
+    store.save(run)
+    store.close()
+    store.path.write_bytes(store.path.read_bytes()[:5000])
+    with pytest.raises(StoreError):
+        store.load()
+
+
+def test_a_folder_and_a_missing_folder(tmp_path: Path, run: Run) -> None:
+    assert text_of(StoreError, Store(tmp_path).save, run) == (
+        f"cannot keep results at {tmp_path}: it is a folder\n"
+        "  cause: --store or TRNBENCH_STORE names a folder, not a file\n"
+        f"  try:   --store {tmp_path / 'results.db'}"
+    )
+    path = tmp_path / "no" / "where" / "r.db"
+    assert text_of(StoreError, Store(path).save, run) == (
+        f"cannot keep results at {path}: the folder {path.parent} does not exist\n"
+        "  cause: --store or TRNBENCH_STORE names a folder that is missing or misspelt\n"
+        f"  try:   mkdir -p {path.parent}"
+    )
+    assert not path.parent.exists()
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "r.db"
+    path.touch()
+    with Store(path) as store:
+        assert text_of(StoreError, store.load) == (
+            f"there are no stored runs yet: {path} is empty\n"
+            "  cause: nothing was run with this store, or every run was deleted\n"
+            "  try:   trnbench run"
+        )
+        store.save(run)
+        assert store.load() == run
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_store_is_read_and_not_written(store: Store, run: Run) -> None:
+    store.save(run)
+    store.close()
+    store.path.chmod(stat.S_IRUSR)
+    store.path.parent.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        assert store.load() == run
+        with pytest.raises(StoreError, match=r"cannot be written to|cannot open"):
+            store.save(msgspec.structs.replace(run, id="second"))
+    finally:
+        store.path.parent.chmod(stat.S_IRWXU)
+
+
+def test_a_store_on_a_read_only_database(store: Store, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What SQLite itself says of a read-only file, told in words."""
+    store.save(run)
+
+    def write() -> None:
+        with store.writing() as connection:
+            connection.execute("COMMIT")
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("DELETE FROM runs")
+
+    assert text_of(StoreError, write) == (
+        f"the store {store.path} cannot be written to\n"
+        "  cause: the file or its folder is read-only for this user\n"
+        "  try:   --store ./results.db  keeps results in the working folder"
+    )
+
+
+def test_two_processes_may_create_it_at_once(tmp_path: Path) -> None:
+    script = textwrap.dedent(
+        """
+        import sys
+        import tiny_machine as tiny
+        from trnbench.run.execute import execute
+        from trnbench.run.plan import plan
+        from trnbench.store.store import Store
+        registry = tiny.registry(*("half",) * 30)
+        execute(plan(registry), registry.backends["emulated"], registry, store=Store(sys.argv[1]))
+        """
+    )
+    path = tmp_path / "r.db"
+    environment = {**os.environ, "PYTHONPATH": str(Path(tiny.__file__).parent)}
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(path)], env=environment, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    for each in started:
+        _, said = each.communicate(timeout=60)
+        assert (each.returncode, [line for line in said.splitlines() if "printed by" not in line]) == (0, [])
+    with Store(path) as store:
+        assert [one.cases for one in store.list()] == [30, 30, 30]

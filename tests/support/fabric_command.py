@@ -1,0 +1,34 @@
+"""`trnbench fabric` called in this process, and what it printed."""
+
+from __future__ import annotations
+
+import json
+
+from click.testing import CliRunner, Result
+
+from trnbench.cli.main import cli
+
+TRN2, TRN1 = "trn2-16.48xlarge", "trn1.32xlarge"
+
+
+def invoke(*args: str) -> Result:
+    return CliRunner().invoke(cli, ["fabric", *args])
+
+
+def out(*args: str) -> str:
+    found = invoke(*args)
+    assert found.exit_code == 0, found.stderr
+    return found.stdout
+
+
+def rows(*args: str) -> list[dict[str, object]]:
+    made = json.loads(out(*args, "--format", "json"))
+    found: list[dict[str, object]] = made["rows"] if isinstance(made, dict) else made
+    return found
+
+
+def parsed(text: str) -> tuple[list[list[str]], float]:
+    """As scripts around nccl-tests read it: lines without # are data, the average from its own line."""
+    data = [line.split() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    (average,) = [line.split(":")[1] for line in text.splitlines() if line.startswith("# Avg bus bandwidth")]
+    return data, float(average)
