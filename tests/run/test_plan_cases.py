@@ -3,116 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from lab_plugin import cases, skips
 
 import trnbench
-from trnbench.errors import NothingSelected, UnknownName, UsageError
 from trnbench.facts.scope import Scope
-from trnbench.generation import Generation, Instance
-from trnbench.kernels import plugin as core_kernels
 from trnbench.kernels.axis import Axis
 from trnbench.kernels.kernel import Kernel, PrimaryMetric
 from trnbench.kernels.work import Work
 from trnbench.registry import Registry, load_registry
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
-
-FACTS = """
-schema = 1
-
-[sources.lab]
-document = "Lab notes"
-
-[[group]]
-source = "lab"
-locator = "page 1"
-facts = [
-    { subject = "box", scope = "instance", metric = "device_count", printed = "4" },
-    { subject = "box", scope = "instance", metric = "host_memory", printed = "8", unit = "GiB" },
-    { subject = "single", scope = "instance", metric = "device_count", printed = "1" },
-    { subject = "rack", scope = "ultraserver", metric = "device_count", printed = "8" },
-    { subject = "rack", scope = "ultraserver", metric = "host_count", printed = "2" },
-    { subject = "rack", scope = "ultraserver", metric = "host_memory", printed = "16", unit = "GiB" },
-    { subject = "chip", scope = "device", metric = "core_count", printed = "2" },
-    { subject = "chip", scope = "device", metric = "hbm_capacity", printed = "32", unit = "GiB" },
-    { subject = "heart", scope = "core", metric = "sbuf_capacity", printed = "24", unit = "MiB" },
-]
-"""
-
-COSTS = """
-schema = 1
-
-[cannot]
-"dtype:mxfp8" = "no MX types before v4"
-"instruction:int8_matmul" = "no public instruction multiplies integers"
-"""
-
-
-def system(name: str, scope: Scope, **more) -> Instance:
-    return Instance(
-        name=name, title=name, scope=scope, device="chip", core="heart", topology="lab:none", **more
-    )
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory) -> Registry:
-    folder = tmp_path_factory.mktemp("lab")
-    (folder / "facts.toml").write_text(FACTS)
-    (folder / "costs.toml").write_text(COSTS)
-
-    class Lab:
-        @trnbench.hookimpl
-        def trnbench_generations(self):
-            yield Generation(
-                name="lab1",
-                title="Lab",
-                order=1,
-                facts=(folder / "facts.toml",),
-                costs=folder / "costs.toml",
-                instances=(
-                    system("single", Scope.INSTANCE),
-                    system("box", Scope.INSTANCE, aliases=("crate",)),
-                    system("rack", Scope.ULTRASERVER, parent="box"),
-                    system("field", Scope.CLUSTER, parent="box", sizable=True, default_size=1000),
-                    system("spare", Scope.INSTANCE, default=False),
-                ),
-            )
-
-    return Registry.of(lab=Lab(), kernels=core_kernels)
-
-
-def cases(registry: Registry, **selection):
-    chosen = {
-        name: (value,) if isinstance(value, str) and name != "keyword" else value
-        for name, value in selection.items()
-    }
-    return plan(registry, Selection(**chosen)).cases
-
-
-def skips(registry: Registry, **selection) -> dict[str, str]:
-    return {case.id: case.skip for case in cases(registry, **selection)}
-
-
-def refusal(registry: Registry, **selection) -> str:
-    with pytest.raises((NothingSelected, UsageError)) as caught:
-        cases(registry, **selection)
-    return str(caught.value)
-
-
-# ---- invariants of the default plan, on what is installed
-
-
-@pytest.fixture(scope="module")
-def installed() -> Registry:
-    return load_registry()
-
-
-@pytest.fixture(scope="module")
-def default(installed):
-    return plan(installed)
 
 
 def test_a_default_run_is_as_large_as_a_reader_can_learn_from(default):
@@ -162,9 +65,6 @@ def test_one_device_has_no_links(default):
     assert {case.skip for case in one} == {"needs 2 devices, trn1.2xlarge has 1"}
 
 
-# ---- scopes and extents
-
-
 def test_the_whole_system_is_called_by_its_own_scope(lab):
     found = {
         case.key.instance: case for case in cases(lab, kernels="hbm_read", scopes="system", axes="size=1K")
@@ -211,9 +111,6 @@ def test_ranks_are_devices_and_a_pair_is_two(lab):
     near, far = cases(lab, kernels="point_to_point", instances="rack", axes="size=1M")
     assert (near.extent.ranks, near.extent.hosts) == (2, 1)
     assert (far.extent.ranks, far.extent.hosts) == (2, 2)
-
-
-# ---- what cannot run
 
 
 def test_what_a_generation_lacks_is_said_in_its_words(lab):
@@ -307,163 +204,3 @@ def test_a_kernel_that_breaks_while_planned_costs_its_own_cases(lab):
         "bad could not be planned: ZeroDivisionError: oops"
     }
     assert any(not case.skip for case in found if case.key.kernel == "gemm")
-
-
-# ---- selection
-
-
-def test_names_globs_tags_and_families_narrow_each_other_down(lab):
-    def names(**selection):
-        return {case.key.kernel for case in cases(lab, **selection)}
-
-    assert names(kernels=("gemm", "hbm_*")) == {"gemm", "hbm_read", "hbm_write", "hbm_copy", "hbm_triad"}
-    assert names(families="hbm", tags="copy") == {"hbm_copy"}
-    assert names(tags=("triad", "dma")) == {"hbm_triad", "dma_sweep"}
-    assert names(keyword="gemm and not ladder and not skinny and fp32") == {"gemm", "gemm_ragged"}
-
-
-def test_keyword_speaks_of_cases(lab):
-    found = cases(lab, keyword="gemm and not fp32 and core", instances="box")
-    assert {case.key.scope for case in found} == {Scope.CORE}
-    assert "fp32" not in {case.key.dtype for case in found}
-    assert {case.key.instance for case in cases(lab, keyword="crate and softmax")} == {"box"}
-
-
-def test_instances_by_name_alias_glob_and_size(lab):
-    def systems(**selection):
-        return list(plan(lab, Selection(kernels=("hbm_read",), **selection)).systems)
-
-    assert systems() == ["single", "box", "rack", "field"]
-    assert systems(instances=("field", "crate")) == ["box", "field"]
-    assert systems(instances=("s*",)) == ["single", "spare"]
-    assert systems(instances=("field:7", "field", "field:1000")) == ["field:7", "field"]
-    assert systems(instances=("cr*",), generations=("lab1",)) == ["box"]
-    assert (
-        plan(lab, Selection(instances=("field:7",), kernels=("hbm_read",))).systems["field:7"].devices == 28
-    )
-
-
-def test_dtypes_drop_what_has_none(lab):
-    found = cases(lab, dtypes="fp8", instances="box")
-    assert {case.key.dtype for case in found} == {"fp8"}
-    assert "hbm_read" not in {case.key.kernel for case in found}
-    assert "all_reduce" in {case.key.kernel for case in found}
-
-
-MESSAGES = [
-    (
-        {"kernels": "gem"},
-        "unknown kernel 'gem'\n  cause: did you mean gemm, gemm_int8?\n  try:   trnbench list kernels",
-    ),
-    (
-        {"kernels": "gmem*"},
-        "no kernel fits 'gmem*'\n"
-        "  cause: nearest: gemm, gemm_int8, gemm_naive\n"
-        "  try:   trnbench list kernels",
-    ),
-    (
-        {"tags": "vectr"},
-        "unknown tag 'vectr'\n  cause: did you mean vector?\n  try:   trnbench list tags",
-    ),
-    (
-        {"families": "hbn"},
-        "unknown family 'hbn'\n  cause: did you mean hbm?\n  try:   trnbench list families",
-    ),
-    (
-        {"families": "hbm", "tags": "fabric"},
-        "no kernel is selected\n"
-        "  cause: no kernel fits all of: --tag fabric --family hbm\n"
-        "  try:   trnbench list kernels",
-    ),
-    (
-        {"instances": "bax"},
-        "unknown instance 'bax'\n  cause: did you mean box?\n  try:   trnbench list instances",
-    ),
-    (
-        {"instances": "bax*"},
-        "no instance fits 'bax*'\n  cause: nearest: box\n  try:   trnbench list instances",
-    ),
-    (
-        {"instances": "box:2"},
-        "instance 'box' cannot be given a size\n"
-        "  cause: 'box:2' asks for size '2'; it is one machine, not a number of them\n"
-        "  try:   box",
-    ),
-    (
-        {"generations": "lab2"},
-        "unknown generation 'lab2'\n  cause: did you mean lab1?\n  try:   trnbench list instances",
-    ),
-    (
-        {"scopes": "chip"},
-        "unknown scope 'chip'\n"
-        "  cause: known: cluster, core, device, instance, logical-core, system, ultraserver",
-    ),
-    (
-        {"kernels": "gemm", "keyword": "fp23"},
-        "nothing selected by gemm -k 'fp23'\n"
-        "  cause: -k 'fp23' fits none of the 208 cases of 1 kernel on 4 systems; "
-        "not known there: fp23 (nearest: fp32, fp8, tf32)\n"
-        "  try:   trnbench list kernels, trnbench list tags: the words it knows",
-    ),
-    (
-        {"kernels": "all_reduce", "scopes": "core"},
-        "nothing selected by all_reduce --scope core\n"
-        "  cause: nothing of 1 kernel on 4 systems runs at scope core\n"
-        "  try:   --scope system for the whole of each system; trnbench list kernels shows the scopes",
-    ),
-    (
-        {"kernels": "gemm_ragged", "axes": ("m=128", "n=128", "k=128")},
-        "nothing selected by gemm_ragged -a m=128 -a n=128 -a k=128\n"
-        "  cause: gemm_ragged: points left out: M, N and K are all multiples of 128: "
-        "gemm and gemm_skinny cover that\n"
-        "  try:   other values on those axes",
-    ),
-    (
-        {"kernels": "gemm", "excludes": "size>0"},
-        "nothing selected by gemm --exclude size>0\n"
-        "  cause: no point of 1 kernel on 4 systems is left\n"
-        "  try:   trnbench list kernels",
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("selection", "message"), MESSAGES, ids=[str(selection) for selection, _ in MESSAGES]
-)
-def test_what_an_empty_or_mistaken_selection_says(lab, selection, message):
-    assert refusal(lab, **selection) == message
-
-
-def test_exit_codes_of_selection(lab):
-    with pytest.raises(NothingSelected) as nothing:
-        cases(lab, kernels="gmem*")
-    with pytest.raises(UnknownName) as unknown:
-        cases(lab, kernels="gmem")
-    assert (nothing.value.exit_code, unknown.value.exit_code) == (5, 2)
-
-
-def test_without_a_plugin_nothing_is_installed():
-    assert refusal(Registry.of()) == (
-        "no kernel is selected\n  cause: none is installed\n  try:   trnbench list kernels"
-    )
-    assert refusal(Registry.of(kernels=core_kernels)) == (
-        "no instance is selected\n  cause: no plugin brings one\n  try:   trnbench list instances"
-    )
-
-
-def test_extra_facts_reach_the_systems(lab, tmp_path: Path):
-    mine = tmp_path / "mine.toml"
-    mine.write_text(
-        'schema = 1\n[sources.mine]\ndocument = "Mine"\n[[group]]\nsource = "mine"\nlocator = "here"\n'
-        'facts = [{ subject = "box", scope = "instance", metric = "vcpu_count", printed = "12" }]\n'
-    )
-    found = plan(lab, Selection(kernels=("hbm_read",), instances=("box",)), extra_facts=(mine,))
-    assert found.systems["box"].book.value("box", "vcpu_count") == 12
-
-
-def test_a_selection_is_kept_as_typed():
-    import msgspec
-
-    selection = Selection(kernels=("gemm",), axes=("size[pow2]=1:3",), keyword="bf16")
-    assert msgspec.json.decode(msgspec.json.encode(selection), type=Selection) == selection
-    assert selection.asked() == "gemm -k 'bf16' -a size[pow2]=1:3"

@@ -1,0 +1,50 @@
+"""The installed plugins, their default plan, and the plugin of the laboratory."""
+
+from __future__ import annotations
+
+import pytest
+from lab_plugin import COSTS, FACTS, system
+
+import trnbench
+from trnbench.facts.scope import Scope
+from trnbench.generation import Generation
+from trnbench.kernels import plugin as core_kernels
+from trnbench.registry import Registry, load_registry
+from trnbench.run.plan import plan
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory) -> Registry:
+    folder = tmp_path_factory.mktemp("lab")
+    (folder / "facts.toml").write_text(FACTS)
+    (folder / "costs.toml").write_text(COSTS)
+
+    class Lab:
+        @trnbench.hookimpl
+        def trnbench_generations(self):
+            yield Generation(
+                name="lab1",
+                title="Lab",
+                order=1,
+                facts=(folder / "facts.toml",),
+                costs=folder / "costs.toml",
+                instances=(
+                    system("single", Scope.INSTANCE),
+                    system("box", Scope.INSTANCE, aliases=("crate",)),
+                    system("rack", Scope.ULTRASERVER, parent="box"),
+                    system("field", Scope.CLUSTER, parent="box", sizable=True, default_size=1000),
+                    system("spare", Scope.INSTANCE, default=False),
+                ),
+            )
+
+    return Registry.of(lab=Lab(), kernels=core_kernels)
+
+
+@pytest.fixture(scope="module")
+def installed() -> Registry:
+    return load_registry()
+
+
+@pytest.fixture(scope="module")
+def default(installed):
+    return plan(installed)

@@ -1,0 +1,171 @@
+"""What is selected of a plan, and what an empty or mistaken selection says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lab_plugin import cases, refusal
+
+from trnbench.errors import NothingSelected, UnknownName
+from trnbench.facts.scope import Scope
+from trnbench.kernels import plugin as core_kernels
+from trnbench.registry import Registry
+from trnbench.run.plan import plan
+from trnbench.run.selection import Selection
+
+MESSAGES = [
+    (
+        {"kernels": "gem"},
+        "unknown kernel 'gem'\n  cause: did you mean gemm, gemm_int8?\n  try:   trnbench list kernels",
+    ),
+    (
+        {"kernels": "gmem*"},
+        "no kernel fits 'gmem*'\n"
+        "  cause: nearest: gemm, gemm_int8, gemm_naive\n"
+        "  try:   trnbench list kernels",
+    ),
+    (
+        {"tags": "vectr"},
+        "unknown tag 'vectr'\n  cause: did you mean vector?\n  try:   trnbench list tags",
+    ),
+    (
+        {"families": "hbn"},
+        "unknown family 'hbn'\n  cause: did you mean hbm?\n  try:   trnbench list families",
+    ),
+    (
+        {"families": "hbm", "tags": "fabric"},
+        "no kernel is selected\n"
+        "  cause: no kernel fits all of: --tag fabric --family hbm\n"
+        "  try:   trnbench list kernels",
+    ),
+    (
+        {"instances": "bax"},
+        "unknown instance 'bax'\n  cause: did you mean box?\n  try:   trnbench list instances",
+    ),
+    (
+        {"instances": "bax*"},
+        "no instance fits 'bax*'\n  cause: nearest: box\n  try:   trnbench list instances",
+    ),
+    (
+        {"instances": "box:2"},
+        "instance 'box' cannot be given a size\n"
+        "  cause: 'box:2' asks for size '2'; it is one machine, not a number of them\n"
+        "  try:   box",
+    ),
+    (
+        {"generations": "lab2"},
+        "unknown generation 'lab2'\n  cause: did you mean lab1?\n  try:   trnbench list instances",
+    ),
+    (
+        {"scopes": "chip"},
+        "unknown scope 'chip'\n"
+        "  cause: known: cluster, core, device, instance, logical-core, system, ultraserver",
+    ),
+    (
+        {"kernels": "gemm", "keyword": "fp23"},
+        "nothing selected by gemm -k 'fp23'\n"
+        "  cause: -k 'fp23' fits none of the 208 cases of 1 kernel on 4 systems; "
+        "not known there: fp23 (nearest: fp32, fp8, tf32)\n"
+        "  try:   trnbench list kernels, trnbench list tags: the words it knows",
+    ),
+    (
+        {"kernels": "all_reduce", "scopes": "core"},
+        "nothing selected by all_reduce --scope core\n"
+        "  cause: nothing of 1 kernel on 4 systems runs at scope core\n"
+        "  try:   --scope system for the whole of each system; trnbench list kernels shows the scopes",
+    ),
+    (
+        {"kernels": "gemm_ragged", "axes": ("m=128", "n=128", "k=128")},
+        "nothing selected by gemm_ragged -a m=128 -a n=128 -a k=128\n"
+        "  cause: gemm_ragged: points left out: M, N and K are all multiples of 128: "
+        "gemm and gemm_skinny cover that\n"
+        "  try:   other values on those axes",
+    ),
+    (
+        {"kernels": "gemm", "excludes": "size>0"},
+        "nothing selected by gemm --exclude size>0\n"
+        "  cause: no point of 1 kernel on 4 systems is left\n"
+        "  try:   trnbench list kernels",
+    ),
+]
+
+
+def test_names_globs_tags_and_families_narrow_each_other_down(lab):
+    def names(**selection):
+        return {case.key.kernel for case in cases(lab, **selection)}
+
+    assert names(kernels=("gemm", "hbm_*")) == {"gemm", "hbm_read", "hbm_write", "hbm_copy", "hbm_triad"}
+    assert names(families="hbm", tags="copy") == {"hbm_copy"}
+    assert names(tags=("triad", "dma")) == {"hbm_triad", "dma_sweep"}
+    assert names(keyword="gemm and not ladder and not skinny and fp32") == {"gemm", "gemm_ragged"}
+
+
+def test_keyword_speaks_of_cases(lab):
+    found = cases(lab, keyword="gemm and not fp32 and core", instances="box")
+    assert {case.key.scope for case in found} == {Scope.CORE}
+    assert "fp32" not in {case.key.dtype for case in found}
+    assert {case.key.instance for case in cases(lab, keyword="crate and softmax")} == {"box"}
+
+
+def test_instances_by_name_alias_glob_and_size(lab):
+    def systems(**selection):
+        return list(plan(lab, Selection(kernels=("hbm_read",), **selection)).systems)
+
+    assert systems() == ["single", "box", "rack", "field"]
+    assert systems(instances=("field", "crate")) == ["box", "field"]
+    assert systems(instances=("s*",)) == ["single", "spare"]
+    assert systems(instances=("field:7", "field", "field:1000")) == ["field:7", "field"]
+    assert systems(instances=("cr*",), generations=("lab1",)) == ["box"]
+    assert (
+        plan(lab, Selection(instances=("field:7",), kernels=("hbm_read",))).systems["field:7"].devices == 28
+    )
+
+
+def test_dtypes_drop_what_has_none(lab):
+    found = cases(lab, dtypes="fp8", instances="box")
+    assert {case.key.dtype for case in found} == {"fp8"}
+    assert "hbm_read" not in {case.key.kernel for case in found}
+    assert "all_reduce" in {case.key.kernel for case in found}
+
+
+@pytest.mark.parametrize(
+    ("selection", "message"), MESSAGES, ids=[str(selection) for selection, _ in MESSAGES]
+)
+def test_what_an_empty_or_mistaken_selection_says(lab, selection, message):
+    assert refusal(lab, **selection) == message
+
+
+def test_exit_codes_of_selection(lab):
+    with pytest.raises(NothingSelected) as nothing:
+        cases(lab, kernels="gmem*")
+    with pytest.raises(UnknownName) as unknown:
+        cases(lab, kernels="gmem")
+    assert (nothing.value.exit_code, unknown.value.exit_code) == (5, 2)
+
+
+def test_without_a_plugin_nothing_is_installed():
+    assert refusal(Registry.of()) == (
+        "no kernel is selected\n  cause: none is installed\n  try:   trnbench list kernels"
+    )
+    assert refusal(Registry.of(kernels=core_kernels)) == (
+        "no instance is selected\n  cause: no plugin brings one\n  try:   trnbench list instances"
+    )
+
+
+def test_extra_facts_reach_the_systems(lab, tmp_path: Path):
+    mine = tmp_path / "mine.toml"
+    mine.write_text(
+        'schema = 1\n[sources.mine]\ndocument = "Mine"\n[[group]]\nsource = "mine"\nlocator = "here"\n'
+        'facts = [{ subject = "box", scope = "instance", metric = "vcpu_count", printed = "12" }]\n'
+    )
+    found = plan(lab, Selection(kernels=("hbm_read",), instances=("box",)), extra_facts=(mine,))
+    assert found.systems["box"].book.value("box", "vcpu_count") == 12
+
+
+def test_a_selection_is_kept_as_typed():
+    import msgspec
+
+    selection = Selection(kernels=("gemm",), axes=("size[pow2]=1:3",), keyword="bf16")
+    assert msgspec.json.decode(msgspec.json.encode(selection), type=Selection) == selection
+    assert selection.asked() == "gemm -k 'bf16' -a size[pow2]=1:3"

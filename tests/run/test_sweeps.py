@@ -1,0 +1,227 @@
+"""Numbers, words, lists and ranges as people type them, and what is none of these."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trnbench.errors import TrnbenchError, UnknownName, UsageError
+from trnbench.kernels.axis import Axis
+from trnbench.run.axes import MAX_VALUES, parse_sweep
+from trnbench.run.number import read_number, read_whole
+
+SIZE = Axis(name="size", values=(128, 256), unit="B")
+
+
+DTYPE = Axis(name="dtype", kind="str", values=("bf16",), choices=("bf16", "fp8", "fp32"))
+
+
+RATE = Axis(name="rate", kind="float", values=(0.5,), least=0.0)
+
+
+def sizes(typed: str):
+    return parse_sweep(typed).values(SIZE)
+
+
+WRONG = [
+    (
+        "size",
+        "'size' is no axis\n"
+        "  cause: an axis is a name, an equals sign and values\n"
+        "  try:   NAME=1K,64K  NAME[range]=128:1024:128  NAME[pow2]=10:30:2  KERNEL.NAME=…",
+    ),
+    (
+        "size=1,,2",
+        "'size=1,,2' has an empty value\n"
+        "  cause: there is nothing between two commas\n"
+        "  try:   NAME=1K,64K  NAME[range]=128:1024:128  NAME[pow2]=10:30:2  KERNEL.NAME=…",
+    ),
+    (
+        "size[range]=10:5:2",
+        "'size[range]=10:5:2' is empty\n"
+        "  cause: it starts at 10 and ends before that, at 5\n"
+        "  try:   size[range]=5:10:2",
+    ),
+    (
+        "size[range]=1:10:0",
+        "'size[range]=1:10:0' has step 0\n"
+        "  cause: a range counts up, so its step is positive\n"
+        "  try:   a step of 1 or more, from 1 to 10",
+    ),
+    (
+        "size[range]=1",
+        "'size[range]=1' is no range\n"
+        "  cause: [range] takes FIRST:LAST or FIRST:LAST:STEP\n"
+        "  try:   -a 'size[range]=128:1024:128'",
+    ),
+    (
+        "size[pow2]=1024:4096",
+        "'size[pow2]=1024:4096' leaves the exponents 0 to 62\n"
+        "  cause: [pow2] takes exponents, not the powers themselves\n"
+        "  try:   -a 'size[pow2]=10:30' for 2^10 to 2^30",
+    ),
+    (
+        "size[pwo2]=1:2",
+        "unknown kind of sweep 'pwo2'\n"
+        "  cause: did you mean pow2?\n"
+        "  try:   NAME=1K,64K  NAME[range]=128:1024:128  NAME[pow2]=10:30:2  KERNEL.NAME=…",
+    ),
+    (
+        "size=10:30:2",
+        "'10:30:2' is not a number\n"
+        "  cause: a list has commas; a range says that it is one\n"
+        "  try:   -a 'size[range]=10:30:2' or -a 'size[pow2]=10:30:2'",
+    ),
+    (
+        "size=big",
+        "'big' is not a number\n"
+        "  cause: axis size takes numbers\n"
+        "  try:   4096 or 4K; K, M, G and T stand for 2^10, 2^20, 2^30 and 2^40",
+    ),
+    (
+        "size=0",
+        "size = 0 in 'size=0' is too small\n  cause: axis size starts at 1\n  try:   -a size=1",
+    ),
+    (
+        "size=4611686018427387905",
+        "size = 4.61169e+18 in 'size=4611686018427387905' is too large\n"
+        "  cause: an axis ends at 2^62\n"
+        "  try:   -a size=256",
+    ),
+    (
+        "size[range]=1:2:0.5",
+        "size = 1.5 in 'size[range]=1:2:0.5' is not a whole number\n"
+        "  cause: axis size counts B\n"
+        "  try:   a whole start and step",
+    ),
+    (
+        "size[range]=1:1M",
+        "'size[range]=1:1M' has 1,048,576 values\n"
+        f"  cause: an axis takes {MAX_VALUES:,} at most\n"
+        "  try:   a larger step, or [pow2] in place of [range]",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [
+        ("4096", 4096),
+        ("1K", 1024),
+        ("64k", 65536),
+        ("1M", 1 << 20),
+        ("1MiB", 1 << 20),
+        ("2GB", 2 << 30),
+        ("1.5K", 1536),
+        ("1e3", 1000),
+        ("0.5", Fraction(1, 2)),
+        ("-3", -3),
+        (" 7 ", 7),
+    ],
+)
+def test_numbers_as_people_type_them(typed, value):
+    assert read_number(typed, "it") == value
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "K", "x", "1KK", "1 2", "nan", "inf", "0x10", "1e", "1e999", "١", "--1"]
+)
+def test_what_is_no_number(typed):
+    with pytest.raises(UsageError) as caught:
+        read_number(typed, "axis size")
+    assert str(caught.value) == (
+        f"{typed!r} is not a number\n"
+        "  cause: axis size takes numbers\n"
+        "  try:   4096 or 4K; K, M, G and T stand for 2^10, 2^20, 2^30 and 2^40"
+    )
+
+
+def test_a_count_is_whole():
+    assert read_whole("1.5K", "axis size") == 1536
+    with pytest.raises(UsageError, match=r"'1.5' is not a whole number"):
+        read_whole("1.5", "axis size")
+
+
+@given(st.integers(0, 1 << 50), st.sampled_from(["", "K", "M", "G", "T"]))
+def test_suffixes_are_powers_of_two(number, suffix):
+    assert (
+        read_number(f"{number}{suffix}", "it")
+        == number << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[suffix]
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "values"),
+    [
+        ("size=1K,64K,1M", (1 << 10, 1 << 16, 1 << 20)),
+        ("size[list]=5,3", (5, 3)),
+        ("size[pow2]=10:30:2", tuple(1 << e for e in range(10, 31, 2))),
+        ("size[pow2]=3:5", (8, 16, 32)),
+        ("size[range]=128:1024:128", tuple(range(128, 1025, 128))),
+        ("size[range]=1K:1.5K:256", (1024, 1280, 1536)),
+        ("size[range]=3:5", (3, 4, 5)),
+        ("size[range]=1:10:4", (1, 5, 9)),
+        ("size=1K,1024,1KiB", (1024,)),
+        ("square.size=7", (7,)),
+    ],
+)
+def test_sweeps(typed, values):
+    assert sizes(typed) == values
+
+
+def test_words_and_fractions():
+    assert parse_sweep("dtype=fp8,bf16,fp8").values(DTYPE) == ("fp8", "bf16")
+    assert parse_sweep("rate[range]=0:1:0.25").values(RATE) == (0.0, 0.25, 0.5, 0.75, 1.0)
+    assert parse_sweep("rate[range]=0:0.3:0.1").values(RATE) == (0.0, 0.1, 0.2, 0.3)
+
+
+@given(st.integers(0, 62), st.integers(0, 62), st.integers(1, 70))
+def test_powers_of_two_count_up_in_exponents(first, last, step):
+    first, last = sorted((first, last))
+    assert sizes(f"size[pow2]={first}:{last}:{step}") == tuple(1 << e for e in range(first, last + 1, step))
+
+
+@given(st.integers(1, 10**6), st.integers(0, 500), st.integers(1, 10**5))
+def test_ranges_keep_their_last_value(first, steps, step):
+    last = first + steps * step
+    assert sizes(f"size[range]={first}:{last}:{step}") == tuple(range(first, last + 1, step))
+    assert sizes(f"size[range]={first}:{last + step - 1}:{step}")[-1] == last
+
+
+@given(st.lists(st.integers(1, 1 << 62), min_size=1, max_size=20))
+def test_lists_keep_order_and_drop_repetitions(values):
+    assert sizes("size=" + ",".join(map(str, values))) == tuple(dict.fromkeys(values))
+
+
+@given(st.text(max_size=40))
+def test_anything_typed_is_a_sweep_or_a_message(typed):
+    try:
+        assert all(parse_sweep(typed).values(axis) for axis in (SIZE, DTYPE, RATE))
+        message = "a sweep"
+    except TrnbenchError as error:
+        message = error.what and error.try_
+    assert message
+
+
+@pytest.mark.parametrize(("typed", "message"), WRONG, ids=[typed for typed, _ in WRONG])
+def test_what_a_wrong_sweep_says(typed, message):
+    with pytest.raises(UsageError) as caught:
+        sizes(typed)
+    assert str(caught.value) == message
+    assert caught.value.exit_code == 2
+
+
+def test_words_are_checked_against_those_the_axis_takes():
+    with pytest.raises(UnknownName) as caught:
+        parse_sweep("dtype=bf61").values(DTYPE)
+    assert str(caught.value) == "unknown dtype 'bf61'\n  cause: did you mean bf16?\n  try:   -a dtype=bf16"
+    with pytest.raises(UsageError) as refused:
+        parse_sweep("dtype[range]=1:2").values(DTYPE)
+    assert str(refused.value) == (
+        "axis dtype has no numbers to count through in 'dtype[range]=1:2'\n"
+        "  cause: it takes words: bf16, fp8, fp32\n"
+        "  try:   -a dtype=bf16"
+    )
