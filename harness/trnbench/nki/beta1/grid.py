@@ -20,7 +20,6 @@ from trnbench.nki.beta1.spread import Dimension, core_of, cores_of
 from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.jit import Kernel
 from trnbench.nki.memory import Buffer
-from trnbench.nki.recorder import current
 from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
 
@@ -120,6 +119,13 @@ class Beta1Kernel(Kernel):
         return Beta1Kernel(self.plain, self.options, sizes)
 
 
+def _only_core(sizes: tuple[int, ...]) -> int | None:
+    """The core whose programs alone are recorded, None for all of them."""
+    recorder = STATE.recorder
+    apart = recorder is not None and not recorder.functional and cores_of(sizes) > 1
+    return recorder.program if recorder is not None and apart else None
+
+
 def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, kwargs: Any) -> Any:
     inside = any(isinstance(each, Tile) for each in (*args, *kwargs.values()))
     if inside and not sizes:
@@ -128,10 +134,9 @@ def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, k
     given = [_tile(each) for each in args]
     named = {name: _tile(each) for name, each in kwargs.items()}
     result: Any = None
-    recorder = current()
-    apart = cores_of(sizes) > 1 and not recorder.functional
+    core = _only_core(sizes)
     for at in LAUNCH.programs(sizes):
-        if apart and core_of(sizes, at) != recorder.program:
+        if core is not None and core_of(sizes, at) != core:
             continue
         result = function(*given, **named)
         settle()
