@@ -6,9 +6,12 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from trnbench.backend import Observation
+from trnbench.facts.peak import PeakPolicy
 from trnbench.facts.scope import Scope
 from trnbench.kernels.case import Case
 from trnbench.kernels.extent import Extent
@@ -16,6 +19,7 @@ from trnbench.measure.neuron.backend import NeuronBackend
 from trnbench.measure.neuron.settings import Settings
 from trnbench.registry import Registry, load_registry
 from trnbench.results.measurement import CaseKey
+from trnbench.run.judge import Judge
 
 HERE = Path(__file__).parent
 TOOLS = ("neuron-ls", "neuron-monitor", "nccom-test", "neuron-explorer")
@@ -141,5 +145,24 @@ def case(registry: Registry) -> Callable[..., Case]:
                 scope=scope, cores=cores, devices=devices, ranks=devices if found.spread.linked else 1
             ),
         )
+
+    return make
+
+
+@pytest.fixture
+def see(
+    backend: NeuronBackend, registry: Registry, case: Callable[..., Case]
+) -> Callable[..., tuple[Observation, Any]]:
+    """Observe a case, and judge it."""
+
+    def make(
+        kernel: str = "gemm", scope: Scope = Scope.CORE, use: NeuronBackend | None = None, **point: object
+    ) -> Any:
+        made = case(kernel, scope, **(point or {"dtype": "bf16", "size": 256}))
+        system = registry.system("trn2-16.48xlarge")
+        stack = use or backend
+        assert stack.unsupported(made, system) == ""
+        seen = stack.observe(made, system)
+        return seen, Judge(PeakPolicy.SEED).judge(made, seen, system)
 
     return make

@@ -1,0 +1,145 @@
+"""Which instance this is: by the list of devices, held against what plugins describe."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from trnbench.measure.neuron.backend import NeuronBackend
+from trnbench.measure.neuron.settings import VARIABLES, Settings, child_environment
+from trnbench.registry import load_registry
+
+
+def test_nothing_is_started_where_there_is_no_tool(tmp_path: Path) -> None:
+    class Never:
+        def instance_names(self) -> tuple[str, ...]:
+            raise AssertionError("no plugin is asked")
+
+    backend = NeuronBackend(Never(), Settings(tools=str(tmp_path)))  # type: ignore[arg-type]
+    seen = backend.detect()
+    assert not seen.available
+    assert seen.why == f"neuron-ls is not installed: looked for in {tmp_path}"
+    assert seen.try_ == "install the package aws-neuronx-tools"
+    assert len(seen.unverified) >= 8
+    assert backend.environment()["has_nccom_test"] is False
+
+
+def test_the_instance_is_detected(backend: NeuronBackend) -> None:
+    seen = backend.detect()
+    assert (seen.available, seen.instance, seen.why) == (True, "trn2-16.48xlarge", "")
+    assert any("was never" in each or "SDK 2.32" in each for each in seen.unverified)
+
+
+@pytest.mark.parametrize(
+    ("mode", "why"),
+    [
+        ("no-driver", "neuron-ls ended with exit code 1: error: Neuron driver is not loaded"),
+        ("empty", "neuron-ls lists no device: this instance has none, or the driver is not loaded"),
+        (
+            "old",
+            "neuron-ls does not know an option it is documented to have (exit code 2): "
+            "neuron-ls: error: unrecognized arguments: -j",
+        ),
+        ("killed", "neuron-ls was killed by SIGKILL"),
+        ("flood", "neuron-ls printed more than 16 MiB and was ended"),
+        ("hang", "neuron-ls was not done after 0.5 s and was ended"),
+    ],
+)
+def test_a_tool_that_fails_makes_no_instance(
+    mode: str, why: str, backend: NeuronBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STANDIN_LS", mode)
+    if mode == "hang":
+        monkeypatch.setattr("trnbench.measure.neuron.devices.LIMIT_S", 0.5)
+    seen = backend.detect()
+    assert not seen.available
+    assert seen.why.startswith(why)
+
+
+def test_log_lines_inside_the_list_do_no_harm(
+    backend: NeuronBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STANDIN_LS", "noise-inside")
+    assert backend.detect().instance == "trn2-16.48xlarge"
+
+
+def test_the_stated_instance_is_held_against_the_devices(settings: Settings) -> None:
+    stated = msgspec.structs.replace(settings, instance="trn1.32xlarge")
+    seen = NeuronBackend(load_registry(), stated).detect()
+    assert not seen.available
+    assert seen.why.startswith("this host is no trn1.32xlarge: 8 cores per device (LNC=2 counted)")
+
+
+def test_a_machine_of_a_plugin_that_is_left_out_is_not_recognised(settings: Settings) -> None:
+    from trnbench.measure.neuron.plugin import trnbench_backends
+
+    without = load_registry(block=("trn2",))
+    (backend,) = trnbench_backends(without)
+    backend._settings = settings  # type: ignore[attr-defined]
+    seen = backend.detect()
+    assert not seen.available
+    assert "trn2-16.48xlarge" not in seen.why
+    assert without.backends["neuron"]._systems is without  # type: ignore[attr-defined]
+
+
+def test_in_another_process_it_knows_the_same_systems(backend: NeuronBackend) -> None:
+
+    sent = pickle.loads(pickle.dumps(backend))
+    assert sent._systems is None
+    assert sent.detect().instance == "trn2-16.48xlarge"
+
+
+def test_detection_never_raises(settings: Settings) -> None:
+    class Broken:
+        def instance_names(self) -> tuple[str, ...]:
+            raise RuntimeError("a plugin fell over")
+
+    seen = NeuronBackend(Broken(), settings).detect()  # type: ignore[arg-type]
+    assert not seen.available
+    assert seen.why == "looking for devices failed: RuntimeError: a plugin fell over"
+
+
+def test_the_environment_holds_no_identity(backend: NeuronBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEURON_RT_ROOT_COMM_ID", "10.1.4.145:45654")
+    monkeypatch.setenv("NEURON_RT_ONE_THREAD_PER_CORE", "1")
+    found = backend.environment()
+    assert found["logical_nc_config"] == 2
+    assert found["neuron_device_count"] == 16
+    assert found["neuron_device_memory_bytes"] == 103079215104
+    assert found["neuron_device_name"] == "Trainium2"
+    assert (found["nki_version"], found["nrtpy_version"]) == ("0.6.0", "2.35.30")
+    assert found["neuron_rt_one_thread_per_core"] == "1"
+    text = json.dumps(found)
+    for secret in ("i-aabbccdd", "113985", "neuron-bench", "10.1.4.145", "SERIAL"):
+        assert secret not in text
+
+
+def test_the_variables_are_read_and_known_to_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
+    from trnbench.cli.settings import unknown_variables
+
+    for name in VARIABLES:
+        monkeypatch.setenv(name, "0")
+    assert unknown_variables() == {}
+    read = Settings.read()
+    assert not read.profile
+    assert read.instance == "0"
+
+
+def test_what_would_mislead_is_kept_from_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NKI_SIMULATOR", "1")
+    monkeypatch.setenv("PYTHONPATH", "/ours")
+    env = child_environment(NEURON_PROCESS_TAG="t")
+    assert "NKI_SIMULATOR" not in env
+    assert "PYTHONPATH" not in env
+    assert env["NEURON_PROCESS_TAG"] == "t"
+
+
+def test_a_worker_process_looks_again(backend: NeuronBackend) -> None:
+    backend.detect()
+    copied = pickle.loads(pickle.dumps(backend))
+    assert copied._host is None
+    assert copied.detect().instance == "trn2-16.48xlarge"
