@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from trnbench.emulator.core.program import Program
-from trnbench.nki.instruction import DMA, TENSOR
+from trnbench.nki.instruction import DMA, TENSOR, Op
 
 
 class Counts:
     """How often each op ran at each line: memory grows with the source, not with the loops."""
 
-    def __init__(self, program: Program) -> None:
-        pairs = Counter(zip(program.op, program.place, strict=True))
-        self.at = {(program.ops[op], *program.places[place]): count for (op, place), count in pairs.items()}
+    def __init__(self, *programs: Program) -> None:
+        self.at: Counter[tuple[Op, str, int]] = Counter()
+        for program in programs:
+            pairs = Counter(zip(program.op, program.place, strict=True))
+            for (op, place), count in pairs.items():
+                self.at[(program.ops[op], *program.places[place])] += count
 
     def lines(self) -> dict[tuple[str, int], tuple[int, str]]:
         """(instructions, engine that got most of them) of every line."""

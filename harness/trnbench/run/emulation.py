@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from trnbench.errors import KernelError, UsageError
 from trnbench.facts.peak import PeakPolicy
 from trnbench.generation import System
@@ -14,7 +16,8 @@ from trnbench.nki.recorder import DEFAULT_LIMIT
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Part
 from trnbench.run.counting import Counts
-from trnbench.run.kernel import KernelRun, Line, Share
+from trnbench.run.grid import programs_of
+from trnbench.run.kernel import KernelRun, Line, ProgramRun, Share
 from trnbench.run.shares import extent_of, shares_of
 
 if TYPE_CHECKING:
@@ -55,29 +58,34 @@ def emulate(
     """`trnbench.emulate_kernel` with everything looked up; the timeline only where it is asked for."""
     from trnbench.emulator.backend import MODEL, MODEL_VERSION
     from trnbench.emulator.core import emulate as core
+    from trnbench.emulator.core.launched import LaunchResult, emulate_programs
 
-    extent = extent_of(system, cores)
+    programs = programs_of(kernel, system)
+    extent = extent_of(system, cores, programs)
+    given = {name: _shape(each) for name, each in args.items()}
+    busy = max(extent.cores // extent.devices, 1)
+    options: dict[str, Any] = {"kwargs": given, "cores": busy, "limit": limit or DEFAULT_LIMIT, "fold": fold}
     with provide("trnbench"):
-        result = core.emulate_kernel(
-            kernel,
-            (),
-            system,
-            kwargs={name: _shape(each) for name, each in args.items()},
-            cores=max(extent.cores // extent.devices, 1),
-            limit=limit or DEFAULT_LIMIT,
-            fold=fold,
+        result = (
+            core.emulate_kernel(kernel, (), system, **options)
+            if programs == 1
+            else emulate_programs(kernel, (), system, programs=programs, **options)
         )
-    program = result.schedule.program
-    if not len(program):
+    several = result if isinstance(result, LaunchResult) else None
+    schedules = several.together.schedules if several else (result.schedule,)
+    made = [each.program for each in schedules]
+    if not sum(map(len, made)):
         raise KernelError(
             f"kernel {_name(kernel)!r} issues no instruction",
             cause="there is nothing whose time could be told",
             try_="nl.load, nl.store and nisa calls inside the kernel",
         )
-    counts = Counts(program)
+    counts = Counts(*made)
     flops = counts.flops()
-    issued = counts.lines()
-    lines = _seconds(result.lines, counts, system)
+    # Of the program that the lines are about.
+    own = counts if several is None else Counts(result.schedule.program)
+    issued = own.lines()
+    lines = _seconds(result.lines, own, system)
     run = KernelRun(
         kernel=_name(kernel),
         nki=by,
@@ -88,7 +96,7 @@ def emulate(
         evidence=Evidence(grade=Grade.EMULATED, by=MODEL, version=MODEL_VERSION),
         latency_s=result.latency_s,
         bound=result.bound,
-        instructions=len(program),
+        instructions=sum(map(len, made)),
         flops=sum(flops.values()),
         busy_s=dict(result.busy_s),
         bytes={name: float(amount) for name, amount in sorted(result.bytes.items())},
@@ -98,10 +106,10 @@ def emulate(
                 system,
                 extent,
                 policy,
-                flops=flops,
-                elements=counts.elements(),
-                moved=result.bytes,
-                dma_bytes=counts.dma_bytes(),
+                flops=_mean(flops, programs),
+                elements=_mean(counts.elements(), programs),
+                moved=_mean(result.bytes, programs),
+                dma_bytes=counts.dma_bytes() / programs,
                 latency_s=result.latency_s,
             )
         ),
@@ -113,14 +121,28 @@ def emulate(
             for count, engine in (issued[place],)
         ),
         notes=result.notes,
+        programs=tuple(ProgramRun(**msgspec.structs.asdict(each)) for each in several.programs)
+        if several
+        else (),
+        last=several.last if several else 0,
+        imbalance=several.imbalance if several else 0.0,
     )
     if not timeline:
         return run, None
     from trnbench.emulator.core.pace import TICKS
+    from trnbench.emulator.trace.of_launch import timeline_of_launch
     from trnbench.emulator.trace.of_schedule import timeline_of
 
-    where = f"{system.name} {system.instance.core} core 0"
-    return run, timeline_of(result.schedule, where, cores=extent.cores, launch=round(result.launch_s * TICKS))
+    where = f"{system.name} {system.instance.core} core"
+    launch = round(result.launch_s * TICKS)
+    if several:
+        return run, timeline_of_launch(several.together, where, cores=extent.cores, launch=launch)
+    return run, timeline_of(result.schedule, f"{where} 0", cores=extent.cores, launch=launch)
+
+
+def _mean(counts: Mapping[str, float], programs: int) -> dict[str, float]:
+    """Of one core, on average."""
+    return {name: count / programs for name, count in counts.items()}
 
 
 def _seconds(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -51,8 +51,25 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
 
 
+class ProgramRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One program of a launch, on a core of its own. `latency_s`: from the launch of all to its own end;
+    `waited_s`: of that, for other programs. `busy_s`: seconds per engine.
+    """
+
+    program: int
+    latency_s: float
+    waited_s: float
+    bound: str
+    instructions: int
+    busy_s: dict[str, float]
+
+
 class KernelRun(msgspec.Struct, frozen=True, kw_only=True):
     """One kernel on one system. Everything but `shares` is of one core.
+
+    Of a launch of several `programs`, `instructions`, `flops` and `bytes` are those of all of them,
+    `waterfall` and `path` lead to the end of the last one, `last`; `busy_s` and `lines` are about that one.
+    `imbalance`: how much longer that one takes than the programs do on average, as a share of this.
 
     `busy_s`: seconds per engine and queue. `bytes`: per memory and direction. `waterfall`: what lies
     between the peak and `latency_s`, in order; its terms add up to `latency_s`. `path`: the critical
@@ -77,6 +94,9 @@ class KernelRun(msgspec.Struct, frozen=True, kw_only=True):
     path: tuple[Part, ...] = ()
     lines: tuple[Line, ...] = ()
     notes: tuple[str, ...] = ()
+    programs: tuple[ProgramRun, ...] = ()
+    last: int = 0
+    imbalance: float = 0.0
 
     @property
     def intensity(self) -> float | None:
@@ -91,6 +111,7 @@ def emulate_kernel(
     *,
     instance: str | System,
     cores: str = "core",
+    grid: int | Sequence[int] = (),
     nki: str = "auto",
     policy: PeakPolicy | str = PeakPolicy.SEED,
     limit: int | None = None,
@@ -101,8 +122,10 @@ def emulate_kernel(
 
     `kernel` is a function (decorated with `nki.jit` or not), "FILE.py::name" or "package.module:name".
     `args` by name: NumPy arrays and `trnbench.nki.TensorSpec`s, of which only the shapes count, and
-    plain values. `instance` is a name or a `System`. `cores` is "core", "device" or "instance": all
-    cores of it at once, each with the whole problem. `nki` says what `import nki` means in a file:
+    plain values. `instance` is a name or a `System`. `cores` is "core", "logical-core", "device" or
+    "instance": all cores of it at once, each with the whole problem. `grid` launches it as several programs
+    that share the problem, each on a core: 2, or as many as a device has; of Beta 1 the sizes of its grid.
+    `cores` is then full of such launches, "core" one alone. `nki` says what `import nki` means in a file:
     "auto" is the real package where it is installed, which cannot be emulated; "trnbench" is ours.
     `fold=False` executes and schedules every round of every loop, also those that repeat the rounds
     before; the result is the same, later.
@@ -112,6 +135,7 @@ def emulate_kernel(
     """
     from trnbench.run.api import as_policy
     from trnbench.run.emulation import emulate, loaded
+    from trnbench.run.grid import launched
 
     if cores not in CORES:
         raise UsageError(f"cores={cores!r} is unknown", cause=f"it is one of {', '.join(CORES)}")
@@ -122,6 +146,8 @@ def emulate_kernel(
 
         system = (registry or load_registry()).system(instance)
     function, by = loaded(kernel, nki)
+    if grid:
+        function = launched(function, grid if isinstance(grid, Sequence) else (grid,))
     run, _ = emulate(
         function, args, system, cores=cores, by=by, policy=as_policy(policy), limit=limit, fold=fold
     )

@@ -71,11 +71,26 @@ def lanes(system: System, engine: str, extent: Extent) -> PeakChoice | None:
     )
 
 
-def extent_of(system: System, cores: str) -> Extent:
+def extent_of(system: System, cores: str, programs: int = 1) -> Extent:
     """`core`, `logical-core`, `device` or `instance`: the whole system, be it an instance or more.
 
-    Raises `UsageError` where there are no logical cores.
+    It is full of launches of `programs` cores each; `core` is one launch alone. Raises `UsageError` where
+    there are no logical cores, or a launch takes more.
     """
+    if cores == "core" and programs > 1:
+        logical = min(system.logical_cores, system.cores_per_device)
+        cores = "logical-core" if programs == logical else "device"
+    extent = _extent_of(system, cores)
+    if extent.cores < programs:
+        raise UsageError(
+            f"a launch of {programs:,} programs does not fit into --cores {cores}",
+            cause=f"each program runs on a core, and there are {extent.cores:,}",
+            try_="--cores device",
+        )
+    return extent
+
+
+def _extent_of(system: System, cores: str) -> Extent:
     if cores == "core":
         return Extent(scope=Scope.CORE)
     if cores == "logical-core":

@@ -43,6 +43,7 @@ def check(
     kernel: str,
     instance: str | None,
     texts: tuple[str, ...],
+    grid: str | None,
     reference: str | None,
     tolerance: float | None,
     seed: int,
@@ -57,13 +58,17 @@ def check(
     Exits with 1 when a value is wrong, with 3 when the kernel breaks a rule of the machine.
     """
     from trnbench.cli.nki.benchmark import loaded_with
+    from trnbench.run.grid import parse_grid, programs_of
 
     state.kept = "nothing was written"
     room = size_of("--memory", memory, "4G")
+    sizes = parse_grid(grid) if grid is not None else ()
     loaded, asked, reference = loaded_with(
         state.registry, kernel, texts, reference, nki, lambda: system_of(state.registry, instance)
     )
+    loaded = loaded.as_grid(sizes)
     system = system_of(state.registry, instance)
+    programs_of(loaded.kernel, system)
     trace, compared = computed(
         loaded,
         system,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,12 @@ class Loaded(msgspec.Struct, frozen=True):
     @property
     def function(self) -> Any:
         return getattr(self.kernel, "function", self.kernel)
+
+    def as_grid(self, sizes: Sequence[int]) -> Loaded:
+        """Launched as so many programs; as it is where there are none. Raises `UsageError`."""
+        from trnbench.run.grid import launched
+
+        return msgspec.structs.replace(self, kernel=launched(self.kernel, sizes)) if sizes else self
 
 
 def load(ref: str, nki: str) -> Loaded:

@@ -12,6 +12,8 @@ from trnbench.cli.output import Column, emit, emit_json, plain, write
 if TYPE_CHECKING:
     from trnbench.run.kernel import KernelRun
 
+_EVEN = 1e-4  # programs whose ends are closer than that take the same time
+
 LINES = 20
 """Source lines shown to people, the slowest first; JSON and CSV have all of them."""
 
@@ -50,6 +52,10 @@ class Block(NamedTuple):
 def headline(run: KernelRun) -> str:
     """`matmul on trn2-16.48xlarge, 1 core: 142 µs emulated, bound by dma, 51.2 % of the bf16 peak`."""
     many = f"{run.cores:,} cores at once" if run.cores > 1 else "1 core"
+    if run.programs:
+        launches = run.cores // len(run.programs)
+        many = f"{len(run.programs):,} programs, a core each"
+        many += f", {launches:,} such launches at once" if launches > 1 else ""
     said = f"{run.kernel} on {run.system}, {many}: {_time(run.latency_s)} {run.evidence.grade}"
     said += f", bound by {run.bound}"
     best = max(run.shares, key=lambda each: each.fraction, default=None)
@@ -63,17 +69,25 @@ def facts(run: KernelRun) -> list[str]:
     made = [f"{run.instructions:,} instructions; nki: {run.nki}; model: {run.evidence.by}"]
     if run.intensity is not None:
         made.append(f"{run.intensity:.3g} FLOP per byte of device memory")
+    if run.programs:
+        made.append(
+            "all programs end within 0.01 % of each other"
+            if run.imbalance < _EVEN
+            else f"program {run.last} ends last, {_percent(run.imbalance)} later than they do on average"
+        )
     return [*made, *run.notes]
 
 
 def blocks(run: KernelRun, *, lines: bool) -> list[Block]:
     """Everything but the headline, in reading order. `lines`: with the time by source line."""
     total = run.latency_s
+    whose, of_all = (f"program {run.last}", "all programs") if run.programs else ("one core", "one core")
     parts = [
+        Block("program", "Each program", _programs(run), _PROGRAMS),
         Block("peak", f"Of each peak, scope {run.scope}", _shares(run), _SHARES),
         Block(
             "busy",
-            "Busy, one core",
+            f"Busy, {whose}",
             [
                 {"name": name, "seconds": seconds, "share": seconds / total}
                 for name, seconds in sorted(run.busy_s.items(), key=lambda each: -each[1])
@@ -82,7 +96,7 @@ def blocks(run: KernelRun, *, lines: bool) -> list[Block]:
         ),
         Block(
             "bytes",
-            "Bytes moved, one core",
+            f"Bytes moved, {of_all}",
             [{"name": name, "bytes": count} for name, count in run.bytes.items()],
             ("name", Column("bytes", "amount", align="right", show=_bytes)),
         ),
@@ -95,6 +109,13 @@ def blocks(run: KernelRun, *, lines: bool) -> list[Block]:
 
 
 _TERMS = ("name", _SECONDS, _SHARE)
+_PROGRAMS: tuple[Column | str, ...] = (
+    "name",
+    _SECONDS,
+    Column("waited", "of it waiting for others", align="right", show=_time),
+    "bound",
+    "instructions",
+)
 _SHARES: tuple[Column | str, ...] = (
     "name",
     Column("reached_text", "reached", align="right"),
@@ -139,6 +160,19 @@ def _shares(run: KernelRun) -> list[dict[str, Any]]:
             }
         )
     return made
+
+
+def _programs(run: KernelRun) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": f"program {each.program}",
+            "seconds": each.latency_s,
+            "waited": each.waited_s,
+            "bound": each.bound,
+            "instructions": each.instructions,
+        }
+        for each in run.programs
+    ]
 
 
 def _terms(terms: Sequence[Any], total: float) -> list[dict[str, Any]]:
@@ -222,6 +256,7 @@ def show_runs(runs: Sequence[KernelRun], refused: Sequence[tuple[str, str, str]]
             "generation": run.generation,
             "system": run.system,
             "cores": run.cores,
+            "programs": len(run.programs) or None,
             "latency": run.latency_s,
             "bound": run.bound,
             **{each.what: each.fraction for each in run.shares},
@@ -238,6 +273,7 @@ def show_runs(runs: Sequence[KernelRun], refused: Sequence[tuple[str, str, str]]
             "generation",
             "system",
             "cores",
+            *(("programs",) if any(run.programs for run in runs) else ()),
             Column("latency", align="right", show=_time),
             "bound",
             *(Column(each, f"% of {each}", align="right", show=_percent) for each in what),

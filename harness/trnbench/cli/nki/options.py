@@ -45,6 +45,12 @@ def kernel_options(command: F) -> F:
                 "benchmark an axis: size=4096. Repeatable.",
             ),
             click.option(
+                "--grid",
+                metavar="N",
+                help="Launch as N programs that share the problem, each on a core: 2, or as many as a device "
+                "has. Of Beta 1 any sizes: 4x2, nc2x4.",
+            ),
+            click.option(
                 "--check",
                 "reference",
                 metavar="FUNCTION",

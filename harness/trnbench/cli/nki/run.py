@@ -34,7 +34,7 @@ POLICIES = ("seed", "device", "engine", "latest")
     default="core",
     show_default=True,
     help="How many run it at once, each the whole problem: one, a logical core's two, a device's, the whole "
-    "system's.",
+    "system's. With --grid: the cores that are full of launches; core is one launch alone.",
 )
 @click.option(
     "--all",
@@ -77,6 +77,7 @@ def run(
     kernel: str,
     instances: tuple[str, ...],
     texts: tuple[str, ...],
+    grid: str | None,
     reference: str | None,
     tolerance: float | None,
     seed: int,
@@ -105,6 +106,7 @@ def run(
     from trnbench.cli.nki.benchmark import loaded_with
     from trnbench.cli.nki.check import VALUES, computed, rows, verdict
     from trnbench.cli.nki.kernel import guarded
+    from trnbench.run.grid import parse_grid
 
     state.kept = "nothing was written"
     many = everywhere or len(dict.fromkeys(instances)) > 1
@@ -118,7 +120,9 @@ def run(
             return _everywhere(state.registry, instances)
         return [system_of(state.registry, each) for each in dict.fromkeys(instances or ("",))]
 
+    sizes = parse_grid(grid) if grid is not None else ()
     loaded, asked, reference = loaded_with(state.registry, kernel, texts, reference, nki, chosen)
+    loaded = loaded.as_grid(sizes)
     systems = chosen()
     code, values = ExitCode.OK, []
     if functional or reference:

@@ -22,7 +22,8 @@ from trnbench.emulator.core.program import (
 )  # fmt: skip
 from trnbench.emulator.core.trigger import SYNC
 
-LAUNCHED, TURN, EXCLUDED = -1, -2, -3
+LAUNCHED, TURN, EXCLUDED, MET = -1, -2, -3, -4
+"""Causes of a start that are no dependency; the last: another program of the launch had to come first."""
 
 _SYNC = LOAD + STORE
 """Less one of the Sync engine's two queues: the other."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from trnbench.emulator.core.core import LAUNCHED, TURN, Core
+from trnbench.emulator.core.core import Core
+from trnbench.emulator.core.critical import Path
 from trnbench.emulator.core.pace import NOTHING_REMOVED as NOTHING_REMOVED
 from trnbench.emulator.core.pace import Pace, Without
 from trnbench.emulator.core.program import (
@@ -17,7 +17,6 @@ from trnbench.emulator.core.program import (
     GPSIMD_RING,
     LOAD,
     QUEUES,
-    SCALAR,
     SCALAR_RING,
     STORE,
     Program,
@@ -35,8 +34,6 @@ _SHOWN = {
     "scalar triggers": (SCALAR_RING,),
 }
 """Rows of a strip, and the queues that keep each busy."""
-
-_LINES = (*range(SCALAR_RING), SCALAR, GPSIMD)
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -63,56 +60,14 @@ class Schedule(msgspec.Struct, kw_only=True):
 
     def path(self) -> dict[str, int]:
         """The critical path by cause, in ticks; adds up to `total`."""
-        program = self.program
-        if not len(program):
-            return {}
-        start, cause = np.frombuffer(self.start, np.int64), np.frombuffer(self.cause, np.int64)
-        ops = np.frombuffer(program.op, np.uint32)
-        # A trigger in an engine's queue waits its turn there.
-        lines = Lines(np.array(_LINES)[self._queues()], cause)
-        of_op = np.zeros(len(program.ops), np.int64)
-        spent: Counter[str] = Counter()
-        at = len(program) - 1 - int(np.frombuffer(self.end, np.int64)[::-1].argmax())
-        until = self.end[at]
-        while at >= 0:
-            if self.cause[at] == TURN:
-                # Back to the one of its queue that waited for something else than its turn.
-                mine = lines.back(at)
-                of_op[program.op[at]] += until - self.start[at]
-                np.add.at(of_op, ops[mine[1:-1]], np.diff(start[mine[1:]]))
-                until, at = self.start[int(mine[1])], int(mine[0])
-            of_op[program.op[at]] += until - self.start[at]
-            until = self.start[at]
-            waited = self.cause[at]
-            if waited >= 0:
-                before = waited >> 2
-                spent["semaphores"] += max(until - self.end[before], 0)
-                until = min(until, self.end[before])
-                at = before
-            elif waited == LAUNCHED:
-                break
-            else:
-                at = self._rival(at, until)
-        for number, ticks in enumerate(of_op.tolist()):
-            op = program.ops[number]
-            spent[f"{op.opcode} on {op.engine}"] += ticks
-        if until:
-            spent["earlier instructions"] += until
-        return {name: ticks for name, ticks in spent.items() if ticks}
-
-    def _rival(self, at: int, until: int) -> int:
-        """Whoever held the memory until this one could begin."""
-        for each in range(at - 1, -1, -1):
-            if self.issued[each] == until and self.start[each] < until:
-                return each
-        return -1
+        return Path(self).whole() if len(self.program) else {}
 
     def strip(self, parts: int = 40) -> dict[str, str]:
         """How busy each engine's queue was in `parts` equal spans: one digit each, 9 is all of it."""
         width = max(-(-self.total // parts), 1)
         bounds = np.arange(parts + 1, dtype=np.int64) * width
         starts, issues = np.frombuffer(self.start, np.int64), np.frombuffer(self.issued, np.int64)
-        queues = self._queues()
+        queues = self.queues()
         found = {}
         for name, shown in _SHOWN.items():
             row = np.zeros(parts, np.int64)
@@ -138,29 +93,11 @@ class Schedule(msgspec.Struct, kw_only=True):
         np.add.at(spent, np.frombuffer(program.place, np.uint32), took)
         return dict(zip(program.places, spent.tolist(), strict=True))
 
-    def _queues(self) -> Ints:
+    def queues(self) -> Ints:
+        """Of every instruction."""
         return np.array([queue_of(op) for op in self.program.ops], np.int64)[
             np.frombuffer(self.program.op, np.uint32)
         ]
-
-
-class Lines:
-    """Instructions of each queue in order."""
-
-    def __init__(self, queues: Ints, cause: Ints) -> None:
-        self.of = queues
-        self.members: dict[int, Ints] = {}
-        self.place = np.zeros(len(queues), np.int64)
-        self.first = np.zeros(len(queues), np.int64)
-        for queue in range(len(QUEUES)):
-            mine = self.members[queue] = np.flatnonzero(queues == queue)
-            places = np.arange(len(mine))
-            self.place[mine] = places
-            self.first[mine] = np.maximum.accumulate(np.where(cause[mine] == TURN, 0, places))
-
-    def back(self, at: int) -> Ints:
-        """Those of its queue up to instruction `at`, from the last one on that did not wait for its turn."""
-        return self.members[int(self.of[at])][self.first[at] : self.place[at] + 1]
 
 
 def schedule(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from trnbench.emulator.core.core import EXCLUDED, LAUNCHED, MET, TURN
 from trnbench.emulator.core.program import KINDS, LOAD, QUEUES, Program, queue_of
 from trnbench.emulator.core.scheduler import Schedule
 from trnbench.emulator.trace.timeline import Counter, Flow, Slice, Timeline
@@ -72,10 +73,18 @@ def _args(op: Op) -> dict[str, Any]:
     return {"dtype": op.dtype, **plain}
 
 
+_CAUSES = {
+    LAUNCHED: "at once",
+    TURN: "waits for its turn",
+    EXCLUDED: "waits for a memory in use",
+    MET: "waits for another program",
+}
+
+
 def _waited(cause: int) -> str:
     if cause >= 0:
         return KINDS[cause & 3]
-    return {-1: "at once", -2: "waits for its turn"}.get(cause, "waits for a memory in use")
+    return _CAUSES[cause]
 
 
 def _flows(program: Program, kept: int) -> Iterator[Flow]:

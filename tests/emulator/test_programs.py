@@ -1,0 +1,241 @@
+"""Launches of several programs: a core for each, shared memory, meetings; no better than what bounds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from trnbench.emulator.core.costs import CostTable
+from trnbench.emulator.core.emulate import emulate_kernel
+from trnbench.emulator.core.grid import WAITING, meetings, record_programs, schedule_together
+from trnbench.emulator.core.launched import SIGNAL, UNEVEN, LaunchResult, emulate_programs
+from trnbench.emulator.core.pace import TICKS, Pace
+from trnbench.errors import KernelError
+from trnbench.nki import Machine, TensorSpec, load_kernel
+from trnbench.nki.jit import Kernel
+
+QUIET = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+    max_examples=30,
+)
+TRN2 = "trn2-16.48xlarge"
+HEAD = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+"""
+
+# Rows are dealt out as evenly as `cut` says; `extra` rounds of work are program 1's alone, `meets` barriers
+# stand between pieces of equal size.
+KERNEL = """
+@nki.jit
+def kernel(x, cut, extra, meets, exchange):
+    me = nl.program_id(0)
+    both = nl.ndarray((2, 128, 256), dtype=x.dtype, buffer=nl.shared_hbm)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    first, last = (0, cut) if me == 0 else (cut, x.shape[0])
+    tile = nl.ndarray((128, 256), dtype=x.dtype, buffer=nl.sbuf)
+    other = nl.ndarray((128, 256), dtype=x.dtype, buffer=nl.sbuf)
+    for turn in range(meets + 1):
+        for row in nl.affine_range(first, last):
+            part = nl.ndarray((128, 256), dtype=x.dtype, buffer=nl.sbuf)
+            nisa.dma_copy(dst=part, src=x[row])
+            nisa.activation(dst=tile, op=nl.exp, data=part)
+            nisa.dma_copy(dst=out[row], src=tile)
+        if me == 1:
+            for _ in nl.affine_range(extra):
+                nisa.activation(dst=tile, op=nl.exp, data=tile)
+        if turn < meets:
+            if exchange:
+                nisa.sendrecv(src=tile, dst=other, send_to_rank=1 - me, recv_from_rank=1 - me, pipe_id=0)
+                nisa.activation(dst=tile, op=nl.exp, data=other)
+            else:
+                nisa.dma_copy(dst=both[me], src=tile)
+                nisa.core_barrier(both, (0, 1))
+                nisa.dma_copy(dst=other, src=both[1 - me])
+    return out
+"""
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Kernel:
+    file = tmp_path / "split.py"
+    file.write_text(HEAD + KERNEL)
+    found: Kernel = load_kernel(f"{file}::kernel", nki="trnbench")[0]
+    return found[2]
+
+
+def launched(
+    registry: Any, kernel: Kernel, rows: int, cut: int, extra: int, meets: int, exchange: bool, **options: Any
+) -> LaunchResult:
+    args = (TensorSpec((rows, 128, 256), "fp32"), cut, extra, meets, exchange)
+    return emulate_programs(kernel, args, registry.system(TRN2), programs=2, **options)
+
+
+@given(size=st.sampled_from([256, 512, 1024]), where=st.sampled_from([TRN2, "trn3-gen2-ultraserver"]))
+@QUIET
+def test_an_even_split_takes_the_time_of_one_part(registry: Any, size: int, where: str) -> None:
+    """Rows of the product are halved; the half alone, on a device where two cores are busy, takes as long."""
+    system = registry.system(where)
+    best, _, _ = load_kernel("trnbench.kernels.nki.gemm_best:gemm_best", nki="trnbench")
+    right = TensorSpec((size, size), "bf16")
+    whole = emulate_programs(best[2], (right, right), system, programs=2)
+    part = emulate_kernel(best, (TensorSpec((size, size // 2), "bf16"), right), system, cores=2)
+    assert whole.latency_s == part.latency_s
+    assert whole.imbalance == 0
+    assert [each.waited_s for each in whole.programs] == [0, 0]
+    assert whole.bytes["hbm_read"] == 2 * part.bytes["hbm_read"]
+    assert UNEVEN not in dict(whole.waterfall)
+    assert dict(whole.waterfall)["tensor at its peak"] == pytest.approx(
+        dict(part.waterfall)["tensor at its peak"], rel=1e-9
+    )
+
+
+@given(
+    rows=st.integers(2, 20),
+    cut=st.integers(0, 20),
+    extra=st.integers(0, 12),
+    meets=st.integers(0, 3),
+    exchange=st.booleans(),
+)
+@QUIET
+def test_what_holds_for_every_launch(
+    registry: Any, kernel: Kernel, rows: int, cut: int, extra: int, meets: int, exchange: bool
+) -> None:
+    cut = min(cut, rows)
+    seen = launched(registry, kernel, rows, cut, extra, meets, exchange)
+    again = launched(registry, kernel, rows, cut, extra, meets, exchange, fold=False)
+    # Folded as unfolded, and the same every time.
+    for one, other in zip(seen.together.schedules, again.together.schedules, strict=True):
+        for name in ("start", "issued", "end", "total", "busy"):
+            assert getattr(one, name) == getattr(other, name)
+    assert seen.together.waits == again.together.waits
+    assert seen.programs == again.programs
+    # Sums are whole.
+    assert sum(seconds for _, seconds in seen.waterfall) == pytest.approx(seen.latency_s, rel=1e-12)
+    assert sum(seconds for _, seconds in seen.path) == pytest.approx(seen.latency_s, rel=1e-12)
+    assert all(seconds >= 0 for _, seconds in seen.waterfall)
+    # The last program ends it, no program goes on before the others have come.
+    assert seen.latency_s == max(each.latency_s for each in seen.programs)
+    system = registry.system(TRN2)
+    signal = round(system.book.assumptions[SIGNAL].value * TICKS)
+    one, other = seen.together.schedules
+    ours, theirs = meetings(one.program), meetings(other.program)
+    assert len(ours) == len(theirs) == meets
+    for here, there in zip(ours, theirs, strict=True):
+        waits = seen.together.waits[0][here], seen.together.waits[1][there]
+        assert all(each.start >= each.ready for each in waits)
+        if exchange:
+            assert min(each.start for each in waits) >= min(each.ready for each in waits) + signal
+            assert one.end[here] == other.end[there]
+        else:
+            assert one.issued[here] >= other.start[there]
+            assert other.issued[there] >= one.start[here]
+    # Two cores of a device never draw more than its memory gives.
+    moved = seen.bytes["hbm_read"] + seen.bytes["hbm_write"]
+    assert seen.latency_s >= moved / CostTable(system).hbm_rate
+    # Nor is it faster than each program alone on the device.
+    apart = launched(registry, kernel, rows, cut, extra, 0, exchange)
+    assert seen.latency_s >= apart.latency_s - apart.launch_s * 1e-9
+
+
+def test_a_program_waits_for_the_other_and_the_waterfall_says_so(registry: Any, kernel: Kernel) -> None:
+    even = launched(registry, kernel, 8, 4, 0, 1, False)
+    uneven = launched(registry, kernel, 8, 4, 30, 1, False)
+    signal = registry.system(TRN2).book.assumptions[SIGNAL].value
+    assert [each.waited_s for each in even.programs] == pytest.approx([signal, signal])
+    assert uneven.programs[0].waited_s > 10 * signal
+    assert uneven.programs[1].waited_s == 0
+    assert uneven.last == 1
+    assert dict(even.waterfall)[WAITING] == pytest.approx(signal)
+    assert f"assumed {SIGNAL}: 0.5 µs" in even.notes
+
+
+def test_a_slower_memory_is_shared_by_all_that_use_it(registry: Any, kernel: Kernel) -> None:
+    """With all but two of the device's cores idle the memory is far from full; with all busy it is shared."""
+    few = launched(registry, kernel, 16, 8, 0, 0, False)
+    many = launched(registry, kernel, 16, 8, 0, 0, False, cores=64)
+    assert many.latency_s > few.latency_s
+    alone = launched(registry, kernel, 16, 16, 0, 0, False, cores=64)  # program 1 moves nothing
+    assert alone.programs[1].instructions == 0
+    assert alone.latency_s < 2 * many.latency_s
+    rate = CostTable(registry.system(TRN2)).hbm_rate
+    for seen, sharing in ((many, 64), (alone, 32)):
+        moved = seen.bytes["hbm_read"] + seen.bytes["hbm_write"]
+        share = moved / (2 if seen is many else 1)
+        assert seen.busy_s["hbm"] == pytest.approx(share * sharing / rate, rel=1e-6)
+
+
+BREAKS = {
+    "order": (
+        "nisa.sendrecv(t, u, 1 - me, 1 - me, pipe_id=me)",
+        "meeting 1 of the launch is nisa.sendrecv, pipe 0 (broken.py:11) in program 0 and nisa.sendrecv, "
+        "pipe 1 (broken.py:11) in program 1",
+        "programs that meet in different orders wait for each other without end",
+    ),
+    "kind": (
+        "nisa.core_barrier(out, (0, 1)) if me else nisa.sendrecv(t, u, 1 - me, 1 - me, pipe_id=0)",
+        "meeting 1 of the launch is nisa.sendrecv, pipe 0 (broken.py:11) in program 0 and nisa.core_barrier "
+        "(broken.py:11) in program 1",
+        "programs that meet in different orders wait for each other without end",
+    ),
+    "alone": (
+        "me or nisa.core_barrier(out, (0, 1))",
+        "program 0 waits at nisa.core_barrier (broken.py:11) for program 1, which has ended",
+        "nisa.core_barrier and nisa.sendrecv are calls that all programs have to make",
+    ),
+    "other": (
+        "me and nisa.core_barrier(out, (0, 1))",
+        "program 1 waits at nisa.core_barrier (broken.py:11) for program 0, which has ended",
+        "nisa.core_barrier and nisa.sendrecv are calls that all programs have to make",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_programs_that_do_not_meet_are_told(registry: Any, tmp_path: Path, name: str) -> None:
+    call, what, cause = BREAKS[name]
+    file = tmp_path / "broken.py"
+    body = f"""@nki.jit
+def kernel():
+    me, out = nl.program_id(0), nl.ndarray((1, 1), nl.float32, buffer=nl.shared_hbm)
+    t, u = nl.full((32, 8), 1.0, nl.float32), nl.full((32, 8), 1.0, nl.float32)
+    if True:
+        {call}
+    return out
+"""
+    file.write_text(HEAD + body)
+    found = load_kernel(f"{file}::kernel", nki="trnbench")[0]
+    with pytest.raises(KernelError) as caught:
+        emulate_programs(found[2], (), registry.system(TRN2), programs=2)
+    assert (caught.value.what, caught.value.cause) == (what, cause)
+
+
+def test_programs_that_are_alike_are_scheduled_once(
+    registry: Any, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from trnbench.emulator.core import grid
+
+    made: list[object] = []
+    real: Callable[..., Any] = grid.Core
+
+    def counted(*args: Any) -> Any:
+        made.append(args)
+        return real(*args)
+
+    monkeypatch.setattr(grid, "Core", counted)
+    system = registry.system(TRN2)
+    pace = Pace(CostTable(system), sharing=2)
+    for cut, cores in ((4, 1), (3, 2)):
+        args = (TensorSpec((8, 128, 256), "fp32"), cut, 0, 2, False)
+        programs = record_programs(kernel, args, Machine.of(system), count=2)
+        made.clear()
+        schedule_together(programs, pace, signal=500_000)
+        assert len(made) == cores
