@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -10,24 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from synthetic_run import make_run
 
 from trnbench import Section
 from trnbench_reports import page, plugin
 
-SYNTHETIC = Path(__file__).parents[1] / "report" / "synthetic_run.py"
+SUPPORT = Path(__file__).parents[1] / "support"
 BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
 BUDGET_S = 4.0
 
 
 @pytest.fixture(scope="module")
 def run() -> Any:
-    spec = importlib.util.spec_from_file_location("trnbench_bench_synthetic_run", SYNTHETIC)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module.make_run()
+    return make_run()
 
 
 def test_page_of_1771_cases(benchmark: Any, run: Any) -> None:
@@ -50,7 +44,7 @@ def test_a_fresh_process_stays_within_the_budget(tmp_path: Path) -> None:
         "print(time.process_time() - start)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(SYNTHETIC.parent)],
+        [sys.executable, "-c", code, str(SUPPORT)],
         capture_output=True,
         text=True,
         check=True,

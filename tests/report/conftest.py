@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from hostile_run import make_hostile
+from synthetic_run import make_run, with_verdicts
 
 from trnbench import Run
 
 
-def _load_synthetic() -> ModuleType:
-    path = Path(__file__).with_name("synthetic_run.py")
-    spec = importlib.util.spec_from_file_location("trnbench_tests_synthetic_run", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="session")
-def synthetic() -> ModuleType:
-    return _load_synthetic()
-
-
-@pytest.fixture(scope="session")
-def run(synthetic: ModuleType) -> Run:
+def run() -> Run:
     """The default run's size and shape, with one case of every status."""
-    made: Run = synthetic.with_verdicts(synthetic.make_run())
-    return made
+    return with_verdicts(make_run())
 
 
 @pytest.fixture(scope="session")
-def hostile(synthetic: ModuleType) -> Run:
-    made: Run = synthetic.make_hostile(synthetic.make_run(sizes=4, extra_kernels=0))
-    return made
+def hostile() -> Run:
+    return make_hostile(make_run(sizes=4, extra_kernels=0))
 
 
 def find_chromium() -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from synthetic_run import make_run
 
 from trnbench import Measurement, Run, Scope, Status
 from trnbench_reports import losses, numbers
@@ -50,8 +50,8 @@ def told(case: Measurement) -> Measurement:
 
 
 @pytest.fixture(scope="module")
-def stored(synthetic: ModuleType) -> Run:
-    run: Run = synthetic.make_run(sizes=4, extra_kernels=0)
+def stored() -> Run:
+    run: Run = make_run(sizes=4, extra_kernels=0)
     measured = tuple(
         told(each) if each.time_s and each.judgement and each.case.scope is Scope.CORE else each
         for each in run.measurements
@@ -156,8 +156,8 @@ def test_a_strip_is_steps_on_its_ground_line() -> None:
     ]
 
 
-def test_without_a_waterfall_the_parts_of_the_model_are_shown(synthetic: ModuleType) -> None:
-    run: Run = synthetic.make_run(sizes=3, extra_kernels=0)
+def test_without_a_waterfall_the_parts_of_the_model_are_shown() -> None:
+    run: Run = make_run(sizes=3, extra_kernels=0)
     found = section.chosen(run)
     assert found
     assert not any(each.terms for each in found)
@@ -166,8 +166,8 @@ def test_without_a_waterfall_the_parts_of_the_model_are_shown(synthetic: ModuleT
     assert "for ui.perfetto.dev" not in text
 
 
-def test_nothing_known_nothing_said(synthetic: ModuleType) -> None:
-    run: Run = synthetic.make_run(sizes=3, extra_kernels=0)
+def test_nothing_known_nothing_said() -> None:
+    run: Run = make_run(sizes=3, extra_kernels=0)
     bare = replace(run, measurements=tuple(replace(m, parts=(), detail={}) for m in run.measurements))
     assert section.render([bare]) == ""
 

@@ -6,11 +6,11 @@ import base64
 import hashlib
 import re
 from html.parser import HTMLParser
-from types import ModuleType
 from typing import Any
 
 import pytest
 from markupsafe import Markup
+from synthetic_run import make_run
 
 import trnbench
 from trnbench import Run, Section
@@ -204,9 +204,9 @@ def test_the_example_of_the_documentation_works(run: Run) -> None:
     assert "<td class=n>412" in made
 
 
-def test_several_runs_are_told_apart(synthetic: ModuleType) -> None:
-    one = synthetic.make_run(sizes=3, extra_kernels=0, id="run-one")
-    two = synthetic.make_run(sizes=3, extra_kernels=0, id="run-two")
+def test_several_runs_are_told_apart() -> None:
+    one = make_run(sizes=3, extra_kernels=0, id="run-one")
+    two = make_run(sizes=3, extra_kernels=0, id="run-two")
     text = page.render([one, two], BUILT_IN).decode()
     tags = Tags(text)
     ids = [values["id"] for _, values in tags.found if "id" in values]

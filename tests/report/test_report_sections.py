@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from types import ModuleType
 
 import msgspec
 import pytest
+from synthetic_run import make_run
 
 from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Status
 from trnbench_reports import numbers, view
@@ -39,9 +39,8 @@ def only(run: Run, *instances: str) -> Run:
 
 
 @pytest.fixture(scope="module")
-def small(synthetic: ModuleType) -> Run:
-    made: Run = synthetic.make_run(sizes=5, extra_kernels=0)
-    return made
+def small() -> Run:
+    return make_run(sizes=5, extra_kernels=0)
 
 
 class TestHeadline:

@@ -1,0 +1,59 @@
+"""A run with hostile words wherever a plugin may put one."""
+
+from __future__ import annotations
+
+from trnbench import (
+    Run,
+    Status,
+)
+
+HOSTILE = (
+    "<script>document.title='owned'</script>",
+    "</script><script>alert(1)</script>",
+    "\u202egnp.exe\u202c \u200f\u200e",
+    "\"onmouseover='alert(1)' x=\"",
+    "{{ 7*7 }} ${7*7} {% raw %}",
+    "name-" * 2000,
+    "nul\x00\x1b[31mred\ud7ff",
+)
+
+
+def make_hostile(run: Run) -> Run:
+    """The run with hostile words in every place a name or a reason can stand."""
+    import msgspec
+
+    replace = msgspec.structs.replace
+    cases = list(run.measurements[:60])
+    for index, bad in enumerate(HOSTILE):
+        case = cases[index]
+        cases[index] = replace(
+            case,
+            case=replace(case.case, kernel=bad, family=bad, point={bad[:40]: bad, "dtype": bad}),
+            reason_text=bad,
+            bound=bad,
+            implementation=bad,
+            notes=(bad,),
+            detail={bad[:50]: bad},
+        )
+        cases[index + 10] = replace(cases[index + 10], case=replace(cases[index + 10].case, instance=bad))
+        cases[index + 20] = replace(cases[index + 20], status=Status.FAILED, reason_text=bad)
+    systems = dict(run.systems)
+    first = systems["trn1.2xlarge"]
+    for bad in HOSTILE:
+        systems[bad] = replace(first, instance=bad, title=bad, generation="trn1")
+    book = run.books["trn1"]
+    facts = tuple(replace(f, locator=HOSTILE[0], note=HOSTILE[1]) for f in book.facts)
+    sources = {
+        k: replace(s, document=HOSTILE[1], path="javascript:alert(1)") for k, s in book.sources.items()
+    }
+    return replace(
+        run,
+        id=HOSTILE[0],
+        argv=HOSTILE,
+        environment={bad[:80]: bad for bad in HOSTILE},
+        settings={bad[:80]: bad for bad in HOSTILE},
+        notes=HOSTILE,
+        systems=systems,
+        books={**run.books, "trn1": replace(book, facts=facts, sources=sources)},
+        measurements=tuple(cases),
+    )
