@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from trnbench.errors import KernelError
 from trnbench.nki import TensorSpec, Trace, load_kernel, record
-from trnbench.nki.beta1.index import Grid, Mask, arange, box_of
+from trnbench.nki.beta1.index import Grid, arange
+from trnbench.nki.beta1.mask import Mask, box_of
 from trnbench.nki.beta1.spread import nc, spmd_dim
 
 HEAD = """

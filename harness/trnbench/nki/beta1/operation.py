@@ -10,9 +10,11 @@ import numpy as np
 from trnbench.errors import KernelError
 from trnbench.nki import language as today
 from trnbench.nki import site
-from trnbench.nki.beta1.index import box_of, broadcast
+from trnbench.nki.beta1.index import broadcast
+from trnbench.nki.beta1.mask import box_of
+from trnbench.nki.beta1.operand import FREE, PARTITION
 from trnbench.nki.beta1.pending import later, settle
-from trnbench.nki.beta1.tile import FREE, PARTITION, Tile
+from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.dtype import DTYPES, DType, dtype_of
 from trnbench.nki.functions import FUNCTIONS, Function
 from trnbench.nki.language import elementwise
@@ -103,7 +105,7 @@ def repeated(tile: Tile, shape: tuple[int, ...]) -> Tile:
 
 def broadcast_to(src: Tile, shape: Any, *, dtype: Any = None, **_: Any) -> Tile:
     """A view where only free dimensions grow; otherwise a tile whose partitions are filled."""
-    from trnbench.nki.beta1.language import made_of
+    from trnbench.nki.beta1.language.creation import made_of
 
     settle()
     sizes = tuple(int(each) for each in shape)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def picked(tile: Tile, index: Any) -> Tile:
     """The view that `index` picks. What leaves the tensor is noted: a mask may keep it inside."""
-    from trnbench.nki.beta1.tile import BLOCK, FREE, PARTITION, Tile
+    from trnbench.nki.beta1.operand import BLOCK, FREE, PARTITION
+    from trnbench.nki.beta1.tile import Tile
 
     entries = _whole_index(tile, index)
     common: tuple[int, ...] = ()

@@ -8,22 +8,22 @@ from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench.nki import isa, site
-from trnbench.nki.beta1.index import Grid, box_of
+from trnbench.nki.beta1.arithmetic import Arithmetic
+from trnbench.nki.beta1.index import Grid
+from trnbench.nki.beta1.operand import BLOCK, FREE, PARTITION, operand_of
 from trnbench.nki.beta1.pending import settle, taken
 from trnbench.nki.beta1.picked import picked
 from trnbench.nki.beta1.root import Root
 from trnbench.nki.dtype import DType, dtype_of
-from trnbench.nki.indirect import IndirectTensor
 from trnbench.nki.memory import Buffer, intern
 from trnbench.nki.tensor import NkiTensor
 from trnbench.nki.view import reshaped
 
-BLOCK, PARTITION, FREE = "block", "partition", "free"
 _UNNAMED = 3
 """References to a value that only the call at hand knows: the caller's, ours, and the counting call's."""
 
 
-class Tile:
+class Tile(Arithmetic):
     """Sizes and strides as its user sees them. `kinds` tells blocks, partition and free dimensions apart,
     `over` holds where an index may leave the tensor: a mask has to keep it inside. `rows` is a tile of
     indices that are read at run time, with the step and the number of what they count.
@@ -149,71 +149,26 @@ class Tile:
 
         return language.copy(self, dtype=dtype)
 
-    # Operands -----------------------------------------------------------------------------------
-
     def operand(self, mask: Any = None) -> NkiTensor:
         """What instructions of today's NKI take: partition first, inside the mask's box."""
-        box = box_of(mask, self.shape)
-        if box is None:
-            raise KernelError(f"the mask leaves nothing of {self!r} ({site.here()})")
-        for where, size in self.over:
-            self._inside(where, size, box)
-        sizes, strides, offset = [], [], self.offset
-        first: tuple[int, int] | None = None
-        for (low, high), stride, kind in zip(box, self.strides, self.kinds, strict=True):
-            offset += low * stride if kind != BLOCK else 0
-            if kind == PARTITION:
-                first = (high - low, stride)
-            elif kind == FREE:
-                sizes.append(high - low)
-                strides.append(stride)
-            elif high - low > 1:
-                raise KernelError(
-                    f"{self!r} spans {high - low} blocks ({site.here()})",
-                    cause="an instruction works on one tile: a partition and free dimensions",
-                    try_="index the dimensions before nl.par_dim with numbers",
-                )
-        base = self.root.tile(self.block)
-        if self.on_chip:
-            count, step = first or (1, self.root.strides[self.root.axis])
-            shape, steps = (count, *(sizes or [1])), (step, *(strides or [1]))
-        else:
-            shape, steps = tuple(sizes) or (1,), tuple(strides) or (1,)
-        if self.rows is not None:
-            index, pace, count = self.rows
-            form = intern(self.buffer, self.dtype, shape, steps, "vector")
-            return IndirectTensor(
-                base.storage, form, base.offset + offset, index=index.operand(mask), step=pace, bound=count
-            )
-        return NkiTensor(base.storage, intern(self.buffer, self.dtype, shape, steps), base.offset + offset)
-
-    def _inside(self, where: Grid, size: int, box: tuple[tuple[int, int], ...]) -> None:
-        low = high = where.const
-        for coefficient, (start, end) in zip(where.coefficients, box, strict=True):
-            ends = coefficient * start, coefficient * (end - 1)
-            low, high = low + min(ends), high + max(ends)
-        if low < 0 or high >= size:
-            raise KernelError(
-                f"index {low if low < 0 else high} is outside a dimension of size {size} of {self!r} "
-                f"({site.here()})",
-                try_="keep the index inside with mask=",
-            )
+        return operand_of(self, mask)
 
     def overwritten(self, src: Tile, mask: Any = None) -> NkiTensor:
         """This tile as the destination of a transfer. Where that brings all of it anew from HBM, the
         compiler of Beta 1 has a place of its own for it, and nothing waits for those who still read."""
+        if mask is None and not src.on_chip and self._is_all_of_a_place():
+            self.root.renew(self.block)
+        return self.operand(mask)
+
+    def _is_all_of_a_place(self) -> bool:
         whole = Tile.of(self.root)
-        if (
-            mask is None
-            and self.buffer is Buffer.SBUF
-            and not src.on_chip
+        return (
+            self.buffer is Buffer.SBUF
             and not self.over
             and self.rows is None
             and self.size == prod(self.root.shape[self.root.axis :])
             and (self.offset, BLOCK in self.kinds) == (whole.offset, False)
-        ):
-            self.root.renew(self.block)
-        return self.operand(mask)
+        )
 
     def same_place(self, other: Any) -> bool:
         return (
@@ -295,51 +250,6 @@ class Tile:
         settle()
         language.apply(name, (self, value), into=self)
         return self
-
-    def __add__(self, other: Any) -> Any:
-        return _operate("add", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _operate("add", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _operate("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _operate("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _operate("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _operate("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _operate("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _operate("divide", other, self)
-
-    def __neg__(self) -> Any:
-        return _operate("multiply", self, -1.0)
-
-    def __lt__(self, other: Any) -> Any:
-        return _operate("less", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _operate("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _operate("greater", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _operate("greater_equal", self, other)
-
-
-def _operate(name: str, left: Any, right: Any) -> Any:
-    from trnbench.nki.beta1 import language
-
-    return language.apply(name, (left, right))
 
 
 def _aligned(dst: Tile, src: Tile) -> tuple[NkiTensor, NkiTensor]:
