@@ -74,6 +74,8 @@ class TestEvery:
             assert kernel.scopes == (Scope.INSTANCE,)
             point = {axis.name: axis.values[0] for axis in kernel.axes}
             assert "devices:2" in kernel.requires(point)
+        elif kernel.spread is Spread.SHARED:
+            assert set(kernel.scopes) <= {Scope.LOGICAL_CORE, Scope.DEVICE}
         elif kernel.spread is Spread.CORES:
             wide = (Scope.CORE, Scope.DEVICE, Scope.INSTANCE)
             logical = (Scope.LOGICAL_CORE,) if kernel.family in ("gemm", "hbm") else ()

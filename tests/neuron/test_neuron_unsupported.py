@@ -38,6 +38,12 @@ def test_another_instance_is_not_measured(
         ),
         ("gemm_int8", Scope.CORE, {"dtype": "int8", "size": 1024}, "kernel gemm_int8 has no NKI source"),
         ("gemm", Scope.LOGICAL_CORE, POINT, "its source is written for one physical core (LNC=1)"),
+        (
+            "gemm_shared",
+            Scope.DEVICE,
+            POINT,
+            "its programs share one problem, and each core would be given the whole of it here",
+        ),
         ("broadcast", Scope.INSTANCE, {"dtype": "bf16", "size": 1024}, "nccom-test has no broadcast"),
         ("moe_dispatch_combine", Scope.INSTANCE, None, "nccom-test runs plain collectives only"),
     ],

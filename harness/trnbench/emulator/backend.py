@@ -11,11 +11,13 @@ from trnbench.backend import Detection, Observation
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.kernels.case import Case
+from trnbench.kernels.spread import Spread
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Part
 
 if TYPE_CHECKING:
     from trnbench.emulator.core.roofline import CoreModel
+    from trnbench.emulator.core.shared import SharedModel
     from trnbench.emulator.fabric.estimate import FabricModel
 
 MODEL = "trnbench schedule + flows"
@@ -78,7 +80,8 @@ class EmulatedBackend:
         if case.kernel.work(case.key.point, case.extent).bytes.get("host"):
             copied = self._fabric.host_copy(case, system)
             return _observation(copied, LINKS, unvalidated=copied.unvalidated)
-        timed = self._core.estimate(case, system)
+        shared = case.kernel.spread is Spread.SHARED
+        timed = self._shared.estimate(case, system) if shared else self._core.estimate(case, system)
         made = _observation(timed, SCHEDULED if timed.detail else CORES)
         if not timed.detail:
             return made
@@ -95,6 +98,12 @@ class EmulatedBackend:
         return CoreModel()
 
     @cached_property
+    def _shared(self) -> SharedModel:
+        from trnbench.emulator.core.shared import SharedModel
+
+        return SharedModel()
+
+    @cached_property
     def _fabric(self) -> FabricModel:
         from trnbench.emulator.fabric.estimate import FabricModel
 
@@ -108,7 +117,9 @@ def _command(case: Case) -> str:
     words = ["trnbench", "nki", "run", case.key.kernel, "-i", case.key.instance]
     for name, value in case.key.point.items():
         words += ["--arg", f"{name}={value}"]
-    if case.extent.cores > 1:
+    if case.kernel.spread is Spread.SHARED:
+        words += ["--grid", str(case.extent.cores)]
+    elif case.extent.cores > 1:
         alone = "logical-core" if case.key.scope is Scope.LOGICAL_CORE else "device"
         words += ["--cores", alone if case.extent.devices == 1 else "instance"]
     return shlex.join([*words, "--trace", f"{case.key.kernel}.json"])

@@ -13,6 +13,7 @@ class Spread(str, Enum):
     """
 
     CORES = "cores"  # each core a problem of its own
+    SHARED = "shared"  # the cores of a logical core or a device share one: a launch of as many programs
     DEVICES = "devices"  # each device a problem of its own: copies between host and device
     PAIR = "pair"  # two devices with each other
     TOGETHER = "together"  # all devices with each other, one rank each

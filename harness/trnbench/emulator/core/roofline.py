@@ -90,7 +90,7 @@ class CoreModel:
         program = recording.program
         assert program is not None
         # Systems with the same core take the same time: it is scheduled once for all of them.
-        held, explain = _held(case), case.explain
+        held, explain = held_by(case), case.explain
         key = (id(recording), held, explain, Pace(table, sharing=sharing).key(program))
         found = self._timed.get(key)
         if found is None or found[0] is not recording:
@@ -129,7 +129,7 @@ class CoreModel:
         return demand, f"model: roofline {demand.how}", notes
 
 
-def _held(case: Case) -> str:
+def held_by(case: Case) -> str:
     """What of the core the documented figure of a case speaks of: where its waterfall starts."""
     primary = case.primary
     return primary.qualifier if primary.qualifier in QUEUES else _HELD.get(primary.peak, "")

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from trnbench.errors import UsageError
+from trnbench.facts.scope import Scope
 from trnbench.kernels.axis import Axis
 from trnbench.kernels.dtype import FLOATS, item_bytes, needs, result_dtype
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+from trnbench.kernels.spread import Spread
 from trnbench.kernels.sweep import CORE_AND_SYSTEM, CORE_TO_SYSTEM, EVERY_SCOPE, per_core
 from trnbench.kernels.work import Work
 
@@ -166,6 +170,30 @@ def kernels() -> Iterator[Kernel]:
                 "nki-mx": f"trnbench.kernels.nki.gemm_mx:gemm_mx_{step}",
             },
         )
+    yield Kernel(
+        name="gemm_shared",
+        family="gemm",
+        title="Square matrix product, shared by cores",
+        about="What one product gains from the two cores of a logical core, and from all of a device.",
+        axes=(
+            Axis(
+                name="dtype",
+                kind="str",
+                values=("bf16",),
+                choices=tuple(each for each in FLOATS if not str(each).startswith("mx")),
+                about="of A and B",
+            ),
+            Axis(name="size", values=(512, 2048), about="M = N = K of the product that is shared"),
+        ),
+        spread=Spread.SHARED,
+        scopes=(Scope.LOGICAL_CORE, Scope.DEVICE),
+        primary=_PRIMARY,
+        work=lambda point, extent: _work(point, msgspec.structs.replace(extent, cores=1)),
+        footprint=lambda point, extent: {"hbm": sum(operand_bytes(point)) / extent.cores},
+        requires=_requires,
+        tags=("compute", "tensor", "dense", "square", "programs"),
+        implementations={"nki": _NKI["nki"]},
+    )
     yield Kernel(
         name="gemm_skinny",
         family="gemm",

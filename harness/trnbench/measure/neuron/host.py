@@ -13,12 +13,13 @@ from trnbench.backend import Detection
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.kernels.case import Case
+from trnbench.kernels.spread import Spread
 from trnbench.measure.neuron import beta1_case, devices, nccom, problem
 from trnbench.measure.neuron import sysfs as sysfs_counters
 from trnbench.measure.neuron.devices import Listing
 from trnbench.measure.neuron.identify import Known, Match, identify
 from trnbench.measure.neuron.interpreters import Interpreters, find
-from trnbench.measure.neuron.nki_case import target_of
+from trnbench.measure.neuron.nki_compiler import target_of
 from trnbench.measure.neuron.settings import Settings
 from trnbench.measure.neuron.sysfs import Name
 from trnbench.measure.neuron.tool import Toolbox, ToolError
@@ -87,6 +88,8 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         for each in (self.interpreters.nki, self.interpreters.nrtpy):
             if not each.path:
                 return f"{each.why}; {each.try_}"
+        if case.kernel.spread is Spread.SHARED:
+            return "its programs share one problem, and each core would be given the whole of it here"
         if case.key.scope is Scope.LOGICAL_CORE:
             return "its source is written for one physical core (LNC=1)"
         source = problem.source_of(case)
