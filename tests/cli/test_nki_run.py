@@ -175,12 +175,16 @@ class TestTrace:
         assert complaints(data) == []
         whole = json.loads(data)
         slices = [each for each in whole["traceEvents"] if each["ph"] == "X"]
-        assert len(slices) == run["instructions"] + 1  # and the launch
+        triggers = [each for each in slices if each["name"].startswith("trigger ")]
+        transfers = [each for each in slices if each["cat"].endswith(" ring")]
+        assert len(triggers) == len(transfers) > 0
+        assert len(slices) == run["instructions"] + len(triggers) + 1  # and the launch
         end = max(each["ts"] + each["dur"] for each in slices)
         assert end <= run["latency_s"] * 1e6 * (1 + 1e-9)
         assert end > 0.9 * run["latency_s"] * 1e6
-        assert {"tensor", "vector", "load ring", "store ring"} <= {each["cat"] for each in slices}
-        assert any(each["ph"] == "s" for each in whole["traceEvents"])
+        assert {"tensor", "vector", "sync", "load ring", "store ring"} <= {each["cat"] for each in slices}
+        begun = [each["name"] for each in whole["traceEvents"] if each["ph"] == "s"]
+        assert begun.count("trigger") == len(triggers)
         assert any(each["ph"] == "C" for each in whole["traceEvents"])
         assert whole["otherData"]["evidence"].startswith("emulated by ")
         matmul = next(each for each in slices if each["name"] == "nc_matmul")
@@ -264,5 +268,5 @@ def test_through_the_installed_program(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"scaled on {TRN2}, 1 core: ")
     assert "as the reference" in done.stdout
-    assert "random values, seed 0: x\nwrote t.json: 7 slices, " in done.stderr
+    assert "random values, seed 0: x\nwrote t.json: 11 slices, " in done.stderr
     assert complaints((tmp_path / "t.json").read_bytes()) == []

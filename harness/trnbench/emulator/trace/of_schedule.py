@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from trnbench.emulator.core.core import EXCLUDED, LAUNCHED, MET, TURN
-from trnbench.emulator.core.program import KINDS, LOAD, QUEUES, Program, queue_of
+from trnbench.emulator.core.program import KINDS, LOAD, QUEUES, RINGS, Program, queue_of
 from trnbench.emulator.core.scheduler import Schedule
+from trnbench.emulator.core.trigger import SYNC, descriptors_by, triggered_by
 from trnbench.emulator.trace.timeline import Counter, Flow, Slice, Timeline
-from trnbench.nki.instruction import Op
+from trnbench.nki.instruction import DMA, Op
 
 MOST = 1_000_000
 """Instructions that are kept: more than any viewer opens, and a bound for this machine's memory."""
@@ -19,6 +20,7 @@ SPANS = 400
 """Samples of a counter."""
 
 HOST = "host"
+TRIGGER = "trigger"
 _TICKS_PER_SECOND = 1e12
 
 
@@ -27,6 +29,7 @@ def timeline_of(
 ) -> Timeline:
     """One core's instructions; of several that do the same, the first stands for all.
 
+    Slice i is instruction i, of a transfer what comes after its trigger; the triggers come behind them.
     `launch`: ticks from the host's call to the first instruction, a slice of its own in front.
     """
     program = schedule.program
@@ -37,14 +40,19 @@ def timeline_of(
         missing.append(f"core 0 of {cores:,} is shown, the others do the same")
     if kept < len(program):
         missing.append(f"{kept:,} of {len(program):,} instructions were kept, the first ones")
+    slices = [_slice(schedule, number, told, launch) for number in range(kept)]
+    triggers: dict[int, int] = {}  # of a transfer, the slice of its trigger
+    for number in range(kept):
+        if schedule.issued[number] > schedule.start[number] and program.ops[program.op[number]].engine == DMA:
+            triggers[number] = len(slices)
+            slices.append(_trigger(schedule, number, launch))
+    if launch:
+        slices.append(Slice(0, HOST, "launch", 0, launch))
     return Timeline(
         processes={0: core},
-        tracks=(HOST, *QUEUES),
-        slices=[
-            *(_slice(schedule, number, told, launch) for number in range(kept)),
-            *([Slice(0, HOST, "launch", 0, launch)] if launch else []),
-        ],
-        flows=list(_flows(program, kept)),
+        tracks=(HOST, *QUEUES[:LOAD], SYNC, *RINGS),
+        slices=slices,
+        flows=list(_flows(program, kept, triggers)),
         counters=(_memory(schedule, kept, launch),),
         missing="; ".join(missing),
     )
@@ -53,18 +61,31 @@ def timeline_of(
 def _slice(schedule: Schedule, number: int, told: list[dict[str, Any]], launch: int) -> Slice:
     program = schedule.program
     op = program.op[number]
-    file, line = program.places[program.place[number]]
     start = schedule.start[number]
     queue = queue_of(program.ops[op])
-    # An engine is free again at `issued`; a transfer is under way until its end.
-    stop = schedule.end[number] if queue >= LOAD else schedule.issued[number]
+    # An engine is free again at `issued`; a transfer is under way from then until its end.
+    stop = schedule.issued[number]
+    if queue >= LOAD:
+        start, stop = stop, schedule.end[number]
     args = {
         **told[op],
-        "line": f"{Path(file).name}:{line}",
-        "ready": _waited(schedule.cause[number]),
+        **_waits(schedule, number),
         "done_ns": (launch + schedule.end[number]) / 1000,
     }
     return Slice(0, QUEUES[queue], program.ops[op].opcode, launch + start, max(stop - start, 0), args)
+
+
+def _trigger(schedule: Schedule, number: int, launch: int) -> Slice:
+    """What starts transfer `number`, on the track of the engine that gives it."""
+    op = schedule.program.ops[schedule.program.op[number]]
+    start, stop = schedule.start[number], schedule.issued[number]
+    args = {"descriptors by": descriptors_by(op.variables), **_waits(schedule, number)}
+    return Slice(0, triggered_by(op.variables), f"{TRIGGER} {op.opcode}", launch + start, stop - start, args)
+
+
+def _waits(schedule: Schedule, number: int) -> dict[str, Any]:
+    file, line = schedule.program.places[schedule.program.place[number]]
+    return {"line": f"{Path(file).name}:{line}", "ready": _waited(schedule.cause[number])}
 
 
 def _args(op: Op) -> dict[str, Any]:
@@ -87,11 +108,15 @@ def _waited(cause: int) -> str:
     return _CAUSES[cause]
 
 
-def _flows(program: Program, kept: int) -> Iterator[Flow]:
+def _flows(program: Program, kept: int, triggers: dict[int, int]) -> Iterator[Flow]:
+    """What a transfer waits for, its trigger does."""
     for number in range(kept):
+        trigger = triggers.get(number, number)
         for at in range(program.first[number], program.first[number + 1]):
             dep = program.deps[at]
-            yield Flow(dep >> 2, number, KINDS[dep & 3])
+            yield Flow(dep >> 2, trigger, KINDS[dep & 3])
+        if trigger != number:
+            yield Flow(trigger, number, TRIGGER)
 
 
 def _memory(schedule: Schedule, kept: int, launch: int) -> Counter:

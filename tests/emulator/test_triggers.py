@@ -1,0 +1,279 @@
+"""Who starts a transfer, in which queue its trigger stands, and the semaphores between queues."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from drawn_kernels import kernels, source
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from trnbench.emulator.core.builder import Builder
+from trnbench.emulator.core.core import Core
+from trnbench.emulator.core.costs import CostTable
+from trnbench.emulator.core.emulate import emulate_kernel
+from trnbench.emulator.core.pace import NOTHING_REMOVED, SEMAPHORE, TRIGGER, Pace, Without
+from trnbench.emulator.core.program import QUEUES, queue_of
+from trnbench.emulator.core.scheduler import Schedule, schedule
+from trnbench.emulator.core.trigger import descriptors_by, triggered_by
+from trnbench.emulator.trace.of_schedule import timeline_of
+from trnbench.nki import Machine, TensorSpec, load_kernel, record
+from trnbench.registry import Registry
+
+TRN1, TRN2 = "trn1.32xlarge", "trn2-16.48xlarge"
+SEMAPHORE_TICKS = TRIGGER_TICKS = 53_000  # of Trainium2
+START = 1_300_000
+HARDWARE = 600_000
+
+KERNELS = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+HW = nisa.dge_mode.hwdge
+
+def tile(width=512):
+    return nl.ndarray((128, width), dtype=nl.float32, buffer=nl.sbuf)
+
+@nki.jit
+def hidden(x, width):
+    # Nothing depends on anything.
+    work, more = tile(width), tile(16)
+    nisa.activation(dst=work, op=nl.exp, data=work)
+    nisa.dma_copy(dst=tile(), src=x, dge_mode=HW, engine=nisa.engine.scalar)
+    nisa.activation(dst=more, op=nl.exp, data=more)
+    return x
+
+@nki.jit
+def software(x):
+    work = tile()
+    nisa.iota(dst=work, pattern=[[1, 512]], offset=0)
+    nisa.dma_copy(dst=tile(), src=x, dge_mode=nisa.dge_mode.swdge)
+    return x
+
+@nki.jit
+def chain(x):
+    a, b, c = tile(), tile(), tile()
+    nisa.dma_copy(dst=a, src=x)
+    nisa.activation(dst=b, op=nl.exp, data=a)
+    nisa.activation(dst=b, op=nl.exp, data=b)
+    nisa.tensor_tensor(dst=c, data1=b, data2=b, op=nl.add, engine=nisa.engine.vector)
+    nisa.dma_copy(dst=x, src=c)
+    return x
+
+@nki.jit
+def both(x):
+    for _ in range(4):
+        nisa.dma_copy(dst=tile(), src=x)
+        nisa.dma_copy(dst=x, src=tile())
+    return x
+
+@nki.jit
+def stream(x, rounds):
+    for i in nl.affine_range(rounds):
+        a = tile(4096)
+        nisa.dma_copy(dst=a[:, 0:64], src=x[0:128, 0:64], engine=nisa.engine.scalar)
+        nisa.activation(dst=a[:, 0:64], op=nl.exp, data=a[:, 0:64])
+        nisa.dma_copy(dst=x[0:128, 64:128], src=a[:, 0:64], dge_mode=nisa.dge_mode.swdge)
+    return x
+"""
+
+
+@pytest.fixture(scope="module")
+def run(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Schedule]:
+    file = tmp_path_factory.mktemp("triggers") / "kernels.py"
+    file.write_text(KERNELS)
+
+    def made(name: str, *rest: Any, without: Without = NOTHING_REMOVED, fold: bool = True) -> Schedule:
+        system = registry.system(TRN2)
+        kernel, _, _ = load_kernel(f"{file}::{name}", nki="trnbench")
+        builder = Builder(Machine.of(system))
+        args = (TensorSpec((128, 512), "float32"), *rest)
+        record(kernel, args, machine=Machine.of(system), sink=builder, fold=fold)
+        return schedule(builder.program, Pace(CostTable(system)), without=without, fold=fold)
+
+    return made
+
+
+# Who triggers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("variables", "engine", "by", "queue"),
+    [
+        ({}, "sync", "none", "load ring"),
+        ({"dst": "hbm"}, "sync", "none", "store ring"),
+        ({"dge": "unknown", "trigger": "sync"}, "sync", "none", "load ring"),
+        ({"dge": "hwdge"}, "sync", "hwdge", "load ring"),
+        ({"dge": "hwdge", "trigger": "scalar"}, "scalar", "hwdge", "scalar ring"),
+        ({"dst": "hbm", "trigger": "scalar"}, "scalar", "none", "scalar ring"),
+        ({"dge": "swdge"}, "gpsimd", "swdge", "gpsimd ring"),
+        ({"dge": "unknown", "indirect": "vector"}, "gpsimd", "swdge", "gpsimd ring"),
+        ({"dge": "hwdge", "indirect": "scalar"}, "sync", "hwdge", "load ring"),
+        ({"dge": "none", "via": "gpsimd_dma"}, "gpsimd", "none", "gpsimd ring"),
+    ],
+)
+def test_the_engine_that_starts_a_transfer(
+    variables: dict[str, Any], engine: str, by: str, queue: str
+) -> None:
+    from trnbench.nki.instruction import DMA, Op
+
+    assert triggered_by(variables) == engine
+    assert descriptors_by(variables) == by
+    assert QUEUES[queue_of(Op(DMA, "dma_copy", "fp32", variables, {}))] == queue
+
+
+def test_the_scalar_engine_makes_descriptors_behind_the_work_before(run: Callable[..., Schedule]) -> None:
+    long = run("hidden", 4096)
+    assert long.start[1] == long.start[0] == 0  # its own hardware: beside the instruction before
+    assert long.start[2] == long.issued[0] > HARDWARE
+    short = run("hidden", 16)
+    assert short.issued[0] < HARDWARE
+    assert short.start[2] == short.issued[1] == HARDWARE  # what comes after waits in the queue
+    assert short.busy["scalar triggers"] == HARDWARE
+    assert short.busy["scalar"] < HARDWARE
+    assert short.path()["dma_copy on dma"] > 0
+
+
+def test_gpsimd_makes_descriptors_itself(run: Callable[..., Schedule]) -> None:
+    made = run("software")
+    assert made.start[1] == made.issued[0]
+    assert made.issued[1] - made.start[1] == 125_000  # 150 cycles
+    assert made.busy["gpsimd"] == made.issued[1]
+    assert "sync" not in made.busy
+
+
+def test_triggers_of_loads_and_stores_share_the_sync_engine(run: Callable[..., Schedule]) -> None:
+    made = run("both", without=Without(order=True))
+    # Each takes the other queue's time, and neither waits for what the other waits for.
+    assert list(made.start) == [at * TRIGGER_TICKS for at in range(8)]
+    assert made.busy["sync"] == 8 * TRIGGER_TICKS
+    assert set(made.strip()) == {"sync"}
+
+
+def test_folded_rounds_with_triggers_in_engines_are_the_same(
+    run: Callable[..., Schedule], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carried: list[int] = []
+    real = Core.advance
+    monkeypatch.setattr(
+        Core, "advance", lambda self, at, stop: (carried.append(stop - at), real(self, at, stop))[1]
+    )
+    for without in (NOTHING_REMOVED, Without(semaphores=True), Without(start=True), Without(order=True)):
+        plain = run("stream", 2000, without=without, fold=False)
+        carried.clear()
+        folded = run("stream", 2000, without=without)
+        assert sum(carried) < len(plain.start) / 4
+        for name in ("total", "busy", "start", "issued", "end", "cause"):
+            assert getattr(plain, name) == getattr(folded, name), name
+        assert plain.total >= max(plain.busy.values())
+
+
+# Semaphores -------------------------------------------------------------------------------------
+
+
+def test_one_queue_sees_another_a_semaphore_later(run: Callable[..., Schedule]) -> None:
+    made = run("chain")
+    load, first, second, third, store = range(5)
+    assert made.end[load] >= START - SEMAPHORE_TICKS
+    assert made.start[first] == made.end[load] + SEMAPHORE_TICKS
+    assert made.start[second] == made.end[first]  # an engine sees its own results at once
+    assert made.start[third] == made.end[second] + SEMAPHORE_TICKS
+    assert made.start[store] == made.end[third] + SEMAPHORE_TICKS
+    path = made.path()
+    assert path["semaphores"] == 3 * SEMAPHORE_TICKS
+    without = run("chain", without=Without(semaphores=True))
+    assert without.total == made.total - 3 * SEMAPHORE_TICKS
+
+
+def test_the_documented_start_counts_from_the_semaphore(registry: Registry) -> None:
+    for where in (TRN1, TRN2, "trn3-gen2-ultraserver"):
+        pace = Pace(CostTable(registry.system(where)))
+        assert pace.semaphore + pace.dma_start == START
+        assert 0 < pace.semaphore < START
+        assert pace.assumed.notes() == tuple(
+            f"assumed {name}: {pace.table.system.book.assumptions[name].printed} ns"
+            for name in (SEMAPHORE, TRIGGER)
+        )
+
+
+def test_results_say_what_they_assume_and_what_semaphores_cost(registry: Registry, tmp_path: Any) -> None:
+    file = tmp_path / "kernels.py"
+    file.write_text(KERNELS)
+    kernel, _, _ = load_kernel(f"{file}::chain", nki="trnbench")
+    made = emulate_kernel(kernel, (TensorSpec((128, 512), "float32"),), registry.system(TRN2))
+    assert {f"assumed {SEMAPHORE}: 53 ns", f"assumed {TRIGGER}: 53 ns"} <= set(made.notes)
+    terms = dict(made.waterfall)
+    assert terms["semaphores"] == pytest.approx(3 * SEMAPHORE_TICKS * 1e-12)
+    assert sum(terms.values()) == pytest.approx(made.latency_s)
+    assert made.busy_s["sync"] == pytest.approx(2 * TRIGGER_TICKS * 1e-12)
+
+
+@given(body=kernels(), more=st.integers(1, 2_000_000))
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+    max_examples=25,
+)
+def test_a_later_semaphore_never_ends_earlier(
+    registry: Registry, tmp_path_factory: pytest.TempPathFactory, body: str, more: int
+) -> None:
+    """Where the start of a transfer that waits for nobody stays: the documented one holds a semaphore, so
+    that a later semaphore leaves less of it. On a core whose tensor engine does not cool down while it waits.
+    """
+    file = tmp_path_factory.mktemp("drawn") / "kernel.py"
+    file.write_text(source(body))
+    system = registry.system(TRN1)
+    kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
+    builder = Builder(Machine.of(system))
+    record(kernel, (TensorSpec((128, 8192), "float32"),), machine=Machine.of(system), sink=builder)
+    pace, later = Pace(CostTable(system)), Pace(CostTable(system))
+    later.semaphore += more
+    soon, late = schedule(builder.program, pace), schedule(builder.program, later)
+    assert late.total >= soon.total
+    assert all(b >= a for a, b in zip(soon.end, late.end, strict=True))
+
+
+# The timeline -----------------------------------------------------------------------------------
+
+
+def test_the_timeline_shows_triggers_and_what_they_start(run: Callable[..., Schedule]) -> None:
+    made = run("chain")
+    shown = timeline_of(made, "core")
+    assert shown.tracks[:6] == ("host", "tensor", "vector", "scalar", "gpsimd", "sync")
+    triggers = [at for at, each in enumerate(shown.slices) if each.track == "sync"]
+    assert [shown.slices[at].name for at in triggers] == ["trigger dma_copy"] * 2
+    assert [shown.slices[at].duration for at in triggers] == [TRIGGER_TICKS] * 2
+    flows = {(each.source, each.target): each.why for each in shown.flows}
+    load, third, store = 0, 3, 4
+    assert flows[triggers[0], load] == flows[triggers[1], store] == "trigger"
+    assert flows[third, triggers[1]] == "waits for its input"  # what a transfer waits for, its trigger does
+    for source_at, target in flows:
+        assert shown.slices[source_at].start <= shown.slices[target].start
+    assert shown.slices[store].start == made.issued[store]
+    assert shown.slices[triggers[1]].args["descriptors by"] == "none"
+    own = timeline_of(run("hidden", 16), "core")
+    assert [each.name for each in own.slices if each.track == "scalar"] == [
+        "activation",
+        "activation",
+        "trigger dma_copy",
+    ]
+
+
+def test_without_a_time_for_triggers_there_is_nothing_to_show(registry: Registry, tmp_path: Any) -> None:
+    file = tmp_path / "kernels.py"
+    file.write_text(KERNELS)
+    system = registry.system(TRN2)
+    book = msgspec.structs.replace(
+        system.book,
+        assumptions={name: each for name, each in system.book.assumptions.items() if name != TRIGGER},
+    )
+    bare = msgspec.structs.replace(system, book=book)
+    kernel, _, _ = load_kernel(f"{file}::chain", nki="trnbench")
+    made = emulate_kernel(kernel, (TensorSpec((128, 512), "float32"),), bare)
+    assert f"no figure for {TRIGGER}: taken as 0" in made.notes
+    assert "sync" not in made.busy_s
+    assert len(timeline_of(made.schedule, "core").slices) == len(made.schedule.program)
