@@ -13,7 +13,7 @@ import pytest
 from trnbench.facts.peak import PeakPolicy
 from trnbench.facts.scope import Scope
 from trnbench.kernels.case import Case
-from trnbench.measure.neuron import nki_case
+from trnbench.measure.neuron import nki_compiler, nki_timing
 from trnbench.measure.neuron.backend import NeuronBackend
 from trnbench.measure.neuron.settings import Settings
 from trnbench.registry import Registry, load_registry
@@ -93,7 +93,10 @@ def test_a_hang_costs_its_time_limit(
     where: str, see: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(f"STANDIN_{where}", "hang")
-    monkeypatch.setattr(nki_case, "COMPILE_S" if where == "NKI" else "TIME_S", 2.0)
+    if where == "NKI":
+        monkeypatch.setattr(nki_compiler, "COMPILE_S", 2.0)
+    else:
+        monkeypatch.setattr(nki_timing, "TIME_S", 2.0)
     _, judged = see()
     assert (judged.status, judged.reason) == (Status.FAILED, Reason.TIMEOUT)
     assert "gave no answer within 2 s and was ended" in judged.reason_text
@@ -191,7 +194,7 @@ def test_a_profiler_that_fails_is_a_note(
 def test_cores_of_a_device_work_together(
     see: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, case: Callable[..., Case]
 ) -> None:
-    monkeypatch.setattr(nki_case, "TOGETHER", 0.0)  # two processors serve eight stand-ins
+    monkeypatch.setattr(nki_timing, "TOGETHER", 0.0)  # two processors serve eight stand-ins
     monkeypatch.setattr("trnbench.measure.neuron.host.Host.cores", lambda self, case: [0, 1])
     seen, judged = see(scope=Scope.DEVICE)
     assert judged.status in (Status.OK, Status.SUSPECT), judged.reason_text
@@ -203,9 +206,9 @@ def test_cores_that_did_not_work_together_are_no_evidence() -> None:
     def ran(began: float, ended: float) -> dict[str, Any]:
         return {"durations_s": [0.5], "began": began, "ended": ended}
 
-    nki_case._check_rounds([ran(0.0, 1.0), ran(0.1, 1.1)])
+    nki_timing._check_rounds([ran(0.0, 1.0), ran(0.1, 1.1)])
     with pytest.raises(Exception, match="the cores worked together for 0% of the time only"):
-        nki_case._check_rounds([ran(0.0, 1.0), ran(1.0, 2.0)])
+        nki_timing._check_rounds([ran(0.0, 1.0), ran(1.0, 2.0)])
 
 
 def test_trainium1_falls_back_to_beta_1_and_says_so(

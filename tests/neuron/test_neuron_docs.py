@@ -68,16 +68,16 @@ def test_scripts_of_other_environments_import_nothing_of_ours() -> None:
 
 
 def test_sampling_time_is_handed_on() -> None:
-    from trnbench.measure.neuron import nki_case
+    from trnbench.measure.neuron import nki_timing
     from trnbench.measure.neuron.kernel_observing import KernelObserving
     from trnbench.measure.stopping import TimeLimit
 
     observing = object.__new__(KernelObserving)
     observing.sample_s = NeuronBackend(load_registry()).tuned(2.5)._sample_s
-    limits = [rule for rule in observing._rules(nki_case.RULES) if isinstance(rule, TimeLimit)]
+    limits = [rule for rule in observing._rules(nki_timing.RULES) if isinstance(rule, TimeLimit)]
     assert [each.seconds for each in limits] == [2.5]
     observing.sample_s = 0.0
-    assert observing._rules(nki_case.RULES) == nki_case.RULES
+    assert observing._rules(nki_timing.RULES) == nki_timing.RULES
 
 
 def test_a_run_of_the_stack_is_kept_and_graded(tmp_path: Path, settings: Settings) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from trnbench.facts.scope import Scope
 from trnbench.kernels.case import Case
-from trnbench.measure.neuron import problem, sample
+from trnbench.measure.neuron import operands, problem, sample, verification
 from trnbench.measure.neuron.agreement import disagreement
 from trnbench.measure.neuron.backend import NeuronBackend
 from trnbench.nki import Machine, load_kernel, provide, record
@@ -43,7 +43,7 @@ def _cases() -> dict[str, tuple[dict[str, Any], float]]:
     for case in planned.cases:
         if case.skip or "nki" not in case.kernel.implementations or problem.source_of(case) is None:
             continue
-        operations = problem._operations(case)
+        operations = verification.operations(case)
         name = case.kernel.name
         if name not in found or operations < found[name][1]:
             found[name] = (dict(case.key.point), operations)
@@ -65,7 +65,7 @@ def _executed(
 ) -> tuple[problem.Source, list[Any], list[Any]]:
     source = problem.source_of(case)
     assert source is not None
-    values = problem.fill(source, 1)
+    values = operands.fill(source, 1)
     kernel, _, _ = load_kernel(source.ref.replace("::", ":", 1), nki="trnbench")
     with provide("trnbench"):
         trace = record(
@@ -91,12 +91,12 @@ def test_its_check_takes_what_the_source_computes_and_nothing_else(
     # Exponentials of exponentials are infinite soon; no number at all would compare with nothing.
     assert not any(np.isnan(each.astype(np.float64)).all() for each in outputs)
     assert [dtype for _, dtype in problem.outputs_of(source, system)] == [each.dtype.name for each in outputs]
-    wrong, how = problem.wrong(source, made, system, values, outputs)
+    wrong, how = verification.wrong(source, made, system, values, outputs)
     assert (wrong, bool(how)) == ("", True)
     spoilt = [each.copy() for each in outputs]
     flat = spoilt[0].reshape(-1)
     flat[: max(1, flat.size // 4)] = np.array(91.0).astype(flat.dtype)
-    assert problem.wrong(source, made, system, values, spoilt)[0] != ""
+    assert verification.wrong(source, made, system, values, spoilt)[0] != ""
 
 
 @pytest.mark.parametrize("dtype", ["mxfp8", "mxfp4"])
@@ -108,12 +108,12 @@ def test_microscaled_products_are_checked_with_their_scales(
     made = case(name, Scope.CORE, instance, dtype=dtype, size=256)
     system = registry.system(instance)
     source, values, outputs = _executed(made, registry, instance)
-    wrong, how = problem.wrong(source, made, system, values, outputs)
+    wrong, how = verification.wrong(source, made, system, values, outputs)
     assert (wrong, bool(how)) == ("", True)
     # The scales of one group twice as large: a result that took no notice of them is found.
     other = [each.copy() for each in values]
     other[2][0] = (other[2][0].astype(np.float32) * 2).astype(other[2].dtype)
-    assert "times a random vector" in problem.wrong(source, made, system, other, outputs)[0]
+    assert "times a random vector" in verification.wrong(source, made, system, other, outputs)[0]
     assert problem.outputs_of(source, system) == (((256, 256), "bfloat16"),)
 
 
@@ -125,7 +125,7 @@ def test_a_default_case_of_any_size_can_be_checked(name: str, registry: Registry
         if each.skip or (source := problem.source_of(each)) is None:
             continue
         product = each.kernel.family == "gemm" and len(source.inputs) == 2
-        quick = problem._operations(each) <= problem.EMULATED_LIMIT
+        quick = verification.operations(each) <= verification.EMULATED_LIMIT
         assert sample.known(source.ref) or product or quick, each.id
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.measure.neuron import problem
+from trnbench.measure.neuron import operands, verification
 from trnbench.measure.neuron.conversation import Conversation
 from trnbench.measure.neuron.failure import NoEvidence, WrongResult
 from trnbench.measure.neuron.problem import Source
@@ -54,8 +54,8 @@ def run_case(
 ) -> Result:
     """Executed, checked and timed. Raises `ToolError`, `WrongResult`, `NoEvidence`."""
     folder.mkdir(exist_ok=True)
-    values = problem.fill(source, seed)
-    arrays = [msgspec.to_builtins(each) for each in problem.write(source, values, folder)]
+    values = operands.fill(source, seed)
+    arrays = [msgspec.to_builtins(each) for each in operands.write(source, values, folder)]
     env = child_environment(NEURON_PROCESS_TAG=tag, NEURON_RT_VISIBLE_CORES=str(core))
     samples: list[float] = []
     found: dict[str, float] = {}
@@ -98,10 +98,10 @@ def _checked(
     case: Case, system: System, source: Source, values: Sequence[object], outputs: Sequence[dict[str, object]]
 ) -> str:
     try:
-        arrays = [problem.read(each, str(each["dtype"])) for each in outputs]
+        arrays = [operands.read(each, str(each["dtype"])) for each in outputs]
     except ValueError as error:
         raise WrongResult(f"the device's result cannot be read: {error}") from None
-    wrong, how = problem.wrong(source, case, system, values, arrays, KIND)
+    wrong, how = verification.wrong(source, case, system, values, arrays, KIND)
     if wrong:
         raise WrongResult(f"the device computed something else: {wrong}")
     if not how:

@@ -19,7 +19,7 @@ from trnbench.measure.neuron import sysfs as sysfs_counters
 from trnbench.measure.neuron.devices import Listing
 from trnbench.measure.neuron.identify import Known, Match, identify
 from trnbench.measure.neuron.interpreters import Interpreters, find
-from trnbench.measure.neuron.nki_case import target_of
+from trnbench.measure.neuron.nki_compiler import target_of
 from trnbench.measure.neuron.settings import Settings
 from trnbench.measure.neuron.sysfs import Name
 from trnbench.measure.neuron.tool import Toolbox, ToolError

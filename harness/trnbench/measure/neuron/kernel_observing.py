@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from trnbench.backend import Observation
 from trnbench.errors import TrnbenchError
-from trnbench.measure.neuron import beta1_case, explorer, nki_case, problem
+from trnbench.measure.neuron import beta1_case, explorer, nki_case, nki_timing, problem
 from trnbench.measure.neuron.failure import NoEvidence
 from trnbench.measure.neuron.observing import Observing
 from trnbench.measure.neuron.settings import child_environment
@@ -47,12 +47,14 @@ class KernelObserving(Observing):
                 **more,
             )
 
-        seen, counters, notes = self._watched(lambda: run(source, "case", rules=self._rules(nki_case.RULES)))
+        seen, counters, notes = self._watched(
+            lambda: run(source, "case", rules=self._rules(nki_timing.RULES))
+        )
         counters |= self._profile(Path(seen.compiled.neff), notes)
         growth = self._growth(
             "nki",
             median(seen.timed.samples),
-            lambda smaller: median(run(smaller, "smaller", rules=nki_case.FEW, check=False).timed.samples),
+            lambda smaller: median(run(smaller, "smaller", rules=nki_timing.FEW, check=False).timed.samples),
             lambda: nki_case.idle_time(
                 self.folder / "idle", found=found, system=self.system, core=cores[0], tag=self.tag
             ),

@@ -39,11 +39,6 @@ def wrong(ref: str, arguments: Sequence[Any], outputs: Sequence[Any]) -> str | N
     return disagreement(_together(wants), _together(haves), result.dtype.name)
 
 
-def bounds(ref: str, position: int) -> tuple[float, float] | None:
-    """Between which numbers an argument is drawn; None where any will do."""
-    return _BOUNDS.get((ref.rpartition(":")[2], position))
-
-
 def _at(count: int, most: int = ROWS) -> Any:
     """Positions all over `count`, the ends among them; the same ones each time."""
     import numpy as np
@@ -123,10 +118,4 @@ _CUTS: dict[str, Cut] = {
     "attention": _tokens,
     "expert_gemm": _experts,
     "tensor_burst": _whole,
-}
-
-_BOUNDS = {
-    # Steps are positive and rates negative: a state that grows with every token has no finite result.
-    ("selective_scan", 0): (0.001, 0.1),
-    ("selective_scan", 2): (-1.0, 0.0),
 }
