@@ -51,6 +51,7 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     facts: tuple[Path, ...]
     costs: Path | None = None
     published: Path | None = None
+    public_kernels: Path | None = None  # what public kernels gave when they were last run
     base: str = ""
     instances: tuple[Instance, ...] = ()
     contract: int = 1  # version of the plugin contract it was written for

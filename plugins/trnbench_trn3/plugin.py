@@ -22,6 +22,7 @@ def trnbench_generations() -> Iterator[Generation]:
         facts=tuple(HERE / "facts" / f"{name}.toml" for name in FACTS),
         costs=HERE / "costs.toml",
         published=HERE / "published.toml",
+        public_kernels=HERE / "public_kernels.json",
         base="trn2",
         instances=(
             _ultraserver("trn3-gen1-ultraserver", "Trn3 Gen1 UltraServer (64 devices)", "gen1"),

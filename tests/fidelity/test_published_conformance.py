@@ -44,6 +44,7 @@ POINT = """{ id = "a", family = "hbm", kind = "measured", hardware = "x", op = "
 class Plugin:
     def __init__(self, folder: Path, points: str) -> None:
         self.folder = folder
+        self.public_kernels: Path | None = None
         (folder / "facts.toml").write_text(FACTS)
         (folder / "costs.toml").write_text(COSTS)
         (folder / "published.toml").write_text(f"schema = 1\n[[group]]\npoints = [ {points} ]\n")
@@ -57,6 +58,7 @@ class Plugin:
             facts=(self.folder / "facts.toml",),
             costs=self.folder / "costs.toml",
             published=self.folder / "published.toml",
+            public_kernels=self.public_kernels,
             instances=(
                 Instance(
                     name="mine.1",
@@ -98,6 +100,23 @@ def findings(registry: Registry) -> list[str]:
 )
 def test_systems_and_fits_are_looked_up(tmp_path: Path, points: str, expected: list[str]) -> None:
     assert findings(Registry.of(mine=Plugin(tmp_path, points))) == expected
+
+
+def test_what_public_kernels_gave_is_of_published_points(tmp_path: Path) -> None:
+    plugin = Plugin(tmp_path, POINT.replace('"a"', '"b"').replace("mine.9", "mine.1"))
+    plugin.public_kernels = tmp_path / "public_kernels.json"
+    assert findings(Registry.of(mine=plugin)) == [
+        f"generation mine: {plugin.public_kernels} does not hold a comparison with public kernels: "
+        f"[Errno 2] No such file or directory: '{plugin.public_kernels}': "
+        "it was not made by trnbench validate, or by another version of it"
+    ]
+    plugin.public_kernels.write_text(
+        '{"day": "2030-01-01", "by": "a model", "version": "1", "checkouts": [], "points": '
+        '[{"id": "gone", "generation": "mine", "use": "held out", "published": 1.0}]}'
+    )
+    assert findings(Registry.of(mine=plugin)) == [
+        "point gone: public_kernels.json has a time of its kernel, but no such point is published"
+    ]
 
 
 def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:

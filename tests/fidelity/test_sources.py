@@ -7,12 +7,15 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
+from trnbench import Generation, hookimpl
 from trnbench.cli.main import cli
 from trnbench.errors import BadInput, FactError
 from trnbench.fidelity.point import Usable
@@ -22,16 +25,19 @@ from trnbench.fidelity.sources import (
     Checkout,
     SourcePoint,
     Sources,
+    as_json,
+    by_generation,
     checkouts,
     inserted,
+    kept,
     markdown,
     read,
+    summaries,
 )
-from trnbench.registry.registry import load_registry
+from trnbench.registry.registry import Registry, load_registry
 from trnbench.results.fidelity import Use
 
 ROOT = Path(__file__).parents[2]
-KEPT = ROOT / "docs" / "public_kernels.json"
 
 
 def point(id: str, published: float, emulated: float | None, **rest: Any) -> SourcePoint:
@@ -73,19 +79,22 @@ def test_a_row_per_generation_and_where_the_kernels_are_from() -> None:
 
 def test_readme_shows_what_is_kept() -> None:
     readme = (ROOT / "README.md").read_text()
-    assert inserted(readme, markdown(read(KEPT))) == readme
+    found = kept(load_registry())
+    assert found is not None
+    assert inserted(readme, markdown(found)) == readme
 
 
 def test_what_is_kept_is_of_published_points() -> None:
-    kept = read(KEPT)
-    assert kept.checkouts
     registry = load_registry()
+    found = kept(registry)
+    assert found is not None
+    assert found.checkouts
     from trnbench.fidelity.validate import published_points
 
     known = {each.id: each for points in published_points(registry).values() for each in points}
     named = {id for id, each in known.items() if each.usable is Usable.SOURCE and each.value is not None}
-    assert {each.id for each in kept.points} == named
-    for each in kept.points:
+    assert {each.id for each in found.points} == named
+    for each in found.points:
         assert each.published == known[each.id].value
         assert (each.use is Use.NO_KERNEL) == bool(known[each.id].no_kernel)
         assert (each.emulated is not None) or each.how
@@ -116,6 +125,75 @@ def test_what_is_no_comparison(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as caught:
         read(file)
     assert caught.value.what.startswith(f"{file} does not hold a comparison with public kernels: ")
+    assert caught.value.cause == "it was not made by trnbench validate, or by another version of it"
+    assert caught.value.try_ == f"trnbench validate --sources --kernels FOLDER --format json > {file}"
+
+
+class Keeping:
+    """A plugin whose generations keep `MADE`, each by a version of its own."""
+
+    def __init__(self, folder: Path, **versions: str) -> None:
+        self.files = {name: folder / f"{name}.json" for name in versions}
+        for name, version in versions.items():
+            self.files[name].write_text(as_json(msgspec.structs.replace(MADE, version=version)))
+
+    @hookimpl
+    def trnbench_generations(self) -> Iterator[Generation]:
+        for order, (name, file) in enumerate(self.files.items()):
+            yield Generation(name=name, title=name, order=order, facts=(file,), public_kernels=file)
+
+
+def test_what_generations_keep_is_one_comparison(tmp_path: Path) -> None:
+    found = kept(Registry.of(mine=Keeping(tmp_path, trn1="1", trn2="1")))
+    assert found is not None
+    assert found.checkouts == MADE.checkouts
+    assert found.points == (*MADE.points, *MADE.points)
+    assert kept(load_registry(), ["host"]) is None
+
+
+def test_comparisons_of_two_models_are_not_mixed(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as caught:
+        kept(Registry.of(mine=Keeping(tmp_path, trn1="1", trn2="2")))
+    assert (
+        caught.value.what == f"{tmp_path / 'trn2.json'} is of trnbench 2, another generation's of trnbench 1"
+    )
+    assert caught.value.cause == "only one of them was made anew"
+    assert caught.value.try_ == "run the public kernels of all generations again: docs/fidelity.md"
+
+
+def test_each_generation_has_its_points(tmp_path: Path) -> None:
+    other = msgspec.structs.replace(MADE.points[0], generation="trn2")
+    mixed = msgspec.structs.replace(MADE, points=(*MADE.points, other))
+    assert {name: len(each.points) for name, each in by_generation(mixed).items()} == {"trn1": 4, "trn2": 1}
+    first, second = summaries(mixed)
+    assert first.errors is not None
+    assert (first.errors.count, first.bounds, first.bounds_held, first.not_run) == (2, 1, 1, 1)
+    assert second.errors is not None
+    assert (second.generation, second.errors.worst_id, second.version) == ("trn2", "one", "1")
+
+
+def test_a_run_carries_what_public_kernels_gave() -> None:
+    from trnbench.fidelity.snapshot import fidelity_of
+
+    registry = load_registry()
+    notes: list[str] = []
+    found = fidelity_of(registry, "emulated", ["trn3"], notes, linked=False)
+    assert found is not None
+    assert notes == []
+    public = kept(registry, ["trn3"])
+    assert public is not None
+    assert found.public == summaries(public)
+
+
+def test_validate_says_what_public_kernels_gave() -> None:
+    result = CliRunner().invoke(cli, ["validate", "--generation", "trn3"])
+    (line,) = [each for each in result.stderr.splitlines() if each.startswith("public kernels of ")]
+    assert re.fullmatch(
+        r"public kernels of trn3, run on [-0-9]{10} by trnbench schedule \+ flows \d+: "
+        r"median [.\d]+ %, p90 [.\d]+ % \(\d+ points\)",
+        line.replace("\u00a0", " "),
+    )
+    assert "public kernels" not in CliRunner().invoke(cli, ["validate", "--family", "hbm"]).stderr
 
 
 def test_a_text_without_the_two_lines() -> None:
@@ -143,7 +221,7 @@ def test_the_command_prints_both_forms(tmp_path: Path) -> None:
 
 
 def test_one_command_makes_the_tables_of_readme(tmp_path: Path) -> None:
-    for name in (".ci/renew_tables", "docs/public_kernels.json", "README.md"):
+    for name in (".ci/renew_tables", "README.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     readme = tmp_path / "README.md"

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from trnbench import Comparison, FamilyFidelity, Fidelity, Run
-from trnbench.results.fidelity import Errors, Use
+from trnbench.results.fidelity import Errors, PublicKernels, Use
 from trnbench_reports.charts.agreement import error_text
 from trnbench_reports.sections import fidelity, headline
 
@@ -56,6 +56,19 @@ FIDELITY = Fidelity(
         comparison("c", Use.HELD_OUT, 1e9, 1.2e9, "B/s"),
         comparison("d", Use.SAME_OPERATION, 1e-3, 9e-3),
         comparison("e", Use.CONTRADICTED, 1e-3, 2e-3),
+    ),
+    public=(
+        PublicKernels(
+            generation="trn1<b>",
+            by="model",
+            version="2",
+            day="2026-01-02",
+            errors=Errors(count=4, median=0.25, p90=0.5, worst=0.6, worst_id="k", bias=0.1),
+            bounds=3,
+            bounds_held=1,
+            not_run=2,
+        ),
+        PublicKernels(generation="trn3", by="model", version="2", day="2026-01-02", not_run=5),
     ),
     notes=("a note",),
 )
@@ -108,11 +121,28 @@ def test_nothing_in_the_data_is_markup(known: Run) -> None:
 def test_the_headline_quotes_the_error_of_the_families_it_names(known: Run) -> None:
     text = str(headline.render([known])).replace("\u00a0", " ")
     assert (
-        "The model&#39;s error: GEMMs: unknown without the published kernels; "
+        "The model&#39;s error: on public kernels of trn1&lt;b&gt; 25.0 % median, 50.0 % at the 90th "
+        "percentile; "
         "on published HBM streams 1.2 % median, 30.0 % at the 90th percentile; "
         "on published collectives 50.0 % median, 50.0 % at the 90th percentile."
     ) in text
-    assert "HBM streams 1.2 %, 30.0 % (3 points); Collectives 50.0 %, 50.0 % (1 point)." in text
+    assert "HBM streams 1.2 %, 30.0 % (3 points); Collectives 50.0 %, 50.0 % (1 point); " in text
+    assert "Public kernels of trn1&lt;b&gt; 25.0 %, 50.0 % (4 points)." in text
+
+
+def test_without_public_kernels_the_error_of_products_is_unknown(known: Run) -> None:
+    alone = msgspec.structs.replace(known, fidelity=msgspec.structs.replace(FIDELITY, public=()))
+    text = str(headline.render([alone]))
+    assert "The model&#39;s error: GEMMs: unknown without the published kernels; on published HBM" in text
+    assert "Public kernels" not in text + str(fidelity.render([alone]))
+
+
+def test_public_kernels_have_a_table_that_says_which_model_and_when(known: Run) -> None:
+    (row,) = fidelity.public(FIDELITY)  # the generation without a point that counts has none
+    assert (row.generation, row.points, row.bounds, row.not_run) == ("trn1<b>", 4, "1 of 3", 2)
+    text = str(fidelity.render([known])).replace("\u00a0", " ")
+    assert '<td class="n" title="k">60.0 %</td>' in text
+    assert "<bdi>model 2</bdi></td><td>2026-01-02</td>" in text
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,8 @@ def validate(
         _show(found, format)
         if sources and format == "table":
             _show_not_run(found)
+        elif format == "table" and not (kernels or families or systems):
+            _say_public(registry, generations)
     return _judge(found, gates)
 
 
@@ -167,15 +169,25 @@ def _show(found: Fidelity, format: str) -> None:
 def _show_sources(found: Fidelity, kernels: Path, format: str) -> None:
     from datetime import UTC, datetime
 
-    import msgspec
+    from trnbench.fidelity.sources import as_json, checkouts, markdown, of_fidelity
 
-    from trnbench.fidelity.sources import checkouts, markdown, of_fidelity
+    made = of_fidelity(found, checkouts(kernels), datetime.now(UTC).date().isoformat())
+    write(markdown(made) if format == "md" else as_json(made))
 
-    kept = of_fidelity(found, checkouts(kernels), datetime.now(UTC).date().isoformat())
-    if format == "md":
-        write(markdown(kept))
-    else:
-        write(msgspec.json.format(msgspec.json.encode(kept), indent=1).decode() + "\n")
+
+def _say_public(registry: Registry, generations: Sequence[str]) -> None:
+    """What public kernels gave when they were last run: they are not here to run again."""
+    from trnbench.fidelity.sources import kept, summaries
+
+    found = kept(registry, generations)
+    for each in summaries(found) if found else ():
+        if each.errors:
+            errors = f"median {_percent(each.errors.median)}, p90 {_percent(each.errors.p90)}"
+            say(
+                f"public kernels of {each.generation}, run on {each.day} by {each.by} {each.version}: "
+                f"{errors} ({each.errors.count} points)",
+                level=0,
+            )
 
 
 def _show_not_run(found: Fidelity) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from trnbench.errors import TrnbenchError
+from trnbench.fidelity import sources
 from trnbench.fidelity.bench import EMULATOR
 from trnbench.fidelity.family import FAMILIES
 from trnbench.fidelity.validate import kept, validate
@@ -40,7 +43,9 @@ def fidelity_of(
         key = (_key(registry, brought), families)
         if key not in _KNOWN:
             _KNOWN.clear()
-            _KNOWN[key] = kept(validate(registry, generations=brought, families=families))
+            found = kept(validate(registry, generations=brought, families=families))
+            public = sources.kept(registry, brought)
+            _KNOWN[key] = msgspec.structs.replace(found, public=sources.summaries(public) if public else ())
         return _KNOWN[key]
     except (TrnbenchError, OSError) as error:
         why = error.what if isinstance(error, TrnbenchError) else str(error)
@@ -59,7 +64,7 @@ def _key(registry: Registry, generations: Collection[str]) -> object:
     files = {
         path
         for each in (*chosen, *bases)
-        for path in (*each.facts, each.costs, each.published)
+        for path in (*each.facts, each.costs, each.published, each.public_kernels)
         if path is not None
     }
     return (

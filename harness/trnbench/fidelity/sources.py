@@ -1,10 +1,11 @@
-"""What public kernels, run from their own sources, say of the model: kept as data, since those sources are
-not part of this repository and whoever repeats it has to fetch them."""
+"""What public kernels, run from their own sources, say of the model: kept as data beside the points of each
+generation, since those sources are not part of this repository and whoever repeats it has to fetch them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,14 +13,17 @@ from trnbench.errors import BadInput
 from trnbench.facts.table import Place, read_toml
 from trnbench.fidelity.statistics import summarise
 from trnbench.fidelity.tables import percent, signed
-from trnbench.results.fidelity import COUNTED, Comparison, Fidelity, Use
+from trnbench.results.fidelity import COUNTED, Comparison, Fidelity, PublicKernels, Use
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
 
 CHECKOUTS = "sources.toml"
 """In the folder of --kernels: which repositories were fetched, at which commit, of which day."""
 
 BEGIN = "<!-- sources: begin (trnbench validate --sources --kernels FOLDER --format md) -->"
 END = "<!-- sources: end -->"
-"""Between these two lines README has what `markdown` makes of docs/public_kernels.json."""
+"""Between these two lines README has what `markdown` makes of `kept`."""
 
 
 class Checkout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -103,8 +107,75 @@ def read(path: Path) -> Sources:
     except (msgspec.MsgspecError, OSError) as error:
         raise BadInput(
             f"{path} does not hold a comparison with public kernels: {error}",
+            cause="it was not made by trnbench validate, or by another version of it",
             try_=f"trnbench validate --sources --kernels FOLDER --format json > {path}",
         ) from None
+
+
+def as_json(found: Sources) -> str:
+    """What `read` reads, for people to compare line by line."""
+    return msgspec.json.format(msgspec.json.encode(found), indent=1).decode() + "\n"
+
+
+def by_generation(found: Sources) -> dict[str, Sources]:
+    """The same, apart for each generation that has a point."""
+    return {
+        name: msgspec.structs.replace(
+            found, points=tuple(each for each in found.points if each.generation == name)
+        )
+        for name in dict.fromkeys(each.generation for each in found.points)
+    }
+
+
+def kept(registry: Registry, generations: Collection[str] = ()) -> Sources | None:
+    """What the installed generations keep, all of them unless some are named; None where none keeps any.
+
+    Raises `BadInput` for a file that holds something else, or when they are not of one run.
+    """
+    found: Sources | None = None
+    for name, generation in registry.generations.items():
+        path = generation.public_kernels
+        if path is None or (generations and name not in generations):
+            continue
+        one = read(path)
+        if found is not None and (one.by, one.version) != (found.by, found.version):
+            raise BadInput(
+                f"{path} is of {one.by} {one.version}, another generation's of {found.by} {found.version}",
+                cause="only one of them was made anew",
+                try_="run the public kernels of all generations again: docs/fidelity.md",
+            )
+        if found is None:
+            found = one
+        else:
+            fetched = dict.fromkeys((*found.checkouts, *one.checkouts))
+            points = (*found.points, *one.points)
+            found = msgspec.structs.replace(found, checkouts=tuple(fetched), points=points)
+    return found
+
+
+def summaries(found: Sources) -> tuple[PublicKernels, ...]:
+    """One row per generation."""
+    return tuple(_summary(name, each) for name, each in by_generation(found).items())
+
+
+def _summary(name: str, found: Sources) -> PublicKernels:
+    bounds = [each for each in found.points if each.held is not None]
+    return PublicKernels(
+        generation=name,
+        by=found.by,
+        version=found.version,
+        day=found.day,
+        errors=summarise(
+            [
+                (each.id, each.error, each.slower)
+                for each in found.points
+                if each.use in COUNTED and each.error is not None and each.slower is not None
+            ]
+        ),
+        bounds=len(bounds),
+        bounds_held=sum(each.held is True for each in bounds),
+        not_run=sum(each.emulated is None for each in found.points),
+    )
 
 
 def markdown(found: Sources) -> str:
@@ -116,8 +187,7 @@ def markdown(found: Sources) -> str:
         "| generation | points | median | p90 | worst | bias | bounds held | not run |",
         "| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |",
     ]
-    generations = dict.fromkeys(each.generation for each in found.points)
-    lines += [_row(name, [each for each in found.points if each.generation == name]) for name in generations]
+    lines += [_row(each) for each in summaries(found)]
     if reasons := not_run(found.points):
         lines += [
             "",
@@ -140,18 +210,9 @@ def not_run(points: Iterable[SourcePoint]) -> dict[str, list[str]]:
     return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
 
-def _row(name: str, points: list[SourcePoint]) -> str:
-    errors = summarise(
-        [
-            (each.id, each.error, each.slower)
-            for each in points
-            if each.use in COUNTED and each.error is not None and each.slower is not None
-        ]
-    )
-    bounds = [each for each in points if each.held is not None]
-    stopped = sum(each.emulated is None for each in points)
+def _row(of: PublicKernels) -> str:
     cells = ["0", "–", "–", "–", "–"]
-    if errors:
+    if errors := of.errors:
         cells = [
             str(errors.count),
             percent(errors.median),
@@ -159,8 +220,8 @@ def _row(name: str, points: list[SourcePoint]) -> str:
             f"{percent(errors.worst)} ({errors.worst_id})",
             signed(errors.bias),
         ]
-    held = f"{sum(each.held is True for each in bounds)} of {len(bounds)}" if bounds else "–"
-    return f"| {' | '.join([name, *cells, held, str(stopped)])} |"
+    held = f"{of.bounds_held} of {of.bounds}" if of.bounds else "–"
+    return f"| {' | '.join([of.generation, *cells, held, str(of.not_run)])} |"
 
 
 def inserted(text: str, table: str) -> str:

@@ -77,12 +77,28 @@ class FamilyFidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     uses: dict[str, int] = {}
 
 
+class PublicKernels(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Published kernels of one generation run from their own sources, which are not part of trnbench: what
+    that gave on `day` with version `version` of the model `by`. `errors` are of the points that count,
+    bounds are shown apart; `not_run`: points whose kernel could not be had or run."""
+
+    generation: str
+    by: str
+    version: str
+    day: str
+    errors: Errors | None = None
+    bounds: int = 0
+    bounds_held: int = 0
+    not_run: int = 0
+
+
 class Fidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The comparison as it was when a run was made. `families` are worst first; `points` are those
-    with an emulated number. `by` and `version` name the model."""
+    with an emulated number. `by` and `version` name the model; `public` may be of an earlier version."""
 
     by: str
     version: str = ""
     families: tuple[FamilyFidelity, ...] = ()
     points: tuple[Comparison, ...] = ()
+    public: tuple[PublicKernels, ...] = ()
     notes: tuple[str, ...] = ()

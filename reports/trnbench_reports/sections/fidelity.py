@@ -15,6 +15,8 @@ from trnbench_reports.template import fill
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+    from trnbench.results.fidelity import Errors
+
 COUNTED = ("held out", "in-sample")
 _UNITS = ("s", "B/s", "FLOP/s", "1")
 
@@ -33,13 +35,36 @@ class Line:
     apart: str
 
 
+@dataclass(frozen=True)
+class Public:
+    """Public kernels of one generation, run from their own sources: what that gave, and when."""
+
+    generation: str
+    points: int
+    cells: tuple[str, ...]
+    worst_id: str
+    bounds: str
+    not_run: int
+    model: str
+    day: str
+
+
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing when no run carries a comparison."""
     parts = []
     for index, run, heading in view.each_run(runs):
         if run.fidelity is not None:
             drawn = _figures(index, run, run.fidelity)
-            parts.append((heading, run.fidelity, lines(run.fidelity), drawn, disputed(run.fidelity)))
+            parts.append(
+                (
+                    heading,
+                    run.fidelity,
+                    lines(run.fidelity),
+                    drawn,
+                    disputed(run.fidelity),
+                    public(run.fidelity),
+                )
+            )
     return fill("fidelity", parts=parts) if parts else ""
 
 
@@ -48,6 +73,26 @@ def lines(fidelity: Fidelity) -> list[Line]:
     found = [each for each in fidelity.families if each.errors is not None]
     found.sort(key=lambda each: -(each.errors.median if each.errors else 0.0))
     return [_line(each) for each in found]
+
+
+def public(fidelity: Fidelity) -> list[Public]:
+    """Worst generation first."""
+    found = [each for each in fidelity.public if each.errors is not None]
+    found.sort(key=lambda each: -(each.errors.median if each.errors else 0.0))
+    return [
+        Public(
+            generation=each.generation,
+            points=each.errors.count,
+            cells=_cells(each.errors),
+            worst_id=each.errors.worst_id,
+            bounds=f"{each.bounds_held} of {each.bounds}" if each.bounds else "–",
+            not_run=each.not_run,
+            model=f"{each.by} {each.version}".strip(),
+            day=each.day,
+        )
+        for each in found
+        if each.errors is not None
+    ]
 
 
 def disputed(fidelity: Fidelity) -> list[tuple[str, str, str, str, str]]:
@@ -72,17 +117,17 @@ def _line(family: FamilyFidelity) -> Line:
         title=family.title,
         points=errors.count,
         in_sample=family.in_sample,
-        cells=(
-            _share(errors.median),
-            _share(errors.p90),
-            _share(errors.worst),
-            error_text(errors.bias),
-        ),
+        cells=_cells(errors),
         crossed_points=crossed.count if crossed else 0,
         crossed=(_share(crossed.median), _share(crossed.p90)) if crossed else ("–", "–"),
         worst_id=errors.worst_id,
         apart=_apart(family),
     )
+
+
+def _cells(errors: Errors) -> tuple[str, ...]:
+    """Median, 90th percentile, worst and bias."""
+    return (_share(errors.median), _share(errors.p90), _share(errors.worst), error_text(errors.bias))
 
 
 def _share(error: float) -> str:

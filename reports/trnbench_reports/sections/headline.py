@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trnbench import FamilyFidelity, Measurement, PeakPolicy, Run, Status, SystemRecord
+from trnbench import Fidelity, Measurement, PeakPolicy, Run, Status, SystemRecord
 from trnbench_reports import numbers, view, words
 from trnbench_reports.template import fill
 
@@ -107,7 +107,7 @@ def trust(run: Run) -> str:
     )
     named = words.clean(words.listed(models), 160)
     means = f"Emulated means computed by a model ({named}), not run on the device. "
-    known = [_error_of(each) for each in run.fidelity.families if each.errors] if run.fidelity else []
+    known = _errors(run.fidelity) if run.fidelity else []
     if not known:
         return means + (
             "This run carries no comparison of that model with published measurements, so its error "
@@ -116,11 +116,16 @@ def trust(run: Run) -> str:
     return f"{means}Its error on published measurements, median and 90th percentile: {'; '.join(known)}."
 
 
-def _error_of(family: FamilyFidelity) -> str:
-    """`HBM streams 0.9 %, 3.2 % (15 points)`."""
-    assert family.errors is not None
-    median, p90 = (numbers.percent(each) for each in (family.errors.median, family.errors.p90))
-    return f"{words.clean(family.title, 60)} {median}, {p90} ({words.plural(family.errors.count, 'point')})"
+def _errors(fidelity: Fidelity) -> list[str]:
+    """`HBM streams 0.9 %, 3.2 % (15 points)`, for each family and for public kernels of each generation."""
+    known = [(each.title, each.errors) for each in fidelity.families]
+    known += [(f"Public kernels of {each.generation}", each.errors) for each in fidelity.public]
+    return [
+        f"{words.clean(title, 60)} {numbers.percent(errors.median)}, {numbers.percent(errors.p90)} "
+        f"({words.plural(errors.count, 'point')})"
+        for title, errors in known
+        if errors is not None
+    ]
 
 
 def _gemm(mine: Sequence[Measurement], record: SystemRecord) -> Measurement | None:
@@ -199,11 +204,26 @@ def _model_error(run: Run, mine: Sequence[Measurement]) -> str:
             continue
         found = next((each for each in run.fidelity.families if each.name == family), None)
         if found is None or found.errors is None:
-            parts.append(f"{_CALLED[family]}: unknown without the published kernels")
+            parts.append(
+                _of_public(run.fidelity) or f"{_CALLED[family]}: unknown without the published kernels"
+            )
         else:
             median, p90 = (numbers.percent(each) for each in (found.errors.median, found.errors.p90))
             parts.append(f"on published {_CALLED[family]} {median} median, {p90} at the 90th percentile")
     return f"The model's error: {'; '.join(parts)}." if parts else ""
+
+
+def _of_public(fidelity: Fidelity) -> str:
+    """Kernels are measured with their own source: what these gave, generation by generation."""
+    known = [(each.generation, each.errors) for each in fidelity.public if each.errors]
+    if not known:
+        return ""
+    medians, p90s = (
+        words.listed([numbers.percent(getattr(errors, name)) for _, errors in known])
+        for name in ("median", "p90")
+    )
+    whose = words.clean(words.listed([generation for generation, _ in known]), 80)
+    return f"on public kernels of {whose} {medians} median, {p90s} at the 90th percentile"
 
 
 def _unvalidated(mine: Sequence[Measurement]) -> str:

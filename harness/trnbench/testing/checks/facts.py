@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from trnbench.errors import TrnbenchError
 from trnbench.facts.assembly import Assembly
@@ -81,6 +81,28 @@ def _counts(subject: Subject, generation: Generation, book: FactBook) -> Iterato
                 )
 
 
+def _public_kernels(generation: Generation, published: Collection[str]) -> Iterator[Finding | str]:
+    """What public kernels gave is of points that are published."""
+    if generation.public_kernels is None:
+        return
+    from trnbench.fidelity.sources import read
+
+    where = f"generation {generation.name}"
+    try:
+        found = read(generation.public_kernels)
+    except TrnbenchError as error:
+        yield Finding(where, f"{error.what}: {error.cause}", error.try_)
+        return
+    yield generation.public_kernels.name
+    for each in found.points:
+        if each.id not in published:
+            yield Finding(
+                f"point {each.id}",
+                f"{generation.public_kernels.name} has a time of its kernel, but no such point is published",
+                "run the public kernels again: docs/fidelity.md",
+            )
+
+
 def _published(subject: Subject, generation: Generation) -> Iterator[Finding | str]:
     """Measurements of others: the file loads, its systems exist, constants name points that are there."""
     if generation.published is None:
@@ -101,6 +123,7 @@ def _published(subject: Subject, generation: Generation) -> Iterator[Finding | s
                 subject.registry.instance(point.system)
         except TrnbenchError as error:
             yield Finding(f"point {point.id}", f"{error.what}: {error.cause}", error.try_)
+    yield from _public_kernels(generation, {point.id for point in points})
     if generation.base:
         return  # constants of a base are fitted on points of the base's own plugin
     ids = [point.id for point in points]
