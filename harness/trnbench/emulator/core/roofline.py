@@ -11,8 +11,9 @@ from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.demand import Demand, of_recording, of_work
 from trnbench.emulator.core.emulate import LAUNCH as LAUNCH
 from trnbench.emulator.core.emulate import KernelResult, time_program
+from trnbench.emulator.core.likeness import likeness
 from trnbench.emulator.core.pace import Pace
-from trnbench.emulator.core.program import QUEUES
+from trnbench.emulator.core.program import QUEUES, Program
 from trnbench.emulator.core.recorded import Recorder, Recording
 from trnbench.generation import System
 from trnbench.kernels.case import Case
@@ -39,7 +40,8 @@ class CoreModel:
     def __init__(self, recorder: Recorder | None = None) -> None:
         self.recorder = recorder or Recorder()
         self._tables: dict[int, tuple[System, CostTable]] = {}
-        self._timed: dict[Any, tuple[Recording, KernelResult]] = {}
+        self._timed: dict[Any, KernelResult] = {}
+        self._alike: dict[int, tuple[Recording, bytes]] = {}
 
     def table(self, system: System) -> CostTable:
         found = self._tables.get(id(system))
@@ -89,16 +91,15 @@ class CoreModel:
         sharing = max(case.extent.cores // max(case.extent.devices, 1), 1)
         program = recording.program
         assert program is not None
-        # Systems with the same core take the same time: it is scheduled once for all of them.
+        # Systems with the same core take the same time, and so do data types of one size at one rate: it is
+        # scheduled once for all of them.
         held, explain = held_by(case), case.explain
-        key = (id(recording), held, explain, Pace(table, sharing=sharing).key(program))
-        found = self._timed.get(key)
-        if found is None or found[0] is not recording:
-            made = time_program(
+        key = (self._likeness(recording, program), held, explain, Pace(table, sharing=sharing).key(program))
+        seen = self._timed.get(key)
+        if seen is None:
+            seen = self._timed[key] = time_program(
                 program, table, sharing=sharing, pieces=recording.pieces, held=held, explain=explain
             )
-            found = self._timed[key] = (recording, made)
-        seen = found[1]
         parts = {**seen.busy_s, "launch": seen.launch_s}
         demand = of_recording(recording, table)
         notes: tuple[str, ...] = (f"instructions {demand.how}",)
@@ -117,6 +118,12 @@ class CoreModel:
                 "strip": seen.schedule.strip(),
             },
         )
+
+    def _likeness(self, recording: Recording, program: Program) -> bytes:
+        found = self._alike.get(id(recording))
+        if found is None or found[0] is not recording:
+            found = self._alike[id(recording)] = (recording, likeness(program, recording.pieces))
+        return found[1]
 
     def _demand(self, case: Case, system: System, table: CostTable) -> tuple[Demand, str, tuple[str, ...]]:
         recording = self.recorder.of(case, system)
