@@ -238,6 +238,60 @@ TRAPS = {
         "        nisa.tensor_copy(dst=b, src=part)\n"
         "    nisa.activation(dst=wide, op=nl.exp, data=sums)\n    nisa.tensor_copy(dst=wide, src=sums)"
     ),
+    "two lists in turn": (
+        "p, q = [], []\nr = p\nfor i in nl.affine_range(40):\n    p, q = q, p\n"
+        "    nisa.tensor_copy(dst=a, src=b)\np.append(a)\nfor t in r:\n    nisa.tensor_copy(dst=b, src=t)"
+    ),
+    "two tiles in turn, used late": (
+        "for i in nl.affine_range(40):\n    a, b = b, a\n    nisa.tensor_copy(dst=total, src=total)\n"
+        "    if i > 30:\n        nisa.tensor_copy(dst=wide[:, 0:64], src=a)"
+    ),
+    "a view of the round before, used late": (
+        "v = wide[:, 0:8]\nfor i in nl.affine_range(40):\n    if i > 30:\n"
+        "        nisa.tensor_copy(dst=b[:, 0:8], src=v)\n"
+        "    v = wide[:, i * 8 : i * 8 + 8]\n    nisa.tensor_copy(dst=v, src=a[:, 0:8])"
+    ),
+    "the number of the round before": (
+        "last = 0\nfor i in nl.affine_range(40):\n"
+        "    nisa.tensor_copy(dst=wide[:, last * 8 : last * 8 + 8], src=a[:, 0:8])\n    last = i\n"
+        "nisa.tensor_copy(dst=b[:, 0:8], src=wide[:, last * 8 : last * 8 + 8])"
+    ),
+    "a number that only some rounds set": (
+        "at = 0\nfor i in nl.affine_range(40):\n    if i < 36:\n        at = i\n"
+        "    nisa.tensor_copy(dst=b, src=a)\nnisa.tensor_copy(dst=wide[:, at : at + 1], src=a[:, 0:1])"
+    ),
+    "the number, after its loop": (
+        "for i in nl.affine_range(40):\n    nisa.tensor_copy(dst=b, src=a)\n"
+        "nisa.tensor_copy(dst=wide[:, i : i + 1], src=a[:, 0:1])\nkept.append(i + 1)\n"
+        "nisa.memset(dst=wide[:, 0 : kept[0]], value=0.0)"
+    ),
+    "a place in a range": (
+        "for i in nl.affine_range(40):\n    some = nl.affine_range(i, i + 6)\n"
+        "    if 20 in some:\n        nisa.tensor_copy(dst=a, src=b)\n"
+        "    nisa.tensor_copy(dst=wide[:, some[2] : some[2] + 1], src=a[:, 0:1])"
+    ),
+    "tiles kept for three rounds": (
+        "one, two = a, b\nfor i in nl.affine_range(40):\n    three = fetch(x, i * 64)\n"
+        "    nisa.tensor_tensor(dst=total, data1=one, data2=three, op=nl.add)\n    one, two = two, three"
+    ),
+    "buffers that fill the memory": (
+        "c = fetch(x, 0, 8192)\nfor i in nl.affine_range(40):\n    d = fetch(x, i, 8000)\n"
+        "    nisa.activation(dst=c[:, 0:64], op=nl.exp, data=c[:, 0:64])\n"
+        "    nisa.tensor_copy(dst=b, src=c[:, 0:64])\n    c = d\nnisa.tensor_copy(dst=b, src=c[:, 0:64])"
+    ),
+    "banks of the round before": (
+        "left, right, before = tile(128), tile(512), tile(512, nl.psum)\nfor i in nl.affine_range(60):\n"
+        "    sums = tile(512, nl.psum)\n    nisa.nc_matmul(dst=sums, stationary=left, moving=right)\n"
+        "    nisa.activation(dst=wide, op=nl.exp, data=before)\n"
+        "    nisa.tensor_copy(dst=b, src=before[:, 0:64])\n    before = sums\n"
+        "nisa.tensor_copy(dst=wide, src=before)"
+    ),
+    "buffers of nested loops": (
+        "for i in nl.affine_range(12):\n    d = fetch(x, i * 64)\n    for j in nl.affine_range(12):\n"
+        "        c = fetch(x, i * 64 + j)\n"
+        "        nisa.tensor_tensor(dst=total, data1=a, data2=c, op=nl.add)\n        a = c\n"
+        "    nisa.tensor_tensor(dst=total, data1=b, data2=a, op=nl.add)\n    b = d"
+    ),
     "views by other means": (
         "for i in nl.affine_range(40):\n"
         "    nisa.tensor_copy(dst=wide.ap([[512, 128], [1, 8]], offset=i * 8), src=a[:, 0:8])\n"
@@ -252,6 +306,11 @@ TRAPS = {
 @pytest.mark.parametrize("name", TRAPS)
 def test_traps(both: Callable[..., Both], name: str, where: str) -> None:
     both(START + TRAPS[name], where).check()
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_traps_of_loops_over_pythons_range(both: Callable[..., Both], name: str) -> None:
+    both(START + TRAPS[name].replace("nl.affine_range(", "range(")).check()
 
 
 ERRORS = {
@@ -316,6 +375,47 @@ def test_two_tiles_in_turn_have_a_period_of_two(both: Callable[..., Both]) -> No
     found = both(body)
     found.check()
     assert found.executed < 30
+
+
+CARRIED = {
+    "the next tile is asked for": (
+        "for i in range(100):\n    c = fetch(x, i * 64)\n    nisa.activation(dst=b, op=nl.exp, data=a)\n"
+        "    a = c\n"
+        "nisa.activation(dst=b, op=nl.exp, data=a)"
+    ),
+    "tiles in lists": (
+        "held = [(fetch(x, 0), fetch(x, 64))]\nfor i in nl.affine_range(100):\n"
+        "    more = [(fetch(x, i), fetch(x, i + 64))]\n    for one, other in held:\n"
+        "        nisa.tensor_tensor(dst=total, data1=one, data2=other, op=nl.add)\n    held = more\n"
+        "nisa.tensor_copy(dst=b, src=held[0][1])"
+    ),
+    "a sum that is made anew": (
+        "for i in nl.sequential_range(100):\n    c = fetch(x, i * 64)\n    more = tile()\n"
+        "    nisa.tensor_tensor(dst=more, data1=total, data2=c, op=nl.add)\n    total = more\n"
+        "nisa.tensor_copy(dst=b, src=total)"
+    ),
+    "a running maximum": (
+        "for i in range(100):\n    c = fetch(x, i * 64)\n    top = tile(1)\n"
+        "    nisa.tensor_reduce(dst=top, op=nl.maximum, data=c, axis=1)\n"
+        "    nisa.tensor_tensor(dst=total[:, 0:1], data1=total[:, 0:1], data2=top, op=nl.maximum)\n"
+        "nisa.tensor_copy(dst=b, src=total)"
+    ),
+    "two rounds ago": (
+        "for i in range(100):\n    nisa.tensor_tensor(dst=total, data1=a, data2=b, op=nl.add)\n"
+        "    a, b = b, fetch(x, i * 64)\nnisa.tensor_tensor(dst=total, data1=a, data2=b, op=nl.add)"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", [TRN1, TRN2])
+@pytest.mark.parametrize("name", CARRIED)
+def test_what_a_round_leaves_to_the_next_is_followed(
+    both: Callable[..., Both], name: str, where: str
+) -> None:
+    found = both(START + CARRIED[name], where)
+    found.check()
+    assert len(found.folded) > 200
+    assert found.executed < 45
 
 
 def test_the_scheduler_carries_out_a_part(

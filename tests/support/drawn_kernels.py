@@ -51,6 +51,17 @@ STATEMENTS = (
     "nisa.dma_copy(dst=x[0:128, {v} * 64 : {v} * 64 + 64], src=b, engine=nisa.engine.scalar)",
     "nisa.dma_copy(dst=b, src=x[0:128, {n} * 64 : {n} * 64 + 64], dge_mode=nisa.dge_mode.swdge)",
     "nisa.tensor_copy(dst=b, src=a, engine=nisa.engine.gpsimd)",
+    # What a round leaves to the next: buffers in turn, tiles in lists, views, numbers.
+    "b = a\na = fetch(x, {v} * 64)",
+    "a, b, total = b, total, fetch(x, {v} * 64)",
+    "pair = [pair[1], fetch(x, {v} * 64)]",
+    "pair = (fetch(x, {n} * 64), pair[0])",
+    "more = fetch(x, {v} * 64 + {n})\nnisa.tensor_tensor(dst=a, data1=a, data2=b, op=nl.add)\na = more",
+    "more = tile(64, nl.psum)\nnisa.tensor_tensor(dst=more, data1=sums, data2=a, op=nl.add)\nsums = more",
+    "late = wide[:, {v} * 4 : {v} * 4 + 4]",
+    "nisa.tensor_copy(dst=late, src=a[:, 0:4])",
+    "last = {v}",
+    "nisa.tensor_copy(dst=wide[:, last : last + 1], src=b[:, 0:1])",
 )
 TESTS = (
     "{v} < {n}", "{v} == {n}", "{v} % 3 == 0", "{v} > {n}", "count % 5 == 0", "{v} // 3 == 1",
@@ -71,10 +82,12 @@ def blocks(draw: st.DrawFn, depth: int = 0) -> list[str]:
             found += ["    " + line for line in draw(blocks(depth))]
         elif kind in (1, 2) and depth < len(VARIABLES):
             start = draw(st.sampled_from(["", "2, ", f"{names['v']}, " if depth else ""]))
-            rounds = draw(st.integers(6, 16)) if depth < 2 else draw(st.integers(2, 6))
+            rounds = draw(st.integers(4, 16)) if depth < 2 else draw(st.integers(2, 6))
             stop = f"{names['v']} + {rounds}" if start.startswith(names["v"]) else str(rounds)
-            loop = draw(st.sampled_from(["affine_range", "sequential_range", "static_range"]))
-            found.append(f"for {VARIABLES[depth]} in nl.{loop}({start}{stop}):")
+            loop = draw(
+                st.sampled_from(["nl.affine_range", "nl.sequential_range", "nl.static_range", "range"])
+            )
+            found.append(f"for {VARIABLES[depth]} in {loop}({start}{stop}):")
             found += ["    " + line for line in draw(blocks(depth + 1))]
         elif kind == 3 and depth:
             found.append(f"if {draw(st.sampled_from(TESTS)).format(**names)}:")
@@ -90,8 +103,9 @@ def kernels(draw: st.DrawFn) -> str:
         "i = j = k = 0",
         "count = 0",
         "a, b, total, wide = tile(), tile(), tile(), tile(512)",
-        "kept, pair = [fetch(x, 0)], [tile(), tile()]",
-        f"for i in nl.affine_range({draw(st.integers(6, 24))}):",
+        "kept, pair, last, late = [fetch(x, 0)], [tile(), tile()], 0, wide[:, 0:4]",
+        "sums = tile(64, nl.psum)",
+        f"for i in {draw(st.sampled_from(['nl.affine_range', 'range']))}({draw(st.integers(4, 24))}):",
     ]
     lines += ["    " + line for line in draw(blocks(1))]
     lines += ["nisa.tensor_copy(dst=wide, src=wide)", "nisa.dma_copy(dst=x[0:128, 0:64], src=total)"]

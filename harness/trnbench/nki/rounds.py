@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, overload
 import msgspec
 
 from trnbench.nki.folding.index import Index, Watched, pinned, settled, skipped
-from trnbench.nki.folding.source import Plan, plan_of
-from trnbench.nki.folding.state import State, state_of
+from trnbench.nki.folding.plan import Plan, plan_of
+from trnbench.nki.folding.state import Names, State
 from trnbench.nki.instruction import Folds
 from trnbench.nki.recorder_state import STATE
 
 if TYPE_CHECKING:
     from trnbench.nki.recorder import Recorder
 
-_LEAST = 6  # rounds: fewer cost more to compare than to execute
+_LEAST = 4  # rounds: fewer cost more to compare than to execute
 _LONGEST = 8  # rounds of a period
 _FAILURES = 3
 _GAIN = 300  # instructions: to leave out fewer costs more than to execute them
@@ -45,11 +45,14 @@ class Site:
 
 
 class _Round(msgspec.Struct):
-    """After a round: how many more answer its comparisons alike, and what the kernel's names hold."""
+    """After a round: how many more answer its comparisons alike, and what the kernel's names hold. `later`:
+    those that matter after the loop only.
+    """
 
     room: int
     between: list[Index]
     state: State
+    later: State
     hbm_bytes: int
 
 
@@ -97,32 +100,35 @@ class Rounds(Sequence[Any]):
         site.failures += 1  # until it has succeeded
         slopes = {**self.slopes, loop: self.values.step}
         past: list[_Round] = []
+        names = Names(frame, loop)
         folds.watch()
         STATE.watching += 1
         try:
             while number < count:
                 folds.round()
                 loop.begin_round()
+                names.begin(number)
                 value, begin = self.values[number], recorder.count
                 if watching:
                     yield Index(value, slopes)
                 else:
-                    yield Index(value, self.slopes) if self.slopes else value
+                    yield self._moving(value)
                 number += 1
                 if not watching:
                     continue
                 site.length = max(recorder.count - begin, 1)
-                past.append(
-                    _Round(loop.room, loop.between, state_of(plan, frame, loop, number), recorder.hbm_bytes)
-                )
-                made = self._skip(folds, loop, past, count - 1 - number)
+                state = names.told((*plan.carried, *plan.grown), number, same=bool(plan.grown))
+                later = names.told(plan.last, number, same=bool(plan.grown))
+                past.append(_Round(loop.room, loop.between, state, later, recorder.hbm_bytes))
+                made = self._skip(folds, loop, past, count - number)
                 number += made
                 if made:
+                    names.advance((*plan.carried, *plan.last), made)
                     past, site.failures = [], 0
                 needed = max(2 * loop.period - len(past), 0) + loop.period
-                vain = len(past) >= 2 * loop.period + _FAILURES
+                vain = len(past) >= 3 * loop.period + _FAILURES
                 vain = vain or (len(past) > 1 and not past[-1].room and not past[-2].room)
-                if vain or loop.period > _LONGEST or count - 1 - number < needed:
+                if vain or loop.period > _LONGEST or count - number < needed:
                     watching = False
                     folds.unwatch()
                     STATE.watching -= 1
@@ -138,6 +144,8 @@ class Rounds(Sequence[Any]):
         if len(past) < 2 * period or len(past) < period + 1:
             return 0
         last, before = past[-1], past[-1 - period]
+        if last.later != before.later:
+            left -= 1  # the last round gives names their values
         times = min(left, *(each.room for each in past[-period:])) // period
         if times < 1 or last.state != before.state or last.hbm_bytes != before.hbm_bytes:
             return 0
@@ -151,6 +159,21 @@ class Rounds(Sequence[Any]):
                 skipped(loop, value, times * period)
         return times * period
 
+    @property
+    def start(self) -> Any:
+        return self._moving(self.values.start)
+
+    @property
+    def stop(self) -> Any:
+        return self._moving(self.values.stop)
+
+    @property
+    def step(self) -> int:
+        return self.values.step
+
+    def _moving(self, value: int) -> Any:
+        return Index(value, self.slopes) if self.slopes else value
+
     def __len__(self) -> int:
         return len(self.values)
 
@@ -159,7 +182,21 @@ class Rounds(Sequence[Any]):
     @overload
     def __getitem__(self, at: slice) -> Sequence[Any]: ...
     def __getitem__(self, at: Any) -> Any:
-        return self.values[at]
+        found = self.values[at]
+        if isinstance(found, int):
+            return self._moving(found)
+        return [self._moving(each) for each in found] if self.slopes else found
+
+    def __contains__(self, value: object) -> bool:
+        if not self.slopes:
+            return value in self.values
+        return any(self._moving(each) == value for each in self.values)
+
+    def count(self, value: Any) -> int:
+        return sum(self._moving(each) == value for each in self.values)
+
+    def __reversed__(self) -> Iterator[Any]:
+        return map(self._moving, reversed(self.values))
 
     def __eq__(self, other: object) -> bool:
         return self.values == (other.values if isinstance(other, Rounds) else other)

@@ -24,6 +24,7 @@ from trnbench.nki.jit import Kernel
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Buffer
 from trnbench.nki.programs import Programs
+from trnbench.nki.python_range import loops_of_python
 from trnbench.nki.recorder import DEFAULT_LIMIT, Recorder, recording
 from trnbench.nki.tensor import NkiTensor
 
@@ -105,7 +106,8 @@ def record(
     shared: dict[str, Any] = {}
 
     def carry_out(recorder: Recorder) -> Any:
-        with recording(recorder):
+        python = nullcontext() if functional else loops_of_python(function)
+        with recording(recorder), python:
             result = _call(recorder, function, name, args, dict(kwargs or {}), shared)
             outputs = _outputs(name, result)
             recorder.finish()

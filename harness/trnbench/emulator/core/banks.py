@@ -120,28 +120,26 @@ def placed(
     return found
 
 
-def go_round(banked: Banked, begin: int, length: int, times: int, moving: Sequence[Move]) -> int:
+def go_round(
+    banked: Banked, begin: int, length: int, times: int, made: Sequence[int], moving: Sequence[Move]
+) -> None:
     """Append `times` more of the `length` instructions from `begin` on, the last that were recorded.
 
-    Tiles that were made in them are made again in each period; `moving` are operands that move within a tile
-    that lasts. Returns how many tiles a period makes.
+    Tiles of the sizes `made` were made in them, and are made again in each period; `moving` are operands that
+    move within a tile that lasts.
     """
     count, stop = banked.count, begin + length
     low, high = int(banked.first[begin]), int(banked.first[stop])
     sizes = np.diff(np.array(banked.first[begin : stop + 1], np.int64))
     refs = np.array(banked.refs[low:high], np.int64)
-    made = 0
     if len(refs):
         before = np.array(banked.refs[int(banked.first[begin - length]) : low], np.int64)
         own = refs >> count != before >> count
-        numbers = np.unique(refs[own] >> count)
-        made = len(numbers)
         steps = np.arange(1, times + 1, dtype=np.int64)[:, None]
-        rows = refs + steps * (own.astype(np.int64) * (made << count))
+        rows = refs + steps * (own.astype(np.int64) * (len(made) << count))
         for at, operand, found in moving:
             rows[:, int(banked.first[begin + at]) - low + operand] = found
         banked.refs.frombytes(rows.astype(np.uint64).tobytes())
-        banked.sizes.extend([banked.sizes[number] for number in numbers.tolist()] * times)
+        banked.sizes.extend([*made] * times)
     ends = high + np.cumsum(np.tile(sizes, times))
     banked.first.frombytes(ends.astype(np.uint64).tobytes())
-    return made

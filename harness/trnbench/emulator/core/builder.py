@@ -11,7 +11,6 @@ from trnbench.emulator.core.room import Room
 from trnbench.emulator.core.tile import Tile, Use, Users
 from trnbench.emulator.core.waits import Waits
 from trnbench.nki.instruction import Instruction, Op
-from trnbench.nki.ledger import AGES
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Form
 from trnbench.nki.site import Place
@@ -53,7 +52,6 @@ class Builder(Room, Waits):
         self._ops: dict[Op, tuple[int, int]] = {}  # number and queue
         self._places: dict[Place, int] = {}
         self._loops: list[list[int]] = []
-        self._ages: list[list[int]] = []  # how old tiles are at most that were made in a round
         self._watching = self._logged_from = 0
 
     def take(self, instruction: Instruction) -> None:
@@ -140,16 +138,12 @@ class Builder(Room, Waits):
 
     def enter(self) -> None:
         self._loops.append([])
-        self._ages.append([])
 
     def round(self) -> None:
         self._loops[-1].append(len(self.program.op))
-        if self._watching:
-            self._ages[-1].append(next(AGES))
 
     def leave(self) -> None:
         """Rounds of one length that follow each other become a `Run`."""
-        self._ages.pop()
         starts = self._loops.pop()
         self.program.runs += runs_of([*starts, len(self.program.op)])
 
@@ -172,16 +166,20 @@ class Builder(Room, Waits):
         Returns how many instructions that makes, or 0, and nothing is changed, where these rounds are not
         like those before or it were more than `most`. `count` is how many this recording has issued so far.
         """
-        from trnbench.emulator.core.replay import pattern, repeat
+        from trnbench.emulator.core.pattern import pattern
+        from trnbench.emulator.core.replay import repeat
 
-        starts, ages = self._loops[-1], self._ages[-1]
+        starts = self._loops[-1]
         if self.log is None or len(starts) < 2 * period or starts[-2 * period] < self._logged_from:
             return 0
         now, begin = len(self.program), starts[-period]
-        if begin - starts[-2 * period] != now - begin or (now - begin) * times > most:
+        length = now - begin
+        if begin - starts[-2 * period] != length or length * times > most:
             return 0
-        made = ages[-2 * period], ages[-period]
-        found = pattern(self, self.log, self._logged_from, begin, made, now - count)
+        back = 2  # periods that are known to be as long
+        while len(starts) >= (back + 1) * period and starts[-(back + 1) * period] == begin - back * length:
+            back += 1
+        found = pattern(self, self.log, self._logged_from, begin, back, now - count)
         if found is None:
             return 0
         logged = self._watching > 1
@@ -189,7 +187,6 @@ class Builder(Room, Waits):
         rounds = [each - begin for each in starts[-period:]]
         for turn in range(1, times + 1):
             starts += [begin + turn * found.length + each for each in rounds]
-            ages += [next(AGES)] * period
         if not logged:
             self.log, self._logged_from = [], len(self.program)
         return found.length * times
@@ -204,7 +201,7 @@ class Builder(Room, Waits):
         if tile is None:
             form = storage.form
             size = form.free * form.dtype.size if storage.ledger is not None else 0
-            tile = Tile(storage.life, form.memory, size)
+            tile = Tile(storage.life, form.memory, size, number)
             if tile.memory == "psum" and size:
                 tile.number = self.program.psum.tile(size)
             self.add(tile, number, room)

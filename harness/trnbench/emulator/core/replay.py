@@ -1,161 +1,47 @@
 """Rounds of a loop that were not executed: what the builder of a program would have made of them.
 
-Two periods of rounds that were executed are held against each other. When they issued the same on the same
-tiles, but for offsets that grow, and on tiles of their own, then further periods follow: accesses to tiles
-that outlive the round are worked out one by one, as `take` would, and those of the round's own tiles are
-as they were.
+Accesses to tiles that outlive the round are worked out one by one, as `take` would, and those of tiles of a
+round are as they were.
 """
 
 from __future__ import annotations
 
-import msgspec
-
 from trnbench.emulator.core.banks import Move, go_round
 from trnbench.emulator.core.builder import Access, Builder, Entry
 from trnbench.emulator.core.hazard import merge
+from trnbench.emulator.core.pattern import UNTOLD, Own, Pattern
 from trnbench.emulator.core.program import Run
 from trnbench.emulator.core.stable import After, go_on, moved
 from trnbench.emulator.core.tile import Tile, Users
 from trnbench.nki.ledger import Life
 
-_TOLD: Entry = ()
-"""Of an instruction that is not needed no more is told: its operands are tiles of the round."""
 
+class Tiles:
+    """The tiles of rounds by the period that made them, numbered from the one that was executed last."""
 
-class Own(msgspec.Struct):
-    """A tile of a round. `dies`: counted from the round's first instruction; `users`, too.
+    def __init__(self, found: Pattern) -> None:
+        self.found = found
+        self.turn = 0
+        self._of = [[each.tile for each in own.ages] for own in found.own]  # the last ones first
+        self._at = {id(own): at for at, own in enumerate(found.own)}
+        self._most = 1 + max((operand.ago for each in found.needed for operand in each.operands), default=0)
 
-    `held`: the life of the one that Python still holds, which is that of the last round.
-    """
+    def make(self) -> None:
+        """Those of the next period."""
+        self.turn += 1
+        found = self.found
+        start = found.begin + self.turn * found.length
+        for own, tiles in zip(found.own, self._of, strict=True):
+            old = own.ages[0].tile
+            tile = Tile(_life(old), old.memory, old.bytes, start + own.at, start + own.dies)
+            tile.number = old.number + self.turn * found.numbered if old.number else 0
+            tile.users = {queue: start + at for queue, at in own.users.items()}
+            tiles.insert(0, tile)
+            del tiles[max(self._most, len(own.ages)) :]
 
-    tile: Tile
-    dies: int
-    users: Users
-    held: Life | None = None
-
-
-class Operand(msgspec.Struct):
-    """`step`: how far a tile that outlives the round is moved by a period; `own`: the tile of a round.
-
-    `waits`: on other uses of the round's own tile.
-    """
-
-    access: Access
-    step: int = 0
-    own: Own | None = None
-    new: bool = False
-    waits: Users = {}
-
-
-class Needed(msgspec.Struct):
-    """An instruction that has to wait, makes a tile, or uses one that lasts: `at` its place in the period."""
-
-    at: int
-    queue: int
-    operands: list[Operand]
-
-
-class Pattern(msgspec.Struct):
-    """A period that repeats. The instructions that are not needed wait for nothing."""
-
-    begin: int
-    length: int
-    needed: list[Needed]
-    own: list[Own]
-    lasting: list[Tile]
-    accesses: list[tuple[int, int, Access, int]] = []  # place, queue, access and step, of lasting tiles
-
-    def __post_init__(self) -> None:
-        self.accesses = [
-            (each.at, each.queue, operand.access, operand.step)
-            for each in self.needed
-            for operand in each.operands
-            if operand.own is None
-        ]
-
-
-def pattern(
-    builder: Builder, log: list[Entry], base: int, begin: int, ages: tuple[int, int], offset: int
-) -> Pattern | None:
-    """What repeats from `begin` to now as it did just before; None where it does not.
-
-    `base`: the instruction of the first entry in `log`; `ages`: tiles made in the period before, and in
-    this one, have more; `offset`: from the recording's count of instructions to the program's.
-    """
-    stop = len(builder.program)
-    length = stop - begin
-    before, now = log[begin - length - base : begin - base], log[begin - base :]
-    if len(before) != length or length == 0:
-        return None
-    program = builder.program
-    for numbers in (program.op, program.place):
-        if numbers[begin - length : begin] != numbers[begin:stop]:
-            return None
-    made: dict[Tile, Own] = {}
-    partner: dict[Tile, Tile] = {}
-    lasting: dict[Tile, None] = {}
-    found: list[Needed] = []
-    waited: dict[tuple[int, int], int] = {}  # by queue: what it has waited for in this period, at least
-    for at, (one, other) in enumerate(zip(before, now, strict=True)):
-        if one is other is _TOLD:
-            continue
-        if one is None or other is None or len(one) != len(other):
-            return None
-        queue = builder.queues[program.op[begin + at]]
-        operands: list[Operand] = []
-        needed = False
-        for a, b in zip(one, other, strict=True):
-            if a.form is not b.form or a.root is not b.root or a.write != b.write:
-                return None
-            if b.tile.life.age < ages[1]:
-                if a.tile is not b.tile or a.tile.life.age >= ages[0]:
-                    return None
-                lasting[b.tile] = None
-                operands.append(Operand(b, b.offset - a.offset))
-                needed = True
-                continue
-            if not ages[0] <= a.tile.life.age < ages[1] or a.offset != b.offset:
-                return None
-            own = made.get(b.tile)
-            new = own is None
-            if own is None:
-                dies = _death(a.tile, b.tile, begin, length, offset)
-                if dies is None:
-                    return None
-                users = {by: number - begin for by, number in b.tile.users.items()}
-                own = made[b.tile] = Own(b.tile, dies, users)
-                partner[b.tile] = a.tile
-            if partner[b.tile] is not a.tile:
-                return None
-            # Later periods have waited for as much: what is known to have been waited for stays out.
-            waits = {by: dep for by, dep in b.waits.items() if dep >> 2 > waited.get((queue, by), -1)}
-            operands.append(Operand(b, 0, own, new, waits))
-            needed = needed or new or bool(waits)
-        for each in operands:
-            for by, dep in each.waits.items():
-                waited[queue, by] = max(waited.get((queue, by), -1), dep >> 2)
-        if needed:
-            found.append(Needed(at, queue, operands))
-    return Pattern(begin, length, found, list(made.values()), list(lasting))
-
-
-def _death(one: Tile, other: Tile, begin: int, length: int, offset: int) -> int | None:
-    """When a tile of a round is dropped, from the round's begin on; None where it lives for too long."""
-    if one.bytes != other.bytes or one.memory != other.memory:
-        return None
-    if not one.bytes:
-        return 0
-    stop = begin + length
-    if one.alive(stop):
-        return None
-    dies = _died(one, offset) - (begin - length)
-    if other.alive(stop):
-        return dies if dies > length - 1 else None
-    return dies if _died(other, offset) - begin == dies else None
-
-
-def _died(tile: Tile, offset: int) -> int:
-    return tile.dies if tile.dies is not None else tile.life.died + offset
+    def of(self, own: Own, ago: int) -> Tile:
+        """The one that was made `ago` periods before the last."""
+        return self._of[self._at[id(own)]][ago]
 
 
 def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> None:
@@ -164,32 +50,27 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
     stop = begin + length
     program.op.extend(program.op[begin:stop] * times)
     program.place.extend(program.place[begin:stop] * times)
-    moving: list[Move] = []
-    for one in found.needed:
-        inside = [operand for operand in one.operands if operand.access.tile.memory == "psum"]
-        for place, operand in enumerate(inside):
-            if operand.own is None and operand.step:
-                access, by = operand.access, operand.step
-                later = [builder.ref(access, access.offset + turn * by) for turn in range(1, times + 1)]
-                moving.append((one.at, place, later))
-    made = go_round(program.psum, begin, length, times, moving)
+    _banks(builder, found, times)
     inner = [run for run in program.runs if run.begin >= begin]
     for turn in range(1, times + 1):
         program.runs += [Run(run.begin + turn * length, run.length, run.count) for run in inner]
     log = builder.log if logged else None
+    tiles = Tiles(found)
     for own in found.own:
-        old = own.tile
-        if old.dies is None and old.life.alive:
-            own.held = old.life
-            builder.rename(old, Life(0, old.bytes))
-            old.dies = begin + own.dies
-    turn, done, tiles = 0, 0, {id(own): own.tile for own in found.own}
+        for ago, age in enumerate(own.ages):
+            old, start = age.tile, begin - ago * length
+            if old.dies is None and old.life.alive:
+                age.held = old.life
+                builder.rename(old, _life(old))
+                old.dies = start + own.dies
+                old.users = {queue: start + at for queue, at in own.users.items()}
+    turn = done = 0
     before = After(builder, begin)
     while turn < times:
         turn += 1
         if log is not None:
-            log += [_TOLD] * length
-        tiles = _tiles(found, begin + turn * length)
+            log += [UNTOLD] * length
+        tiles.make()
         quiet = _round(builder, found, turn, tiles, log, done)
         done = 0
         if turn == times or log is not None:
@@ -199,36 +80,51 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
         along = moved(builder, before, now, asked) if quiet else None
         if along is not None:
             turn, done = go_on(builder, found, before, now, along, turn, times)
+            tiles.turn = turn
             now = After(builder, begin + turn * length)
         before = now
     for own in found.own:
-        if own.held is not None:
-            # Another round, or what follows the loop, may use it.
-            tile = tiles[id(own)]
-            builder.rename(tile, own.held)
-            tile.number = own.tile.number + times * made if own.tile.number else 0
-            tile.dies = None
-            tile.areas = {at: area.later(times * length) for at, area in own.tile.areas.items()}
+        for ago, age in enumerate(own.ages):
+            if age.held is not None:
+                # Another round, or what follows the loop, may use it.
+                tile, start = tiles.of(own, ago), begin + (times - ago) * length
+                builder.rename(tile, age.held)
+                tile.number = age.tile.number + times * found.numbered if age.tile.number else 0
+                tile.dies = None
+                tile.born = start + own.at
+                tile.users = {queue: start + at for queue, at in age.users.items()}
+                tile.areas = {at: area.later(times * length) for at, area in age.tile.areas.items()}
+                tile.uses = {}
+                age.held.last += times * length
     for each in found.lasting:
         each.life.last += times * length
 
 
-def _tiles(found: Pattern, start: int) -> dict[int, Tile]:
-    """The tiles of the period that begins at `start`."""
-    made: dict[int, Tile] = {}
-    for own in found.own:
-        old = own.tile
-        tile = Tile(Life(0, old.bytes), old.memory, old.bytes, start + own.dies)
-        tile.users = {queue: start + at for queue, at in own.users.items()}
-        made[id(own)] = tile
-    return made
+def _life(tile: Tile) -> Life:
+    return Life(0, tile.bytes, age=-1)
+
+
+def _banks(builder: Builder, found: Pattern, times: int) -> None:
+    """Note the banks that the periods use."""
+    psum = builder.program.psum
+    moving: list[Move] = []
+    for one in found.needed:
+        inside = [operand for operand in one.operands if operand.access.tile.memory == "psum"]
+        for place, operand in enumerate(inside):
+            if operand.own is None and operand.step:
+                access, by = operand.access, operand.step
+                later = [builder.ref(access, access.offset + turn * by) for turn in range(1, times + 1)]
+                moving.append((one.at, place, later))
+    numbers = sorted(own.ages[0].tile.number for own in found.own)
+    made = [psum.sizes[number] for number in numbers if number]
+    go_round(psum, found.begin, found.length, times, made, moving)
 
 
 def _round(
     builder: Builder,
     found: Pattern,
     turn: int,
-    tiles: dict[int, Tile],
+    tiles: Tiles,
     log: list[Entry] | None,
     carried_out: int,
 ) -> bool:
@@ -261,7 +157,7 @@ def _round(
                     builder.move(access, offset, number, queue, waiting)
                     quiet = quiet and not waiting
             else:
-                tile = tiles[id(operand.own)]
+                tile = tiles.of(operand.own, operand.ago)
                 if operand.new:
                     builder.add(tile, number, room)
                 if operand.waits:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from trnbench.emulator.core.builder import Builder
-    from trnbench.emulator.core.replay import Pattern
+    from trnbench.emulator.core.pattern import Pattern
     from trnbench.emulator.core.tile import Tile, Users
 
 Ints = npt.NDArray[np.int64]
@@ -101,6 +101,7 @@ def go_on(
         known = [tile for tile, _, _ in before.tiles]
         for (tile, _, _), old in zip(now.tiles, known, strict=True):
             if tile is not old:
+                tile.born += more * length
                 tile.users = {queue: number + more * length for queue, number in tile.users.items()}
                 tile.dies = None if tile.dies is None else tile.dies + more * length
         changed = [b != a for a, b in zip(before.waited, now.waited, strict=True)]

@@ -79,12 +79,13 @@ class Use(msgspec.Struct, eq=False, gc=False):
 class Tile(msgspec.Struct, eq=False, gc=False):
     """`dies`: from which instruction on nobody holds it; None where that is asked of its `life`.
 
-    `number`: of a tile of PSUM.
+    `born`: the instruction that used it first. `number`: of a tile of PSUM.
     """
 
     life: Life
     memory: str
     bytes: int
+    born: int
     dies: int | None = None
     number: int = 0
     users: Users = {}

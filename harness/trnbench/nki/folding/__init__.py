@@ -1,6 +1,6 @@
 """Loops of a kernel whose rounds are alike: the first ones are executed, the others follow from them.
 
-Timing mode only. `source` tells from the kernel's text which loops keep nothing from round to round,
-`index` is the loop's number as the kernel sees it, which notices what it is used for, and `rounds` takes
-both together.
+Timing mode only. `plan` tells from the kernel's text what a loop keeps from round to round, `state` whether
+that is the same again, `index` is the loop's number as the kernel sees it, which notices what it is used for,
+and `rounds` takes all together.
 """

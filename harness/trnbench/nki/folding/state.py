@@ -3,50 +3,127 @@
 from __future__ import annotations
 
 import sys
-from types import FrameType
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
+from trnbench.nki.dtype import DType
 from trnbench.nki.folding.index import Index, Watched
-from trnbench.nki.folding.source import Plan
+from trnbench.nki.jit import Kernel
+from trnbench.nki.ledger import AGES
+from trnbench.nki.memory import Form
 from trnbench.nki.tensor import NkiTensor
 
 State = tuple[Any, ...]
 
 _MISSING = ("no value",)
-_PLAIN = (int, float, str, bytes, bool, type(None))
+_PLAIN = (int, float, complex, str, bytes, bool, type(None), slice, range, Form)
+_SAME = (DType, Enum, Kernel, type, FunctionType, BuiltinFunctionType, ModuleType)
 
 
-def state_of(plan: Plan, frame: FrameType, loop: Watched, number: int) -> State:
-    """Of the names that may be carried from round to round, after `number` rounds of `loop`.
-
-    Equal before and after a period when the next period starts from the same; numbers that move with the
-    loop are compared without what it has added. Tiles only by their layout: whether they were used is seen
-    from the instructions.
+class Names:
+    """The names of one loop. `told` is equal before and after a period when the next period starts from the
+    same: a tile of a round stands for the one that the next round makes in its place, and numbers that move
+    with the loop are compared without what it has added.
     """
-    if not plan.carried and not plan.grown:
-        return ()
-    held = frame.f_locals
-    found = [_told(held.get(name, _MISSING), loop, number) for name in (*plan.carried, *plan.grown)]
-    if sys.version_info < (3, 13):
-        held.clear()  # a copy, which would keep tiles alive
-    return tuple(found)
+
+    __slots__ = ("ages", "frame", "loop", "number", "rounds")
+
+    def __init__(self, frame: FrameType, loop: Watched) -> None:
+        self.frame = frame
+        self.loop = loop
+        self.number = 0
+        self.ages: list[int] = []  # at the beginning of each round that was executed
+        self.rounds: list[int] = []  # their numbers
+
+    def begin(self, number: int) -> None:
+        """Round `number` begins."""
+        self.ages.append(next(AGES))
+        self.rounds.append(number)
+
+    def told(self, names: tuple[str, ...], number: int, *, same: bool) -> State:
+        """Of `names`, after `number` rounds. `same`: a list may be changed, so that it is told which one."""
+        if not names:
+            return ()
+        self.number = number
+        held = self.frame.f_locals
+        seen: dict[int, int] | None = None if same else {}
+        found = tuple([self._told(held.get(name, _MISSING), seen) for name in names])
+        _dropped(held)
+        return found
+
+    def advance(self, names: Iterable[str], rounds: int) -> None:
+        """`rounds` more were left out: numbers move as far as the loop would have moved them."""
+        held = self.frame.f_locals
+        for each in {id(each): each for name in names for each in _indices(held.get(name))}.values():
+            each.value += each.slopes.get(self.loop, 0) * rounds
+        _dropped(held)
+
+    def _told(self, value: Any, seen: dict[int, int] | None) -> Any:
+        if type(value) in _PLAIN:
+            return (type(value), value)
+        if isinstance(value, NkiTensor):
+            index = getattr(value, "index", None)
+            more = None if index is None else self._told(index, seen)
+            return (*self._tile(value), value.form, value.offset, type(value), more)
+        if isinstance(value, Index):
+            moved = value.value - value.slopes.get(self.loop, 0) * self.number
+            return ("index", moved, tuple((id(each), by) for each, by in value.slopes.items() if each.open))
+        if isinstance(value, tuple):
+            return (type(value), tuple([self._told(each, seen) for each in value]))
+        if type(value) in (list, dict):
+            return self._container(value, seen)
+        if isinstance(value, np.generic):
+            return (type(value), value.item())
+        if isinstance(value, _SAME):
+            return ("the same", id(value))
+        return object()  # equal to nothing
+
+    def _tile(self, tile: NkiTensor) -> tuple[Any, ...]:
+        """Made before the loop, or how many rounds ago and at which place of its round."""
+        age = tile.storage.life.age
+        at = bisect_right(self.ages, age) - 1
+        return (age,) if at < 0 else ("made", self.number - self.rounds[at], age - self.ages[at])
+
+    def _container(self, value: Any, seen: dict[int, int] | None) -> Any:
+        """One that holds what a round made was made by a round itself; else it matters which one it is.
+
+        `seen`: those met before, because two names may hold one.
+        """
+        if seen is None:
+            again = None
+        else:
+            again = seen.get(id(value))
+            if again is not None:
+                return ("again", again)
+            seen[id(value)] = len(seen)
+        parts = value if type(value) is list else [part for item in value.items() for part in item]
+        inside = tuple([self._told(each, seen) for each in parts])
+        made = seen is not None and any(_made(each) for each in inside)
+        return (type(value), 0 if made else id(value), inside)
 
 
-def _told(value: Any, loop: Watched, number: int) -> Any:
-    if type(value) in _PLAIN:
-        return (type(value), value)
-    if isinstance(value, NkiTensor):
-        return ("tile", value.form, type(value))
+def _made(told: Any) -> bool:
+    """Is there a tile of a round in it?"""
+    return isinstance(told, tuple) and (told[:1] == ("made",) or any(_made(each) for each in told))
+
+
+def _indices(value: Any) -> Iterator[Index]:
     if isinstance(value, Index):
-        moved = value.value - value.slopes.get(loop, 0) * number
-        return ("index", moved, tuple((id(each), slope) for each, slope in value.slopes.items() if each.open))
-    if isinstance(value, (list, tuple)):
-        return (type(value), id(value) if isinstance(value, list) else 0, tuple(map(_one, value)))
-    return ("object", id(value))
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _indices(each)
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _indices(each)
 
 
-def _one(value: Any) -> Any:
-    """A list's element: the same one, or not."""
-    if isinstance(value, NkiTensor):
-        return (value.storage.life, value.form, value.offset)
-    return (type(value), value) if type(value) in _PLAIN else ("object", id(value))
+def _dropped(held: dict[str, Any]) -> None:
+    """A frame's names come as a copy, which would keep tiles alive."""
+    if sys.version_info < (3, 13):
+        held.clear()
