@@ -10,7 +10,7 @@ from synthetic_run import make_run
 
 from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Status
 from trnbench_reports import numbers, view
-from trnbench_reports.charts import roofline
+from trnbench_reports.charts import roofs, spots
 from trnbench_reports.sections import (
     cases,
     documents,
@@ -223,7 +223,7 @@ class TestRooflines:
             for each in small.measurements
             if each.case.instance == "trn1.32xlarge" and each.case.scope is Scope.INSTANCE
         ]
-        names = {name: roof for roof in roofline.roofs(found) for name in roof.names}
+        names = {name: roof for roof in roofs.roofs(found) for name in roof.names}
         assert set(names) == {"bf16", "fp8", "fp32", "int8"}
         assert names["bf16"] is names["fp8"]
         assert names["bf16"].main
@@ -235,7 +235,7 @@ class TestRooflines:
             for each in small.measurements
             if each.id == "trn1.2xlarge::gemm[dtype=bf16,m=4096,n=4096,k=4096]@core"
         ]
-        (spot,) = roofline.spots(0, [case])
+        (spot,) = spots.spots(0, [case])
         assert spot.intensity == pytest.approx(2 * 4096**3 / (3 * 4096**2 * 2))
         assert case.time_s is not None
         assert spot.rate == pytest.approx(2 * 4096**3 / case.time_s)

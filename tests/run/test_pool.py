@@ -17,7 +17,8 @@ import tiny_machine as tiny
 from trnbench import Reason, Run, Status
 from trnbench.registry import load_registry
 from trnbench.run import pool
-from trnbench.run.execute import execute, usual_jobs
+from trnbench.run.conduct import usual_jobs
+from trnbench.run.execute import execute
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
 from trnbench.run.settings import RunSettings

@@ -8,14 +8,13 @@ visible, rich markup is never interpreted, Markdown and spreadsheet formulas are
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 import click
 
-from trnbench.cli.cell import HOSTILE, Column, clean, is_right, plain, text_of, width_of
+from trnbench.cli.cell import HOSTILE, Column, clean, plain
 
 __all__ = [
     "FORMATS",
@@ -61,8 +60,6 @@ plain_format_option = click.option(
 )
 """The same without a look at the settings, for commands that must work when those are broken."""
 
-_MARKDOWN = re.compile(r"([\\`*\[\]<>|~])")
-
 
 def say(message: str, *, nl: bool = True, level: int | None = None) -> None:
     """A message for people, to stderr; a reader that went away is not an error.
@@ -97,14 +94,17 @@ def emit(
     cols = [each if isinstance(each, Column) else Column(each) for each in columns]
     if format == "json":
         emit_json(rows)
-    elif format == "csv":
-        write(_csv(rows, cols))
+        return
+    from trnbench.cli import table
+
+    if format == "csv":
+        write(table.csv(rows, cols))
     elif format == "md":
-        write(_markdown(rows, cols, title))
+        write(table.markdown(rows, cols, title))
     elif use_rich():
-        _rich(rows, cols, title)
+        write(table.boxed(rows, cols, title))
     else:
-        write(_plain_table(rows, cols, title))
+        write(table.plain_text(rows, cols, title))
 
 
 def emit_json(value: object) -> None:
@@ -160,90 +160,3 @@ def abandon(stream: TextIO) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
-
-
-def _plain_table(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str) -> str:
-    heads = [clean(column.heading) for column in columns]
-    body = [[text_of(row.get(column.key), column) for column in columns] for row in rows]
-    right = [is_right(rows, column) for column in columns]
-    widths = [max(map(width_of, (head, *cells))) for head, cells in _columns(heads, body)]
-
-    def line(cells: Iterable[str]) -> str:
-        padded = (
-            " " * (width - width_of(cell)) + cell if at_right else cell + " " * (width - width_of(cell))
-            for cell, width, at_right in zip(cells, widths, right, strict=True)
-        )
-        return "  ".join(padded).rstrip()
-
-    lines = [clean(title)] if title else []
-    lines += [line(heads), "  ".join("-" * width for width in widths), *map(line, body)]
-    return "\n".join(lines) + "\n"
-
-
-def _columns(heads: Sequence[str], body: Sequence[Sequence[str]]) -> Iterable[tuple[str, list[str]]]:
-    for index, head in enumerate(heads):
-        yield head, [row[index] for row in body]
-
-
-def _rich(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    # Text, not str: what a cell holds is shown, never read as markup.
-    table = Table(title=Text(clean(title)) if title else None, title_justify="left", box=box.SIMPLE_HEAD)
-    for column in columns:
-        table.add_column(
-            Text(clean(column.heading)),
-            justify="right" if is_right(rows, column) else "left",
-            overflow="fold",
-        )
-    for row in rows:
-        table.add_row(*(Text(text_of(row.get(column.key), column)) for column in columns))
-    console = Console(file=sys.stdout, force_terminal=True, highlight=False, markup=False, emoji=False)
-    with console.capture() as captured:
-        console.print(table)
-    write(captured.get())
-
-
-def _csv(rows: Sequence[Mapping[str, object]], columns: Sequence[Column]) -> str:
-    import csv
-    import io
-
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([column.key for column in columns])
-    writer.writerows([_csv_cell(row.get(column.key)) for column in columns] for row in rows)
-    return buffer.getvalue()
-
-
-def _csv_cell(value: object) -> str:
-    value = plain(value)
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, list | dict):
-        import json
-
-        value = "; ".join(map(str, value)) if isinstance(value, list) else json.dumps(value)
-    text = clean(str(value), keep="\n\t")
-    # A spreadsheet would run a text that starts like this as a formula.
-    return "'" + text if len(text) > 1 and text[0] in "=+-@\t" else text
-
-
-def _markdown(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str) -> str:
-    def escape(text: str) -> str:
-        return _MARKDOWN.sub(r"\\\1", text)
-
-    def line(cells: Iterable[str]) -> str:
-        return f"| {' | '.join(cells)} |"
-
-    lines = [f"**{escape(clean(title))}**", ""] if title else []
-    lines.append(line(escape(clean(column.heading)) for column in columns))
-    lines.append(line("---:" if is_right(rows, column) else "---" for column in columns))
-    lines += [line(escape(text_of(row.get(column.key), column)) for column in columns) for row in rows]
-    return "\n".join(lines) + "\n"

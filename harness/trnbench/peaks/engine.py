@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from trnbench.facts.disagreement import claim
-from trnbench.facts.fact import Fact
 from trnbench.facts.peak import Peak, PeakPolicy
 from trnbench.facts.scope import Direction, Scope
 from trnbench.generation import System
 from trnbench.kernels.extent import Extent
 from trnbench.peaks.candidate import show_printed
+from trnbench.peaks.current import current_fact, exact
 from trnbench.peaks.parts import Parts
-
-REFERENCE = "bf16"
-"""The data type whose rate is rows × columns × 2 × clock; others are factors of it."""
-
-
-TENSOR_MODES = ("", "tensor", "mx", "double row")
-"""Qualifiers under which a rate_factor speaks of matrix products."""
+from trnbench.peaks.rate_factor import rate_factor
 
 
 def engine_rate(system: System, dtype: str, sparse: bool = False) -> Peak | None:
@@ -27,13 +20,13 @@ def engine_rate(system: System, dtype: str, sparse: bool = False) -> Peak | None
     None where the documents lack one of the terms, or give no rate for the data type.
     """
     core = system.instance.core
-    rows, columns = _fact(system, core, "array_rows"), _fact(system, core, "array_columns")
-    clock = _fact(system, core, "clock", "tensor")
+    rows, columns = current_fact(system, core, "array_rows"), current_fact(system, core, "array_columns")
+    clock = current_fact(system, core, "clock", "tensor")
     factor = rate_factor(system, dtype, sparse)
     if rows is None or columns is None or clock is None or factor is None:
         return None
     times, why, ids = factor
-    value = Fraction(_value(rows)) * Fraction(_value(columns)) * 2 * Fraction(_value(clock)) * times
+    value = exact(rows) * exact(columns) * 2 * exact(clock) * times
     return Peak(
         metric="peak_flops",
         value=float(value),
@@ -98,88 +91,17 @@ def engine_bound(
     )
 
 
-def rate_factor(system: System, dtype: str, sparse: bool) -> tuple[Fraction, str, tuple[str, ...]] | None:
-    """(factor against dense BF16, its words in a formula, fact ids); None where no document tells.
-
-    In this order: a fact of metric rate_factor about the tensor engine or one of its modes; the
-    cost file's [rate_factor] table ("bf16" for dense, "sparse-bf16" for sparse data); the ratio of
-    two peaks that one document prints for the core; a document that prints one peak for the type
-    and for BF16 together, whatever its scope.
-    """
-    core = system.instance.core
-    label = f"sparse {dtype}" if sparse else dtype
-    for fact in system.book.select(core, "rate_factor", dtype=dtype, sparse=sparse):
-        if fact.value and fact.qualifier in TENSOR_MODES and dtype in fact.dtypes and not fact.superseded_by:
-            return _worded(Fraction(fact.value).limit_denominator(64), label, (fact.id,))
-    listed = system.costs.get("rate_factor", {})
-    key = f"sparse-{dtype}" if sparse else dtype
-    if key in listed:
-        return _worded(Fraction(listed[key]).limit_denominator(64), label, ())
-    if dtype == REFERENCE and not sparse:
-        return Fraction(1), "", ()
-    return _printed_ratio(system, dtype, sparse, label) or _printed_together(system, dtype, sparse, label)
-
-
-def _printed_ratio(
-    system: System, dtype: str, sparse: bool, label: str
-) -> tuple[Fraction, str, tuple[str, ...]] | None:
-    """The simplest ratio that two rounded peaks of one source allow: 23 of 92 TFLOPS is 1/4."""
-    peaks = [
-        fact
-        for fact in system.book.select(system.instance.core, "peak_flops")
-        if fact.value and fact.qualifier in ("", "tensor") and not fact.superseded_by
-    ]
-    for fact in (each for each in peaks if dtype in each.dtypes and each.sparse == sparse):
-        for base in (each for each in peaks if REFERENCE in each.dtypes and not each.sparse):
-            if fact.source == base.source:
-                one, other = claim(fact), claim(base)
-                low = Fraction(one.low or 0.0) / Fraction(other.high or 1.0)
-                high = Fraction(one.high or 0.0) / Fraction(other.low or 1.0)
-                return _worded(_simplest(low, high), label, (fact.id, base.id))
-    return None
-
-
-def _printed_together(
-    system: System, dtype: str, sparse: bool, label: str
-) -> tuple[Fraction, str, tuple[str, ...]] | None:
-    instance = system.instance
-    for subject in (instance.core, instance.device, instance.name, instance.parent):
-        for fact in system.book.select(subject, "peak_flops", dtype=dtype, sparse=sparse) if subject else ():
-            if REFERENCE in fact.dtypes and dtype != REFERENCE and fact.qualifier in ("", "tensor"):
-                same = rate_factor(system, REFERENCE, sparse)
-                if same is not None:
-                    return _worded(same[0], label, (*same[2], fact.id))
-    return None
-
-
-def _simplest(low: Fraction, high: Fraction) -> Fraction:
-    """The fraction of the smallest denominator in an interval."""
-    middle = (low + high) / 2
-    for denominator in range(1, 17):
-        near = Fraction(round(middle * denominator), denominator)
-        if low <= near <= high:
-            return near
-    return middle
-
-
-def _worded(factor: Fraction, label: str, ids: tuple[str, ...]) -> tuple[Fraction, str, tuple[str, ...]]:
-    if factor == 1:
-        return factor, "", ids
-    sign, number = ("×", factor) if factor > 1 else ("/", 1 / factor)
-    return factor, f" {sign} {float(number):g} ({label})", ids
-
-
 def _lane_rate(system: System, dtype: str, sparse: bool, engine: str) -> Peak | None:
     """Vector, scalar and GpSimd: elements per cycle × clock × operations the documents count for each."""
     core = system.instance.core
     if sparse:
         return None
-    elements = _fact(system, core, "elements_per_cycle", engine, dtype)
-    clock = _fact(system, core, "clock", engine)
-    each = _fact(system, core, "operations_per_element", engine, dtype)
+    elements = current_fact(system, core, "elements_per_cycle", engine, dtype)
+    clock = current_fact(system, core, "clock", engine)
+    each = current_fact(system, core, "operations_per_element", engine, dtype)
     if elements is None or clock is None or each is None:
         return None
-    value = Fraction(_value(elements)) * Fraction(_value(clock)) * Fraction(_value(each))
+    value = exact(elements) * exact(clock) * exact(each)
     return Peak(
         metric="peak_flops",
         value=float(value),
@@ -195,13 +117,13 @@ def _lane_rate(system: System, dtype: str, sparse: bool, engine: str) -> Peak | 
 def _element_rate(system: System, dtype: str, engine: str) -> Peak | None:
     """Elements per cycle × clock: what the documents say without counting operations for an element."""
     core = system.instance.core
-    elements = _fact(system, core, "elements_per_cycle", engine, dtype)
-    clock = _fact(system, core, "clock", engine)
+    elements = current_fact(system, core, "elements_per_cycle", engine, dtype)
+    clock = current_fact(system, core, "clock", engine)
     if elements is None or clock is None:
         return None
     return Peak(
         metric="element_rate",
-        value=float(Fraction(_value(elements)) * Fraction(_value(clock))),
+        value=float(exact(elements) * exact(clock)),
         scope=Scope.CORE,
         dtype=dtype,
         qualifier=engine,
@@ -221,7 +143,7 @@ def _units(system: System, metric: str, scope: Scope, count: str, rate: str, nou
     """
     instance = system.instance
     for subject in (instance.name, instance.parent, instance.device, instance.core):
-        number = _fact(system, subject, count)
+        number = current_fact(system, subject, count)
         if number is None or not number.value or number.scope.rank > scope.rank:
             continue
         rates = [
@@ -232,10 +154,10 @@ def _units(system: System, metric: str, scope: Scope, count: str, rate: str, nou
         ]
         if not rates:
             continue
-        best = max(rates, key=_value)
+        best = max(rates, key=exact)
         return Peak(
             metric=metric,
-            value=float(Fraction(_value(number)) * Fraction(_value(best))),
+            value=float(exact(number) * exact(best)),
             scope=number.scope,
             evidence="derived",
             formula=f"{number.printed} {noun} × {show_printed(best)}",
@@ -243,21 +165,3 @@ def _units(system: System, metric: str, scope: Scope, count: str, rate: str, nou
             source=best.source,
         )
     return None
-
-
-def _fact(system: System, subject: str, metric: str, qualifier: str = "", dtype: str = "") -> Fact | None:
-    """The first current fact; one that names `dtype` goes before one that names none."""
-    if not subject:
-        return None
-    found = [
-        fact
-        for fact in system.book.select(subject, metric, qualifier=qualifier)
-        if fact.value is not None and (not fact.dtypes or not dtype or dtype in fact.dtypes)
-    ]
-    current = [fact for fact in found if not fact.superseded_by] or found
-    named = [fact for fact in current if fact.dtypes] if dtype else []
-    return next(iter(named or current), None)
-
-
-def _value(fact: Fact) -> float:
-    return fact.value or 0.0

@@ -2,103 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from trnbench import Measurement, PeakChoice, Status
+from trnbench import Measurement
 from trnbench_reports import numbers, view, words
 from trnbench_reports.charts import scale
-from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
-from trnbench_reports.charts.plane import LETTER, Plane
-
-WIDTH, HEIGHT = 400, 280
-_GAP = 13.0  # pixels between two labels that must not touch
-
-
-@dataclass(frozen=True, kw_only=True)
-class Roof:
-    """One flat roof: the types that share it, the documented figure and what the clocks allow each."""
-
-    names: tuple[str, ...]
-    documented: float
-    engines: tuple[float, ...]
-    shared: bool  # a smaller scope's share of a documented figure, not a printed one
-    main: bool  # of the 16-bit type: its ridge is labelled
-
-
-@dataclass(frozen=True, kw_only=True)
-class Spot:
-    """A case on the chart: FLOP per byte of HBM, FLOP per second."""
-
-    intensity: float
-    rate: float
-    case: Measurement
-    anchor: str
-
-
-def spots(index: int, cases: Sequence[Measurement]) -> list[Spot]:
-    """Cases that did arithmetic on bytes of HBM in a known time."""
-    found = []
-    for each in cases:
-        work = each.work
-        flops = sum(count for name, count in work.items() if name == "flops" or name.endswith("_flops"))
-        moved = work.get("hbm_bytes", 0.0)
-        if flops > 0 and moved > 0 and each.time_s and each.status is not Status.SKIPPED:
-            found.append(
-                Spot(
-                    intensity=flops / moved,
-                    rate=flops / each.time_s,
-                    case=each,
-                    anchor=view.anchor(index, each),
-                )
-            )
-    return found
-
-
-def choices(cases: Sequence[Measurement], metric: str) -> list[PeakChoice]:
-    """Every peak of `metric` these cases were, or would have been, judged by; skipped ones included."""
-    found: dict[tuple[object, ...], PeakChoice] = {}
-    for each in cases:
-        offered = (each.judgement.peaks, *each.reference_peaks) if each.judgement else each.reference_peaks
-        for choice in offered:
-            peak = choice.chosen
-            if peak.metric == metric and peak.value > 0:
-                found.setdefault((peak.dtype, peak.sparse, peak.qualifier, peak.value), choice)
-    return list(found.values())
-
-
-def roofs(cases: Sequence[Measurement]) -> list[Roof]:
-    """Flat roofs from high to low; types with one figure share one line.
-
-    Of an engine that is not the tensor engine only the highest roof is drawn: one line, its name.
-    """
-    flat: dict[str, list[tuple[str, PeakChoice]]] = defaultdict(list)
-    engines: dict[str, PeakChoice] = {}
-    for choice in choices(cases, "peak_flops"):
-        peak = choice.chosen
-        if peak.qualifier:
-            held = engines.get(peak.qualifier)
-            if held is None or peak.value > held.chosen.value:
-                engines[peak.qualifier] = choice
-            continue
-        name = " ".join(filter(None, (peak.dtype, "sparse" if peak.sparse else ""))) or "peak"
-        flat[numbers.significant(peak.value)].append((name, choice))
-    for qualifier, choice in engines.items():
-        flat[numbers.significant(choice.chosen.value)].append((f"{qualifier} engine", choice))
-    ordered = sorted(flat.values(), key=lambda group: -group[0][1].chosen.value)
-    main = next((i for i, group in enumerate(ordered) if {"bf16", "fp16"} & {n for n, _ in group}), 0)
-    return [
-        Roof(
-            names=tuple(dict.fromkeys(name for name, _ in group)),
-            documented=group[0][1].chosen.value,
-            engines=tuple(sorted({c.engine_bound.value for _, c in group if c.engine_bound})),
-            shared=group[0][1].chosen.evidence != "documented",
-            main=i == main,
-        )
-        for i, group in enumerate(ordered)
-    ]
+from trnbench_reports.charts.figure import SYMBOLS, Figure, Series
+from trnbench_reports.charts.plane import Plane
+from trnbench_reports.charts.roofline_frame import HEIGHT, WIDTH, Frame, rate_text
+from trnbench_reports.charts.roofs import Roof, choices, roofs
+from trnbench_reports.charts.spots import Spot, series_of, spots
 
 
 def figure(
@@ -133,14 +46,14 @@ def figure(
         height=HEIGHT,
     )
     inside = [spot for spot in found if spot.rate >= low_y]
-    frame = _Frame(plane, f"var(--g{colour})")
-    frame.slope(bandwidth, max(r.documented for r in flat), f"HBM {_rate(bandwidth, 'B/s')}")
+    frame = Frame(plane, f"var(--g{colour})")
+    frame.slope(bandwidth, max(r.documented for r in flat), f"HBM {rate_text(bandwidth, 'B/s')}")
     for roof in flat:
         frame.roof(roof, bandwidth)
     frame.labels(flat, bandwidth)
     frame.best(achieved, best.rate)
     frame.points(inside)
-    series = _series(inside)
+    series = series_of(inside)
     main = next(roof for roof in flat if roof.main)
     label = f"{title}. {len(found)} cases; the table below has the same numbers."
     return Figure(
@@ -161,16 +74,12 @@ def figure(
 def _caption(where: str, main: Roof, below: int) -> str:
     """What the drawing cannot show: two lines a few per cent apart, points under the frame."""
     kind = "share of the documented figure" if main.shared else "documented"
-    text = f"{where}; {'/'.join(main.names)}: {kind} {_rate(main.documented, 'FLOP/s')}"
+    text = f"{where}; {'/'.join(main.names)}: {kind} {rate_text(main.documented, 'FLOP/s')}"
     if main.engines:
-        text += f", clocks allow {_rate(main.engines[-1], 'FLOP/s')}"
+        text += f", clocks allow {rate_text(main.engines[-1], 'FLOP/s')}"
     if below:
         text += f"; {words.plural(below, 'case')} below the frame, in the table"
     return text
-
-
-def _rate(value: float, unit: str) -> str:
-    return numbers.show(value, unit).replace(numbers.NBSP, " ")
 
 
 def _row(spot: Spot) -> tuple[str, tuple[str, ...]]:
@@ -184,140 +93,3 @@ def _row(spot: Spot) -> tuple[str, tuple[str, ...]]:
         case.bound,
         str(case.evidence.grade),
     )
-
-
-def _name(spot: Spot) -> str:
-    return words.clean(" ".join(filter(None, (spot.case.case.kernel, spot.case.case.dtype))), 40)
-
-
-def _series(found: Sequence[Spot]) -> dict[str, str]:
-    """Series names → shape, one shape per data type, in order of appearance."""
-    types = list(dict.fromkeys(spot.case.case.dtype for spot in found))
-    return {_name(spot): SHAPES[types.index(spot.case.case.dtype) % len(SHAPES)] for spot in found}
-
-
-def _sweeps(found: Sequence[Spot]) -> dict[str, int]:
-    """Anchor → number of its line: cases of one series that differ only in the axis swept most."""
-    groups: dict[str, list[Spot]] = defaultdict(list)
-    for spot in found:
-        groups[_name(spot)].append(spot)
-    lines: dict[tuple[str, str], int] = {}
-    made = {}
-    for name, spots_of in groups.items():
-        values: dict[str, set[object]] = defaultdict(set)
-        for spot in spots_of:
-            for axis, value in spot.case.case.point.items():
-                values[axis].add(value)
-        # Axes that move together (m = n = k) are one sweep.
-        widest = max((len(each) for each in values.values()), default=0)
-        swept = {axis for axis, each in values.items() if len(each) == widest}
-        for spot in spots_of:
-            rest = view.point_text(spot.case, without=swept)
-            made[spot.anchor] = lines.setdefault((name, rest), len(lines))
-    return made
-
-
-def _free(place: tuple[float, float], width: float, taken: Sequence[tuple[float, float, float]]) -> bool:
-    """Whether a label that ends at `place` touches none of those that stand already."""
-    x, y = place
-    return not any(
-        abs(y - other) < _GAP and x > right - wide and x - width < right for right, wide, other in taken
-    )
-
-
-@dataclass(frozen=True)
-class _Frame:
-    """What is drawn on one plane in one colour."""
-
-    plane: Plane
-    colour: str
-
-    @property
-    def low_x(self) -> float:
-        return self.plane.x.low
-
-    @property
-    def low_y(self) -> float:
-        return self.plane.y.low
-
-    def slope(self, bandwidth: float, top: float, label: str) -> None:
-        plane = self.plane
-        start = max(self.low_x, self.low_y / bandwidth)
-        plane.line([(start, start * bandwidth), (top / bandwidth, top)])
-        rise = math.log(10) / math.log(plane.y.high / plane.y.low) * plane.height
-        run = math.log(10) / math.log(plane.x.high / plane.x.low) * plane.width
-        # On the line near its foot, parallel to it.
-        at = start * 1.25
-        plane.words(at, at * bandwidth, label, dy=-5, turn=-math.degrees(math.atan2(rise, run)))
-
-    def roof(self, roof: Roof, bandwidth: float) -> None:
-        plane = self.plane
-        ridge = roof.documented / bandwidth
-        plane.line([(ridge, roof.documented), (plane.x.high, roof.documented)])
-        for engine in roof.engines:
-            if abs(engine / roof.documented - 1) > 0.002:
-                plane.line([(engine / bandwidth, engine), (plane.x.high, engine)], dash="5 3", width=1)
-        if roof.main:
-            # Down to the axis, where no roof and hardly a point is in the way.
-            plane.line([(ridge, self.low_y), (ridge, roof.documented)], width=0.6, opacity=0.6)
-            plane.words(ridge, self.low_y, f"ridge {numbers.significant(ridge)} FLOP/B", dx=4, dy=-5)
-
-    def labels(self, flat: Sequence[Roof], bandwidth: float) -> None:
-        """At the right end above the line; below it, or further left, where two would touch."""
-        plane = self.plane
-        taken: list[tuple[float, float, float]] = []  # right edge, width, y
-        for roof in sorted(flat, key=lambda each: not each.main):
-            text = words.clean(f"{'/'.join(roof.names)} {_rate(roof.documented, 'FLOP/s')}", 60)
-            width = 0.92 * LETTER * len(text)
-            # An engine's line far off leaves the label with the documented one.
-            near = [roof.documented, *(e for e in roof.engines if 0.8 < e / roof.documented < 1.25)]
-            above, below = plane.py(max(near)) - 4, plane.py(min(near)) + 12
-            start = plane.px(roof.documented / bandwidth)
-            places = [(WIDTH * part, y) for part in (1.0, 0.8, 0.6) for y in (above, below)]
-            fitting = (p for p in places if p[0] - width > start or p[0] == WIDTH)
-            spot = next((place for place in fitting if _free(place, width, taken)), None)
-            if spot is None:
-                continue  # the table of peaks has it; a label on a label helps nobody
-            taken.append((spot[0], width, spot[1]))
-            plane.words(
-                plane.x.high,
-                roof.documented,
-                text,
-                dx=spot[0] - WIDTH,
-                dy=spot[1] - plane.py(roof.documented),
-                anchor="end",
-                bold=roof.main,
-            )
-
-    def best(self, bandwidth: float, rate: float) -> None:
-        """Dotted: what was reached, as a roofline of its own."""
-        if bandwidth <= 0:
-            return
-        start = max(self.low_x, self.low_y / bandwidth)
-        ends = [(start, start * bandwidth), (rate / bandwidth, rate), (self.plane.x.high, rate)]
-        self.plane.line(ends, dash="1 3", width=1.6, colour=self.colour, round_ends=True)
-
-    def points(self, found: Sequence[Spot]) -> None:
-        """Joined along a sweep, one shape for each data type."""
-        shapes = _series(found)
-        order = list(shapes)
-        sweeps = _sweeps(found)
-        ordered = sorted(found, key=lambda s: (s.intensity, s.rate))
-        lines: dict[int, list[Spot]] = defaultdict(list)
-        for spot in ordered:
-            lines[sweeps[spot.anchor]].append(spot)
-        for line in lines.values():
-            if len(line) > 1:
-                places = [(spot.intensity, spot.rate) for spot in line]
-                series = order.index(_name(line[0]))
-                self.plane.line(places, colour=self.colour, width=1, opacity=0.55, series=series)
-        for spot in ordered:
-            self.plane.mark(
-                spot.intensity,
-                spot.rate,
-                colour=self.colour,
-                says=view.tooltip(spot.case),
-                anchor=spot.anchor,
-                series=order.index(_name(spot)),
-                shape=SHAPES.index(shapes[_name(spot)]),
-            )
