@@ -143,12 +143,6 @@ def call(*words: str) -> Result:
             id="no such function",
         ),
         pytest.param(
-            ("run", "no_such_file.py::kernel", *TRN2, *X),
-            2,
-            "error: no_such_file.py does not exist\n  try:   FILE.py::kernel\n",
-            id="no such file",
-        ),
-        pytest.param(
             ("run", "small.py", *TRN2, *X),
             2,
             "error: 'small.py' names no kernel\n"

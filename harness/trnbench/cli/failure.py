@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from trnbench.cli.output import abandon, say
 from trnbench.errors import ExitCode, TrnbenchError
 
 DEBUG = "TRNBENCH_DEBUG"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def report(error: BaseException, shared: Session) -> int:
@@ -44,6 +46,12 @@ def report(error: BaseException, shared: Session) -> int:
         say(f"error: {error.strerror}: {os.fspath(error.filename)!r}")
         say("  cause: the file system refused it")
         say("  try:   check the path and its permissions (TRNBENCH_DEBUG=1 shows where it was used)")
+        return ExitCode.USAGE
+    if isinstance(error, OSError) and error.errno in _FULL:
+        abandon(sys.stdout)
+        say(f"error: the result could not be written: {error.strerror}")
+        say("  cause: where stdout goes takes no more")
+        say("  try:   free space there, or send the output elsewhere")
         return ExitCode.USAGE
     say(f"error: internal error: {type(error).__name__}: {error}")
     say(f"  cause: a bug in {_culprit(error)}")

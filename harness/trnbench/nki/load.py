@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
 import re
@@ -12,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench.errors import KernelError, MissingFile, UnknownName
+from trnbench.errors import BadInput, KernelError, MissingFile, UnknownName, UsageError
 from trnbench.nki import site
 from trnbench.nki.beta1.grid import Beta1Kernel
 from trnbench.nki.beta1.grid import jit as beta1_jit
@@ -22,10 +23,10 @@ from trnbench.nki.provide import Provided, provide
 from trnbench.nki.trace import missing_import
 
 
-def load_kernel(ref: str, *, nki: str = "auto") -> tuple[Any, ModuleType, Provided]:
-    """The kernel, its module, and which `nki` it was loaded with.
+def load_kernel(ref: str, *, nki: str = "auto", kind: str = "kernel") -> tuple[Any, ModuleType, Provided]:
+    """The kernel, its module, and which `nki` it was loaded with. `kind` is what a message calls it.
 
-    Raises `MissingFile`, `UnknownName` for a function that is not there, and `KernelError` when
+    Raises `MissingFile`, `UsageError` for a function that is not there, and `KernelError` when
     the file cannot be imported or the name is no kernel.
     """
     file, double, name = ref.partition("::")
@@ -35,13 +36,12 @@ def load_kernel(ref: str, *, nki: str = "auto") -> tuple[Any, ModuleType, Provid
         module = _from_file(Path(file)) if double else _from_package(file, ours=provided.by == "trnbench")
     found = getattr(module, name, None)
     if found is None:
-        functions = [each for each, value in vars(module).items() if _is_kernel(value, module)]
-        raise UnknownName("kernel", name, functions, try_=f"{file}::NAME with one of the above")
+        raise _unknown(kind, name, file, module)
     if isinstance(found, FunctionType) and provided.by == "trnbench" and _of_beta1(module):
         found = beta1_jit(found)  # its caller would have: nki.benchmark(kernel)
-    if not callable(found):
+    if not callable(found) or isinstance(found, type):
         raise KernelError(
-            f"{ref} is no kernel: it is {type(found).__name__}",
+            f"{ref} is no kernel: it is {'a class' if isinstance(found, type) else type(found).__name__}",
             cause="a kernel is a function, usually decorated with @nki.jit",
         )
     if isinstance(found, Beta1Kernel):
@@ -55,10 +55,24 @@ def _of_beta1(module: ModuleType) -> bool:
     return any(name.startswith("neuronxcc") for name in names) and "nki" not in names
 
 
-def _is_kernel(value: Any, module: ModuleType) -> bool:
-    return isinstance(value, Kernel) or (
-        callable(value) and getattr(value, "__module__", "") == module.__name__
-    )
+def _unknown(kind: str, name: str, file: str, module: ModuleType) -> UsageError:
+    """No such function: those there are, of decorated and plain ones those that `kind` may mean."""
+    decorated = [each for each, value in vars(module).items() if isinstance(value, Kernel)]
+    plain = [
+        each
+        for each, value in vars(module).items()
+        if isinstance(value, FunctionType) and value.__module__ == module.__name__
+    ]
+    if not decorated and not plain:
+        return UsageError(
+            f"{file} defines no {kind}",
+            cause="a kernel is a function, usually decorated with @nki.jit",
+            try_=f"another file: FILE.py::{kind.upper()}",
+        )
+    first, other = (decorated, plain) if kind == "kernel" else (plain, decorated)
+    near = difflib.get_close_matches(name, [*first, *other], n=1, cutoff=0.5)
+    known = [*first, *other] if near else first or other
+    return UnknownName(kind, name, known, try_=f"{file}::NAME with one of the above")
 
 
 def _from_package(name: str, *, ours: bool) -> ModuleType:
@@ -74,12 +88,26 @@ def _from_package(name: str, *, ours: bool) -> ModuleType:
         spec.loader.exec_module(module)
         return module
     except Exception as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing and (name == missing or name.startswith(f"{missing}.")):
+            raise MissingFile(
+                f"module {name} is not there",
+                cause="nothing installed has it" if missing == name else f"{missing} is not installed",
+                try_="package.module:KERNEL, or FILE.py::KERNEL",
+            ) from None
         raise _broken(error, name, "") from error
 
 
 def _from_file(path: Path) -> ModuleType:
+    if path.is_dir():
+        raise BadInput(
+            f"{path} is a folder", cause="a kernel is a function of a file", try_="FILE.py::KERNEL"
+        )
     if not path.is_file():
-        raise MissingFile(f"{path} does not exist", try_="FILE.py::kernel")
+        there = [str(each) for each in path.parent.glob("*.py")] if path.parent.is_dir() else []
+        near = difflib.get_close_matches(str(path), there, n=3)
+        cause = f"did you mean {', '.join(near)}?" if near else f"looked for it in {path.parent.resolve()}"
+        raise MissingFile(f"{path} does not exist", cause=cause, try_="FILE.py::KERNEL")
     spec = importlib.util.spec_from_file_location(f"_kernel_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise KernelError(f"{path} is no Python file")
@@ -130,9 +158,8 @@ def _broken(error: Exception, what: str, file: str) -> KernelError:
         refusal = _refusal(error, where)
         return refusal or missing_import(error, what, where)
     if isinstance(error, SyntaxError):
-        return KernelError(
-            f"{what} is no Python: {error.msg} ({Path(error.filename or what).name}:{error.lineno})"
-        )
+        line = f":{error.lineno}" if error.lineno else ""
+        return KernelError(f"{what} is no Python: {error.msg} ({Path(error.filename or what).name}{line})")
     return KernelError(f"{what} cannot be imported: {type(error).__name__}: {error} ({where})")
 
 

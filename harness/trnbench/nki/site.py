@@ -69,9 +69,11 @@ def told(place: Place) -> str:
 def of_error(trace: TracebackType | None, inside: str = "") -> str:
     """`gemm.py:31`: the innermost line of `inside` (else of anything not this package) in a traceback."""
     found = ""
+    # Python knows a file by its whole path, however it was named.
+    wanted = {inside, str(Path(inside).absolute())} if inside else set()
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
-        if name == inside or (not inside and not name.startswith(_HERE)):
+        if name in wanted or (not inside and not name.startswith(_HERE)):
             found = f"{Path(name).name}:{trace.tb_lineno}"
         trace = trace.tb_next
     return found

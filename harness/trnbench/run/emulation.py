@@ -148,7 +148,7 @@ def _mean(counts: Mapping[str, float], programs: int) -> dict[str, float]:
 def _seconds(
     spent: Mapping[tuple[str, int], float], counts: Counts, system: System
 ) -> dict[tuple[str, int], float]:
-    """Of every line. A ring is free again at once: what transfers cost is the time of the DMA engines."""
+    """Of every line: of its engines, as `spent`, and of the DMA engines where it moves data."""
     from trnbench.emulator.core.costs import CostTable
 
     table = CostTable(system)
@@ -156,7 +156,7 @@ def _seconds(
     for (op, file, line), count in counts.at.items():
         if op.engine == DMA:
             moved[file, line] = moved.get((file, line), 0.0) + table.seconds(op) * count
-    return {place: seconds or moved.get(place, 0.0) for place, seconds in spent.items()}
+    return {place: seconds + moved.get(place, 0.0) for place, seconds in spent.items()}
 
 
 def _name(kernel: Any) -> str:

@@ -92,6 +92,12 @@ def fit(function: Any, given: Mapping[str, Argument], ref: str) -> dict[str, Arg
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return dict(given)
+    if given and not parameters:
+        raise UsageError(
+            f"{ref} takes no arguments",
+            cause=f"--arg {next(iter(given))}=… was given",
+            try_="leave --arg out",
+        )
     kinds = {each.kind for each in parameters.values()}
     named = [
         each
@@ -179,7 +185,9 @@ def _loaded(name: str, path: Path, dtype: str) -> npt.NDArray[Any]:
     except (OSError, ValueError, EOFError) as error:
         raise BadInput(
             f"--arg {name}: {path} is no array that can be read",
-            cause=str(error).splitlines()[0] if str(error) else type(error).__name__,
+            cause="it is no .npy file, or holds Python objects"
+            if "pickle" in str(error)
+            else (str(error).splitlines() or [type(error).__name__])[0],
             try_="numpy.save('x.npy', array)",
         ) from None
     if not isinstance(array, np.ndarray):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import linecache
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trnbench.cli.output import Column, emit, emit_json, plain, write
+from trnbench.cli.output import Column, emit, emit_json, plain, use_rich, write
 
 if TYPE_CHECKING:
     from trnbench.run.kernel import KernelRun
@@ -126,6 +127,8 @@ _SHARES: tuple[Column | str, ...] = (
     "source",
     Column("formula", "how"),
 )
+_NEEDS = {"formula": 140, "of_engine_bound": 110, "source": 90}
+"""Columns of a terminal below which these of the peaks are left out."""
 _LINES: tuple[Column | str, ...] = (
     "place",
     Column("source", "source", show=lambda text: text if len(text) <= 60 else f"{text[:59]}…"),
@@ -235,9 +238,21 @@ def show_run(
     for each in parts:
         write("\n")
         left = len(each.rows) - LINES if each.part == "line" else 0
-        emit(each.rows[:LINES] if left > 0 else each.rows, each.columns, format, title=each.title)
+        columns = _fitting(each.columns) if each.part == "peak" and format == "table" else each.columns
+        emit(each.rows[:LINES] if left > 0 else each.rows, columns, format, title=each.title)
+        if len(columns) < len(each.columns):
+            write("more columns: a wider terminal, or --format json\n")
         if left > 0:
             write(f"… and {left} more lines: --format json\n")
+
+
+def _fitting(columns: Sequence[Column | str]) -> Sequence[Column | str]:
+    """Without those that a narrow terminal would break into syllables, the least needed first."""
+    if not use_rich():
+        return columns
+    width = shutil.get_terminal_size().columns
+    gone = {key for key, least in _NEEDS.items() if width < least}
+    return [each for each in columns if (each if isinstance(each, str) else each.key) not in gone]
 
 
 def show_runs(runs: Sequence[KernelRun], refused: Sequence[tuple[str, str, str]], format: str) -> None:

@@ -55,7 +55,7 @@ def find(ref: str, kernel_ref: str) -> Any:
         home, double, _ = kernel_ref.partition("::")
         ref = f"{home}::{ref}" if double else f"{kernel_ref.partition(':')[0]}:{ref}"
     if "::" in ref:
-        found, _, _ = load_kernel(ref)
+        found, _, _ = load_kernel(ref, kind="function")
         return getattr(found, "function", found)
     module, _, name = ref.partition(":")
     sys.path.insert(0, str(Path.cwd()))

@@ -86,11 +86,14 @@ class Schedule(msgspec.Struct, kw_only=True):
         return found
 
     def by_place(self) -> dict[tuple[str, int], int]:
-        """Ticks in which a line's instructions kept their queue busy."""
+        """Ticks in which a line's instructions kept their engine busy.
+
+        Triggers of transfers are left out: what a transfer costs is the time of the DMA engines.
+        """
         program = self.program
         spent = np.zeros(len(program.places), np.int64)
         took = np.frombuffer(self.issued, np.int64) - np.frombuffer(self.start, np.int64)
-        np.add.at(spent, np.frombuffer(program.place, np.uint32), took)
+        np.add.at(spent, np.frombuffer(program.place, np.uint32), np.where(self.queues() < LOAD, took, 0))
         return dict(zip(program.places, spent.tolist(), strict=True))
 
     def queues(self) -> Ints:
