@@ -58,35 +58,47 @@ def _apart(before: Sequence[int], now: Sequence[int]) -> tuple[int, ...]:
 def transfers(core: Core, numbers: Any, before: Snapshot, rates: Rates) -> int:
     """For how many more periods transfers `numbers` get their engines, way and memory as in this one.
 
-    Carries them out once more from the state `before` the period, each clock together with its rate.
+    Carries them out once more from the state `before` the period, each clock together with its rate. As in
+    `Core`, the engines of a ring count from `since`.
     """
     limit = Limit()
-    rings = [list(ring) for ring in before.engines]
+    rings, everyone = [list(ring) for ring in before.engines], len(before.engines[0])
+    since = [0] * len(rings)
     path, hbm = list(before.path), list(before.hbm)
     last = list(before.last)
+    others_of = [[each for each in core.rings if each != ring] for ring in range(len(rings))]
     for number in numbers.tolist():
-        plain = core.plain[core.op[number]]
-        queue, issue, latency, spread, hbm_ticks, path_ticks, floor, *_ = plain
+        queue, issue, latency, spread, hbm_ticks, path_ticks, floor, *_ = core.plain[core.op[number]]
         pace = rates.free[queue]
         begin = core.start[number] + latency
         ring = queue - LOAD
-        engines, moving = rings[ring], rates.engines[ring]
-        others = [each for each in core.rings if each != ring]
-        done, done_pace = begin + floor, pace
+        engines, moving, others = rings[ring], rates.engines[ring], others_of[ring]
+        alike = engines[0] == engines[-1]
         # All engines move at one rate, so that their order stays; the one that is free first waits longest.
-        for each in range(1 if engines[0] == engines[-1] else spread):
-            if not limit.wins(engines[each], moving, begin, pace):
-                return 0
-        engines[:spread] = [max(begin, each) + issue for each in engines[:spread]]
-        finished = engines[spread - 1]
-        engines.sort()
+        if moving != pace:
+            for each in range(1 if alike else spread):
+                if not limit.wins(engines[each] + since[ring], moving, begin, pace):
+                    return 0
+        begun = begin - since[ring]
+        if alike and spread == everyone:
+            since[ring] += max(begun, engines[0]) + issue - engines[0]
+            finished = engines[0] + since[ring]
+        else:
+            engines[:spread] = [max(begun, each) + issue for each in engines[:spread]]
+            finished = engines[spread - 1] + since[ring]
+            engines.sort()
         for other in others:
-            rings[other] = sorted([each + issue * (at < spread) for at, each in enumerate(rings[other])])
-        done, done_pace = limit.later(done, done_pace, finished, moving)
+            if spread == everyone:
+                since[other] += issue
+            else:
+                behind = rings[other]
+                behind[:spread] = [each + issue for each in behind[:spread]]
+                behind.sort()
+        done, done_pace = limit.later(begin + floor, pace, finished, moving)
         for clock, ticks, speed in ((path, path_ticks, rates.path), (hbm, hbm_ticks, rates.hbm)):
             if not ticks:
                 continue
-            if not limit.wins(clock[ring], speed[ring], begin, pace):
+            if speed[ring] != pace and not limit.wins(clock[ring], speed[ring], begin, pace):
                 return 0
             clock[ring] = max(clock[ring], begin) + ticks
             for other in others:
@@ -107,6 +119,8 @@ class Limit:
 
     def later(self, one: int, pace: int, other: int, other_pace: int) -> tuple[int, int]:
         """The later of both and its rate; of equal ones the faster."""
+        if pace == other_pace:
+            return (other if other > one else one), pace
         if (other, other_pace) > (one, pace):
             one, pace, other, other_pace = other, other_pace, one, pace
         if other_pace > pace:
