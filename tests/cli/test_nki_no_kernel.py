@@ -122,7 +122,9 @@ WRONG: dict[str, tuple[tuple[str, ...], int, str]] = {
     "an argument too many": (
         ("kernels.py::alone", *X),
         2,
-        "error: kernels.py::alone takes no arguments\n  cause: --arg x=… was given\n  try:   leave --arg out\n",
+        "error: kernels.py::alone takes no arguments\n"
+        "  cause: --arg x=… was given\n"
+        "  try:   leave --arg out\n",
     ),
     "a reference misspelt": (
         ("kernels.py::first", *X, "--check", "zzz"),
@@ -147,11 +149,12 @@ def test_what_is_said(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (tmp_path / file).write_text(text)
     monkeypatch.chdir(tmp_path)
     words, code, message = WRONG[name]
+    message = message.replace("{folder}", str(tmp_path))
     result = CliRunner().invoke(cli, ["nki", "run", *words, "-i", "trn2-16.48xlarge"])
     assert (result.exit_code, result.stdout, result.stderr) == (
         code,
         "",
-        message.replace("{folder}", str(tmp_path)),
+        message,
     )
     assert {each.name for each in tmp_path.iterdir()} <= {*FILES, "__pycache__"}
 
