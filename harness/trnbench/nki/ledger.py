@@ -12,6 +12,8 @@ from trnbench.nki.site import NOWHERE, Place
 AGES = count()
 """Numbers lives in the order of their beginnings."""
 
+_FEW = 64
+
 
 class Life(msgspec.Struct, eq=False, gc=False):
     """From allocation to last use, counted in instructions. `bytes` per partition.
@@ -44,7 +46,7 @@ class Ledger:
     soon as the tiles concerned are gone.
     """
 
-    __slots__ = ("capacity", "clock", "held", "live", "memory", "peak", "suspicions")
+    __slots__ = ("_lives", "_purge", "capacity", "clock", "held", "memory", "peak", "suspicions")
 
     def __init__(self, memory: str, capacity: int, clock: Clock) -> None:
         self.clock = clock
@@ -52,11 +54,16 @@ class Ledger:
         self.capacity = capacity
         self.held = 0
         self.peak = 0
-        self.live: set[Life] = set()
+        self._lives: list[Life] = []  # those alive, and others until there are `_purge` in all
+        self._purge = _FEW
         self.suspicions: list[tuple[int, Life, list[Life]]] = []
 
     def acquire(self, life: Life) -> None:
-        self.live.add(life)
+        lives = self._lives
+        lives.append(life)
+        if len(lives) >= self._purge:
+            self._lives = [each for each in lives if each.alive]
+            self._purge = 2 * len(self._lives) + _FEW
         self.held = held = self.held + life.bytes
         if held <= self.capacity:
             if held > self.peak:
@@ -64,12 +71,11 @@ class Ledger:
             return
         if self.suspicions:
             self.suspicions = [each for each in self.suspicions if self._open(each)]
-        self.suspicions.append((life.first, life, list(self.live)))
+        self.suspicions.append((life.first, life, [each for each in self._lives if each.alive]))
 
     def release(self, life: Life) -> None:
         life.alive = False
         life.died = self.clock.count
-        self.live.discard(life)
         self.held -= life.bytes
 
     def _open(self, suspicion: tuple[int, Life, list[Life]]) -> bool:

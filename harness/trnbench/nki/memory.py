@@ -137,8 +137,9 @@ class Storage(msgspec.Struct, eq=False):
     written: npt.NDArray[np.bool_] | None = None
 
     def __del__(self) -> None:
-        if self.ledger is not None:
-            self.ledger.release(self.life)
+        ledger = self.ledger
+        if ledger is not None:
+            ledger.release(self.life)
 
 
 def checked_shape(shape: Any, site: str) -> tuple[int, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from trnbench.emulator.core.box import Box, box_of, known_box
-from trnbench.emulator.core.hazard import look, meet, merge, read, use_of, write_to
+from trnbench.emulator.core.hazard import ROWS, look, meet, merge, read, use_of, write_to
 from trnbench.emulator.core.program import Program, Run, queue_of
 from trnbench.emulator.core.room import Room
-from trnbench.emulator.core.tile import Tile, Use, Users
+from trnbench.emulator.core.tile import Area, Tile, Use, Users
 from trnbench.emulator.core.waits import Waits
 from trnbench.nki.instruction import Instruction, Op
 from trnbench.nki.machine import Machine
@@ -18,6 +18,7 @@ from trnbench.nki.tensor import NkiTensor
 
 Views = tuple[NkiTensor, ...]
 
+_NOBODY: Users = {}
 _LEAST = 64  # instructions below which a loop is not worth marking
 
 
@@ -51,6 +52,8 @@ class Builder(Room, Waits):
         self.queues: list[int] = []  # of each op
         self._ops: dict[Op, tuple[int, int]] = {}  # number and queue
         self._places: dict[Place, int] = {}
+        self._waits: Users = {}  # of the instruction that is taken
+        self._room_waits: Users = {}
         self._loops: list[list[int]] = []
         self._watching = self._logged_from = 0
 
@@ -66,8 +69,7 @@ class Builder(Room, Waits):
             at = self._places[place] = len(program.places)
             program.places.append(place)
         refs, number = self._refs, len(program.op)
-        waits: Users = {}
-        room: Users = {}
+        waits, room = self._waits, self._room_waits  # empty
         if self.log is not None:
             self._logged(writes, reads, number, queue, waits, room)
         else:
@@ -89,8 +91,9 @@ class Builder(Room, Waits):
             for view in writes:
                 tile = tiles.get(view.storage.life)
                 use = tile.uses.get((view.form, view.offset)) if tile is not None else None
-                if tile is None or use is None:
-                    self._access(self._tile(view, number, room), view, True, number, queue, waits)
+                if use is None or tile is None:
+                    if tile is not None or not self._begun(view, number, queue, room):
+                        self._access(self._tile(view, number, room), view, True, number, queue, waits)
                     continue
                 tile.users[queue] = number
                 write_to(use, number, queue, waits)
@@ -100,6 +103,8 @@ class Builder(Room, Waits):
         program.place.append(at)
         if waits or room:
             self.wait(number, queue, waits, room)
+            waits.clear()
+            room.clear()
         program.first.append(len(program.deps))
         program.psum.first.append(len(refs))
 
@@ -206,6 +211,26 @@ class Builder(Room, Waits):
                 tile.number = self.program.psum.tile(size)
             self.add(tile, number, room)
         return tile
+
+    def _begun(self, view: NkiTensor, number: int, queue: int, room: Users) -> bool:
+        """As `_tile` and `_access`, all at once, where a tile on chip begins with a write; is it one?"""
+        storage, form = view.storage, view.form
+        if storage.ledger is None or form.indirect:
+            return False
+        box = known_box(form, storage.form, view.offset)
+        if box[1] > ROWS:
+            return False
+        life, psum = storage.life, self.program.psum
+        number_of = ref = 0
+        if form.memory == "psum":
+            number_of = psum.tile(life.bytes)
+            ref = psum.ref(number_of, box)
+            self._refs.append(ref)
+        area = Area([(box, {queue: number})], {}, 1)
+        uses = {(form, view.offset): Use(box, [area], area, ref, _NOBODY)}
+        tile = Tile(life, form.memory, life.bytes, None, number_of, {queue: number}, {0: area}, uses)
+        self.add(tile, number, room)
+        return True
 
     def _access(
         self, tile: Tile, view: NkiTensor, write: bool, number: int, queue: int, waits: Users

@@ -6,7 +6,8 @@ from trnbench.emulator.core.box import Box
 from trnbench.emulator.core.program import LOAD, RAW, WAR, WAW
 from trnbench.emulator.core.tile import Area, Tile, Use, Users
 
-_ROWS = 7  # boxes of HBM are found by groups of 128 rows
+_ROWS = 7  # boxes are found by groups of 128 rows
+ROWS = 1 << _ROWS
 
 
 def merge(waits: Users, more: Users) -> None:
@@ -42,14 +43,17 @@ def look(use: Use, waits: Users) -> None:
 def read(use: Use, number: int, queue: int, waits: Users) -> None:
     """Instruction `number` of `queue` reads it."""
     look(use, waits)
-    for area in use.areas:
-        area.read(use, number, queue)
-    if len(use.areas) == 1:
-        version = use.first.version
-        if version != use.version:
-            use.version, use.waited = version, 1 << queue
-        else:
-            use.waited |= 1 << queue
+    if len(use.areas) > 1:
+        for area in use.areas:
+            area.read(use, number, queue)
+        return
+    area = use.first
+    area.read(use, number, queue)
+    version = area.version
+    if version != use.version:
+        use.version, use.waited = version, 1 << queue
+    else:
+        use.waited |= 1 << queue
 
 
 def meet(use: Use, queue: int, waits: Users) -> None:

@@ -25,9 +25,9 @@ class After:
     def __init__(self, builder: Builder, start: int) -> None:
         self.start = start
         self.tiles: list[tuple[Tile, Users, int | None]] = [
-            (tile, dict(tile.users), tile.dies) for ring in builder.rings.values() for tile in ring.values()
+            (tile, dict(tile.users), tile.dies) for ring in builder.rings.values() for tile in ring.tiles
         ]
-        self.sizes = [len(ring) for ring in builder.rings.values()]
+        self.sizes = [len(ring.tiles) for ring in builder.rings.values()]
         self.waited = builder.waits_known()
         builder.asked = 0
 

@@ -8,7 +8,9 @@ from trnbench.emulator.core.program import BUFFER, QUEUES
 from trnbench.emulator.core.tile import Users
 
 _WIDTH = len(QUEUES)
-_BOTH = 1 | 1 << _WIDTH * _WIDTH
+_PAIRS = _WIDTH * _WIDTH
+_BOTH = [1 << pair | 1 << pair + _PAIRS for pair in range(_PAIRS)]
+"""Bits of `Waits.asked`, by pair of queues."""
 
 
 class Waits:
@@ -18,8 +20,8 @@ class Waits:
 
     def __init__(self, deps: array[int]) -> None:
         self._deps = deps
-        self._waited = [-1] * (_WIDTH * _WIDTH)
-        self._solid = [-1] * (_WIDTH * _WIDTH)
+        self._waited = [-1] * _PAIRS
+        self._solid = [-1] * _PAIRS
         self.asked = 0  # which of `waits_known` were asked for, a bit each
 
     def wait(self, number: int, queue: int, waits: Users, room: Users) -> None:
@@ -29,7 +31,7 @@ class Waits:
             solid = self._solid
             for other, dep in waits.items():
                 before, at = dep >> 2, base + other
-                self.asked |= _BOTH << at
+                self.asked |= _BOTH[at]
                 if before > solid[at] and before != number:
                     solid[at] = before
                     if before > waited[at]:

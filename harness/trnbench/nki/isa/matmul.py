@@ -16,6 +16,7 @@ from trnbench.nki.isa.constants import matmul_perf_mode
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Buffer, Form
 from trnbench.nki.recorder import current
+from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
 
 _WIDE = ("float32", "tfloat32")
@@ -43,7 +44,7 @@ def nc_matmul(
 
     With `accumulate` unset, PSUM elements that hold nothing yet are overwritten, others added to.
     """
-    recorder = current()
+    recorder = STATE.recorder or current()
     key = (
         "nc_matmul",
         dst.form,
@@ -204,7 +205,7 @@ def nc_transpose(
 
     With the engine unset, Vector takes what fits one of its blocks, the tensor engine the rest.
     """
-    recorder = current()
+    recorder = STATE.recorder or current()
     key = ("nc_transpose", dst.form, data.form, engine)
     op = recorder.ops.get(key)
     if op is None:

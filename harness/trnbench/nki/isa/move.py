@@ -18,6 +18,7 @@ from trnbench.nki.isa.constants import oob_mode as oob_modes
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Buffer, Form
 from trnbench.nki.recorder import current
+from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
 
 _SCALAR_COPY_SINCE = 3  # NeuronCore-v3 copies bit by bit on Scalar
@@ -37,7 +38,7 @@ def dma_copy(
 
     Either side may be addressed at run time; `oob_mode.skip` leaves out what is then outside.
     """
-    recorder = current()
+    recorder = STATE.recorder or current()
     key = ("dma_copy", dst.form, src.form, dge_mode, engine, priority)
     op = recorder.ops.get(key)
     if op is None:
@@ -126,7 +127,7 @@ def tensor_copy(
     dst: NkiTensor, src: NkiTensor, engine: engines = engines.unknown, name: str | None = None
 ) -> None:
     """Copy (and cast) on chip. With the engine unset Vector does it."""
-    recorder = current()
+    recorder = STATE.recorder or current()
     key = ("tensor_copy", dst.form, src.form, engine)
     op = recorder.ops.get(key)
     if op is None:
@@ -159,7 +160,7 @@ def _copy(machine: Machine, dst: Form, src: Form, given: Any) -> Op:
 
 def memset(dst: NkiTensor, value: float, engine: engines = engines.unknown, name: str | None = None) -> None:
     """Fill with a constant. With the engine unset Vector does it."""
-    recorder = current()
+    recorder = STATE.recorder or current()
     key = ("memset", dst.form, engine, value == 0)
     op = recorder.ops.get(key)
     if op is None:
