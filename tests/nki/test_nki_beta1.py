@@ -476,3 +476,51 @@ def test_what_the_tensor_engine_cannot_read_is_copied_for_it(run: Run) -> None:
         a, b,
     )  # fmt: skip
     np.testing.assert_allclose(found.outputs[0], a @ b, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "adding", ["nl.add(nl.copy(psum), column)", "nisa.tensor_tensor(psum, column, op=nl.add)"]
+)
+@pytest.mark.parametrize("column", ["nl.load(bias)", "nl.load(bias.reshape((128, 1)))"])
+def test_fewer_free_dimensions_are_read_behind_the_partition(run: Run, adding: str, column: str) -> None:
+    x, bias = made(128, 2, 16), made(128)
+    found = run(
+        f"""
+        @nki.jit
+        def kernel(x, bias):
+            out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            psum, column = nl.load(x), {column}
+            nl.store(out, {adding})
+            return out
+        """,
+        x, bias,
+    )  # fmt: skip
+    np.testing.assert_allclose(found.outputs[0], x + bias[:, None, None])
+
+
+def test_a_failure_is_told_with_the_line_of_the_kernel(run: Run) -> None:
+    with pytest.raises(KernelError) as caught:
+        run(
+            """
+            @nki.jit
+            def kernel(x):
+                assert x.shape[0] == 1, "one row only"
+            """,
+            made(4, 4),
+        )
+    assert caught.value.what == "kernel 'kernel' failed: AssertionError: one row only (old.py:9)"
+
+
+def test_a_size_may_be_a_quotient(run: Run) -> None:
+    x = made(128, 4)
+    found = run(
+        """
+        @nki.jit
+        def kernel(x):
+            out = nl.ndarray((128, 2, 2), dtype=x.dtype, buffer=nl.shared_hbm)
+            nl.store(out, nl.load(x).reshape((128, 4 / 2, 2)))
+            return out
+        """,
+        x,
+    )
+    np.testing.assert_array_equal(found.outputs[0], x.reshape(128, 2, 2))

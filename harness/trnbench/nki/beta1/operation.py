@@ -52,6 +52,7 @@ def apply(
     """The operation on tiles and numbers, broadcast to one shape; `into` an existing tile, or a new one."""
     settle()
     function = FUNCTIONS[name]
+    operands = of_one_rank(operands)
     shape: tuple[int, ...] = ()
     for each in operands:
         if isinstance(each, Tile):
@@ -74,6 +75,24 @@ def apply(
         issue(into)
         return into
     return later(shape, kind, issue)
+
+
+def of_one_rank(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Tiles with fewer dimensions get free ones of size 1 behind their partition, which is everyone's first."""
+    tiles = [each for each in operands if isinstance(each, Tile)]
+    rank = max(len(each.shape) for each in tiles)
+    if any(each.kinds[:1] != (PARTITION,) for each in tiles):
+        return operands
+    return tuple(
+        each.like(
+            (each.shape[0], *[1] * (rank - len(each.shape)), *each.shape[1:]),
+            (each.strides[0], *[0] * (rank - len(each.shape)), *each.strides[1:]),
+            (PARTITION, *[FREE] * (rank - 1)),
+        )
+        if isinstance(each, Tile) and len(each.shape) < rank and not each.over
+        else each
+        for each in operands
+    )
 
 
 def common_type(tiles: list[Tile]) -> DType:

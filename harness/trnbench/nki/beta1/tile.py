@@ -93,6 +93,7 @@ class Tile(Arithmetic):
         settle()
         shape = shape or (named["shape"],)
         sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else tuple(shape)
+        sizes = tuple(int(each) if each == int(each) else each for each in sizes)  # 2 / 2 is a size there
         if -1 in sizes:
             known = prod(each for each in sizes if each != -1)
             sizes = tuple(self.size // known if each == -1 else each for each in sizes)

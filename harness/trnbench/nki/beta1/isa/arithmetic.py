@@ -6,7 +6,7 @@ from typing import Any
 
 from trnbench.nki.beta1.index import broadcast
 from trnbench.nki.beta1.isa.returning import returning
-from trnbench.nki.beta1.operation import broadcast_to
+from trnbench.nki.beta1.operation import broadcast_to, of_one_rank
 from trnbench.nki.beta1.pending import settle
 from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.functions import FUNCTIONS
@@ -28,6 +28,7 @@ def tensor_tensor(data1: Tile, data2: Tile, op: Any, **named: Any) -> Any:
     """data1 op data2; free dimensions of size 1 are read repeatedly."""
     settle()
     if data1.shape != data2.shape:
+        data1, data2 = of_one_rank((data1, data2))
         shape = broadcast(data1.shape, data2.shape)
         data1, data2 = (broadcast_to(each, shape) for each in (data1, data2))
     return _tensor_tensor(data1, data2, op, **named)
