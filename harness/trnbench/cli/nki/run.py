@@ -99,8 +99,8 @@ def run(
     """Emulate KERNEL: time, share of each peak, what is busy, what bounds it.
 
     Only shapes count for the time; values are computed with --functional and --check. Exits with 1
-    when a value is wrong, with 3 when the kernel breaks a rule of the machine, with 124 when it takes
-    longer than --timeout.
+    when a value is wrong, with 3 when the kernel breaks a rule of the machine (of several: of all of them),
+    with 124 when it takes longer than --timeout.
     """
     from trnbench.cli.nki import layout
     from trnbench.cli.nki.benchmark import loaded_with
@@ -146,6 +146,9 @@ def run(
         for row in values:
             if row["verdict"].startswith("wrong"):
                 say(f"output {row['output']} on {systems[0].name}: {row['verdict']}")
+        if not runs:
+            say(f"error: {loaded.name} runs on none of them, the table says why")
+            return ExitCode.CRASH
         return code
     with guarded(loaded.ref, timeout_s=timeout_s):
         made, timeline = _emulated(loaded, asked, systems[0], options, timeline=trace is not None)
