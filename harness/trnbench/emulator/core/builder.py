@@ -228,7 +228,7 @@ class Builder(Room, Waits):
             self._refs.append(ref)
         area = Area([(box, {queue: number})], {}, 1)
         uses = {(form, view.offset): Use(box, [area], area, ref, _NOBODY)}
-        tile = Tile(life, form.memory, life.bytes, None, number_of, {queue: number}, {0: area}, uses)
+        tile = Tile(life, form.memory, life.bytes, number, None, number_of, {queue: number}, {0: area}, uses)
         self.add(tile, number, room)
         return True
 
