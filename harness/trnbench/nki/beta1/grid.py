@@ -9,11 +9,13 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.beta1.pending import SLOT, settle
+from trnbench.nki.beta1.resident import compiling
 from trnbench.nki.beta1.root import Root
 from trnbench.nki.beta1.simulation import SIMULATION, simulated
 from trnbench.nki.beta1.spread import Dimension, core_of, cores_of
@@ -135,11 +137,13 @@ def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, k
     named = {name: _tile(each) for name, each in kwargs.items()}
     result: Any = None
     core = _only_core(sizes)
-    for at in LAUNCH.programs(sizes):
-        if core is not None and core_of(sizes, at) != core:
-            continue
-        result = function(*given, **named)
-        settle()
+    recorder = STATE.recorder  # None where NumPy asks a kernel for its values
+    with nullcontext() if inside or recorder is None else compiling(recorder):
+        for at in LAUNCH.programs(sizes):
+            if core is not None and core_of(sizes, at) != core:
+                continue
+            result = function(*given, **named)
+            settle()
     if inside:
         return result
     if result is None:  # an old kernel writes to the tensors it is given

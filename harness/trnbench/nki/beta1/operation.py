@@ -17,7 +17,8 @@ from trnbench.nki.beta1.pending import later, settle
 from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.dtype import DTYPES, DType, dtype_of
 from trnbench.nki.functions import FUNCTIONS, Function
-from trnbench.nki.language import elementwise
+from trnbench.nki.language import composite, elementwise
+from trnbench.nki.recorder import current
 from trnbench.nki.tensor import NkiTensor
 
 
@@ -78,7 +79,7 @@ def apply(
 
 
 def of_one_rank(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Tiles with fewer dimensions get free ones of size 1 behind their partition, which is everyone's first."""
+    """Tiles with fewer dimensions get free ones of size 1 behind their partition, the first of each."""
     tiles = [each for each in operands if isinstance(each, Tile)]
     rank = max(len(each.shape) for each in tiles)
     if any(each.kinds[:1] != (PARTITION,) for each in tiles):
@@ -140,7 +141,18 @@ def broadcast_to(src: Tile, shape: Any, *, dtype: Any = None, **_: Any) -> Tile:
     view = src.operand()
     if len(view.shape) != len(sizes):
         view = view.reshape((view.shape[0], *[1] * (len(sizes) - len(view.shape)), *view.shape[1:]))
+    if dtype is None and view.shape[0] == 1 and _stays(view, sizes):
+        row = view.reshape((1, view.form.free))
+        return made_of(composite.spread(row, sizes[0]).reshape(sizes))
     return made_of(today.broadcast_to(view, sizes, dtype))
+
+
+def _stays(row: NkiTensor, sizes: tuple[int, ...]) -> bool:
+    """A row of one bank that is spread over partitions is read in PSUM, without a copy: Mamba's published
+    profiles leave Vector no time for two operands in SBUF."""
+    free = prod(sizes[1:])
+    bank = current().machine.psum_bank_bytes
+    return row.dtype is DTYPES["float32"] and free == row.form.free and free * row.dtype.size <= bank
 
 
 def column_of(tile: Tile) -> NkiTensor:

@@ -123,19 +123,24 @@ def broadcast_to(x: NkiTensor, shape: Any, dtype: Any = None) -> NkiTensor:
 
 def _spread(dst: NkiTensor, row: NkiTensor) -> None:
     """dst[p, f] = row[0, f] for every partition p."""
-    recorder = current()
     count, free = dst.shape
+    width = current().machine.psum_bank_bytes // _FP32.size
+    for start in range(0, free, width):
+        end = min(start + width, free)
+        isa.activation(dst[:, start:end], FUNCTIONS["copy"], spread(row[:, start:end], count))
+
+
+def spread(row: NkiTensor, count: int) -> NkiTensor:
+    """A tile of PSUM with `count` times the row of at most one bank."""
+    recorder = current()
     key = ("ones", count, row.dtype)
     ones = recorder.identities.get(key)
     if ones is None:
         ones = recorder.identities[key] = ndarray((1, count), row.dtype, sbuf)
         isa.memset(ones, 1.0, engine=isa.engine.gpsimd)
-    width = recorder.machine.psum_bank_bytes // _FP32.size
-    for start in range(0, free, width):
-        end = min(start + width, free)
-        product = ndarray((count, end - start), _FP32, psum)
-        isa.nc_matmul(product, ones, row[:, start:end], is_transpose=True)  # moves, does not compute
-        isa.activation(dst[:, start:end], FUNCTIONS["copy"], product)
+    product = ndarray((count, row.form.free), _FP32, psum)
+    isa.nc_matmul(product, ones, row, is_transpose=True)  # moves, does not compute
+    return product
 
 
 def transpose(x: NkiTensor, dtype: Any = None) -> NkiTensor:

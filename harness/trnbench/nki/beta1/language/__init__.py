@@ -51,6 +51,7 @@ from trnbench.nki.beta1.operation import OPERATIONS, apply, broadcast_to
 from trnbench.nki.beta1.root import ParDim
 from trnbench.nki.beta1.spread import nc, spmd_dim
 from trnbench.nki.beta1.tile import Tile
+from trnbench.nki.beta1.unrolled import static_range
 from trnbench.nki.dtype import DTYPES, dtype_of
 
 mgrid = MGrid()
@@ -81,7 +82,7 @@ def affine_range(start: int, stop: int | None = None, step: int = 1, **_: Any) -
     return range(int(start)) if stop is None else range(int(start), int(stop), step)
 
 
-sequential_range = static_range = affine_range
+sequential_range = affine_range
 
 
 _SAME = (
