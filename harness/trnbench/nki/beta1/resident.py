@@ -187,7 +187,7 @@ class Residence:
         """A copy between SBUF and HBM that the kernel did not ask for."""
         made: list[Instruction] = []
 
-        def take(op: Op, writes: Operands, reads: Operands, _: tuple[str, int]) -> None:
+        def take(op: Op, writes: Operands, reads: Operands, place: tuple[str, int]) -> None:  # noqa: ARG001
             made.append(Instruction(op, writes, reads, each.file, each.line))
 
         recorder = self._recorder
