@@ -64,6 +64,15 @@ def test_trn1_shares_on_a_device_only(run: Any) -> None:
     assert skipped.reason_text == "logical cores of two physical ones start with Trainium2"
 
 
+def test_microscaled_products_are_shared_too(registry: Any) -> None:
+    trn3 = "trn3-gen1-ultraserver"
+    run = bench(["gemm_shared"], instances=[trn3], axes=["dtype=mxfp8", "size=2048"], registry=registry)
+    two, eight = (found(run, trn3, scope, 2048) for scope in ("logical-core", "device"))
+    assert "gemm_mx_best" in eight.implementation
+    assert eight.implementation.endswith("8 programs")
+    assert 0 < eight.time_s < two.time_s
+
+
 def test_data_types_without_a_source_cannot_be_asked_for(registry: Any) -> None:
-    with pytest.raises(UnknownName, match="mxfp8"):
-        bench(["gemm_shared"], instances=[TRN2], axes=["dtype=mxfp8"], registry=registry)
+    with pytest.raises(UnknownName, match="int8"):
+        bench(["gemm_shared"], instances=[TRN2], axes=["dtype=int8"], registry=registry)

@@ -11,7 +11,7 @@ from trnbench.facts.scope import Scope
 from trnbench.kernels.axis import Axis
 from trnbench.kernels.dtype import FLOATS, item_bytes, needs, result_dtype
 from trnbench.kernels.extent import Extent
-from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+from trnbench.kernels.kernel import NKI_KINDS, Kernel, Point, PrimaryMetric
 from trnbench.kernels.spread import Spread
 from trnbench.kernels.sweep import CORE_AND_SYSTEM, CORE_TO_SYSTEM, EVERY_SCOPE, per_core
 from trnbench.kernels.work import Work
@@ -180,7 +180,7 @@ def kernels() -> Iterator[Kernel]:
                 name="dtype",
                 kind="str",
                 values=("bf16",),
-                choices=tuple(each for each in FLOATS if not str(each).startswith("mx")),
+                choices=FLOATS,
                 about="of A and B",
             ),
             Axis(name="size", values=(512, 2048), about="M = N = K of the product that is shared"),
@@ -192,7 +192,7 @@ def kernels() -> Iterator[Kernel]:
         footprint=lambda point, extent: {"hbm": sum(operand_bytes(point)) / extent.cores},
         requires=_requires,
         tags=("compute", "tensor", "dense", "square", "programs"),
-        implementations={"nki": _NKI["nki"]},
+        implementations={kind: _NKI[kind] for kind in NKI_KINDS},
     )
     yield Kernel(
         name="gemm_skinny",
