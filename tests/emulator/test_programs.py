@@ -173,6 +173,49 @@ def test_a_slower_memory_is_shared_by_all_that_use_it(registry: Any, kernel: Ker
         assert seen.busy_s["hbm"] == pytest.approx(share * sharing / rate, rel=1e-6)
 
 
+SWAP = """
+@nki.jit
+def swap(x, late, dma_engine, engine):
+    me = nl.program_id(0)
+    out = nl.ndarray((256, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    mine = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+    other = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=mine, src=x)
+    if me == late:
+        for _ in nl.affine_range(20):
+            nisa.activation(dst=mine, op=nl.exp, data=mine)
+    nisa.sendrecv(src=mine, dst=other, send_to_rank=1 - me, recv_from_rank=1 - me, pipe_id=3,
+                  dma_engine=getattr(nisa.dma_engine, dma_engine))
+    nisa.dma_copy(dst=out[me * 128 : me * 128 + 128], src=other)
+    nisa.core_barrier(out, (0, 1), engine=getattr(nisa.engine, engine))
+    nisa.dma_copy(dst=other, src=out[(1 - me) * 128 : (1 - me) * 128 + 128])
+    return out
+"""
+
+
+@pytest.mark.parametrize("engine", ["gpsimd", "vector", "scalar", "tensor"])
+@pytest.mark.parametrize("dma_engine", ["dma", "gpsimd_dma"])
+def test_who_is_late_makes_no_difference_to_the_time(
+    registry: Any, tmp_path: Path, dma_engine: str, engine: str
+) -> None:
+    file = tmp_path / "swap.py"
+    file.write_text(HEAD + SWAP)
+    found = load_kernel(f"{file}::swap", nki="trnbench")[0]
+
+    def run(late: int) -> LaunchResult:
+        args = (TensorSpec((128, 64), "fp32"), late, dma_engine, engine)
+        return emulate_programs(found[2], args, registry.system(TRN2), programs=2)
+
+    first, second, nobody = run(0), run(1), run(2)
+    assert first.latency_s == second.latency_s > nobody.latency_s
+    assert [each.waited_s for each in first.programs] == [each.waited_s for each in second.programs][::-1]
+    assert dict(first.path) == dict(second.path)
+    assert first.waterfall == second.waterfall
+    # Whoever is early waits as long as the other works, the path leads through the late one's work.
+    assert first.programs[1].waited_s > dict(first.path)["activation on scalar"] / 2
+    assert "activation on scalar" not in dict(nobody.path)
+
+
 BREAKS = {
     "order": (
         "nisa.sendrecv(t, u, 1 - me, 1 - me, pipe_id=me)",
