@@ -37,7 +37,8 @@ BAD = {
     ),
     "negative bandwidth": (
         ("run", "all_reduce", "-i", TRN2, "--degrade", "d0-d1=-1"),
-        "error: a factor of -1 makes no sense\n  cause: 0 is a dead link, 1 a whole one, 0.5 half\n",
+        "error: a factor of -1 makes no sense\n  cause: 0 is a dead link, 1 a whole one, 0.5 half\n"
+        "  try:   --degrade d0-d1=0.5\n",
     ),
     "unknown link": (
         ("run", "all_reduce", "-i", TRN1, "--degrade", "d0-d5=0.5"),
@@ -47,7 +48,9 @@ BAD = {
     ),
     "no factor": (
         ("run", "all_reduce", "-i", TRN1, "--degrade", "d0-d1"),
-        "error: --degrade d0-d1 is no LINK=FACTOR\n  try:   --degrade d0-d1=0.5\n",
+        "error: --degrade d0-d1 is no LINK=FACTOR\n"
+        "  cause: a link is two nodes with - or > between, a factor is a number\n"
+        "  try:   --degrade d0-d1=0.5\n",
     ),
     "not possible here": (
         ("run", "all_reduce", "-i", TRN2, "-a", "kangaring"),
@@ -57,7 +60,7 @@ BAD = {
     ),
     "not for this collective": (
         ("run", "all_to_all", "-i", TRN2, "-a", "ring"),
-        "error: ring does no all_to_all\n  cause: these do: direct, pairwise\n",
+        "error: ring does no all_to_all\n  cause: these do: direct, pairwise\n  try:   --algorithm direct\n",
     ),
     "one rank": (
         ("run", "all_reduce", "-i", "trn1.2xlarge"),
@@ -66,7 +69,8 @@ BAD = {
     ),
     "unknown collective": (
         ("run", "all_reduc", "-i", TRN2),
-        "error: unknown collective 'all_reduc'\n  cause: did you mean all_reduce, reduce, all_gather?\n",
+        "error: unknown collective 'all_reduc'\n  cause: did you mean all_reduce, reduce, all_gather?\n"
+        "  try:   trnbench fabric algorithms -i trn2-16.48xlarge\n",
     ),
     "no size": (
         ("run", "all_reduce", "-i", TRN2, "-e", "lots"),
@@ -79,7 +83,8 @@ BAD = {
     ),
     "backwards": (
         ("run", "all_reduce", "-i", TRN2, "-b", "1M", "-e", "1K"),
-        "error: the sweep ends at 1024 B before it starts at 1048576 B\n  try:   -b 8 -e 1G\n",
+        "error: the sweep ends at 1024 B before it starts at 1048576 B\n"
+        "  cause: -e is the last size, -b the first\n  try:   -b 8 -e 1G\n",
     ),
     "rank twice": (
         ("run", "all_reduce", "-i", TRN2, "--replica-groups", "[[0,1],[1,2]]"),
@@ -93,11 +98,13 @@ BAD = {
     ),
     "rank out of reach": (
         ("run", "all_reduce", "-i", TRN2, "--replica-groups", "[[0,99]]"),
-        "error: rank 99 is not there\n  cause: ranks are 0 to 15\n",
+        "error: rank 99 is not there\n  cause: ranks are 0 to 15\n"
+        "  try:   one of these, or --ranks core, which makes every core a rank\n",
     ),
     "no groups": (
         ("run", "all_reduce", "-i", TRN2, "--replica-groups", "{}"),
         "error: --replica-groups '{}' is no list of lists of ranks\n"
+        "  cause: it is read as JSON: brackets within brackets, whole numbers in them\n"
         "  try:   --replica-groups '[[0,1],[2,3]]'\n",
     ),
     "oversubscription below one": (
@@ -131,7 +138,8 @@ BAD = {
     ),
     "straggler that is not there": (
         ("run", "all_reduce", "-i", TRN2, "--straggler", "16=0.5"),
-        "error: rank 16 is not there\n  cause: ranks are 0 to 15\n",
+        "error: rank 16 is not there\n  cause: ranks are 0 to 15\n"
+        "  try:   one of these, or --ranks core, which makes every core a rank\n",
     ),
     "link of a cluster that is not there": (
         ("run", "all_reduce", "-i", "trn1-ultracluster:8", "--degrade", "s8.d0-s8.d1=0.5"),

@@ -88,7 +88,8 @@ BAD = {
     ),
     "not there": (
         ("-i", CLUSTER, "--to", "99"),
-        "error: rank 99 is not there\n  cause: ranks are 0 to 31\n",
+        "error: rank 99 is not there\n  cause: ranks are 0 to 31\n"
+        "  try:   one of these, or --ranks core, which makes every core a rank\n",
     ),
     "one rank": (
         ("-i", "trn1.2xlarge"),

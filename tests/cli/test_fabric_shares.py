@@ -114,15 +114,18 @@ V = ("all_to_all_v", "-i", TRN2)
 BAD = {
     "negative": (
         (*V, "--shares", "3,-1"),
-        "error: a share of -1 makes no sense\n  cause: a share is 0 or more; 0 stands for no bytes\n",
+        "error: a share of -1 makes no sense\n  cause: a share is 0 or more; 0 stands for no bytes\n"
+        "  try:   --shares 3,1,0,1\n",
     ),
     "no number": (
         (*V, "--shares", "nan,1"),
-        "error: a share of nan makes no sense\n  cause: a share is 0 or more; 0 stands for no bytes\n",
+        "error: a share of nan makes no sense\n  cause: a share is 0 or more; 0 stands for no bytes\n"
+        "  try:   --shares 3,1,0,1\n",
     ),
     "words": (
         (*V, "--shares", "3,one"),
-        "error: --shares 3,one are no numbers\n  try:   --shares 3,1,1,1\n",
+        "error: --shares 3,one are no numbers\n  cause: numbers with commas between\n"
+        "  try:   --shares 3,1,1,1\n",
     ),
     "wrong count": (
         (*V, "--shares", "3,1,1"),
@@ -138,7 +141,7 @@ BAD = {
     ),
     "all zero": (
         (*V, "--shares", "0,0"),
-        "error: all shares are 0\n  cause: nobody has anything to send\n",
+        "error: all shares are 0\n  cause: nobody has anything to send\n  try:   --shares 3,1,1,1\n",
     ),
     "equal parts": (
         ("all_reduce", "-i", TRN2, "--shares", "3,1"),
@@ -154,7 +157,8 @@ BAD = {
     ),
     "both": (
         (*V, "--shares", "3,1", "--skew", "hot:0.5"),
-        "error: --shares and --skew exclude each other\n  try:   one of them\n",
+        "error: --shares and --skew exclude each other\n  cause: either says who has how much\n"
+        "  try:   one of them\n",
     ),
     "no rule": (
         (*V, "--skew", "hot:2"),
@@ -164,7 +168,7 @@ BAD = {
     ),
     "another algorithm": (
         (*V, "-a", "ring"),
-        "error: ring does no all_to_all_v\n  cause: these do: direct\n",
+        "error: ring does no all_to_all_v\n  cause: these do: direct\n  try:   --algorithm direct\n",
     ),
     "beside": (
         (*V, "--with", "all_to_all=64M"),

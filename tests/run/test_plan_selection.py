@@ -60,7 +60,8 @@ MESSAGES = [
     (
         {"scopes": "chip"},
         "unknown scope 'chip'\n"
-        "  cause: known: cluster, core, device, instance, logical-core, system, ultraserver",
+        "  cause: known: cluster, core, device, instance, logical-core, system, ultraserver\n"
+        "  try:   --scope core",
     ),
     (
         {"kernels": "gemm", "keyword": "fp23"},
@@ -103,7 +104,8 @@ def test_names_globs_tags_and_families_narrow_each_other_down(lab):
 
 def test_keyword_speaks_of_cases(lab):
     found = cases(lab, keyword="gemm and not fp32 and core", instances="box")
-    assert {case.key.scope for case in found} == {Scope.CORE}
+    # A logical core is a core by its name too.
+    assert {case.key.scope for case in found} == {Scope.CORE, Scope.LOGICAL_CORE}
     assert "fp32" not in {case.key.dtype for case in found}
     assert {case.key.instance for case in cases(lab, keyword="crate and softmax")} == {"box"}
 

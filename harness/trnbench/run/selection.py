@@ -127,7 +127,7 @@ def choose_scopes(selection: Selection) -> frozenset[str]:
     """The scopes asked for; empty for each kernel's default. Raises `UnknownName`."""
     for scope in selection.scopes:
         if scope not in SCOPES:
-            raise UnknownName("scope", scope, SCOPES)
+            raise UnknownName("scope", scope, SCOPES, try_="--scope core")
     return frozenset(selection.scopes)
 
 

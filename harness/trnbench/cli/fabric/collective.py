@@ -42,7 +42,9 @@ class Collective(click.ParamType[str]):
         plain["sendrecv"] = "permute"
         word = str(value).lower().removesuffix("_perf").replace("-", "").replace("_", "")
         if word not in plain:
-            raise UnknownName("collective", str(value), self.known)
+            raise UnknownName(
+                "collective", str(value), self.known, try_="trnbench fabric algorithms -i trn2-16.48xlarge"
+            )
         return plain[word]
 
 

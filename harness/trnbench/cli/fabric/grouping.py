@@ -20,7 +20,11 @@ def groups_of(fabric: Fabric, kinds: tuple[str, ...], replica: str | None) -> li
     from trnbench.errors import UsageError
 
     if kinds and replica:
-        raise UsageError("--group and --replica-groups exclude each other", try_="one of them")
+        raise UsageError(
+            "--group and --replica-groups exclude each other",
+            cause="either says which ranks belong together",
+            try_="one of them",
+        )
     if replica:
         return _replica(fabric, replica)
     if not kinds:
@@ -48,7 +52,9 @@ def groups_of(fabric: Fabric, kinds: tuple[str, ...], replica: str | None) -> li
         ordered = {**ordered, REST: fabric.size // product}
     if sizes[names[0]] < 2:
         raise UsageError(
-            f"a {names[0]} group of {sizes[names[0]]} exchanges nothing", cause="it takes 2 ranks or more"
+            f"a {names[0]} group of {sizes[names[0]]} exchanges nothing",
+            cause="it takes 2 ranks or more",
+            try_=f"--group {names[0]}=2",
         )
     return fabric.groups(ordered, names[0])
 
@@ -85,6 +91,7 @@ def _replica(fabric: Fabric, text: str) -> list[list[int]]:
     ):
         raise UsageError(
             f"--replica-groups {text[:60]!r} is no list of lists of ranks",
+            cause="it is read as JSON: brackets within brackets, whole numbers in them",
             try_="--replica-groups '[[0,1],[2,3]]'",
         )
     checked(found, fabric.size)

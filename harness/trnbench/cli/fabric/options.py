@@ -153,7 +153,11 @@ def _degraded(text: str, topology: Topology) -> tuple[tuple[str, str, float], ..
     except ValueError:
         equals = ""
     if not equals or factor != factor:
-        raise UsageError(f"--degrade {text} is no LINK=FACTOR", try_="--degrade d0-d1=0.5")
+        raise UsageError(
+            f"--degrade {text} is no LINK=FACTOR",
+            cause="a link is two nodes with - or > between, a factor is a number",
+            try_="--degrade d0-d1=0.5",
+        )
     one_way = ">" in link
     names = topology.by_name
     cut = [i for i, char in enumerate(link) if char == (">" if one_way else "-")]

@@ -131,7 +131,11 @@ def incast(state: Session, /, *, size: int, target: int, format: str, **options:
     fabric = fabric_of(state, options)
     n = fabric.network.size
     if n < 2:
-        raise UsageError(f"{fabric.system.name} has one rank", cause="nobody is there to send to it")
+        raise UsageError(
+            f"{fabric.system.name} has one rank",
+            cause="nobody is there to send to it",
+            try_="--ranks core, or a system of several devices",
+        )
     counts = [*(2**k for k in range(n.bit_length()) if 2**k < n - 1), n - 1]
     rows: list[dict[str, object]] = []
     for count in counts:

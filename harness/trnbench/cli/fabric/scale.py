@@ -98,7 +98,11 @@ def _counts(text: str | None, most: int) -> list[int]:
     try:
         found = sorted({int(each) for each in text.split(",")})
     except ValueError:
-        raise UsageError(f"--counts {text} are no numbers", try_="--counts 2,4,8") from None
+        raise UsageError(
+            f"--counts {text} are no numbers",
+            cause="numbers with commas between",
+            try_="--counts 2,4,8",
+        ) from None
     if not 2 <= found[0] <= found[-1] <= most:
         raise UsageError(
             f"--counts {text} is not within reach", cause=f"2 to {most:,} are there", try_="--counts 2,4,8"

@@ -40,7 +40,9 @@ def shares_of(collective: str, shares: str | None, skew: str | None, ranks: int)
             try_=f"trnbench fabric run {instead} {given} {shares if shares is not None else skew}",
         )
     if shares is not None and skew is not None:
-        raise UsageError("--shares and --skew exclude each other", try_="one of them")
+        raise UsageError(
+            "--shares and --skew exclude each other", cause="either says who has how much", try_="one of them"
+        )
     if shares is not None:
         return fractions(_listed(shares, ranks))
     return fractions(_skewed(skew, ranks) if skew is not None else [1.0] * ranks)
@@ -62,7 +64,9 @@ def _listed(text: str, ranks: int) -> list[float]:
     try:
         found = [float(each) for each in text.split(",")]
     except ValueError:
-        raise UsageError(f"--shares {text} are no numbers", try_="--shares 3,1,1,1") from None
+        raise UsageError(
+            f"--shares {text} are no numbers", cause="numbers with commas between", try_="--shares 3,1,1,1"
+        ) from None
     if len(found) > ranks or ranks % len(found):
         raise UsageError(
             f"{len(found)} shares do not fit {ranks} ranks",

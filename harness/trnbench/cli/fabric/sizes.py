@@ -32,7 +32,7 @@ class Size(click.ParamType[int]):
             )
         found = float(match[1]) * _UNITS[match[2].upper()]
         if found > LARGEST:
-            raise UsageError(f"{value} is too large", cause="1,024 T is the most")
+            raise UsageError(f"{value} is too large", cause="1,024 T is the most", try_="1T")
         return floor(found)
 
 
@@ -53,9 +53,15 @@ def sweep(first: int, last: int, factor: float, step: int | None) -> Iterator[in
     if first < 1:
         raise UsageError("a sweep starts at 1 byte or more", cause=f"-b is {first}", try_="-b 8")
     if last < first:
-        raise UsageError(f"the sweep ends at {last} B before it starts at {first} B", try_="-b 8 -e 1G")
+        raise UsageError(
+            f"the sweep ends at {last} B before it starts at {first} B",
+            cause="-e is the last size, -b the first",
+            try_="-b 8 -e 1G",
+        )
     if step is not None and step < 1:
-        raise UsageError(f"a step of {step} bytes leads nowhere", try_="--step 1M")
+        raise UsageError(
+            f"a step of {step} bytes leads nowhere", cause="it is added to the size", try_="--step 1M"
+        )
     if step is None and not factor > 1:
         raise UsageError(f"a factor of {factor:g} leads nowhere", cause="it multiplies the size", try_="-f 2")
     if step is not None and (last - first) // step > 10_000:

@@ -50,6 +50,7 @@ def plan(name: str, network: Network, collective: str, size: float, instances: i
         raise NotPossible(
             f"{name} does no {collective} over a cluster",
             cause=f"these do: {', '.join(algorithms(collective))}",
+            try_=f"--algorithm {algorithms(collective)[0]}",
         )
     if name == FLAT:
         return _flat(network, collective, size, instances)

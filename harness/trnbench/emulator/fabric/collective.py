@@ -11,14 +11,14 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
     BARRIER,
     BEST,
     NAMES,
-    NotPossible,
 )
 from trnbench.emulator.fabric.cluster_runner import runner_of
 from trnbench.emulator.fabric.explanation import explained
+from trnbench.emulator.fabric.ranks import check_several
 from trnbench.emulator.fabric.result import Result
 from trnbench.emulator.fabric.runner import Found, Runner
 from trnbench.emulator.fabric.systems import Fabric
-from trnbench.errors import UsageError
+from trnbench.errors import UnknownName, UsageError
 
 
 def run(
@@ -63,7 +63,9 @@ def asked(collective: str, size: float, ranks: int) -> tuple[str, float]:
     Raises UsageError for an unknown collective and for less than a byte.
     """
     if collective not in NAMES:
-        raise UsageError(f"unknown collective {collective!r}", cause=f"there are {', '.join(NAMES)}")
+        raise UnknownName(
+            "collective", collective, NAMES, try_="trnbench fabric algorithms -i trn2-16.48xlarge"
+        )
     if not isfinite(size) or size < (0 if collective == BARRIER else 1):
         raise UsageError(
             f"a message of {size:g} bytes cannot be sent", cause="it is one element or more", try_="-b 8"
@@ -78,10 +80,5 @@ def _carried_out(
 ) -> tuple[Runner, Found]:
     verb, size = asked(collective, size, fabric.size if group is None else len(group))
     runner = runner_of(fabric, verb, size, group)
-    if runner.ranks < 2:
-        raise NotPossible(
-            "a collective needs at least 2 ranks",
-            cause=f"{fabric.system.name} has {runner.ranks} here, one per {fabric.options.level}",
-            try_="--ranks core, or a system of several devices",
-        )
+    check_several(fabric, runner.ranks)
     return runner, chosen(runner, algorithm)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from trnbench.errors import UsageError
+from trnbench.errors import UnknownName, UsageError
 
 
 def groups_along(sizes: Mapping[str, int], name: str, ranks: int) -> list[list[int]]:
@@ -16,7 +16,7 @@ def groups_along(sizes: Mapping[str, int], name: str, ranks: int) -> list[list[i
     Raises UsageError for an axis that is not there and for sizes that do not divide the ranks.
     """
     if name not in sizes:
-        raise UsageError(f"unknown group {name!r}", cause=f"there are {', '.join(sizes)}")
+        raise UnknownName("group", name, sizes, try_=f"one of {', '.join(sizes)}")
     if prod(sizes.values()) != ranks or min(sizes.values()) < 1:
         shown = " × ".join(f"{n} {k}" for k, n in sizes.items())
         raise UsageError(

@@ -10,6 +10,7 @@ from trnbench.emulator.fabric.algorithms.algorithm import AUTO
 from trnbench.emulator.fabric.collective import asked, chosen
 from trnbench.emulator.fabric.explanation import explained
 from trnbench.emulator.fabric.network import Network
+from trnbench.emulator.fabric.ranks import check_ranks
 from trnbench.emulator.fabric.result import Bound, Result
 from trnbench.emulator.fabric.runner import Runner
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
@@ -48,8 +49,7 @@ def checked(groups: Sequence[Sequence[int]], ranks: int) -> None:
         )
     seen: set[int] = set()
     for rank in (rank for each in groups for rank in each):
-        if not 0 <= rank < ranks:
-            raise UsageError(f"rank {rank} is not there", cause=f"ranks are 0 to {ranks - 1}")
+        check_ranks((rank,), ranks)
         if rank in seen:
             raise UsageError(
                 f"rank {rank} is in two replica groups",

@@ -11,6 +11,7 @@ from trnbench.emulator.fabric.algorithms.algorithm import PERMUTE
 from trnbench.emulator.fabric.charge import charged
 from trnbench.emulator.fabric.maxmin import Floats
 from trnbench.emulator.fabric.network import Network
+from trnbench.emulator.fabric.ranks import check_ranks
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 from trnbench.emulator.fabric.solve import solve
 from trnbench.emulator.fabric.systems import Fabric
@@ -92,7 +93,11 @@ def halves(fabric: Fabric, size: float) -> Traffic:
     """
     n = fabric.network.size
     if n < 2 or n % 2:
-        raise UsageError(f"{n} ranks do not divide into halves", cause="their number must be even")
+        raise UsageError(
+            f"{n} ranks do not divide into halves",
+            cause="their number must be even",
+            try_="--ranks core, or a system of several devices",
+        )
     return traffic(fabric, {(r, (r + n // 2) % n): size for r in range(n)})
 
 
@@ -118,9 +123,11 @@ def _carried_out(network: Network, schedule: Schedule, whole: float) -> Traffic:
 def _checked(fabric: Fabric, sizes: Mapping[tuple[int, int], float]) -> Network:
     network = fabric.network
     for (src, dst), size in sizes.items():
-        for rank in (src, dst):
-            if not 0 <= rank < network.size:
-                raise UsageError(f"rank {rank} is not there", cause=f"ranks are 0 to {network.size - 1}")
+        check_ranks((src, dst), network.size)
         if not size >= 0 or size == float("inf"):
-            raise UsageError(f"a message of {size:g} bytes cannot be sent", cause=f"from rank {src} to {dst}")
+            raise UsageError(
+                f"a message of {size:g} bytes cannot be sent",
+                cause=f"from rank {src} to {dst}",
+                try_="a number of bytes, 0 or more",
+            )
     return network

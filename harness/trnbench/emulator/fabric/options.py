@@ -48,6 +48,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
                 raise UsageError(
                     f"a factor of {factor:g} makes no sense",
                     cause="0 is a dead link, 1 a whole one, 0.5 half",
+                    try_="--degrade d0-d1=0.5",
                 )
         for rank, share in self.straggler:
             if not 0 < share <= 1:

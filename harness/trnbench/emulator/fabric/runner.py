@@ -24,7 +24,7 @@ from trnbench.emulator.fabric.schedule import Schedule, Step
 from trnbench.emulator.fabric.solution import Solution
 from trnbench.emulator.fabric.solve import solve_beside
 from trnbench.emulator.fabric.systems import Fabric
-from trnbench.errors import UsageError
+from trnbench.errors import UnknownName
 
 FALLBACK = (
     "ring",
@@ -130,7 +130,11 @@ class Runner:
             if best is None or found.solution.time_s < best.solution.time_s:
                 best = found
         if best is None:
-            raise NotPossible(f"no algorithm does {self.collective} on these {self.network.size} ranks")
+            raise NotPossible(
+                f"no algorithm does {self.collective} on these {self.network.size} ranks",
+                cause="; ".join(f"{name}: {why}" for name, why in left_out.items()),
+                try_=f"trnbench fabric algorithms -i {self.fabric.system.name}",
+            )
         return Found(best.schedule, best.network, best.solution, tried, left_out, self.beside)
 
     def meant(self, name: str) -> bool:
@@ -161,13 +165,20 @@ class Runner:
     def schedule(self, name: str) -> Schedule:
         """The plan, its start and steps paid for. Raises UsageError or NotPossible."""
         if name not in ALGORITHMS:
-            raise UsageError(
-                f"unknown algorithm {name!r}", cause=f"there are {', '.join((AUTO, BEST, *ALGORITHMS))}"
+            raise UnknownName(
+                "algorithm",
+                name,
+                (AUTO, BEST, *ALGORITHMS),
+                try_=f"trnbench fabric algorithms -i {self.fabric.system.name}",
             )
         algorithm = ALGORITHMS[name]
         if self.collective not in algorithm.collectives:
             able = [each.name for each in ALGORITHMS.values() if self.collective in each.collectives]
-            raise NotPossible(f"{name} does no {self.collective}", cause=f"these do: {', '.join(able)}")
+            raise NotPossible(
+                f"{name} does no {self.collective}",
+                cause=f"these do: {', '.join(able)}",
+                try_=f"--algorithm {able[0]}",
+            )
         return self._sized(self.network, name, lambda: algorithm.schedule(self.network, self.collective, 1.0))
 
     def _sized(self, network: Network, name: str, plan: Callable[[], Schedule]) -> Schedule:

@@ -19,7 +19,8 @@ from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.opened import RANK, opened
 from trnbench.emulator.fabric.options import DEFAULT
 from trnbench.emulator.fabric.options import Options as Options
-from trnbench.errors import TopologyError, UsageError
+from trnbench.emulator.fabric.ranks import check_ranks
+from trnbench.errors import TopologyError
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.topology.graph import LinkKind, NodeKind, Topology
@@ -42,9 +43,7 @@ class Fabric:
         self._small: dict[tuple[int, bool], Network] = {}
         self._groups: dict[tuple[int, ...], Network] = {}
         options.check()
-        for rank, _ in (*options.straggler, *options.late):
-            if not 0 <= rank < self.size:
-                raise UsageError(f"rank {rank} is not there", cause=f"ranks are 0 to {self.size - 1}")
+        check_ranks((rank for rank, _ in (*options.straggler, *options.late)), self.size)
 
     @cached_property
     def constants(self) -> Constants:
@@ -142,8 +141,7 @@ class Fabric:
         each = self.ranks_per_device
         nodes = topology.devices if options.level == "device" else topology.of_kind(NodeKind.CORE)
         wanted = list(range(len(nodes)) if ranks is None else ranks)
-        if bad := [rank for rank in wanted if not 0 <= rank < len(nodes)]:
-            raise UsageError(f"rank {bad[0]} is not there", cause=f"ranks are 0 to {len(nodes) - 1}")
+        check_ranks(wanted, len(nodes))
         devices = {device: i for i, device in enumerate(dict.fromkeys(rank // each for rank in wanted))}
         hbm = self.system.fact(Scope.DEVICE, "hbm_bandwidth")
         memory = hbm * constants.hbm_efficiency if hbm and not options.ideal else float("inf")

@@ -20,6 +20,7 @@ from trnbench.emulator.fabric.fluid import TICKS_PER_SECOND
 from trnbench.emulator.fabric.groups import checked
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.ports import ports_of
+from trnbench.emulator.fabric.ranks import check_several
 from trnbench.emulator.fabric.result import Bound, Result
 from trnbench.emulator.fabric.runner import MOST_MESSAGES, Found, Runner
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
@@ -60,13 +61,16 @@ def run_uneven(
         raise UsageError(
             f"{collective} takes no shares",
             cause=f"its parts are alike; {' and '.join(EVEN)} take uneven ones",
+            try_=f"{next(iter(EVEN))}",
         )
     verb, size = asked(EVEN[collective], size, fabric.size)
     if groups:
         checked(groups, fabric.size)
     runner = UnevenRunner(fabric, verb, size, shares, groups)
     if algorithm not in (AUTO, BEST, DIRECT):
-        raise NotPossible(f"{algorithm} does no {collective}", cause=f"these do: {DIRECT}")
+        raise NotPossible(
+            f"{algorithm} does no {collective}", cause=f"these do: {DIRECT}", try_=f"--algorithm {DIRECT}"
+        )
     found = explained(runner, runner.named(DIRECT), verb, algorithm, with_links=with_links)
     return msgspec.structs.replace(found, collective=collective)
 
@@ -76,11 +80,13 @@ def fractions(shares: Sequence[float]) -> tuple[float, ...]:
     for share in shares:
         if not (isfinite(share) and share >= 0):
             raise UsageError(
-                f"a share of {share:g} makes no sense", cause="a share is 0 or more; 0 stands for no bytes"
+                f"a share of {share:g} makes no sense",
+                cause="a share is 0 or more; 0 stands for no bytes",
+                try_="--shares 3,1,0,1",
             )
     largest = max(shares, default=0.0)
     if not largest:
-        raise UsageError("all shares are 0", cause="nobody has anything to send")
+        raise UsageError("all shares are 0", cause="nobody has anything to send", try_="--shares 3,1,1,1")
     relative = [share / largest for share in shares]
     whole = sum(relative)
     return tuple(share / whole for share in relative)
@@ -100,15 +106,12 @@ class UnevenRunner(Runner):
         super().__init__(fabric, fabric.network, collective, size)
         self.groups = groups
         self.ranks = len(groups[0]) if groups else fabric.size
-        if self.ranks < 2:
-            raise NotPossible(
-                "a collective needs at least 2 ranks",
-                cause=f"{fabric.system.name} has {self.ranks} here, one per {fabric.options.level}",
-                try_="--ranks core, or a system of several devices",
-            )
+        check_several(fabric, self.ranks)
         if len(shares) != self.ranks:
             raise UsageError(
-                f"{len(shares)} shares for {self.ranks} ranks", cause="every rank has one, 0 included"
+                f"{len(shares)} shares for {self.ranks} ranks",
+                cause="every rank has one, 0 included",
+                try_=f"{self.ranks} shares",
             )
         self.shares = fractions(shares)
 

@@ -28,6 +28,15 @@ class NotPossible(UsageError):
     """The algorithm cannot do this collective on this network; the message says why."""
 
 
+def too_few(network: Network) -> NotPossible:
+    """What to raise where fewer than two ranks are left to send to each other."""
+    return NotPossible(
+        "a collective needs at least 2 ranks",
+        cause=f"{network.topology.name} has {network.size} here",
+        try_="--ranks core, or a system of several devices",
+    )
+
+
 class Transfer(msgspec.Struct, frozen=True):
     """`blocks` from `src` to `dst`; `add` reduces them into what is there, else they overwrite.
 

@@ -15,8 +15,8 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
     BROADCAST,
     REDUCE,
     REDUCE_SCATTER,
-    NotPossible,
     Transfer,
+    too_few,
     ways,
 )
 from trnbench.emulator.fabric.network import Network
@@ -121,4 +121,4 @@ def everyone(network: Network, size: float, *, writes: float = 1.0) -> tuple[Mov
 
 def _several(network: Network) -> None:
     if network.size < 2:
-        raise NotPossible("a collective needs at least 2 ranks")
+        raise too_few(network)

@@ -143,6 +143,7 @@ class Kangaring:
         if max(network.shared) == 0:
             raise NotPossible(
                 f"{self.name} joins devices, and all {network.size} ranks are on one",
+                cause="ranks of one device share its memory: there is no link to use",
                 try_="--algorithm ring, rdh or mesh",
             )
         lanes: list[Lane] | None = network.memo.get("kangaring")

@@ -15,8 +15,8 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
     ALL_REDUCE,
     BROADCAST,
     REDUCE_SCATTER,
-    NotPossible,
     Transfer,
+    too_few,
     ways,
 )
 from trnbench.emulator.fabric.cycles import directed_cycles, level_cycles
@@ -35,7 +35,7 @@ class Ring:
     def _lanes(self, network: Network) -> Sequence[tuple[Sequence[int], float]]:
         """Cycles, each with its share of the buffer."""
         if network.size < 2:
-            raise NotPossible("a ring needs at least 2 ranks")
+            raise too_few(network)
         if not self.cycles and (across := level_cycles(network)):
             return across
         cycles = directed_cycles(network, self.directions, self.cycles)

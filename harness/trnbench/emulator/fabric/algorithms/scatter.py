@@ -15,6 +15,7 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
     Algorithm,
     NotPossible,
     Transfer,
+    too_few,
 )
 from trnbench.emulator.fabric.algorithms.bucket import Bucket
 from trnbench.emulator.fabric.algorithms.direct import Mesh
@@ -60,4 +61,4 @@ class ScatterGather:
             except NotPossible:
                 continue
             return each
-        raise NotPossible("a collective needs at least 2 ranks")
+        raise too_few(network)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trnbench.emulator.fabric.algorithms.algorithm import PERMUTE, NotPossible, Transfer
+from trnbench.emulator.fabric.algorithms.algorithm import PERMUTE, Transfer, too_few
 from trnbench.emulator.fabric.cycles import directed_cycles
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
@@ -28,6 +28,6 @@ class Shift:
     @staticmethod
     def _pairs(network: Network) -> tuple[tuple[int, int], ...]:
         if network.size < 2:
-            raise NotPossible("a collective needs at least 2 ranks")
+            raise too_few(network)
         cycle = directed_cycles(network, 1, 1)[0]
         return tuple(zip(cycle, (*cycle[1:], cycle[0]), strict=True))

@@ -11,8 +11,8 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
     ALL_REDUCE,
     BROADCAST,
     REDUCE,
-    NotPossible,
     Transfer,
+    too_few,
 )
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
@@ -48,7 +48,7 @@ class Tree:
         """Edges (parent, child) by step; rank 0 is the root."""
         n = network.size
         if n < 2:
-            raise NotPossible("a tree needs at least 2 ranks")
+            raise too_few(network)
         levels, have = [], 1
         while have < n:
             levels.append([(a, a + have) for a in range(min(have, n - have))])
