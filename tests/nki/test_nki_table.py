@@ -34,7 +34,7 @@ def names_tested() -> dict[str, str]:
             for each in ("is_psum", "is_hbm", "is_on_chip"):
                 found[f"nl.{each}"] = path.name
     for path in sorted(here.glob("test_nki_*.py")):
-        if path.name == "test_nki_beta1.py":
+        if path.name.startswith("test_nki_beta1"):
             continue  # other calls under the same names
         text = path.read_text(encoding="utf-8")
         for prefix in ("nisa", "nl"):
