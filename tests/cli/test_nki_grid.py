@@ -108,6 +108,13 @@ def test_cores_are_full_of_launches() -> None:
     )
 
 
+def test_a_benchmark_that_is_shared_is_launched_as_two() -> None:
+    words = ("gemm_shared", "-i", TRN2, "--arg", "size=512")
+    assert told(*words)["programs"] == told(*words, "--grid", "2")["programs"]
+    assert told(*words)["latency_s"] == told(*GEMM, "--grid", "2")["latency_s"]
+    assert told(*words, "--grid", "1")["programs"] == []
+
+
 def test_each_program_is_told_and_so_is_who_waits(sums: str) -> None:
     words = (sums, "-i", TRN2, "--arg", "x=128x1024:fp32", "--grid", "2")
     result = call("run", *words)

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 
 from trnbench.cli.nki.arguments import Argument
 from trnbench.errors import UnknownName, UsageError
+from trnbench.kernels.spread import Spread
 
 if TYPE_CHECKING:
     from trnbench.cli.nki.kernel import Loaded
     from trnbench.kernels.kernel import Kernel
     from trnbench.registry import Registry
     from trnbench.results.measurement import Value
+
+SHARED = (2,)
+"""Programs of a benchmark whose cores share one problem, unless --grid says otherwise."""
 
 REFERENCE = "reference"
 """`--check reference`: what NumPy makes of the same arguments."""
@@ -94,7 +98,7 @@ def prepare(kernel: Kernel, texts: Sequence[str]) -> tuple[Loaded, dict[str, Arg
             cause=f"which points are taken is said by {says}",
             try_=f"trnbench run {kernel.name}   estimates it from its FLOP and bytes",
         )
-    loaded = Loaded(ref, found, str(by))
+    loaded = Loaded(ref, found, str(by)).as_grid(SHARED if kernel.spread is Spread.SHARED else ())
     names = inspect.signature(loaded.function).parameters
     arguments = {
         name: Argument(name, tuple(each[0]), dtype_of(each[1]).name)
