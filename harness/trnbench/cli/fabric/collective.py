@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trnbench.cli.fabric.options import about
-from trnbench.cli.output import Column, say
-
 if TYPE_CHECKING:
     from trnbench.emulator.fabric.beside import Other
     from trnbench.emulator.fabric.result import Result
@@ -135,28 +132,3 @@ def others_of(fabric: Fabric, texts: Sequence[str]) -> list[Other]:
             )
         )
     return found
-
-
-def evidence(result: Result) -> str:
-    return "emulated,unvalidated" if result.unvalidated else "emulated"
-
-
-def say_about(fabric: Fabric) -> None:
-    for line in about(fabric):
-        say(line, level=0)
-
-
-def time_column() -> Column:
-    from trnbench.facts.format import show
-
-    return Column("time_s", "time", "right", lambda value: show(value, "s"))
-
-
-def two_places(value: float) -> str:
-    return f"{value:,.2f}"
-
-
-def percent_of(value: float) -> str:
-    from trnbench.facts.format import percent
-
-    return percent(value)

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from trnbench.cli.context import Session, session
-from trnbench.cli.fabric.collective import COLLECTIVE, ask, percent_of, say_about, two_places
+from trnbench.cli.fabric.cells import percent_of, say_about, two_places
+from trnbench.cli.fabric.collective import COLLECTIVE, ask
 from trnbench.cli.fabric.grouping import groups_of
 from trnbench.cli.fabric.options import algorithm_option, fabric_of, fabric_options
 from trnbench.cli.fabric.sizes import SIZE, shown

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trnbench.cli.context import Session, session
-from trnbench.cli.fabric.collective import percent_of
-from trnbench.cli.fabric.options import about, fabric_of, fabric_options
+from trnbench.cli.fabric.cells import one_place, percent_of, say_about, time_column
+from trnbench.cli.fabric.options import fabric_of, fabric_options
 from trnbench.cli.fabric.sizes import SIZE, shown
 from trnbench.cli.output import Column, emit, format_option, say
 
@@ -49,8 +49,7 @@ def matrix(state: Session, /, *, size: int, show: str, every: bool, format: str,
     network = fabric.network
     ranks = list(range(network.size if every else min(network.size, MOST_RANKS)))
     found = [[_pair(fabric, a, b, size) if a != b else None for b in ranks] for a in ranks]
-    for line in about(fabric):
-        say(line, level=0)
+    say_about(fabric)
     if len(ranks) < network.size:
         say(f"the first {len(ranks)} of {network.size} ranks; --all shows them all", level=0)
     if format in ("json", "csv"):
@@ -101,13 +100,12 @@ def bisection(state: Session, /, *, size: int, format: str, **options: Any) -> N
             "busiest": busiest,
         }
     ]
-    for line in about(fabric):
-        say(line, level=0)
+    say_about(fabric)
     columns = [
         Column("ranks"),
-        Column("each_gb_s", "each (GB/s)", "right", _one),
-        Column("one_way_gb_s", "from half to half (GB/s)", "right", _one),
-        Column("cut_gb_s", "narrowest cut (GB/s)", "right", _one),
+        Column("each_gb_s", "each (GB/s)", "right", one_place),
+        Column("one_way_gb_s", "from half to half (GB/s)", "right", one_place),
+        Column("cut_gb_s", "narrowest cut (GB/s)", "right", one_place),
         Column("share", "share", "right", percent_of),
         Column("cables", "cables"),
         Column("method", "cut found by"),
@@ -151,13 +149,12 @@ def incast(state: Session, /, *, size: int, target: int, format: str, **options:
                 "load": load,
             }
         )
-    for line in about(fabric):
-        say(line, level=0)
+    say_about(fabric)
     columns = [
         Column("senders"),
-        Column("time_s", "time", "right", _seconds),
-        Column("each_gb_s", "each (GB/s)", "right", _one),
-        Column("total_gb_s", "received (GB/s)", "right", _one),
+        time_column(),
+        Column("each_gb_s", "each (GB/s)", "right", one_place),
+        Column("total_gb_s", "received (GB/s)", "right", one_place),
         Column("busiest", "busiest link"),
         Column("load", "its load", "right", percent_of),
     ]
@@ -197,13 +194,3 @@ def _positive(size: int) -> None:
         raise UsageError(
             f"a message of {size} bytes cannot be sent", cause="it is 1 byte or more", try_="-s 64M"
         )
-
-
-def _one(value: float) -> str:
-    return f"{value:,.1f}"
-
-
-def _seconds(value: float) -> str:
-    from trnbench.facts.format import show
-
-    return show(value, "s")

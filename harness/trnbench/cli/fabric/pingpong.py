@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from trnbench.cli.context import Session, session
-from trnbench.cli.fabric.collective import say_about, time_column, two_places
+from trnbench.cli.fabric.cells import say_about, time_column, two_places
 from trnbench.cli.fabric.options import fabric_of, fabric_options
 from trnbench.cli.fabric.sizes import SIZE, shown, sweep
 from trnbench.cli.output import Column, emit, format_option, say

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from trnbench.cli.context import Session, session
-from trnbench.cli.fabric.collective import COLLECTIVE, ask, say_about, time_column
+from trnbench.cli.fabric.cells import say_about, time_column
+from trnbench.cli.fabric.collective import COLLECTIVE, ask
 from trnbench.cli.fabric.options import algorithm_option, fabric_of, fabric_options
 from trnbench.cli.fabric.sizes import SIZE, shown
 from trnbench.cli.output import Column, emit, format_option, say

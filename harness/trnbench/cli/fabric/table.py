@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trnbench.cli.fabric.collective import evidence
+from trnbench.cli.fabric.cells import evidence
 
 if TYPE_CHECKING:
     from trnbench.emulator.fabric.result import Result
