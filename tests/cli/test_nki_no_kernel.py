@@ -159,6 +159,21 @@ def test_what_is_said(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert {each.name for each in tmp_path.iterdir()} <= {*FILES, "__pycache__"}
 
 
+@pytest.mark.parametrize("verb", ["run", "check"])
+def test_a_file_whose_import_does_not_end(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "endless.py").write_text("import nki\n\nwhile True:\n    pass\n")
+    monkeypatch.chdir(tmp_path)
+    words = (verb, "endless.py::first", *X, "-i", "trn2-16.48xlarge", "--timeout", "0.3")
+    result = CliRunner().invoke(cli, ["nki", *words])
+    assert (result.exit_code, result.stdout, result.stderr) == (
+        124,
+        "",
+        "error: endless.py::first did not end within 0.3 s\n"
+        "  cause: a loop without end, or a problem far larger than meant\n"
+        "  try:   check the loop's bounds, or raise --timeout\n",
+    )
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_behind_stdout(tmp_path: Path) -> None:
     (tmp_path / "kernels.py").write_text(KERNELS)

@@ -116,6 +116,7 @@ def loaded_with(
     reference: str | None,
     nki: str,
     systems: Callable[[], object],
+    timeout_s: float,
 ) -> tuple[Loaded, dict[str, Argument], str | None]:
     """The kernel, its arguments and the function it is checked against, be it a file's or a benchmark's.
 
@@ -128,7 +129,7 @@ def loaded_with(
     if kernel is None:
         asked = given.gather(texts)
         systems()
-        loaded = load(ref, nki)
+        loaded = load(ref, nki, timeout_s)
         return loaded, given.fit(loaded.function, asked, loaded.name), reference
     systems()
     loaded, asked = prepare(kernel, texts)

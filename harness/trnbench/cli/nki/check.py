@@ -64,7 +64,7 @@ def check(
     room = size_of("--memory", memory, "4G")
     sizes = parse_grid(grid) if grid is not None else ()
     loaded, asked, reference = loaded_with(
-        state.registry, kernel, texts, reference, nki, lambda: system_of(state.registry, instance)
+        state.registry, kernel, texts, reference, nki, lambda: system_of(state.registry, instance), timeout_s
     )
     loaded = loaded.as_grid(sizes)
     system = system_of(state.registry, instance)
@@ -107,7 +107,7 @@ def computed(
 
     function = None
     if reference:
-        with guarded(loaded.ref):
+        with guarded(loaded.ref, timeout_s=timeout_s):
             function = against.find(reference, loaded.ref)
     drawn = [each.name for each in asked.values() if each.shape is not None and each.file is None]
     if drawn:

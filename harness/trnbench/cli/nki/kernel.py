@@ -21,6 +21,8 @@ ROOM = 0.5
 
 
 class TookTooLong(TrnbenchError):
+    """--timeout was reached before the kernel was done."""
+
     exit_code = ExitCode.TIMEOUT
 
 
@@ -48,8 +50,10 @@ class Loaded(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, kernel=launched(self.kernel, sizes)) if sizes else self
 
 
-def load(ref: str, nki: str) -> Loaded:
-    """Raises `UsageError` where the real nki answers, `MissingFile`, `UnknownName`, `KernelError`."""
+def load(ref: str, nki: str, timeout_s: float = 0.0) -> Loaded:
+    """Raises `UsageError` where the real nki answers, `MissingFile`, `UnknownName`, `KernelError`, and
+    `TookTooLong` for a file whose import does not end.
+    """
     from trnbench.nki import load_kernel
 
     home, double, name = ref.partition("::")
@@ -61,7 +65,7 @@ def load(ref: str, nki: str) -> Loaded:
             cause="a kernel is named by its file and function",
             try_=f"{home or 'FILE.py'}::{name or 'FUNCTION'}",
         )
-    with guarded(ref):
+    with guarded(ref, timeout_s=timeout_s):
         kernel, _, by = load_kernel(ref, nki=nki)
     if by.by != "trnbench":
         raise UsageError(

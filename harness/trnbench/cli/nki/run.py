@@ -121,7 +121,7 @@ def run(
         return [system_of(state.registry, each) for each in dict.fromkeys(instances or ("",))]
 
     sizes = parse_grid(grid) if grid is not None else ()
-    loaded, asked, reference = loaded_with(state.registry, kernel, texts, reference, nki, chosen)
+    loaded, asked, reference = loaded_with(state.registry, kernel, texts, reference, nki, chosen, timeout_s)
     loaded = loaded.as_grid(sizes)
     systems = chosen()
     code, values = ExitCode.OK, []
