@@ -37,6 +37,8 @@ SWITCHES = (
 
 
 class Origin(NamedTuple):
+    """A setting's value, and who set it."""
+
     value: Any
     origin: str  # "default", "TRNBENCH_JOBS", a file, "preset quick in FILE"
 

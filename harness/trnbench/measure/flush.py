@@ -14,6 +14,8 @@ LARGEST = 1 << 30
 
 
 class Flush(msgspec.Struct, frozen=True, kw_only=True):
+    """`run` makes caches cold; `declared` says by what, in the result."""
+
     run: Callable[[], Any]
     declared: str
 

@@ -19,6 +19,8 @@ GAP_S = 50e-6
 
 
 class Noise(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that disturbs measurements: what was `found`, whether it is `quiet`, what to do about it."""
+
     name: str
     quiet: bool
     found: str

@@ -46,6 +46,8 @@ class PrecisionReached(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TimeLimit(msgspec.Struct, frozen=True, kw_only=True):
+    """So many seconds of sampling, whatever the precision."""
+
     seconds: float = 1.0
 
     def stop(self, samples: Sequence[float], elapsed_s: float) -> str:
@@ -55,6 +57,8 @@ class TimeLimit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SampleLimit(msgspec.Struct, frozen=True, kw_only=True):
+    """So many samples, whatever the precision."""
+
     samples: int = 2000
 
     def stop(self, samples: Sequence[float], elapsed_s: float) -> str:

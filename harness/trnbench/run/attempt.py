@@ -42,7 +42,8 @@ class Attempts:
     ) -> None:
         self.backend, self.systems, self.judge = backend, systems, judge
         self.timeout_s, self.seed, self.keep_identity = timeout_s, seed, keep_identity
-        self._told = grade is Grade.MEASURED  # a real machine speaks: tools, drivers, log lines
+        # A real machine speaks: tools, drivers and log lines name it.
+        self._named = grade is Grade.MEASURED
         self.unseen = Evidence(grade=grade, by=backend.name, note="nothing was seen: the case did not end")
 
     def __call__(self, case: Case) -> tuple[Measurement, bytes]:
@@ -50,7 +51,7 @@ class Attempts:
         system = self.systems[case.key.instance]
         with identity(kept=self.keep_identity):
             measurement = self._judged(case, system)
-            if self._told:
+            if self._named:
                 measurement = _scrubbed(measurement)
         try:
             return measurement, dumps_measurement(measurement)

@@ -27,6 +27,8 @@ _RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class Term(msgspec.Struct, frozen=True):
+    """`axis relation value`, as typed: size>4096."""
+
     axis: str
     relation: str
     value: str

@@ -18,6 +18,8 @@ EXECUTORS = ("process", "ray")
 
 
 class CasePool(Protocol):
+    """Cases being carried out; `notes` go into the run."""
+
     notes: list[str]
 
     def outcomes(self, waiting: Callable[[], AbstractContextManager[None]] = ...) -> Generator[Outcome]:
@@ -25,6 +27,8 @@ class CasePool(Protocol):
 
 
 class Executor(Protocol):
+    """Whoever carries out cases elsewhere; `name` is what --executor calls it."""
+
     name: str
 
     def placed(self, backend: Backend, *, keep_identity: bool = False) -> Backend:

@@ -33,6 +33,8 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What a number is worth beside its peak; `causes` of an impossible one, the likeliest first."""
+
     status: Status
     fraction: float  # of the chosen peak
     of_engine_bound: float | None = None

@@ -27,7 +27,7 @@ GRACE_S = 3.0
 """The alarm inside a worker rings first; this much later the worker itself is ended."""
 
 TOGETHER = 128
-"""The same where cases share what a process works out for them."""
+"""Cases handed out at once, at most: those of one kernel share what a process works out for them."""
 
 Outcome: TypeAlias = tuple[int, Measurement, bytes]
 

@@ -116,4 +116,5 @@ def insert_measurements(connection: sqlite3.Connection, number: int, rows: Itera
 
 
 def insert_tags(connection: sqlite3.Connection, number: int, tags: Iterable[str]) -> None:
+    """A tag that the run has already is no error."""
     connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", ((number, tag) for tag in tags))

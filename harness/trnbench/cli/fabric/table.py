@@ -75,6 +75,7 @@ def row(result: Result, dtype: str, peak: PeakChoice | None) -> dict[str, Any]:
 
 
 def header(collective: str, notes: Sequence[str]) -> list[str]:
+    """The lines above the rows, in the columns of nccl-tests and nccom-test; ours stand behind them."""
     return [
         f"# trnbench fabric {collective}, emulated",
         *(f"# {note}" for note in notes),
@@ -85,6 +86,7 @@ def header(collective: str, notes: Sequence[str]) -> list[str]:
 
 
 def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each row: times in µs, bandwidths in GB/s of 1e9 bytes."""
     return [
         _line(
             " ",
@@ -112,6 +114,7 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def footer(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What parsers of those tools look for at the end: the mean bus bandwidth in GB/s."""
     mean = sum(each["busbw_gb_s"] for each in rows) / len(rows)
     return ["# Out of bounds values : 0 OK", f"# Avg bus bandwidth    : {mean:g}", "#"]
 

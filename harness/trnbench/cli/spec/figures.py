@@ -55,6 +55,7 @@ def normalised(value: float | None, metric: str, dtypes: tuple[str, ...] = ()) -
 
 
 def fact_row(fact: Fact) -> Row:
+    """A documented figure: as printed, and in the base unit of its metric."""
     return {
         "subject": fact.subject,
         "metric": named(fact),
@@ -93,6 +94,7 @@ def asked(system: System) -> list[Asked]:
 
 
 def choices(system: System, scope: Scope, policy: PeakPolicy) -> Iterator[tuple[Asked, PeakChoice]]:
+    """What is asked of a system, each with the peak that `policy` names; without those no document has."""
     from trnbench.peaks import choose_peak
 
     for each in asked(system):
@@ -119,10 +121,12 @@ def peak_text(peak: Peak) -> str:
 
 
 def peak_value(peak: Peak) -> str:
+    """With the prefix that suits it."""
     return normalised(peak.value, peak.metric, (peak.dtype,) if peak.dtype else ())
 
 
 def peak_row(each: Asked, choice: PeakChoice) -> Row:
+    """The chosen peak, the engine's bound, and the figures that it was chosen from."""
     chosen = choice.chosen
     return {
         "metric": each.name,

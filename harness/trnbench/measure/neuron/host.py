@@ -30,6 +30,8 @@ NOT_IN_NUMPY = ("tfloat32",)
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """The machine as its tools describe it, and what of the stack is installed."""
+
     settings: Settings
     detection: Detection
     match: Match = Match()

@@ -29,6 +29,8 @@ class Interpreter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Interpreters(msgspec.Struct, frozen=True, kw_only=True):
+    """One for each package: their wheels cannot share an environment."""
+
     nki: Interpreter
     nrtpy: Interpreter
     beta1: Interpreter

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """A case that was timed; `checked` says how its result was found right, "" where nobody looked."""
+
     timed: Timed
     compiled: Compiled
     checked: str

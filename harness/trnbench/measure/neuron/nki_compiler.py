@@ -20,6 +20,8 @@ COMPILE_S = 1200.0
 
 
 class Compiled(msgspec.Struct, frozen=True, kw_only=True):
+    """The path of the NEFF, names of its arguments, the version of nki, seconds it took."""
+
     neff: str
     arguments: tuple[str, ...]
     nki: str

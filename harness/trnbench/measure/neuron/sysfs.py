@@ -61,6 +61,7 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def name(root: Path = ROOT) -> Name:
+    """What device 0 calls itself; empty words where the driver's folder does not say."""
     folder = root / "neuron0" / "info" / "architecture"
     return Name(
         device=_text(folder / "device_name"),

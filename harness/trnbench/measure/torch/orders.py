@@ -11,6 +11,8 @@ ANSWER = struct.Struct("<cdI")
 
 
 class Order(bytes, Enum):
+    """What the process that measures asks of a rank's process."""
+
     RUN = b"r"  # so many calls
     NEXT_TO_NOTHING = b"n"  # so many calls on as little as there can be
     NOTHING = b"0"  # answer
@@ -21,11 +23,14 @@ class Order(bytes, Enum):
 
 
 class Answer(bytes, Enum):
+    """What a rank's process says of an order."""
+
     DONE = b"k"
     FAILED = b"e"
 
 
 def send_order(pipe: IO[bytes], order: Order, count: int = 1) -> None:
+    """`count` is how many calls, or the bytes of a SIZE."""
     pipe.write(ORDER.pack(order.value, count))
     pipe.flush()
 
@@ -40,6 +45,7 @@ def read_order(pipe: IO[bytes]) -> tuple[Order, int]:
 
 
 def send_answer(pipe: IO[bytes], answer: Answer, seconds: float = 0.0, text: str = "") -> None:
+    """`seconds` the order took; `text` is what went wrong."""
     body = text.encode()
     pipe.write(ANSWER.pack(answer.value, seconds, len(body)) + body)
     pipe.flush()

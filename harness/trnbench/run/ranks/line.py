@@ -20,6 +20,8 @@ class Late(Exception):
 
 
 class Line:
+    """Messages between two ranks: JSON objects, one a line, over one connection."""
+
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
         # A machine that loses its power closes nothing.

@@ -92,6 +92,7 @@ def publish(place: Place, port: int) -> Place:
 
 
 def withdraw(place: Place) -> None:
+    """Take down what tells other ranks where to meet; nothing where nothing was put up."""
     if place.file is not None:
         with suppress(OSError):
             place.file.unlink()

@@ -23,6 +23,8 @@ OFF = "off"
 
 
 class Rank(msgspec.Struct, frozen=True, kw_only=True):
+    """This process among the `size` that `launcher` started."""
+
     launcher: str
     rank: int
     size: int
