@@ -17,9 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trnbench import Measurement
-
-PEAK = "the peak it is judged by"
-"""The first term where a case is judged: the work at the documented rate."""
+from trnbench.results.waterfall import from_peak
 
 _TOLERANCE = 1e-6
 _OVERLAPPING = ("tensor", "vector", "scalar", "gpsimd", "sync", "dma", "hbm")
@@ -58,29 +56,11 @@ def of(case: Measurement) -> Losses | None:
     return Losses(
         case=case,
         time_s=case.time_s,
-        terms=_from_peak(terms, case),
+        terms=from_peak(terms, case.judgement.fraction * case.time_s) if case.judgement else terms,
         busy=tuple(sorted(busy, key=_rank)),
         strip=_strip(detail.get("strip")),
         command=command if isinstance(command, str) else "",
     )
-
-
-def _from_peak(terms: tuple[tuple[str, float], ...], case: Measurement) -> tuple[tuple[str, float], ...]:
-    """The model's limit is not what a document prints: the step between the two is a term of its own.
-
-    Negative where the document promises less than the clock allows.
-    """
-    if not terms or case.judgement is None or not case.time_s:
-        return terms
-    (limit, seconds), *rest = terms
-    peak = case.judgement.fraction * case.time_s
-    if not math.isfinite(peak) or peak <= 0:
-        return terms
-    who = limit.removesuffix(" at its peak")
-    step = seconds - peak
-    if abs(step) <= _TOLERANCE * case.time_s:
-        return ((PEAK, seconds), *rest)
-    return ((PEAK, peak), (f"limit of {who} in the model", step), *rest)
 
 
 def _rank(entry: tuple[str, float]) -> tuple[int, str]:

@@ -54,6 +54,14 @@ def test_what_is_said_of_a_kernel(run: Any) -> None:
     assert all(0 < each <= run["latency_s"] for each in run["busy_s"].values())
 
 
+def test_the_waterfall_starts_at_the_peak_of_the_headline(run: Any) -> None:
+    best = max(run["shares"], key=lambda each: each["fraction"])
+    first, second, *_ = run["waterfall"]
+    assert first["name"] == f"the {best['name']} peak"
+    assert first["seconds"] == pytest.approx(best["fraction"] * run["latency_s"])
+    assert second["name"] == f"limit of {best['name'].partition(' ')[0]} in the model"
+
+
 def test_the_waterfall_and_the_path_add_up(run: Any) -> None:
     for name in ("waterfall", "path"):
         assert sum(each["seconds"] for each in run[name]) == pytest.approx(run["latency_s"], rel=1e-9)

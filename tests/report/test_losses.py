@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from synthetic_run import make_run
 
 from trnbench import Measurement, Run, Scope, Status
+from trnbench.results.waterfall import JUDGED
 from trnbench_reports import losses, numbers
 from trnbench_reports.charts import engines, waterfall
 from trnbench_reports.sections import losses as section
@@ -129,7 +130,7 @@ def test_a_waterfall_starts_at_the_peak_that_judges_the_case(stored: Run, limit:
     terms = [["tensor at its peak", limit * peak], ["launch", case.time_s - limit * peak]]
     found = losses.of(replace(case, detail={"waterfall": terms}))
     assert found is not None
-    assert found.terms[0] == (losses.PEAK, pytest.approx(peak))
+    assert found.terms[0] == (JUDGED, pytest.approx(peak))
     assert sum(seconds for _, seconds in found.terms) == pytest.approx(case.time_s)
     steps = dict(found.terms[1:])
     assert steps.get("limit of tensor in the model", 0.0) == pytest.approx((limit - 1) * peak)

@@ -41,6 +41,14 @@ class Counts:
                 found[op.engine] += float(op.elements * count)
         return dict(found)
 
+    def bytes(self) -> dict[str, float]:
+        """Moved, by memory and direction."""
+        found: dict[str, float] = defaultdict(float)
+        for (op, _, _), count in self.at.items():
+            for name, amount in op.traffic.items():
+                found[name] += float(amount * count)
+        return dict(found)
+
     def dma_bytes(self) -> float:
         """What the DMA engines carried."""
         return sum(

@@ -10,14 +10,15 @@ import msgspec
 from trnbench.errors import KernelError, UsageError
 from trnbench.facts.peak import PeakPolicy
 from trnbench.generation import System
-from trnbench.nki import load_kernel, provide
+from trnbench.nki import Machine, load_kernel, provide
 from trnbench.nki.instruction import DMA
 from trnbench.nki.recorder import DEFAULT_LIMIT
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Part
+from trnbench.results.waterfall import from_peak
 from trnbench.run.counting import Counts
 from trnbench.run.grid import programs_of
-from trnbench.run.kernel import KernelRun, Line, ProgramRun, Share
+from trnbench.run.kernel import KernelRun, Line, ProgramRun, Share, best_of
 from trnbench.run.shares import extent_of, shares_of
 
 if TYPE_CHECKING:
@@ -57,23 +58,25 @@ def emulate(
 ) -> tuple[KernelRun, Timeline | None]:
     """`trnbench.emulate_kernel` with everything looked up; the timeline only where it is asked for."""
     from trnbench.emulator.backend import MODEL, MODEL_VERSION
-    from trnbench.emulator.core import emulate as core
-    from trnbench.emulator.core.launched import LaunchResult, emulate_programs
+    from trnbench.emulator.core.costs import CostTable
+    from trnbench.emulator.core.emulate import time_program
+    from trnbench.emulator.core.grid import record_programs
+    from trnbench.emulator.core.launched import LaunchResult, time_programs
 
     programs = programs_of(kernel, system)
     extent = extent_of(system, cores, programs)
     given = {name: _shape(each) for name, each in args.items()}
     busy = max(extent.cores // extent.devices, 1)
-    options: dict[str, Any] = {"kwargs": given, "cores": busy, "limit": limit or DEFAULT_LIMIT, "fold": fold}
     with provide("trnbench"):
-        result = (
-            core.emulate_kernel(kernel, (), system, **options)
-            if programs == 1
-            else emulate_programs(kernel, (), system, programs=programs, **options)
+        made = record_programs(
+            kernel,
+            (),
+            Machine.of(system),
+            count=programs,
+            kwargs=given,
+            limit=limit or DEFAULT_LIMIT,
+            fold=fold,
         )
-    several = result if isinstance(result, LaunchResult) else None
-    schedules = several.together.schedules if several else (result.schedule,)
-    made = [each.program for each in schedules]
     if not sum(map(len, made)):
         raise KernelError(
             f"kernel {_name(kernel)!r} issues no instruction",
@@ -82,10 +85,40 @@ def emulate(
         )
     counts = Counts(*made)
     flops = counts.flops()
+
+    def shares(latency_s: float) -> tuple[Share, ...]:
+        return tuple(
+            Share(what=what, value=value, unit=unit, choice=choice)
+            for what, value, unit, choice in shares_of(
+                system,
+                extent,
+                policy,
+                flops=_mean(flops, programs),
+                elements=_mean(counts.elements(), programs),
+                moved=_mean(counts.bytes(), programs),
+                dma_bytes=counts.dma_bytes() / programs,
+                latency_s=latency_s,
+            )
+        )
+
+    # What it comes closest to the peak of does not depend on the time: there the waterfall begins.
+    closest = best_of(shares(1.0))
+    held = closest.part if closest else ""
+    table = CostTable(system)
+    result = (
+        time_program(made[0], table, sharing=busy, fold=fold, held=held)
+        if programs == 1
+        else time_programs(made, table, cores=busy, fold=fold, held=held)
+    )
+    several = result if isinstance(result, LaunchResult) else None
     # Of the program that the lines are about.
     own = counts if several is None else Counts(result.schedule.program)
     issued = own.lines()
     lines = _seconds(result.lines, own, system)
+    reached = shares(result.latency_s)
+    waterfall = result.waterfall
+    if best := best_of(reached):
+        waterfall = from_peak(waterfall, best.fraction * result.latency_s, name=f"the {best.what} peak")
     run = KernelRun(
         kernel=_name(kernel),
         nki=by,
@@ -100,20 +133,8 @@ def emulate(
         flops=sum(flops.values()),
         busy_s=dict(result.busy_s),
         bytes={name: float(amount) for name, amount in sorted(result.bytes.items())},
-        shares=tuple(
-            Share(what=what, value=value, unit=unit, choice=choice)
-            for what, value, unit, choice in shares_of(
-                system,
-                extent,
-                policy,
-                flops=_mean(flops, programs),
-                elements=_mean(counts.elements(), programs),
-                moved=_mean(result.bytes, programs),
-                dma_bytes=counts.dma_bytes() / programs,
-                latency_s=result.latency_s,
-            )
-        ),
-        waterfall=tuple(Part(name=name, seconds=seconds) for name, seconds in result.waterfall),
+        shares=reached,
+        waterfall=tuple(Part(name=name, seconds=seconds) for name, seconds in waterfall),
         path=tuple(Part(name=name, seconds=seconds) for name, seconds in result.path),
         lines=tuple(
             Line(file=place[0], line=place[1], seconds=seconds, instructions=count, engine=engine)

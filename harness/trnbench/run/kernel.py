@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,6 +30,11 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     choice: PeakChoice
 
     @property
+    def part(self) -> str:
+        """ "tensor bf16" is of the tensor engine."""
+        return self.what.partition(" ")[0]
+
+    @property
     def fraction(self) -> float:
         return self.value / self.choice.chosen.value
 
@@ -38,6 +43,11 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
         """Of what the clocks allow; None where no document gives them."""
         bound = self.choice.engine_bound
         return self.value / bound.value if bound is not None else None
+
+
+def best_of(shares: Iterable[Share]) -> Share | None:
+    """What came closest to its peak; None where nothing used has one."""
+    return max(shares, key=lambda each: each.fraction, default=None)
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,9 +81,9 @@ class KernelRun(msgspec.Struct, frozen=True, kw_only=True):
     `waterfall` and `path` lead to the end of the last one, `last`; `busy_s` and `lines` are about that one.
     `imbalance`: how much longer that one takes than the programs do on average, as a share of this.
 
-    `busy_s`: seconds per engine and queue. `bytes`: per memory and direction. `waterfall`: what lies
-    between the peak and `latency_s`, in order; its terms add up to `latency_s`. `path`: the critical
-    path by cause, adding up to `latency_s` as well.
+    `busy_s`: seconds per engine and queue. `bytes`: per memory and direction. `waterfall`: from the
+    time at the peak that it came closest to up to `latency_s`, in order; its terms add up to `latency_s`.
+    `path`: the critical path by cause, adding up to `latency_s` as well.
     """
 
     kernel: str

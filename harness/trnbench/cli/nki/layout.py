@@ -59,7 +59,9 @@ def headline(run: KernelRun) -> str:
         many += f", {launches:,} such launches at once" if launches > 1 else ""
     said = f"{run.kernel} on {run.system}, {many}: {_time(run.latency_s)} {run.evidence.grade}"
     said += f", bound by {run.bound}"
-    best = max(run.shares, key=lambda each: each.fraction, default=None)
+    from trnbench.run.kernel import best_of
+
+    best = best_of(run.shares)
     if best is not None:
         said += f", {_percent(best.fraction)} of the {best.what} peak"
     return said

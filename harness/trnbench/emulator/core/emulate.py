@@ -17,6 +17,7 @@ from trnbench.generation import System
 from trnbench.nki import Machine, record
 from trnbench.nki.recorder import DEFAULT_LIMIT
 from trnbench.peaks.engine import engine_rate
+from trnbench.results.waterfall import AT_PEAK
 
 LAUNCH = "launch-overhead"
 """The assumption that gives the time from the host's call to the first instruction."""
@@ -194,7 +195,7 @@ def waterfall_of(
         ideal = min(ideal_ticks(program, table, pieces), left)
         terms.append(("tensor engine not filled", left - ideal))
         left = ideal
-    terms.append((f"{anchor} at its peak", left))
+    terms.append((f"{anchor}{AT_PEAK}", left))
     kept = [term for term in reversed(terms) if term[1]]
     return kept if kept and kept[0] == terms[-1] else [terms[-1], *kept]
 

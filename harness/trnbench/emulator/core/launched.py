@@ -24,12 +24,12 @@ from trnbench.emulator.core.scheduler import Schedule
 from trnbench.generation import System
 from trnbench.nki import Machine
 from trnbench.nki.recorder import DEFAULT_LIMIT
+from trnbench.results.waterfall import AT_PEAK
 
 SIGNAL = "core-signal-latency"
 """The assumption that gives the time until a core sees a semaphore that another core has written."""
 
 UNEVEN = "programs of unequal length"
-_PEAK = " at its peak"
 
 
 class ProgramTime(msgspec.Struct, frozen=True, kw_only=True):
@@ -183,7 +183,7 @@ def _terms(
         frozenset.intersection(*(absent_from(each, pace) for each in programs)),
     )
     (peak, ticks), *rest = found
-    anchor = peak.removesuffix(_PEAK)
+    anchor = peak.removesuffix(AT_PEAK)
 
     def work(number: int) -> int:
         if anchor == "tensor":
