@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes is the machine's, and what else runs there: no test fails of it.
+settings.register_profile("trnbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("trnbench")
 
 
 @pytest.fixture(autouse=True)
