@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic_run import make_run
 
-from trnbench import Measurement, Run, Scope, Status
+from trnbench import Measurement, Run, Scope, Status, bench
 from trnbench.results.waterfall import JUDGED
 from trnbench_reports import losses, numbers
 from trnbench_reports.charts import engines, waterfall
@@ -226,3 +226,12 @@ def test_names_of_a_hostile_plugin_stay_text(synthetic_case: Measurement) -> Non
     made = waterfall.draw("w", found, 0, "c0123456789")
     assert [bar.name for bar in waterfall.bars(found)] == ["in all (2)", bad, f"{bad} (2)", "in all"]
     assert "<script" not in made.drawing
+
+
+def test_a_run_of_one_scope_alone_says_what_holds_it_back() -> None:
+    run = bench(["gemm"], instances=["trn2-16.48xlarge"], scopes=["device"], axes=["size=4096", "dtype=bf16"])
+    (found,) = section.chosen(run)
+    assert found.case.case.scope is Scope.DEVICE
+    assert sum(seconds for _, seconds in found.terms) == pytest.approx(found.time_s)
+    assert found.worst is not None
+    assert found.worst[0] in plain(str(section.render([run])))
