@@ -26,6 +26,13 @@ BY_HAND = [
     ),
     ("gemm_naive", {"dtype": "bf16", "size": 128}, CORE, {"flops": 4_194_304, "hbm_bytes": 98_304}),
     ("gemm_blocked", {"dtype": "bf16", "size": 128}, CORE, {"flops": 4_194_304, "hbm_bytes": 98_304}),
+    # one product of 512³ however many cores share it; three matrices of 512² elements of 2 bytes
+    (
+        "gemm_shared",
+        {"dtype": "bf16", "size": 512},
+        Extent(scope=Scope.DEVICE, cores=8),
+        {"flops": 268_435_456, "hbm_bytes": 1_572_864},
+    ),
     # (1·4096 + 4096·4096 + 1·4096)·2
     (
         "gemm_skinny",
@@ -98,6 +105,27 @@ BY_HAND = [
         {"dtype": "fp8", "columns": 512, "instructions": 4},
         CORE,
         {"flops": 134_217_728, "instructions": 4},
+    ),
+    # four microscaled elements to a row of the array: 2·512·128·512 for each
+    (
+        "tensor_throughput",
+        {"dtype": "mxfp8", "columns": 512, "instructions": 4},
+        CORE,
+        {"flops": 268_435_456, "instructions": 4},
+    ),
+    # 2·128³ for each of 64 products, 128² elements copied after each
+    (
+        "tensor_latency",
+        {"dtype": "bf16", "instructions": 64},
+        CORE,
+        {"flops": 268_435_456, "vector_flops": 1_048_576, "instructions": 64},
+    ),
+    # 128·128 elements twice; 2 bytes in, 1 and a thirty-second out
+    (
+        "quantize_throughput",
+        {"dtype": "bf16", "elements": 128, "instructions": 2},
+        CORE,
+        {"vector_flops": 32_768, "sbuf_bytes": 99_328, "elements": 32_768, "instructions": 2},
     ),
     # two operations of each of 128·128 elements, ten times
     (

@@ -230,9 +230,7 @@ _STEP: dict[str, Any] = {
 }
 
 
-ENGINES = [
-    each.name for each in KERNELS.values() if each.family == "engine" and each.name != "tensor_throughput"
-]
+ENGINES = [each.name for each in KERNELS.values() if each.family == "engine" and each.axis("op") is not None]
 
 
 @pytest.mark.parametrize("name", ENGINES)

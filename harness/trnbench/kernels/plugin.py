@@ -17,7 +17,9 @@ from trnbench.kernels.families import (
     moe,
     normalisation,
     pair,
+    quantize,
     scan,
+    tensor,
     transpose,
 )
 from trnbench.kernels.kernel import Kernel
@@ -30,7 +32,9 @@ FAMILIES = (
     gemm,
     hbm,
     dma,
+    tensor,
     engine,
+    quantize,
     normalisation,
     attention,
     scan,

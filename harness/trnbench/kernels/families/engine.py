@@ -1,4 +1,7 @@
-"""Instructions of one engine on operands that stay on chip: how many per second, and how long one takes."""
+"""Instructions of one engine on operands that stay on chip: how many per second, and how long one takes.
+
+Those of the tensor engine are in `tensor`, what makes microscaled operands in `quantize`.
+"""
 
 from __future__ import annotations
 
@@ -136,7 +139,6 @@ def _named(engine: str) -> Callable[[Point], Operation]:
 
 def kernels() -> Iterator[Kernel]:
     """Throughput and latency of each engine's instructions, sweeps of activations and reciprocals."""
-    yield _tensor()
     for engine, operations in OPERATIONS.items():
         yield _kernel(
             f"{engine}_throughput",
@@ -193,51 +195,3 @@ def kernels() -> Iterator[Kernel]:
             nki=f"{engine}_burst",
             tags=(engine, "reciprocal"),
         )
-
-
-def _tensor() -> Kernel:
-    def contraction(point: Point) -> int:
-        return 2 * LANES if point["dtype"] == "fp8" else LANES
-
-    def work(point: Point, extent: Extent) -> Work:
-        count = int(point["instructions"])
-        many = count * extent.cores
-        return Work(
-            flops=2.0 * contraction(point) * LANES * int(point["columns"]) * many,
-            instructions=float(many),
-            formula=per_core(
-                f"flops = 2·{contraction(point)}·{LANES}·columns·instructions, operands on chip", extent
-            ),
-        )
-
-    def footprint(point: Point, _: Extent) -> Mapping[str, float]:
-        item = item_bytes(point["dtype"])
-        return {"sbuf": contraction(point) * (LANES + int(point["columns"])) * item}
-
-    dtypes = ("bf16", "fp32", "fp8")
-    return Kernel(
-        name="tensor_throughput",
-        family="engine",
-        title="Tensor engine throughput",
-        about="Products of the same two tiles one after the other: what the array sustains, memory aside.",
-        axes=(
-            Axis(
-                name="dtype",
-                kind="str",
-                values=dtypes,
-                choices=("bf16", "fp16", "tf32", "fp32", "fp8"),
-                about="of both tiles; fp8 in double rows",
-            ),
-            Axis(name="columns", values=(64, 512), about="of the moving tile"),
-            Axis(name="instructions", values=(1024,), about="products, one behind the other"),
-        ),
-        scopes=EVERY_SCOPE,
-        default_scopes=EVERY_SCOPE[:1],
-        primary=PrimaryMetric(name="flops_per_s", unit="FLOP/s", count="flops", peak="peak_flops"),
-        work=work,
-        footprint=footprint,
-        requires=lambda point: (*needs(point["dtype"], "nc_matmul"),),
-        valid=lambda point: "" if int(point["columns"]) <= 512 else "a moving tile has up to 512 columns",
-        tags=("compute", "engine", "tensor"),
-        implementations={"nki": f"{_NKI}:tensor_burst"},
-    )

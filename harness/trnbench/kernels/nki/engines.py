@@ -79,6 +79,19 @@ def tensor_burst(stationary, moving, count):
     return result
 
 
+@nki.jit
+def tensor_chain(x, weights, count):
+    """`count` products, each of what the one before left: xᵀ · weights, copied out of PSUM at 1/√rows."""
+    tile, moving = _held(x), _held(weights)
+    for _ in nl.sequential_range(count):
+        bank = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.psum)
+        nisa.nc_matmul(dst=bank, stationary=tile, moving=moving)
+        nisa.tensor_scalar(
+            dst=tile, data=bank, op0=nl.multiply, operand0=ROWS**-0.5, engine=nisa.engine.vector
+        )
+    return _returned(tile)
+
+
 def _product(bank, left, right, depth):
     if depth == 2 and nisa.get_nc_version() >= nisa.nc_version.gen3:
         double = nisa.matmul_perf_mode.double_row
@@ -156,6 +169,12 @@ def vector_burst_inputs(point):
 
 scalar_burst_inputs = gpsimd_burst_inputs = vector_burst_inputs
 vector_chain_inputs = scalar_chain_inputs = gpsimd_chain_inputs = vector_burst_inputs
+
+
+def tensor_chain_inputs(point):
+    """Two square tiles of the whole array, and how many products."""
+    dtype = _NAMES[str(point["dtype"])]
+    return ((ROWS, ROWS), dtype), ((ROWS, ROWS), dtype), int(point["instructions"])
 
 
 def tensor_burst_inputs(point):

@@ -34,7 +34,10 @@ def wrong(ref: str, arguments: Sequence[Any], outputs: Sequence[Any]) -> str | N
     from trnbench.kernels.nki import references
 
     compute = getattr(references, name)
-    parts = [(compute(*map(_double, given)), _double(part)) for given, part in _CUTS[name](arguments, result)]
+    parts = [
+        (_double(compute(*map(_wide, given))), _double(part))
+        for given, part in _CUTS[name](arguments, result)
+    ]
     wants, haves = zip(*parts, strict=True)
     return disagreement(_together(wants), _together(haves), result.dtype.name)
 
@@ -53,6 +56,14 @@ def _double(value: Any) -> Any:
     import numpy as np
 
     return value.astype(np.float64) if isinstance(value, np.ndarray) else value
+
+
+def _wide(value: Any) -> Any:
+    """Floats in double precision; integers may be the words of packed floats."""
+    import numpy as np
+
+    whole = isinstance(value, np.ndarray) and value.dtype.kind in "iub"
+    return value if whole else _double(value)
 
 
 def _together(parts: Sequence[Any]) -> Any:
@@ -118,4 +129,6 @@ _CUTS: dict[str, Cut] = {
     "attention": _tokens,
     "expert_gemm": _experts,
     "tensor_burst": _whole,
+    "tensor_mx_burst": _whole,
+    "tensor_chain": _whole,
 }
