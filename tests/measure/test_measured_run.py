@@ -16,6 +16,7 @@ from trnbench.run import memory, pool
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
 from trnbench.run.settings import RunSettings
+from trnbench.run.worker_process import epitaph
 
 
 def measured(*modes: str, folder: Path, **settings: Any) -> Run:
@@ -75,21 +76,18 @@ def test_a_wrong_result_is_not_tried_again(tmp_path: Path) -> None:
     assert (found.reason, "tries" in found.detail) == (Reason.WRONG_RESULT, False)
 
 
-def test_a_process_ended_by_the_system_for_memory_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Ended:
-        class process:  # noqa: N801
-            exitcode = -9
-
-        memory_kills = 3
-
-    monkeypatch.setattr(pool, "out_of_memory_kills", lambda: 4)
-    assert pool._epitaph(Ended()) == (  # type: ignore[arg-type]
+def test_a_process_ended_by_the_system_for_memory_is_told_apart() -> None:
+    assert epitaph(-9, starved=True) == (
         Reason.OUT_OF_MEMORY,
         "the process that ran it was killed by SIGKILL: the system ran out of memory and counted a process "
         "it ended",
     )
-    monkeypatch.setattr(pool, "out_of_memory_kills", lambda: 3)
-    assert pool._epitaph(Ended())[0] is Reason.CRASH  # type: ignore[arg-type]
+    assert epitaph(-9, starved=False) == (
+        Reason.CRASH,
+        "the process that ran it was killed by SIGKILL; most often that is the system's out-of-memory killer",
+    )
+    # Memory that ran out elsewhere ended nothing here.
+    assert epitaph(1, starved=True)[0] is Reason.CRASH
 
 
 def test_the_systems_count_of_ended_processes_is_a_number() -> None:

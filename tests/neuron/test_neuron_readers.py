@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.measure.neuron import explorer, nccom, sysfs
-from trnbench.measure.neuron.monitor import Monitor, Reports, configuration, summarise
+from trnbench.measure.neuron.monitor import Monitor, Reports, configuration
+from trnbench.measure.neuron.monitor_report import summarise
 from trnbench.measure.neuron.tool import Toolbox, ToolError, Trouble
 
 # ---- nccom-test

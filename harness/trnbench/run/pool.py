@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import pickle
-import signal
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import TYPE_CHECKING, Any, TypeAlias
+from contextlib import AbstractContextManager, nullcontext
+from typing import TypeAlias
 
-from trnbench.errors import ExitCode, TrnbenchError
 from trnbench.kernels.case import Case
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Reason
 from trnbench.run.attempt import Attempts
 from trnbench.run.freight import dumps
-from trnbench.run.memory import out_of_memory_kills
 from trnbench.run.retry import Retries
-from trnbench.run.worker import serve
-
-if TYPE_CHECKING:
-    from multiprocessing.context import SpawnContext, SpawnProcess
+from trnbench.run.worker_process import WorkerProcess
 
 GRACE_S = 3.0
 """The alarm inside a worker rings first; this much later the worker itself is ended."""
@@ -32,55 +26,12 @@ TOGETHER = 128
 Outcome: TypeAlias = tuple[int, Measurement, bytes]
 
 
-class WorkerLost(TrnbenchError):
-    """A worker process did not even start."""
-
-    exit_code = ExitCode.CRASH
-
-
 def pack(attempts: Attempts, cases: Sequence[Case]) -> bytes:
     """What every worker is sent. Raises `ValueError` when something cannot be sent to another process."""
     try:
         return dumps((attempts, tuple(cases)))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ValueError(str(error)) from error
-
-
-class _Worker:
-    """One process and what it is busy with."""
-
-    def __init__(self, context: SpawnContext, payload: bytes) -> None:
-        self.connection, theirs = context.Pipe()
-        self.process: SpawnProcess = context.Process(target=serve, args=(theirs,), daemon=True)
-        # Ignored signals are inherited: a Ctrl-C while the child boots must not kill it with a traceback.
-        before = signal.getsignal(signal.SIGINT)
-        _set_interrupt(signal.SIG_IGN)
-        try:
-            self.process.start()
-        finally:
-            _set_interrupt(before)
-        theirs.close()
-        self.connection.send_bytes(payload)
-        self.ready = False
-        self.batch: deque[int] = deque()
-        self.since = time.monotonic()
-        self.memory_kills = out_of_memory_kills()
-
-    def give(self, batch: Sequence[int]) -> None:
-        self.batch.extend(batch)
-        self.since = time.monotonic()
-        self.connection.send(list(batch) if batch else None)
-
-    def end(self) -> None:
-        if self.process.is_alive():
-            self.process.kill()
-        self.process.join()
-        self.connection.close()
-
-
-def _set_interrupt(handler: Any) -> None:
-    with suppress(ValueError):  # outside the main thread there is nothing to protect from
-        signal.signal(signal.SIGINT, handler)
 
 
 def batches(cases: Sequence[Case], most: int) -> list[list[int]]:
@@ -125,10 +76,10 @@ class Pool:
 
         self._context = get_context("spawn")
         self._left = deque(self._batches)
-        self._workers: list[_Worker] = []
+        self._workers: list[WorkerProcess] = []
         try:
             for _ in range(min(self._jobs, len(self._cases))):
-                self._workers.append(_Worker(self._context, self._payload))
+                self._workers.append(WorkerProcess(self._context, self._payload))
             while self._workers:
                 yield from self._round(waiting)
         finally:
@@ -155,19 +106,19 @@ class Pool:
         limit = self._attempts.timeout_s
         return None if limit <= 0.0 else min(1.0, limit)
 
-    def _overdue(self, worker: _Worker, now: float) -> bool:
+    def _overdue(self, worker: WorkerProcess, now: float) -> bool:
         limit = self._attempts.timeout_s
         return limit > 0.0 and bool(worker.batch) and now - worker.since > limit + GRACE_S
 
-    def _heard(self, worker: _Worker) -> Iterator[Outcome]:
+    def _heard(self, worker: WorkerProcess) -> Iterator[Outcome]:
         try:
             message = worker.connection.recv()
         except (EOFError, ConnectionResetError, pickle.UnpicklingError):
             worker.process.join(GRACE_S)
             if not worker.ready:
-                raise _unstartable(worker) from None
+                raise worker.unstartable() from None
             if worker.batch:
-                yield from self._lost(worker, *_epitaph(worker))
+                yield from self._lost(worker, *worker.epitaph())
             else:
                 self._dismiss(worker)
             return
@@ -185,21 +136,21 @@ class Pool:
         if not worker.batch:
             self._feed(worker)
 
-    def _feed(self, worker: _Worker) -> None:
+    def _feed(self, worker: WorkerProcess) -> None:
         if self._left:
             worker.give(self._left.popleft())
         else:
             worker.give(())
             self._dismiss(worker)
 
-    def _dismiss(self, worker: _Worker) -> None:
+    def _dismiss(self, worker: WorkerProcess) -> None:
         self._workers.remove(worker)
         worker.process.join(GRACE_S)
         worker.end()
 
     def _replace(self) -> None:
         if self._left:
-            self._workers.append(_Worker(self._context, self._payload))
+            self._workers.append(WorkerProcess(self._context, self._payload))
 
     def _ended(self, position: int, measurement: Measurement, document: bytes) -> Iterator[Outcome]:
         """The outcome of a case, unless it is to be tried once more."""
@@ -210,7 +161,7 @@ class Pool:
         else:
             yield position, measurement, document
 
-    def _lost(self, worker: _Worker, reason: Reason, text: str) -> Iterator[Outcome]:
+    def _lost(self, worker: WorkerProcess, reason: Reason, text: str) -> Iterator[Outcome]:
         """Blame the case the worker was busy with, and give the rest of its batch to a new worker."""
         position = worker.batch.popleft()
         if worker.batch:
@@ -220,26 +171,3 @@ class Pool:
         measurement = self._attempts.gone_wrong(self._cases[position], reason, text)
         yield from self._ended(position, measurement, dumps_measurement(measurement))
         self._replace()
-
-
-def _epitaph(worker: _Worker) -> tuple[Reason, str]:
-    code = worker.process.exitcode
-    if code is None:
-        return Reason.CRASH, "the process that ran it closed its connection"
-    if code >= 0:
-        return Reason.CRASH, f"the process that ran it ended itself with exit code {code}"
-    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-    text = f"the process that ran it was killed by {name}"
-    if name != "SIGKILL":
-        return Reason.CRASH, text
-    if worker.memory_kills < out_of_memory_kills():
-        return Reason.OUT_OF_MEMORY, f"{text}: the system ran out of memory and counted a process it ended"
-    return Reason.CRASH, f"{text}; most often that is the system's out-of-memory killer"
-
-
-def _unstartable(worker: _Worker) -> WorkerLost:
-    return WorkerLost(
-        f"a worker process did not start (exit code {worker.process.exitcode})",
-        cause="a script that uses jobs lacks `if __name__ == '__main__':`, or a plugin fails to import there",
-        try_="--jobs 1 (jobs=1)  runs everything in one process",
-    )

@@ -12,7 +12,8 @@ import msgspec
 from trnbench.backend import Observation
 from trnbench.measure.neuron import problem, sysfs
 from trnbench.measure.neuron.failure import NoEvidence
-from trnbench.measure.neuron.monitor import Monitor, Watch
+from trnbench.measure.neuron.monitor import Monitor
+from trnbench.measure.neuron.monitor_report import Watch
 from trnbench.measure.series import Series, stability
 from trnbench.measure.stopping import Rule, TimeLimit
 from trnbench.results.evidence import Evidence, Grade

@@ -1,0 +1,92 @@
+"""A process that carries out cases, seen from the run that started it."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from trnbench.errors import ExitCode, TrnbenchError
+from trnbench.results.measurement import Reason
+from trnbench.run.memory import out_of_memory_kills
+from trnbench.run.worker import serve
+
+if TYPE_CHECKING:
+    from multiprocessing.context import SpawnContext, SpawnProcess
+
+
+class WorkerLost(TrnbenchError):
+    """A worker process did not even start."""
+
+    exit_code = ExitCode.CRASH
+
+
+class WorkerProcess:
+    """One process and what it is busy with: positions of cases, the one under way first."""
+
+    def __init__(self, context: SpawnContext, payload: bytes) -> None:
+        self.connection, theirs = context.Pipe()
+        self.process: SpawnProcess = context.Process(target=serve, args=(theirs,), daemon=True)
+        # Ignored signals are inherited: a Ctrl-C while the child boots must not kill it with a traceback.
+        before = signal.getsignal(signal.SIGINT)
+        _set_interrupt(signal.SIG_IGN)
+        try:
+            self.process.start()
+        finally:
+            _set_interrupt(before)
+        theirs.close()
+        self.connection.send_bytes(payload)
+        self.ready = False
+        self.batch: deque[int] = deque()
+        self.since = time.monotonic()
+        self.memory_kills = out_of_memory_kills()
+
+    def give(self, batch: Sequence[int]) -> None:
+        """Cases to carry out; none for it to end."""
+        self.batch.extend(batch)
+        self.since = time.monotonic()
+        self.connection.send(list(batch) if batch else None)
+
+    def end(self) -> None:
+        """By force where it still runs."""
+        if self.process.is_alive():
+            self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+    def epitaph(self) -> tuple[Reason, str]:
+        """Why it is gone: how the process ended, and whether memory ran out meanwhile."""
+        return epitaph(self.process.exitcode, starved=self.memory_kills < out_of_memory_kills())
+
+    def unstartable(self) -> WorkerLost:
+        """What to raise where it was gone before it said that it is ready."""
+        return WorkerLost(
+            f"a worker process did not start (exit code {self.process.exitcode})",
+            cause="a script that uses jobs lacks `if __name__ == '__main__':`, or a plugin fails to import "
+            "there",
+            try_="--jobs 1 (jobs=1)  runs everything in one process",
+        )
+
+
+def epitaph(code: int | None, *, starved: bool) -> tuple[Reason, str]:
+    """What an exit code says of a case that was lost with its process; `starved`: the system ended a process
+    for want of memory meanwhile."""
+    if code is None:
+        return Reason.CRASH, "the process that ran it closed its connection"
+    if code >= 0:
+        return Reason.CRASH, f"the process that ran it ended itself with exit code {code}"
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    text = f"the process that ran it was killed by {name}"
+    if name != "SIGKILL":
+        return Reason.CRASH, text
+    if starved:
+        return Reason.OUT_OF_MEMORY, f"{text}: the system ran out of memory and counted a process it ended"
+    return Reason.CRASH, f"{text}; most often that is the system's out-of-memory killer"
+
+
+def _set_interrupt(handler: Any) -> None:
+    with suppress(ValueError):  # outside the main thread there is nothing to protect from
+        signal.signal(signal.SIGINT, handler)
