@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.core import Core
 from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.emulate import emulate_kernel
+from trnbench.emulator.core.emulate import absent_from, emulate_kernel
 from trnbench.emulator.core.pace import NOTHING_REMOVED, SEMAPHORE, TRIGGER, Pace, Without
 from trnbench.emulator.core.program import QUEUES, queue_of
 from trnbench.emulator.core.scheduler import Schedule, schedule
@@ -235,6 +235,29 @@ def test_a_later_semaphore_never_ends_earlier(
     soon, late = schedule(builder.program, pace), schedule(builder.program, later)
     assert late.total >= soon.total
     assert all(b >= a for a, b in zip(soon.end, late.end, strict=True))
+
+
+@given(body=kernels(), where=st.sampled_from([TRN1, TRN2]))
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+    max_examples=25,
+)
+def test_causes_that_cannot_delay_anything_are_left_out_of_a_waterfall_rightly(
+    registry: Registry, tmp_path_factory: pytest.TempPathFactory, body: str, where: str
+) -> None:
+    file = tmp_path_factory.mktemp("absent") / "kernel.py"
+    file.write_text(source(body))
+    system = registry.system(where)
+    kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
+    builder = Builder(Machine.of(system))
+    record(kernel, (TensorSpec((128, 8192), "float32"),), machine=Machine.of(system), sink=builder)
+    pace = Pace(CostTable(system))
+    total = schedule(builder.program, pace).total
+    absent = absent_from(builder.program, pace)
+    assert ("throttle" in absent) == (where == TRN1 or not any(op.flops for op in builder.program.ops))
+    for name in absent:
+        assert schedule(builder.program, pace, without=Without(**{name: True})).total == total, name
 
 
 # The timeline -----------------------------------------------------------------------------------
