@@ -3,40 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-import ml_dtypes
+import course
+import library
 import numpy as np
 import references as ref
-
-RNG = np.random.default_rng(0)
-BF16 = ml_dtypes.bfloat16
-
-
-class Entry(NamedTuple):
-    """`folder`: what the checkout is called. `tolerance`: of the largest element, relative to the largest."""
-
-    folder: str
-    kernel: str
-    arguments: Callable[[], tuple[Any, ...]]
-    reference: Callable[..., Any] | None
-    grid: Any = None
-    tolerance: float = 1e-4
-    generation: str = "trn2"
-    named: dict[str, Any] = {}  # noqa: RUF012 - never changed
-
-    @property
-    def id(self) -> str:
-        return f"{self.folder}/{self.kernel}"
-
-
-def made(*shape: int, scale: float = 1.0, dtype: Any = np.float32) -> Any:
-    return (RNG.standard_normal(shape) * scale).astype(dtype)
-
-
-def positive(*shape: int) -> Any:
-    return RNG.random(shape).astype(np.float32)
-
+import suite
+import tuned
+from entry import BF16, RNG, Entry, made, positive
 
 OLD, NEW = "nki-samples-c8327e0", "nki-samples"
 TUTORIALS = "src/nki_samples/tutorials/"
@@ -223,4 +198,6 @@ def _library() -> list[Entry]:
     ]  # fmt: skip
 
 
-ENTRIES: tuple[Entry, ...] = (*_samples(), *_library(), *_others())
+ENTRIES: tuple[Entry, ...] = (
+    *_samples(), *_library(), *_others(), *course.ENTRIES, *library.ENTRIES, *suite.ENTRIES, *tuned.ENTRIES
+)  # fmt: skip

@@ -140,3 +140,39 @@ def convolved(x: Any, w: Any, bias: Any, pool: int = 1) -> Any:
     out = np.einsum("nchwij,kcij->nkhw", windows, w) + bias[None, :, None, None]
     n, k, height, width = out.shape
     return out.reshape(n, k, height // pool, pool, width // pool, pool).max((3, 5))
+
+
+def log_sums(q: Any, k: Any, scale: float, *, causal: bool = False) -> Any:
+    """The logarithm of the sum of exponentials of every row of attention's scores."""
+    q, k = wide(q, k)
+    scores = scale * q @ np.swapaxes(k, -1, -2)
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -1e9)
+    largest = scores.max(-1, keepdims=True)
+    return (largest + np.log(np.exp(scores - largest).sum(-1, keepdims=True)))[..., 0]
+
+
+def attention_gradients(q: Any, k: Any, v: Any, dy: Any) -> tuple[Any, Any, Any]:
+    """Of causal attention, by q, k and v; all as (…, depth, sequence)."""
+    q, k, v, dy = (np.swapaxes(each, -1, -2) for each in wide(q, k, v, dy))
+    scale = q.shape[-1] ** -0.5
+    scores = scale * q @ np.swapaxes(k, -1, -2)
+    weights = softmax(np.where(np.tri(*scores.shape[-2:]) > 0, scores, -1e9))
+    by_weight = dy @ np.swapaxes(v, -1, -2)
+    by_score = weights * (by_weight - (weights * by_weight).sum(-1, keepdims=True)) * scale
+    turned = (by_score @ k, np.swapaxes(by_score, -1, -2) @ q, np.swapaxes(weights, -1, -2) @ dy)
+    return tuple(np.swapaxes(each, -1, -2) for each in turned)  # type: ignore[return-value]
+
+
+def convolved_rows(x: Any, w: Any) -> Any:
+    """x: (batch, in, length), w: (width, in, out), no padding."""
+    x, w = wide(x, w)
+    length = x.shape[-1] - w.shape[0] + 1
+    return sum(np.einsum("bil,io->bol", x[..., at : at + length], w[at]) for at in range(w.shape[0]))
+
+
+def convolved_channels(x: Any, w: Any) -> Any:
+    """Each channel with its own filter. x: (batch, channels, 1, length), w: (channels, 1, 1, width)."""
+    x, w = wide(x, w)
+    length = x.shape[-1] - w.shape[-1] + 1
+    return sum(x[..., at : at + length] * w[None, :, 0, :, at, None] for at in range(w.shape[-1]))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from catalogue import Entry
+from entry import Entry
 
 from trnbench.errors import KernelError
+from trnbench.fidelity.adapters.program_text import prepared
+from trnbench.fidelity.kernel_source import KernelSource
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
 from trnbench.nki.absent import stand_ins
 from trnbench.nki.provide import provide
@@ -34,6 +39,20 @@ def find(folder: Path, entry: Entry) -> Path | None:
     )
 
 
+@contextmanager
+def _importing(entry: Entry, path: Path) -> Iterator[None]:
+    """The repository's own packages are found while the file is loaded."""
+    home = path.parents[len(Path(entry.kernel.partition("::")[0]).parts) - 1]
+    if not entry.imports:
+        yield
+        return
+    sys.path.insert(0, str(home / entry.imports))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(home / entry.imports))
+
+
 def tried(entry: Entry, path: Path, folder: Path, registry: Registry) -> Tried:
     """Both modes; what stopped it, in the words of the error."""
     systems = {"trn1": "trn1.32xlarge", "trn2": "trn2-16.48xlarge", "trn3": "trn3-gen2-ultraserver"}
@@ -45,7 +64,12 @@ def tried(entry: Entry, path: Path, folder: Path, registry: Registry) -> Tried:
     ]
     try:
         with stand_ins(folder), provide("trnbench"):
-            kernel, _, _ = load_kernel(f"{path}::{entry.kernel.partition('::')[2]}", nki="trnbench")
+            name = entry.kernel.partition("::")[2]
+            source = KernelSource(
+                file=path.name, function=name, header=entry.header, constants=entry.constants
+            )
+            with prepared(path, source) as file, _importing(entry, path):
+                kernel, _, _ = load_kernel(f"{file}::{name}", nki="trnbench")
             if entry.grid is not None:
                 kernel = kernel[entry.grid]
             timed = record(kernel, shapes, entry.named, machine=machine)
