@@ -115,6 +115,23 @@ def test_a_benchmark_that_is_shared_is_launched_as_two() -> None:
     assert told(*words, "--grid", "1")["programs"] == []
 
 
+def test_a_kernel_that_shares_nothing_is_told_so(old: str, sums: str) -> None:
+    said = "the kernel never asks for nl.program_id: each program does the whole problem"
+    whole = ("softmax", "-i", TRN2, "--arg", "rows=256", "--arg", "columns=512")
+    one, two = told(*whole), told(*whole, "--grid", "2")
+    assert said in two["notes"]
+    assert two["bytes"]["hbm_write"] == 2 * one["bytes"]["hbm_write"]
+    assert said in call("run", *whole, "--grid", "2").stdout.splitlines()
+    for words in (
+        whole,
+        (*whole, "--grid", "1"),
+        (*GEMM, "--grid", "2"),
+        (sums, "-i", TRN2, "--arg", "x=128x1024:fp32", "--grid", "2"),
+        (old, "-i", TRN2, "--arg", "x=1024x512:bf16", "--grid", "nc2x4"),
+    ):
+        assert said not in told(*words)["notes"]
+
+
 def test_each_program_is_told_and_so_is_who_waits(sums: str) -> None:
     words = (sums, "-i", TRN2, "--arg", "x=128x1024:fp32", "--grid", "2")
     result = call("run", *words)

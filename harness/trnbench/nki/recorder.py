@@ -58,6 +58,7 @@ class Recorder:
         self.programs = programs  # those that run beside this one, None where nobody waits for another
         self.program = program
         self.grid = grid  # how many programs were launched, 0 without a grid
+        self.asked = False  # for the number of this program
         self.indirect = False  # any tensor addressed at run time so far
         self.accumulators: dict[str, Any] = {}  # sums that an engine holds between instructions
         self.generators: dict[Any, Any] = {}  # random numbers, per engine

@@ -54,6 +54,7 @@ class Trace(msgspec.Struct, kw_only=True):
     sbuf_peak_bytes: int = 0
     psum_peak_bytes: int = 0
     programs: int = 1
+    asked: bool = False  # for nl.program_id: its programs differ
 
 
 def record(
@@ -132,6 +133,7 @@ def record(
         sbuf_peak_bytes=recorder.ledgers[Buffer.SBUF].peak,
         psum_peak_bytes=recorder.ledgers[Buffer.PSUM].peak,
         programs=max(grid, 1),
+        asked=recorder.asked,
     )
 
 

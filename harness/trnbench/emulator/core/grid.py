@@ -125,7 +125,11 @@ def record_programs(
     found = []
     for number in range(count):
         builder = Builder(machine)
-        record(kernel, args, kwargs, machine=machine, sink=builder, limit=limit, fold=fold, program=number)
+        made = record(
+            kernel, args, kwargs, machine=machine, sink=builder, limit=limit, fold=fold, program=number
+        )
+        # Grids of Beta 1 deal their programs to cores.
+        builder.program.shares = made.asked or not getattr(kernel, "grid", 0)
         found.append(builder.program)
     for number in range(1, count):
         _check_alike(found[0], found[number], number)

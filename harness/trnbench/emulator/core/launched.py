@@ -26,6 +26,8 @@ from trnbench.nki import Machine
 from trnbench.nki.recorder import DEFAULT_LIMIT
 from trnbench.results.waterfall import AT_PEAK
 
+SAME = "the kernel never asks for nl.program_id: each program does the whole problem"
+
 SIGNAL = "core-signal-latency"
 """The assumption that gives the time until a core sees a semaphore that another core has written."""
 
@@ -132,7 +134,7 @@ def time_programs(
         lines={place: ticks / TICKS for place, ticks in slowest.by_place().items()},
         schedule=slowest,
         launch_s=launch / TICKS,
-        notes=assumed.notes(),
+        notes=(*(() if any(each.shares for each in programs) else (SAME,)), *assumed.notes()),
         last=last,
         programs=times,
         together=made,

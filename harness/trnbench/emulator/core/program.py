@@ -57,6 +57,7 @@ class Program:
         self.first = array("Q", [0])
         self.deps = array("Q")
         self.runs: list[Run] = []
+        self.shares = True  # the problem with the other programs of its launch
         self.psum = Banked(banks, bank_bytes)
         self.kinds: dict[tuple[int, ...], Kinds] = {}  # by the ops whose banks matter
 

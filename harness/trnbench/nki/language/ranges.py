@@ -83,6 +83,7 @@ def program_id(axis: int = 0) -> int:
     """Index of this program: one program runs on one core."""
     recorder = current()
     _axis("program_id", axis)
+    recorder.asked = True
     return recorder.program
 
 
