@@ -37,24 +37,24 @@ class Programs:
 
     # Shared HBM ---------------------------------------------------------------------------------
 
-    def shared(self, recorder: Recorder, form: Form, name: str) -> NkiTensor | None:
+    def shared(self, program: int, form: Form, name: str) -> NkiTensor | None:
         """The tensor another program has allocated already as its n-th in shared HBM, else None."""
-        at = self._next[recorder.program]
+        at = self._next[program]
         if at >= len(self._tensors):
             return None
-        self._next[recorder.program] += 1
+        self._next[program] += 1
         found = self._tensors[at]
         if found.form is not form:
             raise KernelError(
-                f"ndarray: program {recorder.program} allocates {form!r} {name!r} in shared HBM where "
+                f"ndarray: program {program} allocates {form!r} {name!r} in shared HBM where "
                 f"another program has {found.form!r} ({site.here()})",
                 cause="all programs of a launch share these tensors, in the order of their allocation",
                 try_="allocate them alike in every program, or use nl.private_hbm",
             )
         return found
 
-    def share(self, recorder: Recorder, tensor: NkiTensor) -> None:
-        self._next[recorder.program] += 1
+    def share(self, program: int, tensor: NkiTensor) -> None:
+        self._next[program] += 1
         self._tensors.append(tensor)
 
     # Turns --------------------------------------------------------------------------------------

@@ -2,52 +2,31 @@
 
 from __future__ import annotations
 
-import msgspec
-
-from trnbench.emulator.core.box import Box, box_of, known_box
-from trnbench.emulator.core.hazard import ROWS, look, meet, merge, read, use_of, write_to
+from trnbench.emulator.core.access import Access, Accesses, Entry
+from trnbench.emulator.core.hazard import merge, read, write_to
 from trnbench.emulator.core.program import Program, Run, queue_of
-from trnbench.emulator.core.room import Room
-from trnbench.emulator.core.tile import Area, Tile, Use, Users
+from trnbench.emulator.core.tile import Users
 from trnbench.emulator.core.waits import Waits
 from trnbench.nki.instruction import Instruction, Op
 from trnbench.nki.machine import Machine
-from trnbench.nki.memory import Form
 from trnbench.nki.site import Place
 from trnbench.nki.tensor import NkiTensor
 
 Views = tuple[NkiTensor, ...]
 
-_NOBODY: Users = {}
 _LEAST = 64  # instructions below which a loop is not worth marking
 
 
-class Access(msgspec.Struct, eq=False, gc=False):
-    """One operand as it was recorded. `waits`: what it alone has to wait for."""
-
-    tile: Tile
-    form: Form
-    root: Form
-    offset: int
-    write: bool
-    waits: Users
-
-
-Entry = tuple[Access, ...] | None
-"""The operands of an instruction; None where they cannot be moved along with a loop."""
-
-
-class Builder(Room, Waits):
+class Builder(Accesses, Waits):
     """Takes instructions as they are recorded. Tiles that Python has dropped are forgotten.
 
     It learns of loops by `enter`, `round` (at the start of each round) and `leave`.
     """
 
     def __init__(self, machine: Machine) -> None:
-        self.program = program = Program(machine.psum_banks, machine.psum_bank_bytes)
-        Room.__init__(self, machine)
+        program = Program(machine.psum_banks, machine.psum_bank_bytes)
+        Accesses.__init__(self, machine, program)
         Waits.__init__(self, program.deps)
-        self._refs = program.psum.refs
         self.log: list[Entry] | None = None
         self.queues: list[int] = []  # of each op
         self._ops: dict[Op, tuple[int, int]] = {}  # number and queue
@@ -195,91 +174,6 @@ class Builder(Room, Waits):
         if not logged:
             self.log, self._logged_from = [], len(self.program)
         return found.length * times
-
-    # Accesses -----------------------------------------------------------------------------------
-
-    def _tile(self, view: NkiTensor, number: int, room: Users) -> Tile:
-        storage = view.storage
-        if storage.place is not None:
-            storage = storage.place[0]
-        tile = self._tiles.get(storage.life)
-        if tile is None:
-            form = storage.form
-            size = form.free * form.dtype.size if storage.ledger is not None else 0
-            tile = Tile(storage.life, form.memory, size, number)
-            if tile.memory == "psum" and size:
-                tile.number = self.program.psum.tile(size)
-            self.add(tile, number, room)
-        return tile
-
-    def _begun(self, view: NkiTensor, number: int, queue: int, room: Users) -> bool:
-        """As `_tile` and `_access`, all at once, where a tile on chip begins with a write; is it one?"""
-        storage, form = view.storage, view.form
-        if storage.ledger is None or form.indirect:
-            return False
-        box = known_box(form, storage.form, view.offset)
-        if box[1] > ROWS:
-            return False
-        life, psum = storage.life, self.program.psum
-        number_of = ref = 0
-        if form.memory == "psum":
-            number_of = psum.tile(life.bytes)
-            ref = psum.ref(number_of, box)
-            self._refs.append(ref)
-        area = Area([(box, {queue: number})], {}, 1)
-        uses = {(form, view.offset): Use(box, [area], area, ref, _NOBODY)}
-        tile = Tile(life, form.memory, life.bytes, number, None, number_of, {queue: number}, {0: area}, uses)
-        self.add(tile, number, room)
-        return True
-
-    def _access(
-        self, tile: Tile, view: NkiTensor, write: bool, number: int, queue: int, waits: Users
-    ) -> None:
-        storage, form = view.storage, view.form
-        if form.indirect or storage.place is not None:
-            use = self._use(tile, box_of(view))
-        else:
-            use = self._known(tile, form, storage.form, view.offset)
-        tile.users[queue] = number
-        if use.ref:
-            self._refs.append(use.ref)
-        (write_to if write else read)(use, number, queue, waits)
-
-    def move(self, access: Access, offset: int, number: int, queue: int, waits: Users) -> None:
-        """The access of a later round, at another offset."""
-        tile = access.tile
-        tile.users[queue] = number
-        use = self._known(tile, access.form, access.root, offset)
-        if not access.write and use.settled(queue):
-            use.readers[queue] = number
-            return
-        (write_to if access.write else read)(use, number, queue, waits)
-
-    def clashes(self, access: Access, offset: int, queue: int) -> bool:
-        """Would it have to wait for anybody?"""
-        use = self._known(access.tile, access.form, access.root, offset)
-        waits: Users = {}
-        if access.write:
-            meet(use, queue, waits)
-        elif not use.settled(queue):
-            look(use, waits)
-        return bool(waits)
-
-    def ref(self, access: Access, offset: int) -> int:
-        """Which banks of PSUM the access of a later round uses, at another offset."""
-        return self._known(access.tile, access.form, access.root, offset).ref
-
-    def _use(self, tile: Tile, box: Box) -> Use:
-        return use_of(tile, box, self.program.psum.ref(tile.number, box) if tile.memory == "psum" else 0)
-
-    def _known(self, tile: Tile, form: Form, root: Form, offset: int) -> Use:
-        use = tile.uses.get((form, offset))
-        if use is None:
-            box = known_box(form, root, offset)
-            use = self._use(tile, box)
-            if len(tile.uses) < 1 << 12:
-                tile.uses[form, offset] = use
-        return use
 
 
 def runs_of(bounds: list[int]) -> list[Run]:

@@ -15,7 +15,8 @@ from trnbench.emulator.core.tile import Tile, Users
 from trnbench.nki.ledger import Life
 
 if TYPE_CHECKING:
-    from trnbench.emulator.core.builder import Access, Builder, Entry
+    from trnbench.emulator.core.access import Access, Entry
+    from trnbench.emulator.core.builder import Builder
 
 UNTOLD: Entry = ()
 """Of an instruction that is not needed no more is told: its operands are tiles of the round."""

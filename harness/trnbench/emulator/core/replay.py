@@ -6,8 +6,9 @@ round are as they were.
 
 from __future__ import annotations
 
+from trnbench.emulator.core.access import Access, Entry
 from trnbench.emulator.core.banks import Move, go_round
-from trnbench.emulator.core.builder import Access, Builder, Entry
+from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.hazard import merge
 from trnbench.emulator.core.pattern import UNTOLD, Own, Pattern
 from trnbench.emulator.core.program import Run
