@@ -18,7 +18,7 @@ from trnbench.registry.registry import load_registry
 FOLDER = os.environ.get("TRNBENCH_TEST_PUBLIC_KERNELS", "")
 PUBLIC = Path(__file__).parent / "public"
 STOPPED = {
-    "asst4-trainium2/part1/kernels.py::vector_add_tiled": "256 partitions of float32[256, 1]@sbuf exceed",
+    "xaviergonzalez__asst4-trainium2/part1/kernels.py::vector_add_tiled": "256 partitions of float32[256",
     "nki-library/src/nkilib_src/nkilib/experimental/dynamic_shapes/dynamic_elementwise_add.py"
     "::dynamic_elementwise_add": "the value of a register decides an index, and is not known",
     "nki-library/src/nkilib_src/nkilib/core/mlp/mlp.py::mlp": "mlp.py is no Python: unexpected indent",
@@ -152,7 +152,7 @@ def test_files_and_names_are_whole() -> None:
 
 
 def test_the_page_counts_them(root: Path) -> None:
-    """Rows of docs/nki.md: owner/name commit…, tried, ran, matched. The SDK's examples have their own test."""
+    """The SDK's examples have their own test."""
     page = (root / "docs" / "nki.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| ([\w.-]+)/([\w.-]+) (\w{8}) [^|]*\| (\d+) \| (\d+) \| (\d+) \|", page, re.MULTILINE
@@ -169,7 +169,7 @@ def test_the_page_counts_them(root: Path) -> None:
         numbers[0] += 1
         numbers[1] += each.id not in STOPPED
     for folder, numbers in wanted.items():
-        (found,) = [each for name, each in counted.items() if name.endswith(folder)]
+        (found,) = [each for name, each in counted.items() if folder in (name, name.partition("__")[2])]
         assert found == tuple(numbers), folder
     tried, ran, matched = (
         int(each) for each in re.findall(r"^\| all \| (\d+) \| (\d+) \| (\d+) \|", page, re.MULTILINE)[0]

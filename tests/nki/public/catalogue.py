@@ -100,7 +100,7 @@ def _samples() -> list[Entry]:
 
 
 def _others() -> list[Entry]:
-    fusion, course = "trainium-kernel-fusion", "asst4-trainium2"
+    fusion, course = "trainium-kernel-fusion", "xaviergonzalez__asst4-trainium2"
 
     def dense() -> tuple[Any, ...]:
         return made(256, 256, scale=0.2), made(256, 512, scale=0.2), made(1, 512)
