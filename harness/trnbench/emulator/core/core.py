@@ -41,7 +41,7 @@ class Snapshot(NamedTuple):
     cold: int
     window: int
     window_busy: int
-    seen: int
+    turns: tuple[int, ...]
 
     def engines_apart(self) -> tuple[int, ...]:
         """How far behind the first DMA engine the others are, as each ring sees them."""
@@ -87,7 +87,8 @@ class Core:
         self.used: dict[Claim, int] = {}
         self.cold = self.throttle.ramp if self.throttle else 0
         self.window = self.window_busy = 0
-        self.seen = 0
+        # Why each queue's next instruction waits if for no operand: the first of a queue is launched.
+        self.turns = [LAUNCHED] * len(QUEUES)
         # What was busy how long so far; a ring: the triggers of its transfers.
         self.queue_busy = [0] * len(QUEUES)
         self.dma_busy = self.path_busy = self.hbm_busy = 0
@@ -127,7 +128,7 @@ class Core:
             self.cold,
             self.window,
             self.window_busy,
-            self.seen,
+            tuple(self.turns),
         )
 
     def advance(self, begin: int, stop: int) -> None:
@@ -138,12 +139,12 @@ class Core:
         free, last, busy, used = self.free, self.last, self.queue_busy, self.used
         rings, since, everyone = self.engines, self.since, len(self.engines[0])
         others_of = tuple([each for each in self.rings if each != mine] for mine in range(len(rings)))
-        path_free, hbm_free, seen = self.path, self.hbm, self.seen
+        path_free, hbm_free, turns = self.path, self.hbm, self.turns
         ordered, buffers, semaphore = self.ordered, self.buffers, self.semaphore
         low = first[begin]
         for number in range(begin, stop):
             queue, issue, latency, spread, hbm, path, floor, claims, hold = plain[op_of[number]]
-            start, cause = free[queue], TURN if seen >> queue & 1 else LAUNCHED
+            start, cause = free[queue], turns[queue]
             high = first[number + 1]
             if low != high:
                 if ordered:
@@ -157,7 +158,7 @@ class Core:
                             elif ready > start:
                                 start, cause, seen_at = ready, dep, ready - semaphore
                 low = high
-            seen |= 1 << queue
+            turns[queue] = TURN
             if queue >= LOAD:
                 mine = queue - LOAD
                 if queue <= STORE:
@@ -173,7 +174,7 @@ class Core:
                         start, cause = turn, TURN
                     issued = free[queue] = start + hold
                     free[own] = max(free[own], issued)
-                    seen |= 1 << own
+                    turns[own] = TURN
                 # The first byte comes after the trigger, not before.
                 arrived = start + latency
                 others, engines = others_of[mine], rings[mine]
@@ -243,4 +244,3 @@ class Core:
                 end = last[queue]
             last[queue] = end
             starts[number], issues[number], ends[number], causes[number] = start, issued, end, cause
-        self.seen = seen

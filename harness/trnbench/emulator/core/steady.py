@@ -96,7 +96,7 @@ class Folding:
     def _jump(self, loop: int, begin: int, stop: int, periods: int, before: Snapshot, now: Snapshot) -> int:
         """Fill in up to `periods` more of the period from `begin` to `stop`; how many it were."""
         core, length = self.core, stop - begin
-        if before.seen != now.seen:
+        if before.turns != now.turns:
             return 0
         rates = Rates.between(before, now)
         ops = np.frombuffer(core.op, np.uint32, length, 4 * begin)
