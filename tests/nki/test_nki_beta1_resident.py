@@ -166,6 +166,22 @@ def test_a_row_of_one_bank_is_read_in_psum(run: Run) -> None:
         np.testing.assert_allclose(found.outputs[0], x * row, rtol=1e-6)
 
 
+def test_what_is_kept_until_the_kernel_ends_takes_no_room(run: Run) -> None:
+    found = run(
+        """
+        @nki.jit
+        def kernel(row):
+            out = nl.ndarray((4, 128, 2048), dtype=row.dtype, buffer=nl.shared_hbm)
+            for n in nl.affine_range(4):
+                nl.store(out[n], nl.load(row[n:n + 1, 0:2048]).broadcast_to((128, 2048)))
+            return out
+        """,
+        spec(4, 2048),
+    )
+    assert count(found, "nc_matmul") == 16
+    assert found.psum_peak_bytes == 2 * KIB  # of one product, not of all
+
+
 SPILLED = """
     @nki.jit
     def kernel(x, order):

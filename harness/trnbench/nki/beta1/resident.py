@@ -27,6 +27,11 @@ def compiling(recorder: Recorder) -> Iterator[None]:
     taken: list[Recorded] = []
 
     def take(op: Op, writes: Operands, reads: Operands, place: tuple[str, int]) -> None:
+        for view in (*writes, *reads):
+            storage = view.storage
+            if storage.ledger is not None:  # kept until the end here, and no rule is broken by it
+                storage.ledger.release(storage.life)
+                storage.ledger = None
         taken.append(Recorded(Instruction(op, writes, reads, *place), tuple(ROUNDS)))
 
     before, recorder.issue = recorder.issue, take
