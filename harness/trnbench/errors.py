@@ -6,7 +6,7 @@ TrnbenchError (3)
 │   └── BadInput              a file or value that cannot be read as what it claims to be
 │       └── MissingFile
 ├── FactError (2)             a fact file that breaks the rules; UnitError for units
-│   └── UnitError             mixing dimensions, bases, directions or scopes
+│   └── UnitError             a unit nobody prints, or of another dimension or scope than its figure
 ├── TopologyError (2)         a graph that cannot be built or is not what was asked for
 ├── StoreError (2)            the result store is missing, locked, corrupt or too new
 ├── PluginError (3)           a plugin failed; names distribution, version, hook, object
@@ -17,8 +17,16 @@ TrnbenchError (3)
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
 from enum import IntEnum
+
+DEBUG = "TRNBENCH_DEBUG"
+
+
+def debugging() -> bool:
+    """Whether TRNBENCH_DEBUG asks for tracebacks and for what libraries say; 0 is no."""
+    return os.environ.get(DEBUG, "0") not in ("", "0")
 
 
 class ExitCode(IntEnum):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from trnbench import hookspecs
-from trnbench.cli.failure import DEBUG
+from trnbench.errors import DEBUG
 from trnbench.hookspecs import COMMAND_GROUP, CONTRACT_VERSION, GROUP
 from trnbench.registry.discovery import NO_EXTERNAL, TRACE
 from trnbench.registry.loader import HOOKS, SLOW_IMPORT_S

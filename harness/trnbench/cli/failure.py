@@ -11,9 +11,8 @@ import click
 
 from trnbench.cli.context import Session
 from trnbench.cli.output import abandon, say
-from trnbench.errors import ExitCode, TrnbenchError
+from trnbench.errors import DEBUG, ExitCode, TrnbenchError, debugging
 
-DEBUG = "TRNBENCH_DEBUG"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -30,7 +29,7 @@ def report(error: BaseException, shared: Session) -> int:
     if isinstance(error, click.Abort | KeyboardInterrupt):
         say(f"\ninterrupted: {shared.kept or 'this command had saved nothing yet'}")
         return ExitCode.INTERRUPTED
-    if os.environ.get(DEBUG, "0") not in ("", "0"):
+    if debugging():
         import traceback
 
         say("".join(traceback.format_exception(error)), nl=False)
@@ -45,7 +44,7 @@ def report(error: BaseException, shared: Session) -> int:
     if isinstance(error, OSError) and error.filename:
         say(f"error: {error.strerror}: {os.fspath(error.filename)!r}")
         say("  cause: the file system refused it")
-        say("  try:   check the path and its permissions (TRNBENCH_DEBUG=1 shows where it was used)")
+        say(f"  try:   check the path and its permissions ({DEBUG}=1 shows where it was used)")
         return ExitCode.USAGE
     if isinstance(error, OSError) and error.errno in _FULL:
         abandon(sys.stdout)

@@ -12,8 +12,8 @@ import click
 
 from trnbench.cli.commands import LazyGroup
 from trnbench.cli.context import Session
-from trnbench.cli.failure import DEBUG, report
-from trnbench.errors import ExitCode
+from trnbench.cli.failure import report
+from trnbench.errors import ExitCode, debugging
 
 COMPLETE = "_TRNBENCH_COMPLETE"
 
@@ -56,7 +56,7 @@ class Program(LazyGroup):
         try:
             return shell_complete(self, {}, "trnbench", COMPLETE, instruction)
         except Exception:  # while a person types, nothing to offer beats a traceback
-            if os.environ.get(DEBUG):
+            if debugging():
                 raise
             return ExitCode.CRASH
 

@@ -32,7 +32,8 @@ def observe(
     detail: dict[str, Any] | None = None,
     timer: Callable[[], float] = time.perf_counter,
 ) -> Observation:
-    """`device` is the name the device gave itself, `named_by` how it was asked.
+    """What `program` took, and what proves it. `device` is the name the device gave itself, `named_by` how it
+    was asked, `version` that of the library, `timer` the host's clock in seconds.
 
     The output is checked before a time is taken and again after the last sample: a wrong result is no
     result, however fast. Raises whatever the program raises; its `close` is called in any case.

@@ -85,7 +85,9 @@ class Stability(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stability(series: Series) -> Stability:
-    """By half the 95 % interval and by drift, both over the median: up to 2 % stable, up to 10 % noisy."""
+    """By the MAD and by the drift from half to half, both over the median: up to 2 % is stable, up to 10 %
+    noisy, as long as a tenth of the samples at most lies far from the rest.
+    """
     times = series.judged
     if len(times) < 5:
         return Stability(

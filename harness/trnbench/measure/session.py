@@ -19,9 +19,15 @@ from trnbench.results.statistics import median
 TICKS = 1000
 """A sample lasts at least this many ticks of its clock, so that reading it is 0.1 % at most."""
 
+CALL_S = 5e-6
+"""What a call into a library costs before it does any work; measured floors below this are taken as it."""
+
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
-    """How long and how often. `rules` replaces the three of `sample_s` and `samples`."""
+    """How long (seconds) and how often; `precision` is half the 95 % interval over the median.
+
+    `rules` replace the three that follow from `precision`, `sample_s` and `samples`.
+    """
 
     warm_up_s: float = 0.05
     warm_up_calls: int = 3
@@ -66,7 +72,9 @@ def measure(
     flush: Flush | None = None,
     timer: Callable[[], float] = time.perf_counter,
 ) -> Measured:
-    """Raises whatever the program raises."""
+    """Warm-up, cold samples where there is a `flush`, hot ones, batched ones where a call is too short to
+    time; how the time grows with the work, and what both clocks say. Raises whatever the program raises.
+    """
     timing = timing or Timing()
     series: dict[str, Series] = {}
     cold = _cold_way(program, flush, timer)
@@ -198,7 +206,3 @@ def _clocks(program: Program, hot: Series, timer: Callable[[], float]) -> Clocks
         return None
     floor = median(Way(name="idle", timer=timer).idle(program).samples)
     return Clocks(host_s=median(hot.judged), device_s=median(hot.device_samples), floor_s=max(floor, CALL_S))
-
-
-CALL_S = 5e-6
-"""What a call into a library costs before it does any work; measured floors below this are taken as it."""

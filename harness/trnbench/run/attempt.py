@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
 import sys
 import traceback
@@ -13,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from trnbench.backend import Backend
-from trnbench.errors import BadInput, TrnbenchError
+from trnbench.errors import BadInput, TrnbenchError, debugging
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.results.evidence import Evidence, Grade
@@ -22,8 +21,6 @@ from trnbench.results.measurement import Measurement, Reason
 from trnbench.run.environment import identity, scrub, scrub_all
 from trnbench.run.judge import Judge
 from trnbench.run.limit import CaseTimeout, limited
-
-DEBUG = "TRNBENCH_DEBUG"
 
 
 class Attempts:
@@ -114,6 +111,6 @@ def _place(error: BaseException) -> str:
 
 
 def _trace(error: BaseException) -> tuple[str, ...]:
-    if os.environ.get(DEBUG, "0") in ("", "0"):
+    if not debugging():
         return ()
     return (scrub("".join(traceback.format_exception(error))),)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import sys
 import threading
 from collections.abc import Iterator
 from typing import Any, TextIO
+
+from trnbench.errors import debugging
 
 
 class _Aside:
@@ -30,7 +31,7 @@ class _Aside:
 @contextlib.contextmanager
 def hushed() -> Iterator[None]:
     """Inside, only this thread writes to stdout, and Ray logs errors alone; TRNBENCH_DEBUG lets it speak."""
-    heard = os.environ.get("TRNBENCH_DEBUG", "0") not in ("", "0")
+    heard = debugging()
     logger = logging.getLogger("ray")
     before = logger.level
     if not heard:
