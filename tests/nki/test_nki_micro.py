@@ -203,15 +203,18 @@ OPS = [(engine, op) for engine, operations in OPERATIONS.items() for op in opera
 
 @pytest.mark.parametrize(("engine", "op"), OPS, ids=lambda each: each)
 @pytest.mark.parametrize("name", ["burst", "chain"])
-def test_engine_instructions(name: str, engine: str, op: str, v3: Machine) -> None:
+def test_engine_instructions(name: str, engine: str, op: str, v3: Machine, v4: Machine) -> None:
     kernel, _, _ = _load(f"{BASE}.engines:{engine}_{name}")
     x = np.linspace(-3.0, -2.0, 128 * 32, dtype=np.float32).reshape(128, 32)
-    trace = record(kernel, (x, op, 9), machine=v3, functional=True, keep=True)
+    machine = v4 if OPERATIONS[engine][op].instruction == "exponential" else v3
+    trace = record(kernel, (x, op, 9), machine=machine, functional=True, keep=True)
     issued = [each for each in trace.instructions if each.op.engine == engine]
     assert len(issued) == 9
     assert sum(each.op.elements for each in issued) == 9 * 128 * 32
     assert {each.op.opcode for each in issued} == {OPERATIONS[engine][op].instruction}
-    regions = {each.reads[0].region.storage for each in issued}
+    regions = {each.reads[0].region.storage for each in issued if each.reads}
+    if not OPERATIONS[engine][op].reads:
+        regions = {each.writes[0].region.storage for each in issued}
     assert len(regions) == (4 if name == "burst" else 1)
     want = x
     with np.errstate(over="ignore"):  # a chain: an exponential of an exponential of …
@@ -225,6 +228,8 @@ def test_engine_instructions(name: str, engine: str, op: str, v3: Machine) -> No
 _STEP: dict[str, Any] = {
     "tensor_scalar": lambda v: v * 0.5 + 1.0,
     "exp": np.exp,
+    "scalar_tensor_tensor": lambda v: np.maximum(v * 0.5, v),
+    "iota": lambda v: np.tile(np.arange(v.shape[1]), (len(v), 1)),
     "reciprocal": lambda v: 1 / v,
     "gelu": lambda v: v * np.vectorize(lambda each: 0.5 * (1 + math.erf(each / math.sqrt(2))))(v),
 }
@@ -234,17 +239,18 @@ ENGINES = [each.name for each in KERNELS.values() if each.family == "engine" and
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_engine_kernels_issue_what_they_count(name: str, v3: Machine) -> None:
+def test_engine_kernels_issue_what_they_count(name: str, v3: Machine, v4: Machine) -> None:
     kernel, module, function = _of(name)
     engine = name.partition("_")[0].replace("activation", "scalar")
     for op in KERNELS[name].axes[0].choices:
         point = {"op": op, "dtype": "bf16", "elements": 64, "instructions": 10}
-        trace = _shapes(kernel, getattr(module, f"{function}_inputs")(point), v3)
+        needed = {need.partition(":")[2] for need in KERNELS[name].requires(point) if "instruction" in need}
+        machine = v4 if "exponential" in needed else v3
+        trace = _shapes(kernel, getattr(module, f"{function}_inputs")(point), machine)
         issued = [(each, n) for each, n in trace.tally.items() if each.engine == engine]
         counts = KERNELS[name].work(point, CORE).as_counts()
         assert sum(n for _, n in issued) == counts["instructions"] == 10
         assert sum(each.elements * n for each, n in issued) == counts["elements"] == LANES * 64 * 10
-        needed = {need.partition(":")[2] for need in KERNELS[name].requires(point) if "instruction" in need}
         assert {each.opcode for each, _ in issued} == needed
 
 

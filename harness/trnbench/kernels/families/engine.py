@@ -23,7 +23,8 @@ _NKI = "trnbench.kernels.nki.engines"
 class Operation(msgspec.Struct, frozen=True):
     """One instruction: tensors it reads and writes, elementary operations per element.
 
-    `leaves`: whether its result has the operand's shape, so that the next one can take it.
+    `leaves`: whether its result has the operand's shape, so that the next one can take it. `asked`: issued
+    only when it is asked for.
     """
 
     instruction: str
@@ -31,6 +32,7 @@ class Operation(msgspec.Struct, frozen=True):
     writes: int = 1
     flops: int = 1
     leaves: bool = True
+    asked: bool = False
 
 
 # A copy is counted as one operation per element, so that its rate can be set beside the others;
@@ -43,6 +45,9 @@ OPERATIONS: dict[str, dict[str, Operation]] = {
         "tensor_tensor": Operation("tensor_tensor", reads=2),
         "reduce": Operation("tensor_reduce", writes=0, leaves=False),
         "reciprocal": Operation("reciprocal"),
+        "scalar_tensor_tensor": Operation("scalar_tensor_tensor", reads=2, flops=2, asked=True),
+        "scan": Operation("tensor_tensor_scan", reads=2, flops=2, asked=True),
+        "exp": Operation("exponential", asked=True),
     },
     "scalar": {
         "copy": Operation("activation"),
@@ -53,6 +58,8 @@ OPERATIONS: dict[str, dict[str, Operation]] = {
     "gpsimd": {
         "copy": Operation("tensor_copy"),
         "tensor_tensor": Operation("tensor_tensor", reads=2),
+        "tensor_scalar": Operation("tensor_scalar", flops=2, asked=True),
+        "iota": Operation("iota", reads=0, leaves=False, asked=True),
     },
 }
 FUNCTIONS = ("exp", "gelu", "tanh", "sigmoid", "silu", "sqrt", "rsqrt", "square", "log", "sin", "erf", "relu")
@@ -146,7 +153,10 @@ def kernels() -> Iterator[Kernel]:
             _named(engine),
             tuple(
                 _axes(
-                    tuple(each for each in operations if each != "reciprocal"),  # has a sweep of its own
+                    # Reciprocals have a sweep of their own.
+                    tuple(
+                        name for name, each in operations.items() if name != "reciprocal" and not each.asked
+                    ),
                     ("bf16", "fp32"),
                     (128, 2048),
                     256,
@@ -161,11 +171,12 @@ def kernels() -> Iterator[Kernel]:
         )
     for engine, operations in OPERATIONS.items():
         ops = tuple(name for name, each in operations.items() if each.leaves)
+        swept = tuple(name for name in ops if not operations[name].asked)
         yield _kernel(
             f"{engine}_latency",
             engine,
             _named(engine),
-            tuple(_axes(ops, ("fp32",), (128,), 256)),
+            tuple(_axes(swept, ("fp32",), (128,), 256, ops)),
             PrimaryMetric(name="instructions_per_s", unit="1/s", count="instructions"),
             title=f"{engine.capitalize()} instructions that wait for each other",
             about=f"How soon a {engine} instruction can use the result of the one before.",

@@ -154,6 +154,19 @@ def _one(result, tile, op, engine):
         nisa.tensor_reduce(dst=result, op=nl.add, data=tile, axis=1)
     elif op == "reciprocal" and engine == nisa.engine.vector:
         nisa.reciprocal(dst=result, data=tile)
+    elif op == "scalar_tensor_tensor":
+        nisa.scalar_tensor_tensor(
+            dst=result, data=tile, op0=nl.multiply, operand0=0.5, op1=nl.maximum, operand1=tile
+        )
+    elif op == "scan":
+        # Neither factors nor sums that grow with every element: the least so far, and what is there.
+        nisa.tensor_tensor_scan(
+            dst=result, data0=tile, data1=tile, initial=0.0, op0=nl.minimum, op1=nl.maximum
+        )
+    elif op == "exp" and engine == nisa.engine.vector:
+        nisa.exponential(dst=result, src=tile)  # from NeuronCore-v4 on
+    elif op == "iota":
+        nisa.iota(dst=result, pattern=[[1, tile.shape[1]]])
     else:
         nisa.activation(dst=result, op=getattr(nl, op), data=tile)
 

@@ -31,8 +31,12 @@ def repeated(kernel: str, tile: Any, op: str, count: int) -> Any:
 def _formula(op: str) -> Callable[[Any], Any]:
     import numpy as np
 
-    if op in ("copy", "tensor_tensor"):  # the larger of itself and itself
+    if op in ("copy", "tensor_tensor", "scan"):  # the larger of itself and itself, or of less and itself
         return lambda x: x
+    if op == "scalar_tensor_tensor":
+        return lambda x: np.maximum(x * np.float32(0.5), x)
+    if op == "iota":
+        return lambda x: np.broadcast_to(np.arange(x.shape[1], dtype=np.float32), x.shape)
     if op == "tensor_scalar":
         return lambda x: x * np.float32(0.5) + np.float32(1.0)
     if op == "reciprocal":
