@@ -204,8 +204,10 @@ def test_a_table_goes_between_its_markers() -> None:
     text = f"a\n{BEGIN}\nold\n{END}\nb\n"
     assert inserted(text, "new\n") == f"a\n{BEGIN}\n\nnew\n\n{END}\nb\n"
     assert inserted(inserted(text, "new\n"), "new\n") == inserted(text, "new\n")
-    with pytest.raises(BadInput, match="the text does not have the two lines"):
-        inserted("no markers", "new\n")
+    assert inserted("a\n(\n)\nb\n", "t\n", "(", ")") == "a\n(\n\nt\n\n)\nb\n"
+    for wrong in ("no markers", f"{BEGIN}\n", f"{END}\n{BEGIN}\n", f"{text}{text}"):
+        with pytest.raises(BadInput, match="the text does not have the two lines"):
+            inserted(wrong, "new\n")
 
 
 def test_readme_shows_the_tables_as_they_are(root: Path) -> None:

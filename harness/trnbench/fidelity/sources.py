@@ -222,15 +222,3 @@ def _row(of: PublicKernels) -> str:
         ]
     held = f"{of.bounds_held} of {of.bounds}" if of.bounds else "–"
     return f"| {' | '.join([of.generation, *cells, held, str(of.not_run)])} |"
-
-
-def inserted(text: str, table: str) -> str:
-    """`text` with what stands between `BEGIN` and `END` replaced; raises `BadInput` unless both are there."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise BadInput(
-            "the text does not have the two lines between which the table of public kernels stands",
-            try_=f"add {BEGIN} and {END}",
-        )
-    return f"{before}{BEGIN}\n\n{table}\n{END}{after}"

@@ -76,20 +76,20 @@ def markdown(fidelity: Fidelity) -> str:
     return "\n".join([*lines, *(["", apart] if apart else [])]) + "\n"
 
 
-def inserted(text: str, table: str) -> str:
-    """`text` with what stands between `BEGIN` and `END` replaced by `table`.
+def inserted(text: str, table: str, begin: str = BEGIN, end: str = END) -> str:
+    """`text` with what stands between the lines `begin` and `end` replaced by `table`.
 
     Raises `BadInput` unless both are there once, in this order.
     """
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end or BEGIN in after or END in after:
+    before, found, rest = text.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed or begin in after or end in after:
         raise BadInput(
-            "the text does not have the two lines between which the fidelity tables stand",
+            "the text does not have the two lines between which the table stands",
             cause="each has to be there once, in this order",
-            try_=f"add {BEGIN} and {END}",
+            try_=f"add {begin} and {end}",
         )
-    return f"{before}{BEGIN}\n\n{table}\n{END}{after}"
+    return f"{before}{begin}\n\n{table}\n{end}{after}"
 
 
 def _line(family: FamilyFidelity, errors: Errors | None, fitted: str | None = None) -> str:
