@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from beta1_kernel import HEAD, Run
 
 from trnbench.nki import Machine, Trace, load_kernel, record
 
@@ -83,3 +84,20 @@ def v2() -> Machine:
 @pytest.fixture
 def user_kernels() -> Path:
     return Path(__file__).parent / "user_kernels"
+
+
+@pytest.fixture
+def beta1(tmp_path: Path, v2: Any) -> Run:
+    """Records a kernel of Beta 1 given as text, with values unless told otherwise."""
+
+    def recorded(body: str, *args: Any, grid: Any = None, machine: Any = v2, **options: Any) -> Trace:
+        file = tmp_path / "old.py"
+        file.write_text(HEAD + textwrap.dedent(body))
+        kernel, _, provided = load_kernel(f"{file}::kernel", nki="trnbench")
+        assert str(provided).startswith("trnbench ")
+        assert str(provided).endswith(" (Beta 1)")
+        if grid is not None:
+            kernel = kernel[grid]
+        return record(kernel, args, machine=machine, **{"functional": True, "keep": True, **options})
+
+    return recorded
