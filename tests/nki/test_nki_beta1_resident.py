@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pytest
+from beta1_kernel import Run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trnbench.nki import TensorSpec, Trace, load_kernel, record
+from trnbench.nki import TensorSpec, Trace
 from trnbench.nki.instruction import Instruction
 from trnbench.nki.memory import Buffer, Storage
 
-HEAD = """
-import numpy as np
-import neuronxcc.nki as nki
-import neuronxcc.nki.isa as nisa
-import neuronxcc.nki.language as nl
-"""
 KIB = 1024
-
-Run = Callable[..., Trace]
 
 
 @pytest.fixture
-def run(tmp_path: Path, v2: Any) -> Run:
+def run(beta1: Run) -> Run:
     """Records a kernel given as text, with shapes only."""
-
-    def recorded(body: str, *args: Any, **options: Any) -> Trace:
-        file = tmp_path / "old.py"
-        file.write_text(HEAD + textwrap.dedent(body))
-        kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
-        return record(kernel, args, machine=v2, **{"keep": True, **options})
-
-    return recorded
+    return partial(beta1, functional=False)
 
 
 def spec(*shape: int) -> TensorSpec:
