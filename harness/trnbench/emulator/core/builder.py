@@ -99,23 +99,29 @@ class Builder(Accesses, Waits):
         """The same, and what each operand had to wait for is noted."""
         assert self.log is not None
         found: list[Access] = []
-        movable = True
+        movable, tiles, refs = True, self._tiles, self._refs
         for views, write in ((reads, False), (writes, True)):
             for view in views:
                 own: Users = {}
-                tile = self._tile(view, number, room)
-                use = None if write else tile.uses.get((view.form, view.offset))
-                if use is not None and use.settled(queue):
-                    use.readers[queue] = tile.users[queue] = number
-                    if use.ref:
-                        self._refs.append(use.ref)
-                else:
+                storage, form, offset = view.storage, view.form, view.offset
+                tile = tiles.get(storage.life) or self._tile(view, number, room)
+                use = tile.uses.get((form, offset))
+                if use is None:
+                    movable = movable and storage.place is None and not form.indirect
                     self._access(tile, view, write, number, queue, own)
+                else:
+                    tile.users[queue] = number
+                    if write:
+                        write_to(use, number, queue, own)
+                    elif use.version == use.first.version and use.waited >> queue & 1:
+                        use.readers[queue] = number
+                    else:
+                        read(use, number, queue, own)
+                    if use.ref:
+                        refs.append(use.ref)
                 if own:
                     merge(waits, own)
-                storage = view.storage
-                movable = movable and storage.place is None and not view.form.indirect
-                found.append(Access(tile, view.form, storage.form, view.offset, write, own))
+                found.append(Access(tile, form, storage.form, offset, write, own))
         self.log.append(tuple(found) if movable else None)
 
     # Loops --------------------------------------------------------------------------------------

@@ -64,11 +64,18 @@ class Operand(msgspec.Struct):
 
 
 class Needed(msgspec.Struct):
-    """An instruction that has to wait, makes a tile, or uses one that lasts: `at` its place in the period."""
+    """An instruction that has to wait, makes a tile, or uses one that lasts: `at` its place in the period.
+
+    `acting`: those operands for which it does.
+    """
 
     at: int
     queue: int
     operands: list[Operand]
+    acting: list[Operand] = []
+
+    def __post_init__(self) -> None:
+        self.acting = [each for each in self.operands if each.own is None or each.new or each.waits]
 
 
 class Pattern(msgspec.Struct):
@@ -208,6 +215,7 @@ def pattern(
         if numbers[begin - length : begin] != numbers[begin:stop]:
             return None
     made: dict[int, Own] = {}
+    known: dict[Tile, tuple[Tile, int, tuple[int, int], Own]] = {}  # of a tile: that of the period before, …
     lasting: dict[Tile, None] = {}
     found: list[Needed] = []
     waited: dict[tuple[int, int], int] = {}  # by queue: what it has waited for in this period, at least
@@ -229,24 +237,35 @@ def pattern(
                 operands.append(Operand(b, b.offset - a.offset))
                 needed = True
                 continue
-            ago = periods.age(b.tile)
-            where = periods.place(b.tile, ago)
-            if where is None or a.offset != b.offset or periods.place(a.tile, ago + 1) != where:
+            if a.offset != b.offset:
                 return None
-            own = periods.own(where)
-            if own is None:
-                return None
-            made[id(own)] = own
+            before = known.get(b.tile)
+            if before is not None and before[0] is a.tile:
+                _, ago, where, own = before
+            else:
+                ago = periods.age(b.tile)
+                where_is = periods.place(b.tile, ago)
+                if where_is is None or periods.place(a.tile, ago + 1) != where_is:
+                    return None
+                of_period = periods.own(where_is)
+                if of_period is None:
+                    return None
+                where, own = where_is, of_period
+                known[b.tile] = a.tile, ago, where, own
+                made[id(own)] = own
             new = ago == 0 and where == (at, place)
             # Later periods have waited for as much: what is known to have been waited for stays out.
-            waits = {by: dep for by, dep in b.waits.items() if dep >> 2 > waited.get((queue, by), -1)}
+            waits = b.waits and {
+                by: dep for by, dep in b.waits.items() if dep >> 2 > waited.get((queue, by), -1)
+            }
             operands.append(Operand(b, 0, own, ago, new, waits))
             needed = needed or new or bool(waits)
+        if not needed:
+            continue
         for each in operands:
             for by, dep in each.waits.items():
                 waited[queue, by] = max(waited.get((queue, by), -1), dep >> 2)
-        if needed:
-            found.append(Needed(at, queue, operands))
+        found.append(Needed(at, queue, operands))
     all_own = list(made.values())
     numbered = _numbered(all_own, periods)
     return None if numbered < 0 else Pattern(begin, length, found, all_own, list(lasting), numbered)

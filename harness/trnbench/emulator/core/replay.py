@@ -147,7 +147,7 @@ def _round(
         waits: Users = {}
         room: Users = {}
         accesses = []
-        for operand in each.operands:
+        for operand in each.operands if log is not None else each.acting:
             access, tile, offset = operand.access, operand.access.tile, operand.access.offset
             waiting: Users = {}
             if operand.own is None:
