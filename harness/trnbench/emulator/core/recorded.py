@@ -17,16 +17,23 @@ from trnbench.nki import Machine, TensorSpec, load_kernel, record
 from trnbench.nki.instruction import Op
 from trnbench.nki.provide import provide
 
-CALL_LIMIT = 200_000
-"""Calls recorded for one case: about a second. A larger problem needs pieces, or the work formula."""
+CALL_LIMIT = 500_000
+"""Instructions of one case: a second or two where loops fold. More need pieces, or the work formula."""
 
+WHOLE = 4_000
+"""Instructions up to which a problem is recorded whole whose pieces are too short to settle."""
 
-COPIES = 3
-"""Of a piece that repeats: one behind the other, so that the last goes at the pace of all that follow."""
+FEW = 3
+"""Times that each of several kinds of pieces occurs, on average, up to which a problem is recorded whole."""
 
-COPIED = 6_000
-"""Instructions of one case up to which pieces are recorded again. One too long for that is hardly changed by
-the one before."""
+COPIES = 4
+"""Of a piece that repeats, at most: one behind the other, so that the last goes at the pace of the rest."""
+
+SETTLED = 500
+"""Instructions after which the second copy of a piece, or a later one, goes at that pace."""
+
+COPIED = 50_000
+"""Instructions of one case up to which pieces are recorded again."""
 
 
 class Recording(msgspec.Struct, frozen=True):
@@ -98,31 +105,37 @@ class Recorder:
         return found[1]
 
     def _record(self, kernel: Any, machine: Machine, specs: Any, pieces: Any, by: str) -> Recording:
-        whole = ((specs, 1),)
-        parts = pieces(specs) if pieces is not None else whole
+        parts = pieces(specs) if pieces is not None else ((specs, 1),)
+        if len(parts) > 1 and sum(times for _, times in parts) <= FEW * len(parts):
+            parts = ((specs, 1),)
         builder = Builder(machine)
-        program, found = builder.program, []
+        found: list[Piece] = []
+
+        def carry_out(part: Any) -> int:
+            given = [_argument(each) for each in part]
+            return record(kernel, given, machine=machine, sink=builder, limit=self.limit).count
+
         calls = 0
         try:
             with provide("trnbench"):
-                for part, times in parts:
-                    ends: list[int] = []
-                    begin = len(program)
-                    for copy in range(COPIES):
-                        if copy == times or (copy and len(program) + ends[0] - begin > COPIED):
+                length, repeated = carry_out(parts[0][0]), sum(times for _, times in parts)
+                if repeated > 1 and COPIES * length < SETTLED and repeated * length <= WHOLE:
+                    builder, parts = Builder(machine), ((specs, 1),)
+                    length = carry_out(specs)
+                for at, (part, times) in enumerate(parts):
+                    begin = found[-1].ends[-1] if found else 0
+                    length = carry_out(part) if at else length
+                    calls += length
+                    ends = [begin + length]
+                    while len(ends) < min(times, COPIES):
+                        settled = len(ends) > 1 and ends[-1] - begin >= SETTLED
+                        if settled or ends[-1] + length > COPIED:
                             break
-                        trace = record(
-                            kernel,
-                            [_argument(each) for each in part],
-                            machine=machine,
-                            sink=builder,
-                            limit=self.limit,
-                        )
-                        calls += trace.count if copy == 0 else 0
-                        ends.append(len(program))
+                        ends.append(ends[-1] + carry_out(part))
                     found.append(Piece(tuple(ends), times))
         except KernelError as error:
             return Recording({}, calls, "", by, problem=error.what)
+        program = builder.program
         merged: dict[Any, Op] = {}
         total: dict[Op, int] = {}
         for number, count in counted(program, tuple(found)).items():

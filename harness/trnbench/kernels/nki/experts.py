@@ -63,9 +63,3 @@ def expert_gemm_inputs(point):
     )
     dtype = _NAMES[str(point["dtype"])]
     return (((experts, hidden, tokens), dtype), ((experts, hidden, columns), dtype))
-
-
-def expert_gemm_pieces(inputs):
-    """Experts."""
-    ((experts, hidden, tokens), dtype), ((_, _, columns), _) = inputs
-    return (((((1, hidden, tokens), dtype), ((1, hidden, columns), dtype)), experts),)

@@ -76,10 +76,3 @@ def selective_scan_inputs(point):
     dtype = _NAMES[str(point["dtype"])]
     along, across = ((channels, tokens), dtype), ((states, tokens), dtype)
     return (along, along, ((channels, states), dtype), across, across)
-
-
-def selective_scan_pieces(inputs):
-    """Groups of 128 channels: each is a recurrence by itself."""
-    ((channels, tokens), dtype), _, ((_, states), _), *across = inputs
-    along = ((128, tokens), dtype)
-    return (((along, along, ((128, states), dtype), *across), channels // 128),)

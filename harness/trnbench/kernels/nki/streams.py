@@ -14,7 +14,6 @@ import nki
 
 ROWS = 128
 RUN_BYTES = 16384  # a partition's share of a chunk: far beyond where transfers saturate
-PIECE = 8  # chunks recorded together
 TARGET_BYTES = 128 << 10  # of a partition, for transfers in flight
 
 _ITEM = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -121,20 +120,6 @@ def hbm_triad_inputs(point):
     dtype = _NAMES[str(point["dtype"])]
     shape = _chunks(int(point["size"]), dtype)
     return None if shape is None else ((shape, dtype),) * 2
-
-
-def hbm_read_pieces(inputs):
-    """Eight chunks at a time: they do not depend on each other."""
-    (chunks, rows, columns), dtype = inputs[0]
-    whole, rest = divmod(chunks, PIECE)
-    return tuple(
-        ((((count, rows, columns), dtype),) * len(inputs), times)
-        for count, times in ((PIECE, whole), (rest, 1))
-        if count and times
-    )
-
-
-hbm_write_pieces = hbm_copy_pieces = hbm_triad_pieces = hbm_read_pieces
 
 
 def dma_sweep_inputs(point):

@@ -1,0 +1,76 @@
+"""A large problem in pieces takes as long as the same problem recorded and scheduled whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trnbench.emulator.core.costs import CostTable
+from trnbench.emulator.core.emulate import KernelResult, time_program
+from trnbench.emulator.core.recorded import Recorder, Recording
+from trnbench.nki import Machine, load_kernel
+
+BASE = "trnbench.kernels.nki"
+SYSTEMS = ("trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver")
+BF16, FP32 = "bfloat16", "float32"
+
+
+def _square(size: int, dtype: str) -> Any:
+    return (((size, size), dtype),) * 2
+
+
+def _heads(causal: bool) -> Any:
+    across, along = ((8, 128, 2048), BF16), ((8, 2048, 128), BF16)
+    return (across, across, along, causal)
+
+
+PROBLEMS = {
+    "gemm_best": ("gemm_best:gemm_best", _square(4096, BF16)),
+    "gemm_best of unlike blocks": ("gemm_best:gemm_best", (((4100, 4097), FP32), ((4100, 4095), FP32))),
+    "gemm_best of wide rest": ("gemm_best:gemm_best", (((2048, 4096), FP32), ((2048, 10944), FP32))),
+    "gemm_best of long sums": ("gemm_best:gemm_best", (((16384, 4096), BF16), ((16384, 4096), BF16))),
+    "gemm_naive": ("gemm:gemm_naive", _square(4096, BF16)),
+    "gemm_naive of a few tiles": ("gemm:gemm_naive", _square(2048, BF16)),
+    "gemm_blocked": ("gemm:gemm_blocked", _square(4096, BF16)),
+    "transpose": ("transpose:transpose", (((4096, 4096), FP32),)),
+    "attention": ("attention:attention", _heads(False)),
+    "causal attention": ("attention:attention", _heads(True)),
+}
+
+
+def _timed(name: str, where: Any, *, whole: bool) -> tuple[Recording, KernelResult]:
+    ref, inputs = PROBLEMS[name]
+    kernel, module, _ = load_kernel(f"{BASE}.{ref}", nki="trnbench")
+    pieces = None if whole else getattr(module, f"{ref.rpartition(':')[2]}_pieces")
+    found = Recorder()._record(kernel, Machine.of(where), inputs, pieces, "trnbench")
+    assert found.program is not None
+    return found, time_program(found.program, CostTable(where), pieces=found.pieces, explain=False)
+
+
+@pytest.mark.parametrize("where", SYSTEMS)
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_pieces_take_as_long_as_the_whole(registry: Any, name: str, where: str) -> None:
+    system = registry.system(where)
+    (parts, some), (one, all_of_it) = (_timed(name, system, whole=each) for each in (False, True))
+    assert some.latency_s == pytest.approx(all_of_it.latency_s, rel=1e-5)
+    # The last copy need not keep each engine as busy as the average: how warm the tensor engine is differs.
+    assert some.busy_s == pytest.approx(all_of_it.busy_s, rel=0.03)
+    assert some.bytes == all_of_it.bytes
+    assert some.bound == all_of_it.bound
+    assert len(parts.program or ()) <= len(one.program or ())
+
+
+@pytest.mark.parametrize("name", ["gemm_best of unlike blocks", "gemm_naive of a few tiles"])
+def test_what_hardly_repeats_or_is_small_is_recorded_whole(registry: Any, name: str) -> None:
+    found, _ = _timed(name, registry.system(SYSTEMS[1]), whole=False)
+    assert found.how == "recorded call by call"
+    assert [(len(each.ends), each.times) for each in found.pieces] == [(1, 1)]
+
+
+def test_short_pieces_are_recorded_more_often(registry: Any) -> None:
+    system = registry.system(SYSTEMS[1])
+    short, _ = _timed("gemm_naive", system, whole=False)
+    long, _ = _timed("gemm_best", system, whole=False)
+    assert [(len(each.ends), each.times) for each in short.pieces] == [(4, 256)]
+    assert [(len(each.ends), each.times) for each in long.pieces] == [(2, 8)]
