@@ -53,7 +53,7 @@ MADE = Sources(
     day="2026-11-21",
     by="trnbench",
     version="1",
-    checkouts=(Checkout(repository="a/b", commit="0123456789abcdef", day="2026-01-02"),),
+    checkouts=(Checkout(repository="a/b", commit="0123456789abcdef", day="2026-01-02", note="a copy"),),
     points=(
         point("one", 1.0, 1.1),
         point("two", 2.0, 1.0),
@@ -73,7 +73,7 @@ def test_a_row_per_generation_and_where_the_kernels_are_from() -> None:
         "",
         "- more than fits: three",
         "",
-        "Sources: a/b 0123456789ab (2026-01-02).",
+        "Sources: a/b 0123456789ab (2026-01-02, a copy).",
     ]
 
 

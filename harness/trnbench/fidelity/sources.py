@@ -27,11 +27,12 @@ END = "<!-- sources: end -->"
 
 
 class Checkout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One fetched repository; `day` is that of the commit."""
+    """One fetched repository; `day` is that of the commit, `note` what is to be known of the copy."""
 
     repository: str
     commit: str
     day: str
+    note: str = ""
 
 
 class SourcePoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -69,7 +70,8 @@ def checkouts(folder: Path) -> tuple[Checkout, ...]:
     place = Place(path)
     found = []
     for where, row in place.tables(read_toml(path), "source"):
-        where.check(row, dict.fromkeys(("repository", "commit", "day"), str), ("repository", "commit", "day"))
+        must = ("repository", "commit", "day")
+        where.check(row, dict.fromkeys((*must, "note"), str), must)
         found.append(Checkout(**row))
     return tuple(found)
 
@@ -181,8 +183,9 @@ def _summary(name: str, found: Sources) -> PublicKernels:
 def markdown(found: Sources) -> str:
     """One row per generation, then which points were not run, then what the kernels came from."""
     lines = [
-        f"Public kernels, run unchanged by {found.by} {found.version} on {found.day}. Their sources are not "
-        "part of this repository: repeating it takes the commits below.",
+        f"Public kernels, run from their own sources by {found.by} {found.version} on {found.day}; only "
+        "numbers that a publication says it set in them are set. The sources are not part of this "
+        "repository: repeating it takes the commits below.",
         "",
         "| generation | points | median | p90 | worst | bias | bounds held | not run |",
         "| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |",
@@ -196,9 +199,12 @@ def markdown(found: Sources) -> str:
             *(f"- {why}: {', '.join(ids)}" for why, ids in reasons.items()),
         ]
     if found.checkouts:
-        named = "; ".join(f"{each.repository} {each.commit[:12]} ({each.day})" for each in found.checkouts)
-        lines += ["", f"Sources: {named}."]
+        lines += ["", f"Sources: {'; '.join(map(_named, found.checkouts))}."]
     return "\n".join(lines) + "\n"
+
+
+def _named(of: Checkout) -> str:
+    return f"{of.repository} {of.commit[:12]} ({', '.join(filter(None, (of.day, of.note)))})"
 
 
 def not_run(points: Iterable[SourcePoint]) -> dict[str, list[str]]:
