@@ -292,6 +292,13 @@ TRAPS = {
         "        nisa.tensor_tensor(dst=total, data1=a, data2=c, op=nl.add)\n        a = c\n"
         "    nisa.tensor_tensor(dst=total, data1=b, data2=a, op=nl.add)\n    b = d"
     ),
+    "tiles made anew beside what was waited for": (
+        "for i in nl.affine_range(6):\n    nisa.activation(dst=b, op=nl.exp, data=a)\n"
+        "    for _ in nl.affine_range(3):\n        a = fetch(x, i * 64)\n    for j in nl.affine_range(4):\n"
+        "        a = fetch(x, i * 64)\n        for k in nl.affine_range(2):\n"
+        "            nisa.activation(dst=b, op=nl.exp, data=a)\n            b = fetch(x, i * 64)\n"
+        "            nisa.dma_copy(dst=x[0:128, 0:64], src=b)"
+    ),
     "views by other means": (
         "for i in nl.affine_range(40):\n"
         "    nisa.tensor_copy(dst=wide.ap([[512, 128], [1, 8]], offset=i * 8), src=a[:, 0:8])\n"

@@ -29,7 +29,8 @@ class Waits:
         waited, base = self._waited, queue * _WIDTH
         if waits:
             solid = self._solid
-            for other, dep in waits.items():
+            # By queue: in which order they were found depends on what had been waited for already.
+            for other, dep in sorted(waits.items()) if len(waits) > 1 else waits.items():
                 before, at = dep >> 2, base + other
                 self.asked |= _BOTH[at]
                 if before > solid[at] and before != number:
@@ -37,7 +38,7 @@ class Waits:
                     if before > waited[at]:
                         waited[at] = before
                     self._deps.append(dep)
-        for other, before in room.items():
+        for other, before in sorted(room.items()) if len(room) > 1 else room.items():
             at = base + other
             self.asked |= 1 << at
             if before > waited[at]:
