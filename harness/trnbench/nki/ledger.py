@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import Protocol
 
 import msgspec
 
 from trnbench.nki.site import NOWHERE, Place
 
-AGES = count()
-"""Numbers lives in the order of their beginnings."""
+
+class Ages:
+    """Numbers lives in the order of their beginnings. `next`: of the one that begins next."""
+
+    __slots__ = ("next",)
+
+    def __init__(self) -> None:
+        self.next = 0
+
+    def __call__(self) -> int:
+        age = self.next
+        self.next = age + 1
+        return age
+
+
+AGES = Ages()
 
 _FEW = 64
 
@@ -28,7 +41,7 @@ class Life(msgspec.Struct, eq=False, gc=False):
     last: int = 0
     alive: bool = True
     died: int = -1
-    age: int = msgspec.field(default_factory=AGES.__next__)
+    age: int = msgspec.field(default_factory=AGES)
 
 
 class Clock(Protocol):

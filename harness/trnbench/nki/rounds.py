@@ -15,7 +15,7 @@ import msgspec
 
 from trnbench.nki.folding.index import Index, Watched, pinned, settled, skipped
 from trnbench.nki.folding.plan import Plan, plan_of
-from trnbench.nki.folding.state import Names, State
+from trnbench.nki.folding.state import Names, State, alike
 from trnbench.nki.instruction import Folds
 from trnbench.nki.recorder_state import STATE
 
@@ -120,10 +120,10 @@ class Rounds(Sequence[Any]):
                 state = names.told((*plan.carried, *plan.grown), number, same=bool(plan.grown))
                 later = names.told(plan.last, number, same=bool(plan.grown))
                 past.append(_Round(loop.room, loop.between, state, later, recorder.hbm_bytes))
-                made = self._skip(folds, loop, past, count - number)
+                made, tiles = self._skip(folds, loop, past, count - number)
                 number += made
                 if made:
-                    names.advance((*plan.carried, *plan.last), made)
+                    names.advance((*plan.carried, *plan.last), made, loop.period, tiles)
                     past, site.failures = [], 0
                 needed = max(2 * loop.period - len(past), 0) + loop.period
                 vain = len(past) >= 3 * loop.period + _FAILURES
@@ -138,26 +138,32 @@ class Rounds(Sequence[Any]):
                 folds.unwatch()
                 STATE.watching -= 1
 
-    def _skip(self, folds: Folds, loop: Watched, past: list[_Round], left: int) -> int:
-        """Leave out as many of the `left` rounds as surely repeat the last ones; how many."""
-        period = loop.period
+    def _skip(self, folds: Folds, loop: Watched, past: list[_Round], left: int) -> tuple[int, frozenset[int]]:
+        """Leave out as many of the `left` rounds as surely repeat the last ones; how many, and which tiles
+        in names they would have made again.
+        """
+        period, none = loop.period, (0, frozenset[int]())
         if len(past) < 2 * period or len(past) < period + 1:
-            return 0
+            return none
         last, before = past[-1], past[-1 - period]
-        if last.later != before.later:
+        later = alike(before.later, last.later)
+        if later is None:
             left -= 1  # the last round gives names their values
         times = min(left, *(each.room for each in past[-period:])) // period
-        if times < 1 or last.state != before.state or last.hbm_bytes != before.hbm_bytes:
-            return 0
+        if times < 1 or last.hbm_bytes != before.hbm_bytes:
+            return none
+        tiles = alike(before.state, last.state)
+        if tiles is None:
+            return none
         recorder = self.recorder
         made = folds.skip(period, times, recorder.count, recorder.limit - recorder.count)
         if not made:
-            return 0
+            return none
         recorder.count += made
         for each in past[-period:]:
             for value in each.between:
                 skipped(loop, value, times * period)
-        return times * period
+        return times * period, tiles | (later or frozenset())
 
     @property
     def start(self) -> Any:

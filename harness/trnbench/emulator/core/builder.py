@@ -8,6 +8,7 @@ from trnbench.emulator.core.program import Program, Run, queue_of
 from trnbench.emulator.core.tile import Users
 from trnbench.emulator.core.waits import Waits
 from trnbench.nki.instruction import Instruction, Op
+from trnbench.nki.ledger import AGES
 from trnbench.nki.machine import Machine
 from trnbench.nki.site import Place
 from trnbench.nki.tensor import NkiTensor
@@ -33,7 +34,8 @@ class Builder(Accesses, Waits):
         self._places: dict[Place, int] = {}
         self._waits: Users = {}  # of the instruction that is taken
         self._room_waits: Users = {}
-        self._loops: list[list[int]] = []
+        self._loops: list[list[int]] = []  # of each open loop, the first instruction of its rounds
+        self._ages: list[list[int]] = []  # and the age of the next life at that time
         self._watching = self._logged_from = 0
 
     def take(self, instruction: Instruction) -> None:
@@ -128,13 +130,16 @@ class Builder(Accesses, Waits):
 
     def enter(self) -> None:
         self._loops.append([])
+        self._ages.append([])
 
     def round(self) -> None:
         self._loops[-1].append(len(self.program.op))
+        self._ages[-1].append(AGES.next)
 
     def leave(self) -> None:
         """Rounds of one length that follow each other become a `Run`."""
         starts = self._loops.pop()
+        self._ages.pop()
         self.program.runs += runs_of([*starts, len(self.program.op)])
 
     # Rounds that are not executed ---------------------------------------------------------------
@@ -159,7 +164,7 @@ class Builder(Accesses, Waits):
         from trnbench.emulator.core.pattern import pattern
         from trnbench.emulator.core.replay import repeat
 
-        starts = self._loops[-1]
+        starts, ages = self._loops[-1], self._ages[-1]
         if self.log is None or len(starts) < 2 * period or starts[-2 * period] < self._logged_from:
             return 0
         now, begin = len(self.program), starts[-period]
@@ -169,7 +174,7 @@ class Builder(Accesses, Waits):
         back = 2  # periods that are known to be as long
         while len(starts) >= (back + 1) * period and starts[-(back + 1) * period] == begin - back * length:
             back += 1
-        found = pattern(self, self.log, self._logged_from, begin, back, now - count)
+        found = pattern(self, self.log, self._logged_from, begin, back, now - count, ages[-2 * period])
         if found is None:
             return 0
         logged = self._watching > 1
@@ -177,6 +182,7 @@ class Builder(Accesses, Waits):
         rounds = [each - begin for each in starts[-period:]]
         for turn in range(1, times + 1):
             starts += [begin + turn * found.length + each for each in rounds]
+        ages += [ages[-1]] * (times * period)
         if not logged:
             self.log, self._logged_from = [], len(self.program)
         return found.length * times

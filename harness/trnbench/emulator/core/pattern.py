@@ -198,12 +198,13 @@ def _continues(later: Age, users: Users, since: int, tile: Tile) -> bool:
 
 
 def pattern(
-    builder: Builder, log: list[Entry], base: int, begin: int, back: int, offset: int
+    builder: Builder, log: list[Entry], base: int, begin: int, back: int, offset: int, age: int
 ) -> Pattern | None:
     """What repeats from `begin` to now as it did just before; None where it does not.
 
     `base`: the instruction of the first entry in `log`; `back`: how many periods up to now are as long;
-    `offset`: from the recording's count of instructions to the program's.
+    `offset`: from the recording's count of instructions to the program's; `age`: of the first life that may
+    have begun in the period before the last.
     """
     stop = len(builder.program)
     length = stop - begin
@@ -231,8 +232,8 @@ def pattern(
             if a.form is not b.form or a.root is not b.root or a.write != b.write:
                 return None
             if a.tile is b.tile:
-                if b.tile.born >= begin - length:
-                    return None
+                if b.tile.born >= begin - length and b.tile.life.age >= age:
+                    return None  # made in the period before: will the next one use it, too?
                 lasting[b.tile] = None
                 operands.append(Operand(b, b.offset - a.offset))
                 needed = True

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from enum import Enum
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from trnbench.nki.dtype import DType
@@ -25,10 +26,51 @@ _PLAIN = (int, float, complex, str, bytes, bool, type(None), slice, range, Form)
 _SAME = (DType, Enum, Kernel, type, FunctionType, BuiltinFunctionType, ModuleType)
 
 
+class Held(msgspec.Struct, eq=False, gc=False):
+    """A tile in a name: which one (the `age` of its life), and `told` the round and place it was made at,
+    counted back from now, or that it was made before the loop.
+    """
+
+    age: int
+    told: tuple[Any, ...]
+
+    @property
+    def made(self) -> bool:
+        """By a round."""
+        return bool(self.told[0] == "made")
+
+
+def alike(before: State, after: State) -> frozenset[int] | None:
+    """Does the next period start from the same as the last one? Of two tiles in one place, one is the other,
+    or was made a period later in the same place of its round, and so wherever names hold them.
+
+    Returns the ages of the latter, and None where it does not.
+    """
+    later: dict[int, int] = {}
+    if not _alike(before, after, later, {}):
+        return None
+    return frozenset(other for one, other in later.items() if one != other)
+
+
+def _alike(before: Any, after: Any, later: dict[int, int], earlier: dict[int, int]) -> bool:
+    if type(before) is not type(after):
+        return False
+    if type(before) is Held:
+        if before.age != after.age and before.told != after.told:
+            return False
+        one, other = before.age, after.age
+        return later.setdefault(one, other) == other and earlier.setdefault(other, one) == one
+    if type(before) is tuple:
+        return len(before) == len(after) and all(
+            _alike(one, other, later, earlier) for one, other in zip(before, after, strict=True)
+        )
+    return bool(before == after)
+
+
 class Names:
-    """The names of one loop. `told` is equal before and after a period when the next period starts from the
-    same: a tile of a round stands for the one that the next round makes in its place, and numbers that move
-    with the loop are compared without what it has added.
+    """The names of one loop. `told` is `alike` before and after a period when the next period starts from the
+    same: a tile of a round stands for the one that the next round makes in its place, one that stays for
+    itself, and numbers that move with the loop are compared without what it has added.
     """
 
     __slots__ = ("ages", "frame", "loop", "number", "rounds")
@@ -42,7 +84,7 @@ class Names:
 
     def begin(self, number: int) -> None:
         """Round `number` begins."""
-        self.ages.append(next(AGES))
+        self.ages.append(AGES.next)
         self.rounds.append(number)
 
     def told(self, names: tuple[str, ...], number: int, *, same: bool) -> State:
@@ -56,11 +98,28 @@ class Names:
         _dropped(held)
         return found
 
-    def advance(self, names: Iterable[str], rounds: int) -> None:
-        """`rounds` more were left out: numbers move as far as the loop would have moved them."""
+    def advance(self, names: Iterable[str], rounds: int, period: int, tiles: Collection[int]) -> None:
+        """`rounds` more, that repeat the last `period`, were left out: numbers move as far as the loop would
+        have moved them, and `tiles` (by age) are now those that the last of these rounds would have made. As
+        many are counted as would have been, so that a round of the loop around makes its own at the same
+        places whatever was left out of it.
+        """
+        each = AGES.next - self.ages[-period]
+        AGES.next += each * (rounds // period)
+        for _ in range(rounds):
+            self.ages.append(self.ages[-period] + each)
+            self.rounds.append(self.rounds[-1] + 1)
         held = self.frame.f_locals
-        for each in {id(each): each for name in names for each in _indices(held.get(name))}.values():
-            each.value += each.slopes.get(self.loop, 0) * rounds
+        found = {id(part): part for name in names for part in _parts(held.get(name))}
+        lives = {
+            id(part.storage.life): part.storage.life for part in found.values() if type(part) is not Index
+        }
+        for part in found.values():
+            if type(part) is Index:
+                part.value += part.slopes.get(self.loop, 0) * rounds
+        for life in lives.values():
+            if life.age in tiles:
+                life.age += each * (rounds // period)
         _dropped(held)
 
     def _told(self, value: Any, seen: dict[int, int] | None) -> Any:
@@ -69,7 +128,7 @@ class Names:
         if isinstance(value, NkiTensor):
             index = getattr(value, "index", None)
             more = None if index is None else self._told(index, seen)
-            return (*self._tile(value), value.form, value.offset, type(value), more)
+            return (self._tile(value), value.form, value.offset, type(value), more)
         if isinstance(value, Index):
             moved = value.value - value.slopes.get(self.loop, 0) * self.number
             return ("index", moved, tuple((id(each), by) for each, by in value.slopes.items() if each.open))
@@ -83,11 +142,12 @@ class Names:
             return ("the same", id(value))
         return object()  # equal to nothing
 
-    def _tile(self, tile: NkiTensor) -> tuple[Any, ...]:
-        """Made before the loop, or how many rounds ago and at which place of its round."""
+    def _tile(self, tile: NkiTensor) -> Held:
         age = tile.storage.life.age
         at = bisect_right(self.ages, age) - 1
-        return (age,) if at < 0 else ("made", self.number - self.rounds[at], age - self.ages[at])
+        if at < 0:
+            return Held(age, ("before", age))
+        return Held(age, ("made", self.number - self.rounds[at], age - self.ages[at]))
 
     def _container(self, value: Any, seen: dict[int, int] | None) -> Any:
         """One that holds what a round made was made by a round itself; else it matters which one it is.
@@ -109,18 +169,21 @@ class Names:
 
 def _made(told: Any) -> bool:
     """Is there a tile of a round in it?"""
-    return isinstance(told, tuple) and (told[:1] == ("made",) or any(_made(each) for each in told))
+    if type(told) is Held:
+        return told.made
+    return isinstance(told, tuple) and any(_made(each) for each in told)
 
 
-def _indices(value: Any) -> Iterator[Index]:
-    if isinstance(value, Index):
+def _parts(value: Any) -> Iterator[Any]:
+    """Numbers that move with a loop, and tensors."""
+    if isinstance(value, (Index, NkiTensor)):
         yield value
     elif isinstance(value, (list, tuple)):
         for each in value:
-            yield from _indices(each)
+            yield from _parts(each)
     elif isinstance(value, dict):
         for each in value.values():
-            yield from _indices(each)
+            yield from _parts(each)
 
 
 def _dropped(held: dict[str, Any]) -> None:
