@@ -135,13 +135,16 @@ def test_more_bandwidth_is_never_slower(
 ) -> None:
     case, system = make_case(kernel, "trn2-16.48xlarge", scope, **point)
     before = backend.observe(case, system).time_s
-    for changed in (
-        scale(system, faster, "hbm_bandwidth"),
-        scale(system, 1.0, dma=faster),
-        scale(system, faster, "clock"),
-        scale(system, faster, "hbm_bandwidth", "clock", dma=faster),
-    ):
-        assert backend.observe(case, changed).time_s <= before
+    assert backend.observe(case, scale(system, faster, "hbm_bandwidth")).time_s <= before
+    assert backend.observe(case, scale(system, 1.0, dma=faster)).time_s <= before
+    # Engines that are done sooner idle longer, and a tensor engine that idles cools down: with the throttle a
+    # faster clock may take longer, on a device as well.
+    warm = msgspec.structs.replace(
+        system, costs={name: each for name, each in system.costs.items() if name != "throttle"}
+    )
+    before = backend.observe(case, warm).time_s
+    assert backend.observe(case, scale(warm, faster, "clock")).time_s <= before
+    assert backend.observe(case, scale(warm, faster, "hbm_bandwidth", "clock", dma=faster)).time_s <= before
 
 
 @given(
