@@ -50,7 +50,7 @@ def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
     ends = [max(bar.start, bar.stop) / step for bar in made]
     # Room for the words behind the longest bar.
     plane = Plane(
-        scale.even(f"time ({unit})", max(ends) * 1.65),
+        scale.even(f"time ({unit})", max(ends) * 1.75),
         scale.names([bar.name for bar in made]),
         height=_ROW * len(made),
         within=WIDTH,
@@ -60,7 +60,7 @@ def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
         says = _words(bar.name, bar.seconds, losses)
         place = (bar.start / step, bar.stop / step, row + 0.5)
         plane.bar(*place, thick=_BAR, colour=tints[bar.kind], says=says, anchor=anchor)
-        plane.words(end, row + 0.5, _label(bar, losses.time_s, step, unit), dx=5, dy=4)
+        plane.words(end, row + 0.5, _label(bar, losses.time_s), dx=5, dy=4)
     title = f"{heading(losses)}: {_finding(losses)}"
     label = f"{title}. {len(losses.terms)} terms add up to {numbers.show(losses.time_s, 's')}."
     return Figure(
@@ -77,11 +77,11 @@ def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
     )
 
 
-def _label(bar: Bar, total: float, step: float, unit: str) -> str:
+def _label(bar: Bar, total: float) -> str:
     """`+3.1 µs · 12.0 %`; the first and the last are no losses and carry no sign."""
     sign = "" if bar.kind == "work" else "+" if bar.seconds >= 0 else "−"
     share = numbers.percent(abs(bar.seconds) / total)
-    return f"{sign}{numbers.significant(abs(bar.seconds) / step)} {unit} · {share}"
+    return f"{sign}{numbers.show(abs(bar.seconds), 's')} · {share}"
 
 
 def heading(losses: Losses) -> str:
