@@ -1,4 +1,7 @@
-"""The fidelity of a run: what its model got wrong, kept with its results."""
+"""The fidelity of a run: what its model got wrong, kept with its results.
+
+Our own kernels of the same operation are no fidelity: `trnbench validate` has them.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ def fidelity_of(
         key = (_key(registry, brought), families)
         if key not in _KNOWN:
             _KNOWN.clear()
-            found = kept(validate(registry, generations=brought, families=families))
+            found = kept(validate(registry, generations=brought, families=families, with_same=False))
             public = sources.kept(registry, brought)
             _KNOWN[key] = msgspec.structs.replace(found, public=sources.summaries(public) if public else ())
         return _KNOWN[key]

@@ -228,4 +228,5 @@ def _seconds(
         default = int(system.costs.get("lnc", {}).get("default", 1))
         level = "core" if (point.lnc or default) == 1 else "logical-core"
         fabrics[key] = Fabric(system, Options(level=level))
-    return time_collective_point(fabrics[key], point.operation, point.size, point.ranks, nodes=point.nodes)
+    fabric = fabrics[key]
+    return time_collective_point(fabric, point.operation, point.size, point.ranks, nodes=point.nodes)[0]

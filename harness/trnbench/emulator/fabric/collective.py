@@ -45,7 +45,15 @@ def time_of(
     fabric: Fabric, collective: str, size: float, *, algorithm: str = AUTO, group: Sequence[int] | None = None
 ) -> float:
     """Seconds alone, in half the time of `run`. Raises what it raises."""
-    return _carried_out(fabric, collective, size, algorithm, group)[1].solution.time_s
+    return timed(fabric, collective, size, algorithm=algorithm, group=group)[0]
+
+
+def timed(
+    fabric: Fabric, collective: str, size: float, *, algorithm: str = AUTO, group: Sequence[int] | None = None
+) -> tuple[float, str]:
+    """Seconds and the algorithm that took them, without what `run` says of where they go."""
+    found = _carried_out(fabric, collective, size, algorithm, group)[1]
+    return found.solution.time_s, found.schedule.algorithm
 
 
 def chosen(runner: Runner, algorithm: str) -> Found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trnbench.emulator.fabric.algorithms.algorithm import AUTO
-from trnbench.emulator.fabric.collective import run, time_of
+from trnbench.emulator.fabric.collective import run, timed
 from trnbench.emulator.fabric.result import Result
 from trnbench.emulator.fabric.systems import Fabric, Options
 from trnbench.errors import UsageError
@@ -39,10 +39,10 @@ def emulate_collective_point(
 
 def time_collective_point(
     fabric: Fabric, operation: str, size: float, ranks: int, *, nodes: int = 0
-) -> float:
-    """Seconds of the same, without its explanation."""
+) -> tuple[float, str]:
+    """Seconds and algorithm of the same, without its explanation."""
     collective, name, group = _asked(fabric, operation, ranks, nodes, "")
-    return time_of(fabric, collective, size, algorithm=name, group=group)
+    return timed(fabric, collective, size, algorithm=name, group=group)
 
 
 def _asked(

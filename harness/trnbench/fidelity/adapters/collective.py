@@ -15,7 +15,7 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
 
     Raises `NotEmulated` where ranks or size are not stated or do not fit the system.
     """
-    from trnbench.emulator.fabric.published import emulate_collective_point
+    from trnbench.emulator.fabric.published import fabric_for, time_collective_point
     from trnbench.kernels.families.collective import busbw_factor
 
     ranks, size = point.number("ranks"), point.number("bytes")
@@ -25,19 +25,18 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         raise NotEmulated(f"no model of {point.operation or point.op}")
     system = bench.system(point.system)
     try:
-        found = emulate_collective_point(
-            system,
+        seconds, algorithm = time_collective_point(
+            fabric_for(system, point.number("lnc") or 0),
             point.operation,
             float(size),
             ranks,
             nodes=point.number("nodes") or 1,
-            lnc=point.number("lnc") or 0,
         )
     except UsageError as error:
         raise NotEmulated(f"{error.what} ({error.cause})" if error.cause else error.what) from None
-    how = f"{point.operation} of {size:,} B, {ranks} ranks of {system.name}, {found.algorithm}"
+    how = f"{point.operation} of {size:,} B, {ranks} ranks of {system.name}, {algorithm}"
     if point.quantity is Quantity.LATENCY:
-        return Prediction(value=found.time_s, how=how)
+        return Prediction(value=seconds, how=how)
     if point.quantity is Quantity.BUSBW:
-        return Prediction(value=busbw_factor(point.operation, ranks) * size / found.time_s, how=how)
+        return Prediction(value=busbw_factor(point.operation, ranks) * size / seconds, how=how)
     raise NotEmulated(f"a collective has a time or a bandwidth, not {point.quantity}")
