@@ -2,204 +2,21 @@
 
 from __future__ import annotations
 
-import linecache
 import shutil
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from trnbench.cli.nki.blocks import Block, blocks, facts, headline, percent_text, share_rows, time_text
 from trnbench.cli.output import Column, emit, emit_json, plain, use_rich, write
 
 if TYPE_CHECKING:
     from trnbench.run.kernel import KernelRun
 
-_EVEN = 1e-4  # programs whose ends are closer than that take the same time
-
 LINES = 20
 """Source lines shown to people, the slowest first; JSON and CSV have all of them."""
 
-
-def _time(seconds: float) -> str:
-    from trnbench.facts.format import show
-
-    return show(seconds, "s")
-
-
-def _percent(fraction: float) -> str:
-    from trnbench.facts.format import percent
-
-    return percent(fraction)
-
-
-def _bytes(count: float) -> str:
-    from trnbench.facts.format import show
-
-    return show(count, "B")
-
-
-_SHARE = Column("share", "of the time", align="right", show=_percent)
-_SECONDS = Column("seconds", "time", align="right", show=_time)
-
-
-class Block(NamedTuple):
-    """One table: `part` is its name in CSV."""
-
-    part: str
-    title: str
-    rows: Sequence[dict[str, Any]]
-    columns: Sequence[Column | str]
-
-
-def headline(run: KernelRun) -> str:
-    """`matmul on trn2-16.48xlarge, 1 core: 142 µs emulated, bound by dma, 51.2 % of the bf16 peak`."""
-    many = f"{run.cores:,} cores at once" if run.cores > 1 else "1 core"
-    if run.programs:
-        launches = run.cores // len(run.programs)
-        many = f"{len(run.programs):,} programs, a core each"
-        many += f", {launches:,} such launches at once" if launches > 1 else ""
-    said = f"{run.kernel} on {run.system}, {many}: {_time(run.latency_s)} {run.evidence.grade}"
-    said += f", bound by {run.bound}"
-    from trnbench.run.kernel import best_of
-
-    best = best_of(run.shares)
-    if best is not None:
-        said += f", {_percent(best.fraction)} of the {best.what} peak"
-    return said
-
-
-def facts(run: KernelRun) -> list[str]:
-    """What the headline leaves out, one line each."""
-    made = [f"{run.instructions:,} instructions; nki: {run.nki}; model: {run.evidence.by}"]
-    if run.intensity is not None:
-        made.append(f"{run.intensity:.3g} FLOP per byte of device memory")
-    if run.programs:
-        made.append(
-            "all programs end within 0.01 % of each other"
-            if run.imbalance < _EVEN
-            else f"program {run.last} ends last, {_percent(run.imbalance)} later than they do on average"
-        )
-    return [*made, *run.notes]
-
-
-def blocks(run: KernelRun, *, lines: bool) -> list[Block]:
-    """Everything but the headline, in reading order. `lines`: with the time by source line."""
-    total = run.latency_s
-    whose, of_all = (f"program {run.last}", "all programs") if run.programs else ("one core", "one core")
-    parts = [
-        Block("program", "Each program", _programs(run), _PROGRAMS),
-        Block("peak", f"Of each peak, scope {run.scope}", _shares(run), _SHARES),
-        Block(
-            "busy",
-            f"Busy, {whose}",
-            [
-                {"name": name, "seconds": seconds, "share": seconds / total}
-                for name, seconds in sorted(run.busy_s.items(), key=lambda each: -each[1])
-            ],
-            ("name", _SECONDS, _SHARE),
-        ),
-        Block(
-            "bytes",
-            f"Bytes moved, {of_all}",
-            [{"name": name, "bytes": count} for name, count in run.bytes.items()],
-            ("name", Column("bytes", "amount", align="right", show=_bytes)),
-        ),
-        Block("waterfall", "From the peak to the time", _terms(run.waterfall, total), _TERMS),
-        Block("path", "Critical path", _terms(run.path, total), _TERMS),
-    ]
-    if lines:
-        parts.append(Block("line", "Time by source line", _lines(run), _LINES))
-    return [each for each in parts if each.rows]
-
-
-_TERMS = ("name", _SECONDS, _SHARE)
-_PROGRAMS: tuple[Column | str, ...] = (
-    "name",
-    _SECONDS,
-    Column("waited", "of it waiting for others", align="right", show=_time),
-    "bound",
-    "instructions",
-)
-_SHARES: tuple[Column | str, ...] = (
-    "name",
-    Column("reached_text", "reached", align="right"),
-    Column("peak_text", "peak", align="right"),
-    Column("fraction", "%", align="right", show=_percent),
-    Column("of_engine_bound", "of the clocks' bound", align="right", show=_percent),
-    "evidence",
-    "source",
-    Column("formula", "how"),
-)
 _NEEDS = {"formula": 140, "of_engine_bound": 110, "source": 90}
 """Columns of a terminal below which these of the peaks are left out."""
-_LINES: tuple[Column | str, ...] = (
-    "place",
-    Column("source", "source", show=lambda text: text if len(text) <= 60 else f"{text[:59]}…"),
-    "engine",
-    "instructions",
-    _SECONDS,
-    _SHARE,
-)
-
-
-def _shares(run: KernelRun) -> list[dict[str, Any]]:
-    from trnbench.facts.format import show
-
-    made = []
-    for each in run.shares:
-        peak = each.choice.chosen
-        made.append(
-            {
-                "name": each.what,
-                "reached": each.value,
-                "reached_text": show(each.value, each.unit),
-                "peak": peak.value,
-                "peak_text": show(peak.value, each.unit),
-                "unit": each.unit,
-                "scope": run.scope,
-                "fraction": each.fraction,
-                "of_engine_bound": each.of_engine_bound,
-                "evidence": peak.evidence,
-                "source": peak.source,
-                "formula": peak.formula,
-                "note": each.choice.note,
-            }
-        )
-    return made
-
-
-def _programs(run: KernelRun) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": f"program {each.program}",
-            "seconds": each.latency_s,
-            "waited": each.waited_s,
-            "bound": each.bound,
-            "instructions": each.instructions,
-        }
-        for each in run.programs
-    ]
-
-
-def _terms(terms: Sequence[Any], total: float) -> list[dict[str, Any]]:
-    return [
-        {"name": each.name, "seconds": each.seconds, "share": each.seconds / total}
-        for each in terms
-        if each.seconds
-    ]
-
-
-def _lines(run: KernelRun) -> list[dict[str, Any]]:
-    return [
-        {
-            "place": f"{Path(each.file).name}:{each.line}",
-            "source": linecache.getline(each.file, each.line).strip(),
-            "engine": each.engine,
-            "instructions": each.instructions,
-            "seconds": each.seconds,
-            "share": each.seconds / run.latency_s,
-        }
-        for each in run.lines
-    ]
 
 
 def as_json(run: KernelRun, *, values: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
@@ -209,7 +26,7 @@ def as_json(run: KernelRun, *, values: Sequence[dict[str, Any]] = ()) -> dict[st
     made["intensity_flops_per_byte"] = run.intensity
     made["shares"] = [
         {name: plain(value) for name, value in row.items() if not name.endswith("_text")}
-        for row in _shares(run)
+        for row in share_rows(run)
     ]
     if values:
         made["outputs"] = plain(values)
@@ -291,9 +108,9 @@ def show_runs(runs: Sequence[KernelRun], refused: Sequence[tuple[str, str, str]]
             "system",
             "cores",
             *(("programs",) if any(run.programs for run in runs) else ()),
-            Column("latency", align="right", show=_time),
+            Column("latency", align="right", show=time_text),
             "bound",
-            *(Column(each, f"% of {each}", align="right", show=_percent) for each in what),
+            *(Column(each, f"% of {each}", align="right", show=percent_text) for each in what),
             "evidence",
             Column("why", "cannot, because"),
         ],
