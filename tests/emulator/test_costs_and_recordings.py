@@ -77,7 +77,7 @@ def test_what_no_document_prices_says_where_to_add_it(registry: Any) -> None:
     assert caught.value.try_ == f"add [[instructions.sendrecv]] to {system.generation.costs}"
     bare = CostTable(msgspec.structs.replace(system, costs={}))
     with pytest.raises(FactError, match="no document gives the dma engines_per_core of neuroncore-v3"):
-        _ = bare.dma_rate
+        _ = bare.transfers
 
 
 def test_one_time_for_equal_instructions(registry: Any) -> None:
@@ -89,7 +89,7 @@ def test_one_time_for_equal_instructions(registry: Any) -> None:
 def test_transfers_cost_bytes_and_descriptors(registry: Any) -> None:
     table = CostTable(registry.system("trn2-16.48xlarge"))
     assert table.stream(1e6, 4096) < table.stream(1e6, 512) < table.stream(1e6, 64)
-    assert table.stream(1e6, 1e6) == pytest.approx(1e6 / table.dma_rate, rel=1e-3)
+    assert table.stream(1e6, 1e6) == pytest.approx(1e6 / table.transfers.path_rate, rel=1e-3)
 
 
 def test_a_recording_stands_for_the_whole_problem(make_case: Any) -> None:

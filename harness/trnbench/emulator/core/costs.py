@@ -120,11 +120,6 @@ class CostTable:
         except KeyError:
             raise self._missing(f"dma {key}", f"{key} in [dma]") from None
 
-    @property
-    def dma_rate(self) -> float:
-        """Bytes/s of all DMA engines of one core, the vendor's planning figure."""
-        return self.transfers.path_rate
-
     @cached_property
     def transfers(self) -> TransferCosts:
         return TransferCosts(self.dma_entry, self.dma, self.constant, self.clock)
