@@ -8,6 +8,7 @@ import platform
 import random
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,15 @@ class Backend:
         if mode == "hang":
             signal.signal(signal.SIGALRM, signal.SIG_IGN)
             time.sleep(60)
+        if mode == "together":
+            self._together(case)
+        if mode == "held" and self._first():
+            # What becomes of a case whose machine dies; this is a process of that machine.
+            written = self.folder / "holding"
+            written.write_text(os.environ["RAY_RAYLET_PID"])
+            written.rename(self.folder / "held")
+            parent = os.getppid()
+            until(lambda: os.getppid() != parent)
         notes = (f"ran on {platform.node()}, {INSTANCE}",) if mode == "names" else ()
         lags = mode == "lags" and os.environ.get("PMI_RANK") == "2"
         wrong = mode == "wrong" or (mode == "wrong-there" and os.environ.get("PMI_RANK") == "2")
@@ -69,6 +79,11 @@ class Backend:
     def _clock(self) -> float:
         self._spent += 1e-8  # reading it takes a little
         return self._spent
+
+    def _together(self, case: Case) -> None:
+        """Ends when two cases of this mode run at once."""
+        (self.folder / str(case.key.point["mode"])).touch()
+        until(lambda: len(list(self.folder.glob("together*"))) == 2)
 
     def _first(self) -> bool:
         mark = self.folder / "tried"
@@ -91,6 +106,14 @@ class Backend:
             smaller=lambda: self._program(seconds / 4, output),
             notes=notes,
         )
+
+
+def until(done: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if done():
+            return
+        time.sleep(0.1)
+    raise TimeoutError("not within 100 s")
 
 
 class Neuron(Backend):

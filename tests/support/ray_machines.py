@@ -27,8 +27,12 @@ def cluster(folder: str) -> tuple[Any, list[Any]]:
     return made, nodes
 
 
+def _raylet(node: Any) -> int:
+    return int(node.all_processes["raylet"][0].process.pid)
+
+
 def lose_one(made: Any, nodes: list[Any], folder: Path) -> dict[str, Any]:
-    """Five measured cases, a machine killed after the second."""
+    """Five measured cases: one on each machine at once, then one that lasts until its machine is killed."""
     import measured_machine as machine
 
     from trnbench.run.api import choose_backend
@@ -39,14 +43,17 @@ def lose_one(made: Any, nodes: list[Any], folder: Path) -> dict[str, Any]:
 
     def kill_one(step: Any) -> None:
         if step.done == 2:
-            made.remove_node(nodes[0], allow_graceful=False)
+            machine.until((folder / "held").exists)
+            raylet = int((folder / "held").read_text())
+            (dying,) = (node for node in nodes if _raylet(node) == raylet)
+            made.remove_node(dying, allow_graceful=False)
 
     with executor("ray") as by:
         assert by is not None
-        registry = machine.registry(*("well",) * 5, folder=folder)
+        registry = machine.registry("together", "together", "held", "well", "well", folder=folder)
         registry.backends["stand-in"] = machine.Neuron(folder)
         backend = choose_backend(registry, "stand-in", by)
-        settings = RunSettings(timeout_s=30.0, executor="ray")
+        settings = RunSettings(timeout_s=120.0, executor="ray")
         run = execute(plan(registry), backend, registry, settings, kill_one, executor=by)
     return {
         "cases": [
