@@ -86,23 +86,21 @@ def emulate(
     counts = Counts(*made)
     flops = counts.flops()
 
-    def shares(latency_s: float) -> tuple[Share, ...]:
-        return tuple(
-            Share(what=what, value=value, unit=unit, choice=choice)
-            for what, value, unit, choice in shares_of(
-                system,
-                extent,
-                policy,
-                flops=_mean(flops, programs),
-                elements=_mean(counts.elements(), programs),
-                moved=_mean(counts.bytes(), programs),
-                dma_bytes=counts.dma_bytes() / programs,
-                latency_s=latency_s,
-            )
+    # Of one second: which peak it comes closest to does not depend on the time. There the waterfall begins.
+    a_second = [
+        Share(what=what, value=value, unit=unit, choice=choice)
+        for what, value, unit, choice in shares_of(
+            system,
+            extent,
+            policy,
+            flops=_mean(flops, programs),
+            elements=_mean(counts.elements(), programs),
+            moved=_mean(counts.bytes(), programs),
+            dma_bytes=counts.dma_bytes() / programs,
+            latency_s=1.0,
         )
-
-    # What it comes closest to the peak of does not depend on the time: there the waterfall begins.
-    closest = best_of(shares(1.0))
+    ]
+    closest = best_of(a_second)
     held = closest.part if closest else ""
     table = CostTable(system)
     result = (
@@ -115,10 +113,9 @@ def emulate(
     own = counts if several is None else Counts(result.schedule.program)
     issued = own.lines()
     lines = _seconds(result.lines, own, system)
-    reached = shares(result.latency_s)
     waterfall = result.waterfall
-    if best := best_of(reached):
-        waterfall = from_peak(waterfall, best.fraction * result.latency_s, name=f"the {best.what} peak")
+    if closest is not None:
+        waterfall = from_peak(waterfall, closest.fraction, name=f"the {closest.what} peak")
     run = KernelRun(
         kernel=_name(kernel),
         nki=by,
@@ -133,7 +130,7 @@ def emulate(
         flops=sum(flops.values()),
         busy_s=dict(result.busy_s),
         bytes={name: float(amount) for name, amount in sorted(result.bytes.items())},
-        shares=reached,
+        shares=tuple(msgspec.structs.replace(each, value=each.value / result.latency_s) for each in a_second),
         waterfall=tuple(Part(name=name, seconds=seconds) for name, seconds in waterfall),
         path=tuple(Part(name=name, seconds=seconds) for name, seconds in result.path),
         lines=tuple(

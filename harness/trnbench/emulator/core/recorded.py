@@ -112,7 +112,7 @@ class Recorder:
         found: list[Piece] = []
 
         def carry_out(part: Any) -> int:
-            given = [_argument(each) for each in part]
+            given = [argument(each) for each in part]
             return record(kernel, given, machine=machine, sink=builder, limit=self.limit).count
 
         calls = 0
@@ -149,6 +149,6 @@ class Recorder:
         return Recording(total, calls, how, by, program, tuple(found))
 
 
-def _argument(given: Any) -> Any:
+def argument(given: Any) -> Any:
     """(shape, dtype) stands for a tensor; what is no pair is handed on as it is."""
     return TensorSpec(tuple(given[0]), given[1]) if isinstance(given, tuple) else given

@@ -11,12 +11,12 @@ from trnbench.emulator.core.grid import record_programs
 from trnbench.emulator.core.launched import LaunchResult, time_programs
 from trnbench.emulator.core.pace import Pace
 from trnbench.emulator.core.program import Program
-from trnbench.emulator.core.recorded import CALL_LIMIT
+from trnbench.emulator.core.recorded import CALL_LIMIT, argument
 from trnbench.emulator.core.roofline import Estimate, held_by
 from trnbench.errors import KernelError
 from trnbench.generation import System
 from trnbench.kernels.case import Case
-from trnbench.nki import Machine, TensorSpec, load_kernel
+from trnbench.nki import Machine, load_kernel
 from trnbench.nki.instruction import DMA
 from trnbench.nki.jit import Kernel
 from trnbench.nki.provide import provide
@@ -75,9 +75,7 @@ class SharedModel:
             key = (ref, machine, specs, count)
             if key not in self._recorded:
                 launch = Kernel(kernel.function, kernel.options, count)
-                args = [
-                    TensorSpec(tuple(each[0]), each[1]) if isinstance(each, tuple) else each for each in specs
-                ]
+                args = [argument(each) for each in specs]
                 with provide("trnbench"):
                     found = record_programs(launch, args, machine, count=count, limit=CALL_LIMIT)
                 self._recorded[key] = found
