@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import msgspec
 import pytest
+from published_point import published_point
 
 from trnbench.fidelity.adapters import collective, dma, hbm, instruction, source
 from trnbench.fidelity.bench import Bench, can_refit, fits_of, refitted
@@ -44,24 +45,7 @@ def bench(registry: Registry) -> Bench:
 
 
 def point(**fields: object) -> PublishedPoint:
-    start = PublishedPoint(
-        id="x",
-        generation="trn2",
-        family="hbm",
-        kind=Kind.MEASURED,
-        hardware="",
-        source="s",
-        usable=Usable.DIRECT,
-        quantity=Quantity.LATENCY,
-        metric="latency",
-        op="op",
-        unit="us",
-        system="trn2-16.48xlarge",
-        dtype="fp32",
-        printed="1",
-        value=1e-6,
-    )
-    return msgspec.structs.replace(start, **fields)
+    return published_point(**{"family": "hbm", "usable": Usable.DIRECT, "source": "s", **fields})
 
 
 def refusal(adapter: object, each: PublishedPoint, bench: Bench) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from published_point import published_point
 
 from trnbench.errors import FactError
 from trnbench.facts.table import Place
@@ -89,25 +90,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def calls(registry: Registry, folder: Path, kernel: KernelSource, **fields: object) -> str:
-    start = PublishedPoint(
-        id="x",
-        generation="trn2",
-        family="kernel",
-        kind=Kind.MEASURED,
-        hardware="",
-        source="github:owner/repo@0123456:programs",
-        usable=Usable.SOURCE,
-        quantity=Quantity.LATENCY,
-        metric="latency",
-        op="op",
-        unit="us",
-        system="trn2-16.48xlarge",
-        dtype="fp32",
-        printed="1",
-        value=1e-6,
-        kernel=kernel,
-    )
-    found = predict(msgspec.structs.replace(start, **fields), Bench(registry, kernels=folder))
+    point = published_point(kernel=kernel, source="github:owner/repo@0123456:programs", **fields)
+    found = predict(point, Bench(registry, kernels=folder))
     return found.how.partition(" calls")[0]
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from published_point import published_point
 
 from trnbench.fidelity.adapters.source import find, predict, repository
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.kernel_source import KernelSource
-from trnbench.fidelity.point import Kind, PublishedPoint, Quantity, Usable
+from trnbench.fidelity.point import PublishedPoint, Quantity
 from trnbench.fidelity.prediction import NotEmulated
 from trnbench.registry import Registry, load_registry
 
@@ -68,25 +69,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def point(kernel: KernelSource, **fields: object) -> PublishedPoint:
-    start = PublishedPoint(
-        id="x",
-        generation="trn2",
-        family="kernel",
-        kind=Kind.MEASURED,
-        hardware="",
-        source="github:owner/repo@0123456:kernels",
-        usable=Usable.SOURCE,
-        quantity=Quantity.LATENCY,
-        metric="latency",
-        op="op",
-        unit="us",
-        system="trn2-16.48xlarge",
-        dtype="bf16",
-        printed="1",
-        value=1e-6,
-        kernel=kernel,
-    )
-    return msgspec.structs.replace(start, **fields)
+    return published_point(**{"kernel": kernel, "dtype": "bf16", **fields})
 
 
 def test_what_a_file_lacks_for_its_host_side_is_stood_in_for(registry: Registry, folder: Path) -> None:
