@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from trnbench.fidelity.family import Family
@@ -70,3 +71,10 @@ def of_family(family: Family, comparisons: Iterable[Comparison]) -> FamilyFideli
 def worst_first(families: Iterable[FamilyFidelity]) -> tuple[FamilyFidelity, ...]:
     """By median error, the largest first; families without one behind, as they came."""
     return tuple(sorted(families, key=lambda each: -(each.errors.median if each.errors else -1.0)))
+
+
+def log_error(slower: float) -> float:
+    """e = ln(model time / published time) of an error of the time. Raises `ValueError` at or below −1."""
+    if slower <= -1.0:
+        raise ValueError("a time is above zero")
+    return math.log1p(slower)

@@ -6,6 +6,8 @@ from enum import Enum
 
 import msgspec
 
+from trnbench.results.nearness import Nearest
+
 
 class Grade(str, Enum):
     MEASURED = "measured"  # on the device named
@@ -29,3 +31,4 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     version: str = ""  # of the model or the software stack
     unvalidated: bool = False  # a model with no published point to be held against here
     note: str = ""
+    nearest: Nearest | None = None  # of an emulated number: the nearest published evidence and its band
