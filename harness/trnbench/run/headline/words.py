@@ -1,0 +1,144 @@
+"""The words of a line: the same on a terminal, in a report and in a pull request."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from trnbench.facts.format import percent, show
+from trnbench.facts.scope import Scope
+from trnbench.results.nearness import Nearness
+from trnbench.run.headline.line import Line, Promised
+
+AT_CLOCK = 0.98
+"""From this share of the clock bound on, a model says what the clock is, and nothing of a kernel."""
+ABOVE = 0.10
+"""More than this above the best published of the same kernel is said beside the number."""
+
+_STANDS = {
+    "same": "this kernel near this size is published",
+    "kernel": "this kernel is published at other sizes",
+    "operation": "other kernels of this operation are published",
+    "family": "other kernels of this family are published",
+}
+_CALLED = {"gemm": "product", "hbm_copy": "copy within device memory", "all_reduce": "all-reduce"}
+_NEAR = (str(Nearness.SAME), str(Nearness.KERNEL))
+
+
+class Said(NamedTuple):
+    """`subject: result, share. trust`: the share alone, for those who link it; "" where there is none."""
+
+    subject: str
+    result: str
+    share: str
+    promise: str
+    trust: str
+
+    @property
+    def text(self) -> str:
+        """The whole line."""
+        claim = f"{self.subject}: {self.result}"
+        if self.share:
+            claim += f", {self.share}{self.promise}"
+        return f"{claim}. {self.trust}".rstrip()
+
+
+def said(line: Line) -> Said:
+    """The words of `line`; every number in them is a field of it."""
+    return Said(
+        subject=_subject(line),
+        result=_result(line),
+        share=percent(line.of.fraction) if line.of else "",
+        promise=_promise(line),
+        trust=" ".join(filter(None, (_clock(line), _expect(line), _published(line), _rest(line), _own(line)))),
+    )
+
+
+def _subject(line: Line) -> str:
+    """`Emulated, trn2, one core, bf16 product`; systems are named where they answer for themselves."""
+    where = line.generation
+    if line.scope.rank > Scope.DEVICE.rank or len(line.systems) == 1:
+        where = ", ".join(line.systems)
+    reach = f", one {str(line.scope).replace('-', ' ')}" if line.scope.rank <= Scope.DEVICE.rank else ""
+    what = " ".join(filter(None, (line.dtype, _CALLED.get(line.kernel, line.kernel))))
+    ranks = f" ({line.ranks})" if line.ranks else ""
+    grade = str(line.grade)
+    return f"{grade[:1].upper()}{grade[1:]}, {where}{reach}, {what}{ranks}"
+
+
+def _result(line: Line) -> str:
+    sweep = line.sweep
+    if sweep.points == 1:
+        return f"{show(sweep.best, sweep.unit)} at {sweep.over}" if sweep.over else show(sweep.best, sweep.unit)
+    at = f", best at {sweep.at}" if sweep.at else ""
+    over = f" over {sweep.over}" if sweep.over else f" over {sweep.points} cases"
+    return f"{between(sweep.worst, sweep.best, sweep.unit)}{over}{at}"
+
+
+def between(low: float, high: float, unit: str) -> str:
+    """`70 to 78 TFLOPS`: the unit once where both have the same."""
+    first, last = show(low, unit), show(high, unit)
+    if first == last:
+        return last
+    bare, _, name = first.partition(" ")
+    return f"{bare} to {last}" if name and last.endswith(f" {name}") else f"{first} to {last}"
+
+
+def _promise(line: Line) -> str:
+    if line.of is None:
+        return ""
+    of, unit = line.of, line.sweep.unit
+    says = "prints" if of.printed else "implies"
+    words = f" of the {show(of.value, unit)} that {_document(of)} {says}"
+    if line.since is not None:
+        since = "printed" if line.since.printed else "implied"
+        words += (
+            f", {percent(line.since.fraction)} of the {show(line.since.value, unit)} "
+            f"{since} since by {_document(line.since)}"
+        )
+    return words + (f"; {of.note}" if of.note else "")
+
+
+def _document(promised: Promised) -> str:
+    named = promised.document or promised.source or "the clocks"
+    return f"{named} ({promised.date})" if promised.date else named
+
+
+def _clock(line: Line) -> str:
+    if line.clock is None or line.clock < AT_CLOCK or str(line.grade) == "measured":
+        return ""
+    return (
+        f"The model is at its clock ({percent(line.clock)} of what it allows): "
+        "this holds a clock against a document and says nothing of a kernel."
+    )
+
+
+def _expect(line: Line) -> str:
+    if line.muted:
+        return f"No interval: {line.reason}."
+    if line.expected is None:
+        return ""
+    counted = f"{line.votes:,} kernel{'' if line.votes == 1 else 's'} voted"
+    behind = "; ".join(filter(None, (_STANDS.get(line.nearness, line.nearness), counted, line.band_note)))
+    return f"Expect {between(*line.expected, line.sweep.unit)} at best ({behind})."
+
+
+def _published(line: Line) -> str:
+    best, sweep = line.published, line.sweep
+    if best is None or best.metric != sweep.metric or not (best.value > 0 and math.isfinite(best.value)):
+        return ""
+    words = f"Best published: {show(best.value, best.unit)} ({best.id}, {best.source}; {best.kind})"
+    ratio = sweep.best / best.value if sweep.better == "higher" else best.value / sweep.best
+    if str(best.kind) in _NEAR and ratio > 1 + ABOVE:
+        words += f"; the model is {percent(ratio - 1)} above it"
+    return f"{words}."
+
+
+def _rest(line: Line) -> str:
+    if not line.rest:
+        return ""
+    return f"The rest of the time: {', '.join(f'{each.name} {percent(each.share)}' for each in line.rest)}."
+
+
+def _own(line: Line) -> str:
+    return f"Our own product at published shapes: {'; '.join(line.own)}." if line.own else ""
