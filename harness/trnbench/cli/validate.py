@@ -12,6 +12,7 @@ import click
 from trnbench.cli.context import Session, session
 from trnbench.cli.names import complete_instances
 from trnbench.cli.output import Column, emit, format_option, say, write
+from trnbench.cli.own_products import show_own_products
 from trnbench.errors import ExitCode, MissingFile, NothingSelected, UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -86,6 +87,12 @@ _POINTS: tuple[Column | str, ...] = (
 )
 @click.option("--points", is_flag=True, help="One row per point instead of one per family.")
 @click.option(
+    "--same",
+    "own",
+    is_flag=True,
+    help="Our own product beside the best published one of each shape, instead: two programs, never counted.",
+)
+@click.option(
     "--max-median",
     "limits",
     multiple=True,
@@ -102,6 +109,7 @@ def validate(
     kernels: Path | None,
     sources: bool,
     points: bool,
+    own: bool,
     limits: tuple[str, ...],
     format: str,
 ) -> ExitCode:
@@ -117,6 +125,20 @@ def validate(
     registry = state.registry
     _check_names(registry, families, generations)
     gates = [_limit(each) for each in limits]
+    if own:
+        if families or instances or kernels or sources or points or limits:
+            raise UsageError(
+                "--same goes with --generation and --format alone",
+                cause="it compares products of ours with published ones, which no other option is about",
+                try_="trnbench validate --same --generation trn2",
+            )
+        if not show_own_products(registry, generations, format):
+            raise NothingSelected(
+                "no product is published of the selected generations",
+                cause=_why_empty(registry, generations),
+                try_="trnbench validate --same: of all generations",
+            )
+        return ExitCode.OK
     # An alias becomes the name; a size stays, and without one every size is meant.
     systems = {"".join((registry.instance(each)[1].name, *each.partition(":")[1:])) for each in instances}
     if kernels is not None and not kernels.is_dir():

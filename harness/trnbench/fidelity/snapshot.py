@@ -43,7 +43,7 @@ def fidelity_of(
         return None
     try:
         families = () if linked else tuple(name for name in FAMILIES if name not in LINKED)
-        key = (_key(registry, brought), families)
+        key = (question(registry, brought), families)
         if key not in _KNOWN:
             _KNOWN.clear()
             found = kept(validate(registry, generations=brought, families=families, with_same=False))
@@ -60,7 +60,7 @@ _KNOWN: dict[object, Fidelity] = {}
 """The last answer: many runs of one process ask the same of the same files."""
 
 
-def _key(registry: Registry, generations: Collection[str]) -> object:
+def question(registry: Registry, generations: Collection[str]) -> object:
     """Files and their times, and the very objects that answer: another of any is another question."""
     chosen = [registry.generations[name] for name in generations]
     bases = [registry.generations[each.base] for each in chosen if each.base in registry.generations]
