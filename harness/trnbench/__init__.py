@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from trnbench.results.proof import Growth, Proof
     from trnbench.results.run import PluginRecord, Run, SystemRecord
     from trnbench.run.api import bench, load_run, open_store, render
+    from trnbench.run.headline import Headline, headline
     from trnbench.run.kernel import KernelRun, emulate_kernel
     from trnbench.section import Format, Importer, Section
     from trnbench.store.store import Store
@@ -90,6 +91,7 @@ _HOMES = {
     "trnbench.results.proof": ("Growth", "Proof"),
     "trnbench.results.run": ("PluginRecord", "Run", "SystemRecord"),
     "trnbench.run.api": ("bench", "load_run", "open_store", "render"),
+    "trnbench.run.headline": ("Headline", "headline"),
     "trnbench.run.kernel": ("KernelRun", "emulate_kernel"),
     "trnbench.store.store": ("Store",),
     "trnbench.section": ("Format", "Importer", "Section"),
@@ -132,6 +134,7 @@ __all__ = [
     "Generation",
     "Grade",
     "Growth",
+    "Headline",
     "Importer",
     "Instance",
     "Judgement",
@@ -172,6 +175,7 @@ __all__ = [
     "check_facts",
     "dumps",
     "emulate_kernel",
+    "headline",
     "hookimpl",
     "load_registry",
     "load_run",

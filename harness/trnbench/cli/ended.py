@@ -65,7 +65,8 @@ def _write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | N
 
 
 def _summarise(done: Run, store: Path, report: Path | None, format: str, code: int) -> None:
-    """What came out, by system and status, and where it is."""
+    """What came out, by system and status, where it is, and the headline of its report."""
+    from trnbench.cli.headline import headline_record, show_headline
     from trnbench.results.measurement import Status
 
     by_system: dict[str, dict[str, int]] = {
@@ -87,6 +88,7 @@ def _summarise(done: Run, store: Path, report: Path | None, format: str, code: i
                 "evidence": str(done.grade),
                 "backend": done.backend,
                 "cases": len(done.measurements),
+                "headline": headline_record(done),
                 "counts": {str(status): count for status, count in done.counts().items()},
                 "systems": [{key: row[key] for key in ("instance", "cases", *statuses)} for row in rows],
                 "interrupted": done.interrupted,
@@ -102,3 +104,4 @@ def _summarise(done: Run, store: Path, report: Path | None, format: str, code: i
     emit([*rows, total], ("instance", "cases", *statuses), format)
     found = [{"what": what, "where": where} for what, where in places.items() if where]
     emit(found, ("what", "where"), format)
+    show_headline(done, format)

@@ -6,6 +6,8 @@ from enum import Enum
 
 import msgspec
 
+from trnbench.results.own_product import OwnProduct
+
 
 class Use(str, Enum):
     """What became of a published point. The first two are fidelity, all others are shown apart."""
@@ -101,4 +103,5 @@ class Fidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     families: tuple[FamilyFidelity, ...] = ()
     points: tuple[Comparison, ...] = ()
     public: tuple[PublicKernels, ...] = ()
+    products: tuple[OwnProduct, ...] = ()  # of runs with a product of ours
     notes: tuple[str, ...] = ()

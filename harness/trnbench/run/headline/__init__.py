@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trnbench.run.headline.headline import Headline, headline
 from trnbench.run.headline.line import Cause, Line, Promised, Sweep
+from trnbench.run.headline.lines import Headline, headline
 
 __all__ = ["Cause", "Headline", "Line", "Promised", "Sweep", "headline"]

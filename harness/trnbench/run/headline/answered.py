@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 from trnbench.facts.scope import Scope
 from trnbench.results.evidence import Grade
 from trnbench.results.measurement import Measurement, Metric
 from trnbench.results.nearness import Nearest, Nearness
+from trnbench.results.own_product import OwnProduct
 from trnbench.results.run import Run
 from trnbench.run.headline.axes import swept
 from trnbench.run.headline.line import Line, Sweep
 from trnbench.run.headline.promised import promised, superseding
-from trnbench.run.headline.question import Answer, primary
+from trnbench.run.headline.question import PRODUCTS, Answer, primary
 from trnbench.run.headline.rest import rest
 
 NOT_RECORDED = "nearness not recorded"
@@ -63,8 +63,9 @@ def line(run: Run, answer: Answer) -> Line:
         votes=band.votes if band is not None else 0,
         band_note=nearest.note if nearest is not None and band is not None else "",
         published=nearest.best if nearest is not None else None,
+        bound=best.bound,
         rest=rest(best),
-        own=_own(run, answer),
+        own=_own(run, answer, best),
         muted=bool(reason),
         reason=reason,
     )
@@ -111,5 +112,8 @@ def _ranks(run: Run, case: Measurement, metric: Metric) -> str:
     return f"bus bandwidth of {round(2 / (2 - share)):,} {kind.get(metric.scope, 'ranks')}"
 
 
-def _own(run: Run, answer: Answer) -> Iterable[str]:
-    return ()
+def _own(run: Run, answer: Answer, best: Measurement) -> tuple[OwnProduct, ...]:
+    """Of the model alone: a measured product needs none of its errors."""
+    if run.fidelity is None or answer.question.kernels != PRODUCTS or best.evidence.grade is Grade.MEASURED:
+        return ()
+    return tuple(each for each in run.fidelity.products if each.generation == best.case.generation)

@@ -7,12 +7,13 @@ import msgspec
 from trnbench.facts.scope import Scope
 from trnbench.results.evidence import Grade
 from trnbench.results.nearness import BestPublished
+from trnbench.results.own_product import OwnProduct
 
 
 class Sweep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The judged metric over the cases of a line, in its base unit; `best` is the best value, not the largest.
+    """The judged metric over the cases of a line, in its base unit; `best` need not be the largest.
 
-    `over` and `at` name the axes that vary: all of them, and where the best was. `case` is the id of the best.
+    `over` and `at` name the axes that vary: all their values, and those of the best. `case` is its id.
     """
 
     metric: str
@@ -29,7 +30,8 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Promised(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A figure of a document at the scope of the line, and the share of it that the best case reaches.
 
-    `date` of the document, its version where it has none. `printed`: the document prints it for this very scope; otherwise it is worked out from what it prints.
+    `date` of the document, its version where it has none. `printed`: the document prints the figure for this
+    very scope; otherwise it is worked out from what it prints.
     """
 
     value: float
@@ -51,10 +53,15 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One kernel on the systems of one generation that gave the same numbers.
 
-    `since` is what superseded the figure of `of`. `clock` is the share of what the clocks allow, of the best
-    case. `expected` is what the band of the nearest published evidence leaves, in the unit of the sweep, low
-    before high. `ranks` names what a rank is, for collectives alone. `muted`: nothing published stands near
-    enough for an interval, `reason` says why; such a line comes last and is never bold.
+    - `ranks`: of a collective, what a rank of its bandwidth is, and how many there are.
+    - `of` and `since`: the figure it is held against, and the one that has superseded that.
+    - `clock`: the share of what the clocks allow, of the best case.
+    - `expected`: what the band of the nearest published evidence leaves of the best value, low before high,
+      in the unit of the sweep; `votes` stand behind it, `band_note` limits it.
+    - `bound` and `rest`: what the best case waits for most, as its model names it, and what takes its time.
+    - `own`: our product at the shapes that others published, where the line is about a product.
+    - `muted`: nothing published stands near enough for an interval, and `reason` says why. Such a line comes
+      last and is never bold.
     """
 
     question: str
@@ -74,7 +81,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     votes: int = 0
     band_note: str = ""
     published: BestPublished | None = None
+    bound: str = ""
     rest: tuple[Cause, ...] = ()
-    own: tuple[str, ...] = ()
+    own: tuple[OwnProduct, ...] = ()
     muted: bool = False
     reason: str = ""

@@ -18,6 +18,10 @@ KERNELS_SHOWN = 8
 """Lines of a run that holds none of the kernels below."""
 
 
+PRODUCTS = ("gemm",)
+"""Kernels whose line is read beside what the model makes of published products."""
+
+
 class Question(NamedTuple):
     """`kernels`: the first that a generation has answers. `scope`: what its documents and the published
     points speak of; None for the whole system. `apart`: systems of one generation answer each for itself."""
@@ -29,7 +33,7 @@ class Question(NamedTuple):
 
 
 QUESTIONS = (
-    Question("product", ("gemm",), Scope.CORE),
+    Question("product", PRODUCTS, Scope.CORE),
     Question("stream", ("hbm_copy", "hbm_read", "hbm_write", "hbm_triad"), Scope.DEVICE),
     Question("all-reduce", ("all_reduce",), None, apart=True),
 )

@@ -8,12 +8,16 @@ from typing import NamedTuple
 from trnbench.facts.format import percent, show
 from trnbench.facts.scope import Scope
 from trnbench.results.nearness import Nearness
+from trnbench.results.own_product import OwnProduct
 from trnbench.run.headline.line import Line, Promised
 
 AT_CLOCK = 0.98
 """From this share of the clock bound on, a model says what the clock is, and nothing of a kernel."""
 ABOVE = 0.10
 """More than this above the best published of the same kernel is said beside the number."""
+
+LISTED = 4
+"""Published shapes of our own product that are named one by one."""
 
 _STANDS = {
     "same": "this kernel near this size is published",
@@ -45,12 +49,13 @@ class Said(NamedTuple):
 
 def said(line: Line) -> Said:
     """The words of `line`; every number in them is a field of it."""
+    parts = (_clock(line), _expect(line), _published(line), _rest(line), _own(line))
     return Said(
         subject=_subject(line),
         result=_result(line),
         share=percent(line.of.fraction) if line.of else "",
         promise=_promise(line),
-        trust=" ".join(filter(None, (_clock(line), _expect(line), _published(line), _rest(line), _own(line)))),
+        trust=" ".join(filter(None, parts)),
     )
 
 
@@ -69,7 +74,9 @@ def _subject(line: Line) -> str:
 def _result(line: Line) -> str:
     sweep = line.sweep
     if sweep.points == 1:
-        return f"{show(sweep.best, sweep.unit)} at {sweep.over}" if sweep.over else show(sweep.best, sweep.unit)
+        return (
+            f"{show(sweep.best, sweep.unit)} at {sweep.over}" if sweep.over else show(sweep.best, sweep.unit)
+        )
     at = f", best at {sweep.at}" if sweep.at else ""
     over = f" over {sweep.over}" if sweep.over else f" over {sweep.points} cases"
     return f"{between(sweep.worst, sweep.best, sweep.unit)}{over}{at}"
@@ -104,8 +111,12 @@ def _document(promised: Promised) -> str:
     return f"{named} ({promised.date})" if promised.date else named
 
 
+def _at_clock(line: Line) -> bool:
+    return line.clock is not None and line.clock >= AT_CLOCK and str(line.grade) != "measured"
+
+
 def _clock(line: Line) -> str:
-    if line.clock is None or line.clock < AT_CLOCK or str(line.grade) == "measured":
+    if line.clock is None or not _at_clock(line):
         return ""
     return (
         f"The model is at its clock ({percent(line.clock)} of what it allows): "
@@ -135,10 +146,30 @@ def _published(line: Line) -> str:
 
 
 def _rest(line: Line) -> str:
-    if not line.rest:
-        return ""
-    return f"The rest of the time: {', '.join(f'{each.name} {percent(each.share)}' for each in line.rest)}."
+    if line.rest:
+        causes = ", ".join(f"{each.name} {percent(each.share)}" for each in line.rest)
+        return f"The rest: {causes} of the time."
+    return f"Bound by {line.bound}." if line.bound and not _at_clock(line) else ""
 
 
 def _own(line: Line) -> str:
-    return f"Our own product at published shapes: {'; '.join(line.own)}." if line.own else ""
+    """Each shape where they are few, else how far they spread; of the time, so that − is too fast."""
+    if not line.own:
+        return ""
+    spread = sorted(math.expm1(each.e) for each in line.own)
+    if len(spread) <= LISTED:
+        told = ", ".join(f"{_shape(each)} {_signed(math.expm1(each.e))}" for each in line.own)
+    else:
+        ends, middle = f"{_signed(spread[0])} to {_signed(spread[-1])}", _signed(spread[len(spread) // 2])
+        told = f"{ends} over {len(spread)} shapes, median {middle}"
+    return f"The model's time of our product against the best published one of the same shape: {told}."
+
+
+def _shape(of: OwnProduct) -> str:
+    cube = of.m == of.n == of.k
+    return f"{f'{of.m}³' if cube else f'{of.m}×{of.n}×{of.k}'} {of.dtype}"
+
+
+def _signed(fraction: float) -> str:
+    """`−26.3 %`: of a time, with its sign."""
+    return ("+" if fraction > 0 else "−" if fraction < 0 else "") + percent(abs(fraction))

@@ -59,10 +59,11 @@ def _alarms(run: Run) -> tuple[str, ...]:
     for each in run.measurements:
         if each.status in (Status.SUSPECT, Status.FAILED):
             bad.setdefault(each.case.instance, Counter())[str(each.status)] += 1
-    return tuple(
-        f"{system}: {', '.join(f'{count} {status}' for status, count in sorted(counts.items(), reverse=True))}"
+    told = {
+        system: ", ".join(f"{counts[status]} {status}" for status in sorted(counts, reverse=True))
         for system, counts in bad.items()
-    )
+    }
+    return tuple(f"{system}: {counts}" for system, counts in told.items())
 
 
 def _means(run: Run) -> str:
