@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 ULTRASERVER = "ultraserver"
 """Group of what crosses the links between the instances of an UltraServer: nothing is published of it."""
 
+MESSAGES = "messages between hosts"
+"""Group of single messages across a network: what is published of them names neither ranks nor size."""
+
 SHARED = ("all_reduce", "all_gather", "reduce_scatter")
 """Collectives whose ranks are logical cores inside an instance; elsewhere a rank is a device."""
 
@@ -81,8 +84,10 @@ def of_collective(
 ) -> Subject:
     """The subject of one collective (or message) of `size` bytes over `ranks` on `nodes` hosts."""
     group = "point-to-point" if point_to_point else "collective"
-    if nodes > 1 or (system.instance.scope is Scope.ULTRASERVER and not point_to_point):
-        group = ULTRASERVER if system.instance.scope is Scope.ULTRASERVER else "network"
+    if system.instance.scope is Scope.ULTRASERVER and (nodes > 1 or not point_to_point):
+        group = ULTRASERVER
+    elif nodes > 1:
+        group = MESSAGES if point_to_point else "network"
     return Subject(
         generation=system.generation.name,
         group=group,
