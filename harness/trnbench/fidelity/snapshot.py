@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from trnbench.errors import TrnbenchError
-from trnbench.fidelity import sources
 from trnbench.fidelity.bench import EMULATOR
 from trnbench.fidelity.family import FAMILIES
 from trnbench.fidelity.validate import kept, validate
@@ -46,9 +43,8 @@ def fidelity_of(
         key = (_key(registry, brought), families)
         if key not in _KNOWN:
             _KNOWN.clear()
-            found = kept(validate(registry, generations=brought, families=families, with_same=False))
-            public = sources.kept(registry, brought)
-            _KNOWN[key] = msgspec.structs.replace(found, public=sources.summaries(public) if public else ())
+            found = validate(registry, generations=brought, families=families, with_same=False)
+            _KNOWN[key] = kept(found)
         return _KNOWN[key]
     except (TrnbenchError, OSError) as error:
         why = error.what if isinstance(error, TrnbenchError) else str(error)
