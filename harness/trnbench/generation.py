@@ -52,6 +52,7 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     costs: Path | None = None
     published: Path | None = None
     public_kernels: Path | None = None  # what public kernels gave when they were last run
+    bands: Path | None = None  # of the model's error by nearness, made when both were last compared
     base: str = ""
     instances: tuple[Instance, ...] = ()
     contract: int = 1  # version of the plugin contract it was written for

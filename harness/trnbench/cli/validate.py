@@ -20,35 +20,45 @@ if TYPE_CHECKING:
     from trnbench.results.fidelity import Comparison, Fidelity
 
 
-def _percent(fraction: float) -> str:
-    from trnbench.fidelity.tables import percent
+def _size(e: float) -> str:
+    from trnbench.results.error_text import size_text
 
-    return percent(fraction)
+    return size_text(e)
 
 
-def _signed(fraction: float) -> str:
-    from trnbench.fidelity.tables import signed
+def _signed(e: float) -> str:
+    from trnbench.results.error_text import signed_text
 
-    return signed(fraction)
+    return signed_text(e)
+
+
+def _factor(e: float) -> str:
+    from trnbench.results.error_text import factor_text
+
+    return factor_text(e)
 
 
 _FAMILIES: tuple[Column | str, ...] = (
     "family",
+    "generation",
+    Column("votes", "kernels"),
     "points",
-    Column("median", show=_percent, align="right"),
-    Column("p90", show=_percent, align="right"),
-    Column("worst", show=_percent, align="right"),
+    Column("median", show=_size, align="right"),
+    Column("p90", show=_size, align="right"),
     Column("bias", show=_signed, align="right"),
-    Column("in_sample", "fitted on"),
-    Column("cross_validated_points", "cross-validated"),
-    Column("cross_validated_median", "median", show=_percent, align="right"),
-    Column("cross_validated_p90", "p90", show=_percent, align="right"),
-    Column("bounds", show=str),
-    "contradicted",
-    "needs_source",
-    "no_kernel",
-    "not_emulated",
-    "not_used",
+    Column("worst", show=_size, align="right"),
+    Column("worst_point", "at"),
+    Column("fitted_points", "fitted"),
+    Column("fitted_median", "median", show=_size, align="right"),
+    Column("cross_validated_median", "cross-validated", show=_size, align="right"),
+    Column("shaped_points", "shaped"),
+    Column("shaped_median", "median", show=_size, align="right"),
+    Column("untouched_points", "untouched"),
+    Column("untouched_median", "median", show=_size, align="right"),
+    Column("untouched_p90", "p90", show=_size, align="right"),
+    "bounds",
+    Column("bounds_broken", "broken"),
+    Column("bounds_worst", "worst", show=_factor, align="right"),
 )
 _POINTS: tuple[Column | str, ...] = (
     "id",
@@ -56,8 +66,10 @@ _POINTS: tuple[Column | str, ...] = (
     "use",
     Column("published_text", "published", align="right"),
     Column("emulated_text", "emulated", align="right"),
-    Column("error", show=_signed, align="right"),
-    Column("cross_validated_error", "cross-validated", show=_signed, align="right"),
+    Column("e", "error", show=_signed, align="right"),
+    Column("e_cross", "cross-validated", show=_signed, align="right"),
+    "honesty",
+    "vote",
     Column("evidence"),
     "source",
     "how",
@@ -172,8 +184,6 @@ def validate(
         _show(found, format)
         if sources and format == "table":
             _show_not_run(found)
-        elif format == "table" and not (kernels or families or systems):
-            _say_public(registry, generations)
     return _judge(found, gates)
 
 
@@ -197,21 +207,6 @@ def _show_sources(found: Fidelity, kernels: Path, format: str) -> None:
     write(markdown(made) if format == "md" else as_json(made))
 
 
-def _say_public(registry: Registry, generations: Sequence[str]) -> None:
-    """What public kernels gave when they were last run: they are not here to run again."""
-    from trnbench.fidelity.sources import kept, summaries
-
-    found = kept(registry, generations)
-    for each in summaries(found) if found else ():
-        if each.errors:
-            errors = f"median {_percent(each.errors.median)}, p90 {_percent(each.errors.p90)}"
-            say(
-                f"public kernels of {each.generation}, run on {each.day} by {each.by} {each.version}: "
-                f"{errors} ({each.errors.count} points)",
-                level=0,
-            )
-
-
 def _show_not_run(found: Fidelity) -> None:
     rows = [{"not run": each.id, "because": each.how} for each in found.points if each.emulated is None]
     if rows:
@@ -220,14 +215,13 @@ def _show_not_run(found: Fidelity) -> None:
 
 
 def _counted(found: Fidelity) -> str:
-    counted = sum(each.errors.count for each in found.families if each.errors)
-    total = len({each.id for each in found.points})
-    return f"{counted} of {total} published points are emulated as stated"
+    from trnbench.fidelity.coverage import coverage
+
+    return coverage(found.points)
 
 
 def _point_row(each: Comparison) -> dict[str, object]:
     from trnbench.facts.format import show
-    from trnbench.fidelity.statistics import relative_error
     from trnbench.results.json import plain
 
     def text(value: float | None) -> str | None:
@@ -237,16 +231,12 @@ def _point_row(each: Comparison) -> dict[str, object]:
             return f"{value:.3g}"
         return f"{value:.4g} 1/s" if each.unit == "1/s" else show(value, each.unit)
 
-    crossed = None
-    if each.cross_validated is not None and each.published is not None:
-        crossed = relative_error(each.cross_validated, each.published)
     fields = plain(each)
     assert isinstance(fields, dict)
     return {
         **fields,
         "published_text": text(each.published),
         "emulated_text": text(each.emulated),
-        "cross_validated_error": crossed,
         "evidence": "P" if each.emulated is None else "P/E",
     }
 

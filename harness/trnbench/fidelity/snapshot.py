@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.errors import TrnbenchError
-from trnbench.fidelity import sources
 from trnbench.fidelity.bench import EMULATOR
 from trnbench.fidelity.family import FAMILIES
 from trnbench.fidelity.same import products
@@ -51,14 +50,8 @@ def fidelity_of(
         if key not in _KNOWN:
             _KNOWN.clear()
             found = kept(validate(registry, generations=brought, families=families, with_same=False))
-            public = sources.kept(registry, brought)
-            _KNOWN[key] = msgspec.structs.replace(
-                found,
-                public=sources.summaries(public) if public else (),
-                products=tuple(each for name in brought for each in products(registry, name))
-                if multiplied
-                else (),
-            )
+            own = tuple(each for name in brought for each in products(registry, name)) if multiplied else ()
+            _KNOWN[key] = msgspec.structs.replace(found, products=own)
         return _KNOWN[key]
     except (TrnbenchError, OSError) as error:
         why = error.what if isinstance(error, TrnbenchError) else str(error)

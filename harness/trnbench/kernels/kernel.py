@@ -10,6 +10,7 @@ import msgspec
 from trnbench.facts.scope import Direction, Scope
 from trnbench.kernels.axis import Axis
 from trnbench.kernels.extent import Extent
+from trnbench.kernels.published import PublishedAs
 from trnbench.kernels.spread import Spread
 from trnbench.kernels.work import Work
 from trnbench.lazy import Ref
@@ -17,7 +18,6 @@ from trnbench.results.measurement import Value
 
 Point: TypeAlias = Mapping[str, Value]
 """One value for every axis of a kernel."""
-
 
 NKI_KINDS = ("nki", "nki-mx")
 """Kinds of NKI sources; "nki-mx" takes microscaled operands, each with its scales beside it."""
@@ -76,6 +76,8 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     - `refuses(point, extent)`: "" or why this many ranks cannot share this point (a skip).
     - `implementations`: kind → reference. Kinds: "nki", "nki-mx", "nki-beta1", "torch", "torch-distributed",
       "numpy", "c", "collective", "model".
+    - `published`: what published measurements call it; without one they are looked for under the kernel's
+      own name.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     zipped: tuple[tuple[str, ...], ...] = ()
     tags: tuple[str, ...] = ()
     implementations: Mapping[str, Ref] = {}
+    published: PublishedAs | None = None
 
     def axis(self, name: str) -> Axis | None:
         return next((axis for axis in self.axes if axis.name == name), None)

@@ -22,7 +22,24 @@ def _without_fidelity(document: Document) -> Document:
     return document
 
 
-MIGRATIONS: dict[int, Callable[[Document], Document]] = {1: _without_fidelity}
+def _without_nearness(document: Document) -> Document:
+    """Numbers of version 2 do not say how near published evidence stands; the flag that stood for it was
+    about links alone, and nothing is guessed from it."""
+
+    def renewed(measurement: Any) -> Any:
+        evidence = measurement.get("evidence") if isinstance(measurement, dict) else None
+        if not isinstance(evidence, dict) or "unvalidated" not in evidence:
+            return measurement
+        kept = {name: value for name, value in evidence.items() if name != "unvalidated"}
+        return {**measurement, "evidence": kept}
+
+    found = document.get("measurements")
+    if not isinstance(found, list):
+        return document
+    return {**document, "measurements": [renewed(each) for each in found]}
+
+
+MIGRATIONS: dict[int, Callable[[Document], Document]] = {1: _without_fidelity, 2: _without_nearness}
 """From version n to n + 1."""
 
 

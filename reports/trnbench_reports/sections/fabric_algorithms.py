@@ -153,7 +153,7 @@ def _scaling(index: int, run: Run, kernel: str) -> Markup | None:
             )
             for position, (count, rate) in enumerate(pairs)
         )
-        mark = ", unvalidated" if last.evidence.unvalidated else ""
+        mark = ", without a band" if view.faint(last) else ""
         colour = view.colour(run, record.generation)
         curves.append(Line(name=f"{name} ({ranks}{mark})", colour=colour, points=points))
     if not curves:

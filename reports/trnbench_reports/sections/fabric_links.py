@@ -13,7 +13,7 @@ PAIRS = ("point_to_point", "remote_memory_read", "host_to_device", "device_to_ho
 FAMILIES = ("host-copy", "point-to-point")
 """Families of published points that are about one link."""
 _RATES = ("link_bytes_per_s", "host_bytes_per_s")
-_COMPARED = ("held out", "in-sample", "contradicted")
+_COMPARED = ("emulated", "contradicted")
 NONE = "none published or stored"
 
 

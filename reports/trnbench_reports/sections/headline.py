@@ -87,7 +87,7 @@ def sentence(index: int, run: Run, record: SystemRecord) -> Sentence | None:
         grade=words.capital(str(lead.evidence.grade)) if top or len(grades) == 1 else "Mixed evidence",
         clauses=tuple(clauses),
         colour=view.colour(run, record.generation),
-        trust=" ".join(filter(None, (_low(top), _unvalidated(mine)))),
+        trust=" ".join(filter(None, (_low(top), _unbanded(mine)))),
         error=_model_error(run, mine),
         shout=_shout(bad),
     )
@@ -226,15 +226,15 @@ def _of_public(fidelity: Fidelity) -> str:
     return f"on public kernels of {whose} {medians} median, {p90s} at the 90th percentile"
 
 
-def _unvalidated(mine: Sequence[Measurement]) -> str:
-    marked = [each for each in mine if each.evidence.unvalidated]
+def _unbanded(mine: Sequence[Measurement]) -> str:
+    marked = [each for each in mine if view.faint(each)]
     if not marked:
         return ""
     names = list(dict.fromkeys(words.clean(each.case.kernel, 40) for each in marked))
     shown = words.listed(names) if len(names) <= 4 else f"{len(names)} of its kernels"
     if len(marked) == len(mine):
         shown = "everything here"
-    return f"Unvalidated, no published point to hold the model against: {shown}."
+    return f"Without a band, no published measurement stands near: {shown}."
 
 
 def _shout(bad: Sequence[Measurement]) -> str:

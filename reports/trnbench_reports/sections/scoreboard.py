@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trnbench import Measurement, Run, Status, SystemRecord
+from trnbench import Measurement, Run, Status, SystemRecord, nearness_of
 from trnbench_reports import numbers, view, words
 from trnbench_reports.template import fill
 
@@ -29,6 +29,8 @@ class Cell:
     fraction: float | None = None
     status: str = ""
     note: str = ""  # "2 suspect": what a best-of must not hide
+    near: str = ""  # the class of the nearest published evidence, and what to expect by its band
+    faint: bool = False  # emulated, without a band
     data: tuple[tuple[str, str], ...] = ()  # data type, evidence, status: what filters look at
 
     @property
@@ -122,6 +124,8 @@ def _cell(index: int, here: Sequence[Measurement], all_of_kernel: Sequence[Measu
             fraction=share,
             status=str(top.status),
             note=note,
+            near=_near(top),
+            faint=view.faint(top),
             data=_data(top),
         )
     if not here and not bad:
@@ -135,6 +139,12 @@ def _cell(index: int, here: Sequence[Measurement], all_of_kernel: Sequence[Measu
         note=note if len(bad) > 1 else "",
         data=_data(worst),
     )
+
+
+def _near(top: Measurement) -> str:
+    """`kernel · 61–72 %`: "" where nothing is emulated."""
+    interval = view.expect_share(top) if top.judgement else view.expect_text(top)
+    return " · ".join(filter(None, (nearness_of(top), interval)))
 
 
 def _causes(each: Measurement) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from trnbench.cli.context import Session, session
-from trnbench.cli.fabric.cells import say_about, time_column, two_places
+from trnbench.cli.fabric.cells import EVIDENCE, say_about, time_column, two_places
 from trnbench.cli.fabric.options import fabric_of, fabric_options
 from trnbench.cli.fabric.sizes import SIZE, shown, sweep
 from trnbench.cli.output import Column, emit, format_option, say
@@ -43,7 +43,6 @@ def pingpong(
 
     Times are half of there and back, bandwidth is the message over that.
     """
-    from trnbench.emulator.fabric.explanation import unvalidated
     from trnbench.emulator.fabric.messages import ping_pong
     from trnbench.errors import UsageError
 
@@ -70,7 +69,7 @@ def pingpong(
                 "size": size,
                 "time_s": time_s,
                 "bandwidth_gb_s": size / time_s / 1e9,
-                "evidence": "emulated,unvalidated" if unvalidated(fabric) else "emulated",
+                "evidence": EVIDENCE,
             }
         )
     network = fabric.network

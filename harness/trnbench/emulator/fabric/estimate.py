@@ -11,7 +11,6 @@ from trnbench.emulator.assumed import Assumed
 from trnbench.emulator.fabric.algorithms.algorithm import ALL_GATHER, ALL_REDUCE, AUTO, NAMES, REDUCE_SCATTER
 from trnbench.emulator.fabric.collective import run
 from trnbench.emulator.fabric.drawn import detail
-from trnbench.emulator.fabric.explanation import unvalidated
 from trnbench.emulator.fabric.pair import NEIGHBOUR, pair_of
 from trnbench.emulator.fabric.result import Result
 from trnbench.emulator.fabric.systems import ACROSS, INSIDE, Fabric, Options
@@ -31,7 +30,7 @@ KNOWN = (*NAMES, *PAIRS)
 
 
 class FabricEstimate(msgspec.Struct, frozen=True, kw_only=True):
-    """`unvalidated`: links whose behaviour nobody has published a measurement of."""
+    """The time of a case on links, its parts in seconds, and where they are drawn from."""
 
     time_s: float
     parts: tuple[Part, ...]
@@ -39,7 +38,6 @@ class FabricEstimate(msgspec.Struct, frozen=True, kw_only=True):
     implementation: str
     notes: tuple[str, ...]
     counters: dict[str, float]
-    unvalidated: bool
     detail: dict[str, Any] = {}
 
 
@@ -127,7 +125,6 @@ class FabricModel:
             implementation=f"collective: {how}, limited by {limit}",
             notes=(f"{found.hops} links: {found.src} to {found.dst}", *assumed.notes()),
             counters={"hbm_bytes": 2 * size},
-            unvalidated=unvalidated(fabric),
         )
 
     def host_copy(self, case: Case, system: System) -> FabricEstimate:
@@ -178,7 +175,6 @@ class FabricModel:
             implementation=f"model: {cost.algorithm}, limited by {cost.link}",
             notes=assumed.notes(),
             counters={"hbm_bytes": cost.memory_bytes},
-            unvalidated=system.instance.scope.rank > Scope.INSTANCE.rank,
         )
 
 
@@ -206,7 +202,6 @@ def _estimate(fabric: Fabric, result: Result, detail: dict[str, Any]) -> FabricE
         implementation=f"collective: {result.algorithm}, limited by {where}",
         notes=(_ranks(fabric), *result.notes, *assumed.notes()),
         counters={"hbm_bytes": result.memory_bytes},
-        unvalidated=result.unvalidated,
         detail=detail,
     )
 

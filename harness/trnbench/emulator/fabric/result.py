@@ -55,7 +55,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     `algorithm` is what ran, `asked` what was asked for; `tried` the seconds of all that `best` tried,
     `left_out` why it did not try others that it might have.
-    `links` is only there when asked for. `unvalidated`: no published measurement stands against this.
+    `links` is only there when asked for.
     """
 
     collective: str
@@ -76,7 +76,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     tried: dict[str, float] = {}
     left_out: dict[str, str] = {}
     memory_bytes: float = 0.0  # accesses of one device
-    unvalidated: bool = False
     notes: tuple[str, ...] = ()
     way: str = ""
 

@@ -12,6 +12,7 @@ from trnbench.kernels.axis import Axis
 from trnbench.kernels.dtype import item_bytes
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+from trnbench.kernels.published import PublishedAs, always, renamed
 from trnbench.kernels.spread import Spread
 from trnbench.kernels.sweep import LINK_SIZES, SYSTEM
 from trnbench.kernels.work import Work
@@ -215,4 +216,11 @@ def kernels() -> Iterator[Kernel]:
             refuses=_refuses(pattern),
             tags=("fabric", "collective"),
             implementations={"collective": name},
+            published=PublishedAs(
+                # Publications measure a permute as one rank sending to another.
+                group="point-to-point" if name == "permute" else "collective",
+                operation=always(name),
+                program=always(name),
+                sizes=renamed({"bytes": "size"}),
+            ),
         )
