@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trnbench import Run, Status
+from trnbench import Run, Status, headline
 from trnbench_reports import numbers, view, words
-from trnbench_reports.sections.headline import sentence, trust
 
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+!|~"})
 
@@ -14,26 +13,22 @@ _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+!|~"})
 def write(runs: Sequence[Run]) -> bytes:
     """Every word from the data is escaped: it cannot become a link, a tag or a table cell."""
     lines = ["# trnbench", ""]
-    for index, run in enumerate(runs):
-        lines += _run(index, run)
+    for run in runs:
+        lines += _run(run)
     return ("\n".join(lines).rstrip() + "\n").encode("utf-8")
 
 
-def _run(index: int, run: Run) -> list[str]:
+def _run(run: Run) -> list[str]:
     counts = ", ".join(f"{count:,} {status}" for status, count in run.counts().items() if count)
     lines = [
         f"Run {_plain(run.id)}, {_plain(run.created)}, trnbench {_plain(run.tool_version)}; "
         f"{len(run.measurements):,} cases: {counts}.",
         "",
     ]
-    for record in view.systems(run):
-        made = sentence(index, run, record)
-        if made is not None:
-            shout = f" **{made.shout.upper()}**" if made.shout else ""
-            more = _plain(" ".join(filter(None, (made.trust, made.error))))
-            lines.append(f"- **{made.grade}:** {_plain(made.text)}.{shout} {more}".rstrip())
-    if said := trust(run):
-        lines += ["", _plain(said)]
+    found = headline(run)
+    lines += [f"- {_plain(said.text, 2400)}" for _, said in found.said]
+    lines += [f"- {_plain(system)}: **{bad.upper()}**" for system, bad in found.alarms]
+    lines += [f"- {_plain(each)}" for each in (found.silence, found.means) if each]
     return [*lines, "", *_board(run), ""]
 
 
@@ -65,5 +60,5 @@ def _board(run: Run) -> list[str]:
     return lines
 
 
-def _plain(text: object) -> str:
-    return words.clean(text, 300).replace("\n", " ").translate(_SPECIAL)
+def _plain(text: object, limit: int = 300) -> str:
+    return words.clean(text, limit).replace("\n", " ").translate(_SPECIAL)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 from trnbench.facts.scope import Scope
+from trnbench.fidelity.nearness.best import above
 from trnbench.results.evidence import Grade
+from trnbench.results.expectation import NOT_RECORDED, expected
 from trnbench.results.measurement import Measurement, Metric
-from trnbench.results.nearness import Nearest, Nearness
+from trnbench.results.nearness import Nearness
 from trnbench.results.own_product import OwnProduct
 from trnbench.results.run import Run
 from trnbench.run.headline.axes import swept
@@ -16,7 +16,6 @@ from trnbench.run.headline.promised import promised, superseding
 from trnbench.run.headline.question import PRODUCTS, Answer, primary
 from trnbench.run.headline.rest import rest
 
-NOT_RECORDED = "nearness not recorded"
 REASONS = {
     Nearness.ELSEWHERE: "published on another generation only",
     Nearness.NONE: "nothing published stands near it",
@@ -59,10 +58,11 @@ def line(run: Run, answer: Answer) -> Line:
         since=superseding(run, best),
         clock=judged.of_engine_bound if judged is not None else None,
         nearness=str(nearest.kind) if nearest is not None else "",
-        expected=_expected(best, metric, nearest) if band is not None else None,
+        expected=expected(best) if band is not None else None,
         votes=band.votes if band is not None else 0,
         band_note=nearest.note if nearest is not None and band is not None else "",
         published=nearest.best if nearest is not None else None,
+        above=above(metric.value, metric, nearest.best) if nearest is not None else "",
         bound=best.bound,
         rest=rest(best),
         own=_own(run, answer, best),
@@ -81,17 +81,6 @@ def _muted(case: Measurement) -> str:
     if nearest.kind.banded and nearest.band is not None:
         return ""
     return nearest.note or REASONS.get(nearest.kind, "no band is known")
-
-
-def _expected(case: Measurement, metric: Metric, nearest: Nearest | None) -> tuple[float, float] | None:
-    """The interval of the metric: a rate is work by time, a longer time a lower rate."""
-    time_s = case.time_s
-    if nearest is None or nearest.band is None or not time_s or not math.isfinite(time_s):
-        return None
-    shortest, longest = nearest.band.times(time_s)
-    if metric.better == "higher":
-        return metric.value * time_s / longest, metric.value * time_s / shortest
-    return metric.value * shortest / time_s, metric.value * longest / time_s
 
 
 def _ranks(run: Run, case: Measurement, metric: Metric) -> str:

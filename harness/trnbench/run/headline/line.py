@@ -58,6 +58,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     - `clock`: the share of what the clocks allow, of the best case.
     - `expected`: what the band of the nearest published evidence leaves of the best value, low before high,
       in the unit of the sweep; `votes` stand behind it, `band_note` limits it.
+    - `published`: the best of the nearest class that has one; `above` says where the model is far above it.
     - `bound` and `rest`: what the best case waits for most, as its model names it, and what takes its time.
     - `own`: our product at the shapes that others published, where the line is about a product.
     - `muted`: nothing published stands near enough for an interval, and `reason` says why. Such a line comes
@@ -81,6 +82,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     votes: int = 0
     band_note: str = ""
     published: BestPublished | None = None
+    above: str = ""
     bound: str = ""
     rest: tuple[Cause, ...] = ()
     own: tuple[OwnProduct, ...] = ()

@@ -19,11 +19,12 @@ _ASKED = [each.name for each in QUESTIONS]
 
 
 class Headline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`lines`: nearest evidence first, what has no band last. `alarms`: systems with suspect or failed cases,
-    and how many. `means`: what an emulated number is. `silence`: why there is no line; "" where there is."""
+    """`lines`: nearest evidence first, what has no band last; `silence`: why there is none, "" where there is.
+    `alarms`: (system, `1 suspect, 2 failed`) of each with such cases. `means`: what an emulated number is.
+    """
 
     lines: tuple[Line, ...] = ()
-    alarms: tuple[str, ...] = ()
+    alarms: tuple[tuple[str, str], ...] = ()
     means: str = ""
     silence: str = ""
 
@@ -54,16 +55,15 @@ def _asked(each: Line) -> int:
     return _ASKED.index(each.question) if each.question in _ASKED else len(_ASKED)
 
 
-def _alarms(run: Run) -> tuple[str, ...]:
+def _alarms(run: Run) -> tuple[tuple[str, str], ...]:
     bad: dict[str, Counter[str]] = {}
     for each in run.measurements:
         if each.status in (Status.SUSPECT, Status.FAILED):
             bad.setdefault(each.case.instance, Counter())[str(each.status)] += 1
-    told = {
-        system: ", ".join(f"{counts[status]} {status}" for status in sorted(counts, reverse=True))
+    return tuple(
+        (system, ", ".join(f"{counts[status]} {status}" for status in sorted(counts, reverse=True)))
         for system, counts in bad.items()
-    }
-    return tuple(f"{system}: {counts}" for system, counts in told.items())
+    )
 
 
 def _means(run: Run) -> str:

@@ -7,15 +7,11 @@ from typing import NamedTuple
 
 from trnbench.facts.format import percent, show
 from trnbench.facts.scope import Scope
-from trnbench.results.nearness import Nearness
 from trnbench.results.own_product import OwnProduct
 from trnbench.run.headline.line import Line, Promised
 
 AT_CLOCK = 0.98
 """From this share of the clock bound on, a model says what the clock is, and nothing of a kernel."""
-ABOVE = 0.10
-"""More than this above the best published of the same kernel is said beside the number."""
-
 LISTED = 4
 """Published shapes of our own product that are named one by one."""
 
@@ -26,7 +22,6 @@ _STANDS = {
     "family": "other kernels of this family are published",
 }
 _CALLED = {"gemm": "product", "hbm_copy": "copy within device memory", "all_reduce": "all-reduce"}
-_NEAR = (str(Nearness.SAME), str(Nearness.KERNEL))
 
 
 class Said(NamedTuple):
@@ -49,7 +44,7 @@ class Said(NamedTuple):
 
 def said(line: Line) -> Said:
     """The words of `line`; every number in them is a field of it."""
-    parts = (_clock(line), _expect(line), _published(line), _rest(line), _own(line))
+    parts = (_expect(line), _published(line), _clock(line), _rest(line), _own(line))
     return Said(
         subject=_subject(line),
         result=_result(line),
@@ -135,14 +130,11 @@ def _expect(line: Line) -> str:
 
 
 def _published(line: Line) -> str:
-    best, sweep = line.published, line.sweep
-    if best is None or best.metric != sweep.metric or not (best.value > 0 and math.isfinite(best.value)):
+    best = line.published
+    if best is None or best.metric != line.sweep.metric:
         return ""
-    words = f"Best published: {show(best.value, best.unit)} ({best.id}, {best.source}; {best.kind})"
-    ratio = sweep.best / best.value if sweep.better == "higher" else best.value / sweep.best
-    if str(best.kind) in _NEAR and ratio > 1 + ABOVE:
-        words += f"; the model is {percent(ratio - 1)} above it"
-    return f"{words}."
+    above = f"; the model is {line.above}" if line.above else ""
+    return f"Best published: {show(best.value, best.unit)} ({best.kind}: {best.id}){above}."
 
 
 def _rest(line: Line) -> str:
