@@ -11,9 +11,7 @@ _HONESTY = {"in-sample": "fitted"}
 _USES = {"held out": "emulated", "in-sample": "emulated"}
 _GONE = ("error", "slower", "cross_validated", "held")
 
-NOTE = (
-    "statistics of this run were stored as errors of rates, counted by rows; they are not shown: only its points are"
-)
+NOTE = "statistics of this run were stored as errors of rates, counted by rows; they are not shown: only its points are"
 
 
 def old_fidelity(document: Document) -> Document:
