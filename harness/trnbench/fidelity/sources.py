@@ -66,7 +66,9 @@ def checkouts(folder: Path) -> tuple[Checkout, ...]:
 def of_fidelity(fidelity: Fidelity, fetched: Iterable[Checkout], day: str) -> Sources:
     """What is kept of a comparison of `validate(…, sources=True)`."""
     points = tuple(each for each in fidelity.points if each.use is not Use.SAME_OPERATION)
-    return Sources(day=day, by=fidelity.by, version=fidelity.version, checkouts=tuple(fetched), points=points)
+    return Sources(
+        day=day, by=fidelity.by, version=fidelity.version, checkouts=tuple(fetched), points=points
+    )
 
 
 def read(path: Path) -> Sources:

@@ -99,9 +99,7 @@ def crossed(points: Iterable[Comparison]) -> Errors | None:
 
 def bounds_of(points: Iterable[Comparison]) -> Bounds | None:
     """The inequalities among the points; None where there is none that the model answers."""
-    found = {
-        each.id: e for each in points if each.use is Use.BOUND and (e := counted_error(each)) is not None
-    }
+    found = {each.id: e for each in points if each.use is Use.BOUND and (e := counted_error(each)) is not None}
     if not found:
         return None
     worst = max(found, key=lambda id: (found[id], id))

@@ -63,11 +63,7 @@ def with_span(e: float | None, span: Span | None) -> str:
     if e is None:
         return NOTHING
     text = size_text(e)
-    return (
-        text
-        if span is None
-        else f"{text} ({size_text(span.low).removesuffix(' %')} to {size_text(span.high)})"
-    )
+    return text if span is None else f"{text} ({size_text(span.low).removesuffix(' %')} to {size_text(span.high)})"
 
 
 def short(errors: Errors | None) -> str:

@@ -11,7 +11,9 @@ _HONESTY = {"in-sample": "fitted"}
 _USES = {"held out": "emulated", "in-sample": "emulated"}
 _GONE = ("error", "slower", "cross_validated", "held")
 
-NOTE = "statistics of this run were stored as errors of rates, counted by rows; they are not shown: only its points are"
+NOTE = (
+    "statistics of this run were stored as errors of rates, counted by rows; they are not shown: only its points are"
+)
 
 
 def old_fidelity(document: Document) -> Document:
