@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.errors import BadInput, TrnbenchError
-from trnbench.fidelity import sources
 from trnbench.fidelity.nearness.bands import Bands, bands, errors, read
 from trnbench.fidelity.nearness.best import above, best_of
 from trnbench.fidelity.nearness.evidence import NAMED, Evidence
@@ -148,9 +147,8 @@ def made(registry: Registry) -> dict[str, Bands]:
 
     Raises `BadInput` where public kernels were run by another model.
     """
-    direct = validate(registry, with_same=False)
-    found = errors(direct, sources.kept(registry))
-    return bands(evidence_of(registry), found, direct.by, direct.version)
+    fidelity = validate(registry, with_same=False)
+    return bands(evidence_of(registry), errors(fidelity), fidelity.by, fidelity.version)
 
 
 def _shipped(registry: Registry, system: System) -> bool:
