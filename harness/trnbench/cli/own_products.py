@@ -20,9 +20,9 @@ def _rate(flops_per_s: float) -> str:
 
 
 def _error(fraction: float) -> str:
-    from trnbench.fidelity.tables import signed
+    from trnbench.results.error_text import signed_text
 
-    return signed(fraction)
+    return signed_text(math.log1p(fraction))
 
 
 _COLUMNS: tuple[Column | str, ...] = (

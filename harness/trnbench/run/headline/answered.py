@@ -60,6 +60,7 @@ def line(run: Run, answer: Answer) -> Line:
         nearness=str(nearest.kind) if nearest is not None else "",
         expected=expected(best) if band is not None else None,
         votes=band.votes if band is not None else 0,
+        widened=band.widened if band is not None else "",
         band_note=nearest.note if nearest is not None and band is not None else "",
         published=nearest.best if nearest is not None else None,
         above=above(metric.value, metric, nearest.best) if nearest is not None else "",

@@ -57,7 +57,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     - `of` and `since`: the figure it is held against, and the one that has superseded that.
     - `clock`: the share of what the clocks allow, of the best case.
     - `expected`: what the band of the nearest published evidence leaves of the best value, low before high,
-      in the unit of the sweep; `votes` stand behind it, `band_note` limits it.
+      in the unit of the sweep; `votes` stand behind it, `widened` and `band_note` as in `Band` and `Nearest`.
     - `published`: the best of the nearest class that has one; `above` says where the model is far above it.
     - `bound` and `rest`: what the best case waits for most, as its model names it, and what takes its time.
     - `own`: our product at the shapes that others published, where the line is about a product.
@@ -80,6 +80,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     nearness: str = ""
     expected: tuple[float, float] | None = None
     votes: int = 0
+    widened: str = ""
     band_note: str = ""
     published: BestPublished | None = None
     above: str = ""

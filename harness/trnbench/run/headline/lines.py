@@ -19,7 +19,7 @@ _ASKED = [each.name for each in QUESTIONS]
 
 
 class Headline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`lines`: nearest evidence first, what has no band last; `silence`: why there is none, "" where there is.
+    """`lines`: nearest evidence first, what has no band last; `silence`: why there is no line, else "".
     `alarms`: (system, `1 suspect, 2 failed`) of each with such cases. `means`: what an emulated number is.
     """
 

@@ -13,7 +13,7 @@ from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
 from trnbench.run.headline.line import Promised
 
-UNSTATED = "the document does not say whether it counts one direction or both"
+UNSTATED = "one direction or both is not stated"
 
 
 def promised(run: Run, case: Measurement) -> Promised | None:

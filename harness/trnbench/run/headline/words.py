@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from trnbench.facts.format import percent, show
 from trnbench.facts.scope import Scope
+from trnbench.results.error_text import signed_text
 from trnbench.results.own_product import OwnProduct
 from trnbench.run.headline.line import Line, Promised
 
@@ -148,11 +148,14 @@ def _own(line: Line) -> str:
     """Each shape where they are few, else how far they spread; of the time, so that − is too fast."""
     if not line.own:
         return ""
-    spread = sorted(math.expm1(each.e) for each in line.own)
+    spread = sorted(each.e for each in line.own)
     if len(spread) <= LISTED:
-        told = ", ".join(f"{_shape(each)} {_signed(math.expm1(each.e))}" for each in line.own)
+        told = ", ".join(f"{_shape(each)} {signed_text(each.e)}" for each in line.own)
     else:
-        ends, middle = f"{_signed(spread[0])} to {_signed(spread[-1])}", _signed(spread[len(spread) // 2])
+        ends, middle = (
+            f"{signed_text(spread[0])} to {signed_text(spread[-1])}",
+            signed_text(spread[len(spread) // 2]),
+        )
         told = f"{ends} over {len(spread)} shapes, median {middle}"
     return f"The model's time of our product against the best published one of the same shape: {told}."
 
@@ -160,8 +163,3 @@ def _own(line: Line) -> str:
 def _shape(of: OwnProduct) -> str:
     cube = of.m == of.n == of.k
     return f"{f'{of.m}³' if cube else f'{of.m}×{of.n}×{of.k}'} {of.dtype}"
-
-
-def _signed(fraction: float) -> str:
-    """`−26.3 %`: of a time, with its sign."""
-    return ("+" if fraction > 0 else "−" if fraction < 0 else "") + percent(abs(fraction))
