@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import textwrap
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 """Columns where no terminal says how wide it is."""
+NBSP = "\u00a0"
 
 
 def show_headline(run: Run, format: str) -> None:
@@ -42,9 +44,10 @@ def _item(text: str, format: str, *, grey: bool = False) -> str:
 
         return f"- {escaped(text)}"
     width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
-    wrapped = textwrap.fill(
-        text, max(width - 1, 20), initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
-    )
+    # A number and its unit stay together.
+    bound = re.sub(r"(?<=\d) (?=\S)", NBSP, text)
+    indents = {"initial_indent": "- ", "subsequent_indent": "  "}
+    wrapped = textwrap.fill(bound, max(width - 1, 20), break_on_hyphens=False, **indents).replace(NBSP, " ")
     return click.style(wrapped, fg="bright_black") if grey else wrapped
 
 

@@ -25,7 +25,7 @@ _CALLED = {"gemm": "product", "hbm_copy": "copy within device memory", "all_redu
 
 
 class Said(NamedTuple):
-    """`subject: result, share. trust`: the share alone, for those who link it; "" where there is none."""
+    """`subject: result, share promise. trust`; the share stands apart for those who link it."""
 
     subject: str
     result: str
@@ -56,10 +56,9 @@ def said(line: Line) -> Said:
 
 def _subject(line: Line) -> str:
     """`Emulated, trn2, one core, bf16 product`; systems are named where they answer for themselves."""
-    where = line.generation
-    if line.scope.rank > Scope.DEVICE.rank or len(line.systems) == 1:
-        where = ", ".join(line.systems)
-    reach = f", one {str(line.scope).replace('-', ' ')}" if line.scope.rank <= Scope.DEVICE.rank else ""
+    part = line.scope.rank <= Scope.DEVICE.rank
+    where = line.generation if part and len(line.systems) > 1 else ", ".join(line.systems)
+    reach = f", one {str(line.scope).replace('-', ' ')}" if part else ""
     what = " ".join(filter(None, (line.dtype, _CALLED.get(line.kernel, line.kernel))))
     ranks = f" ({line.ranks})" if line.ranks else ""
     grade = str(line.grade)
@@ -69,36 +68,36 @@ def _subject(line: Line) -> str:
 def _result(line: Line) -> str:
     sweep = line.sweep
     if sweep.points == 1:
-        return (
-            f"{show(sweep.best, sweep.unit)} at {sweep.over}" if sweep.over else show(sweep.best, sweep.unit)
-        )
+        return show(sweep.best, sweep.unit) + (f" at {sweep.over}" if sweep.over else "")
+    over = sweep.over or f"{sweep.points} cases"
     at = f", best at {sweep.at}" if sweep.at else ""
-    over = f" over {sweep.over}" if sweep.over else f" over {sweep.points} cases"
-    return f"{between(sweep.worst, sweep.best, sweep.unit)}{over}{at}"
+    return f"{between(sweep.worst, sweep.best, sweep.unit)} over {over}{at}"
 
 
-def between(low: float, high: float, unit: str) -> str:
+def between(first: float, last: float, unit: str) -> str:
     """`70 to 78 TFLOPS`: the unit once where both have the same."""
-    first, last = show(low, unit), show(high, unit)
-    if first == last:
-        return last
-    bare, _, name = first.partition(" ")
-    return f"{bare} to {last}" if name and last.endswith(f" {name}") else f"{first} to {last}"
+    start, end = show(first, unit), show(last, unit)
+    if start == end:
+        return end
+    bare, _, name = start.partition(" ")
+    return f"{bare} to {end}" if name and end.endswith(f" {name}") else f"{start} to {end}"
 
 
 def _promise(line: Line) -> str:
     if line.of is None:
         return ""
     of, unit = line.of, line.sweep.unit
-    says = "prints" if of.printed else "implies"
-    words = f" of the {show(of.value, unit)} that {_document(of)} {says}"
+    words = f" of the {show(of.value, unit)} that {_document(of)} {'prints' if of.printed else 'implies'}"
+    if of.note:
+        words += f" ({of.note})"
+    if of.fraction > 1 and not _at_clock(line):
+        allowed = "no clock bounds it" if line.clock is None else "less than the clocks allow"
+        words += f" ({allowed}: the figure is low)"
     if line.since is not None:
         since = "printed" if line.since.printed else "implied"
-        words += (
-            f", {percent(line.since.fraction)} of the {show(line.since.value, unit)} "
-            f"{since} since by {_document(line.since)}"
-        )
-    return words + (f"; {of.note}" if of.note else "")
+        words += f", {percent(line.since.fraction)} of the {show(line.since.value, unit)} {since} since by"
+        words += f" {_document(line.since)}"
+    return words
 
 
 def _document(promised: Promised) -> str:
@@ -124,9 +123,16 @@ def _expect(line: Line) -> str:
         return f"No interval: {line.reason}."
     if line.expected is None:
         return ""
-    counted = f"{line.votes:,} kernel{'' if line.votes == 1 else 's'} voted"
-    behind = "; ".join(filter(None, (_STANDS.get(line.nearness, line.nearness), counted, line.band_note)))
+    stands = _STANDS.get(line.nearness, line.nearness)
+    behind = "; ".join(filter(None, (stands, _band(line), line.band_note)))
     return f"Expect {between(*line.expected, line.sweep.unit)} at best ({behind})."
+
+
+def _band(line: Line) -> str:
+    if not line.votes:
+        return f"none of them votes, the band is that of {line.widened or 'all points'}"
+    counted = f"{line.votes:,} vote{'' if line.votes == 1 else 's'}"
+    return f"{counted}, widened towards {line.widened}" if line.widened else counted
 
 
 def _published(line: Line) -> str:
@@ -152,11 +158,8 @@ def _own(line: Line) -> str:
     if len(spread) <= LISTED:
         told = ", ".join(f"{_shape(each)} {signed_text(each.e)}" for each in line.own)
     else:
-        ends, middle = (
-            f"{signed_text(spread[0])} to {signed_text(spread[-1])}",
-            signed_text(spread[len(spread) // 2]),
-        )
-        told = f"{ends} over {len(spread)} shapes, median {middle}"
+        least, middle, most = (signed_text(spread[at]) for at in (0, len(spread) // 2, -1))
+        told = f"{least} to {most} over {len(spread)} shapes, median {middle}"
     return f"The model's time of our product against the best published one of the same shape: {told}."
 
 
