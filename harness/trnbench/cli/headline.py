@@ -46,8 +46,10 @@ def _item(text: str, format: str, *, grey: bool = False) -> str:
     width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
     # A number and its unit stay together.
     bound = re.sub(r"(?<=\d) (?=\S)", NBSP, text)
-    indents = {"initial_indent": "- ", "subsequent_indent": "  "}
-    wrapped = textwrap.fill(bound, max(width - 1, 20), break_on_hyphens=False, **indents).replace(NBSP, " ")
+    filled = textwrap.fill(
+        bound, max(width - 1, 20), initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
+    )
+    wrapped = filled.replace(NBSP, " ")
     return click.style(wrapped, fg="bright_black") if grey else wrapped
 
 
