@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from trnbench.facts.scope import Scope
-from trnbench.fidelity.nearness.subject import CONTEXT, TYPELESS, Subject, link_program
-from trnbench.fidelity.vote import vote
+from trnbench.fidelity.nearness.subject import CONTEXT, TYPELESS, Known, Subject, link_program
 from trnbench.kernels.published import PublishedAs, always
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from trnbench.fidelity.point import PublishedPoint
     from trnbench.generation import System
     from trnbench.kernels.case import Case
     from trnbench.kernels.kernel import Kernel
@@ -98,27 +98,18 @@ def of_collective(
 
 
 def of_kernel(
-    generation: str, source: str, dtype: str, points: Iterable[PublishedPoint], operation: str = ""
+    generation: str, source: str, dtype: str, points: Iterable[Known], operation: str = ""
 ) -> Subject:
     """The subject of somebody's NKI kernel. `source` is "path/to/file.py::function" or "package.module:name".
 
-    It is a published kernel where file and function are: the end of the path as the point states it.
+    It is a published kernel of `points` where file and function are: the end of the path as the point has it.
     """
     file, _, function = source.replace("::", ":").rpartition(":")
     path = PurePath(file).parts
+    found = Subject(generation=generation, group="core", program="", operation=operation, dtype=dtype)
     for point in points:
-        where = point.kernel
-        if where is None or not function or where.function != function:
-            continue
-        theirs = PurePath(where.file).parts
-        if path[-len(theirs) :] == theirs:
-            return Subject(
-                generation=generation,
-                group="core",
-                program=vote(point),
-                operation=point.operation,
-                dtype=dtype,
-            )
-    return Subject(
-        generation=generation, group="core", program="", operation=operation or function, dtype=dtype
-    )
+        theirs = PurePath(point.kernel[0]).parts
+        if theirs and point.kernel[1] == function and path[-len(theirs) :] == theirs:
+            of = point.subject
+            return msgspec.structs.replace(found, program=of.program, operation=of.operation)
+    return found
