@@ -10,6 +10,7 @@ import msgspec
 from trnbench.facts.scope import Scope
 from trnbench.fidelity.nearness.subject import CONTEXT, TYPELESS, Known, Subject, link_program
 from trnbench.kernels.published import PublishedAs, always
+from trnbench.kernels.spread import Spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,17 +42,18 @@ def of_case(case: Case, system: System) -> Subject:
     words, point, extent = described(case.kernel), case.key.point, case.extent
     if words.group in ("collective", "point-to-point"):
         name = words.program(point)
-        pair = case.kernel.spread.value == "pair"
+        pair = case.kernel.spread is Spread.PAIR
         across = str(point.get("reach", "")) == "other-host" if pair else True
-        ranks = 2 if pair else extent.ranks
-        cores = system.cores_per_device
-        if name in SHARED and system.instance.scope is not Scope.CLUSTER:
-            ranks, cores = ranks * system.cores_per_device // system.logical_cores, system.logical_cores
+        ranks = extent.ranks
+        if ranks == extent.devices and name in SHARED and system.instance.scope is not Scope.CLUSTER:
+            ranks = ranks * system.cores_per_device // system.logical_cores
+        each = max(1, ranks // max(extent.devices, 1))
+        cores = system.cores_per_device // (1 if pair else each)
         return of_collective(
             system,
             name or words.operation(point),
             size=words.sizes(point).get("bytes", 0.0),
-            ranks=ranks,
+            ranks=2 if pair else ranks,
             cores_per_rank=cores,
             nodes=(2 if across else 1) if pair else extent.hosts,
             point_to_point=words.group == "point-to-point",
