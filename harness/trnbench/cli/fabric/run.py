@@ -9,6 +9,7 @@ import click
 from trnbench.cli.context import Session, session
 from trnbench.cli.fabric.collective import Collective, ask, ask_uneven, others_of, with_option
 from trnbench.cli.fabric.grouping import groups_of
+from trnbench.cli.fabric.near import Near, cells, notes
 from trnbench.cli.fabric.options import about, algorithm_option, dtype_option, fabric_of, fabric_options
 from trnbench.cli.fabric.shares import UNEVEN, about_shares, shares_of, shares_option, skew_option
 from trnbench.cli.fabric.sizes import SIZE, shown, sweep
@@ -73,7 +74,7 @@ def run(
             for each, like in zip(found, even, strict=True)
         ]
         more = {"shares": list(parts), "shares_of": "senders" if collective == UNEVEN[0] else "receivers"}
-        notes = [
+        said = [
             *about(fabric),
             about_shares(collective, shares, skew, parts),
             f"{shown(sizes[-1])} takes {rows[-1]['times_even']:.2f} times as long as with even shares",
@@ -84,9 +85,13 @@ def run(
         beside = others_of(fabric, others)
         found = [ask(fabric, collective, size, algorithm, groups, beside=beside) for size in sizes]
         rows = [row(each, dtype, peak) for each in found]
-        notes = [*about(fabric), *details(fabric, found, peak, algorithm)]
+        said = [*about(fabric), *details(fabric, found, peak, algorithm)]
+    near = Near(state, fabric, alone=not (parts or others or len(groups) > 1))
+    nearest = [near.of(collective, each.size, each.ranks, busbw=each.busbw) for each in found]
+    rows = [{**each, **cells(kind, each["time_s"])} for each, kind in zip(rows, nearest, strict=True)]
+    said += notes(nearest, [each.busbw for each in found])
     if format == "table":
-        write("\n".join([*header(collective, notes), *table_lines(rows), *footer(rows)]) + "\n")
+        write("\n".join([*header(collective, said), *table_lines(rows), *footer(rows)]) + "\n")
     elif format == "json":
         emit_json(
             {
@@ -95,7 +100,7 @@ def run(
                 "ranks": found[0].ranks,
                 "groups": len(groups) or 1,
                 **more,
-                "notes": notes,
+                "notes": said,
                 "rows": rows,
             }
         )

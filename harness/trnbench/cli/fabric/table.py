@@ -31,7 +31,7 @@ CHECKED = "N/A"
 WIDTHS = (12, 12, 10, 7, 6, 11, 8, 8, 6)
 HEADS = ("size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong")
 UNITS = ("(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "")
-OURS = ("algorithm", "%peak", "%bound", "bound", "evidence")
+OURS = ("algorithm", "%peak", "%bound", "bound", "evidence", "near", "expect")
 
 
 def peak_of(fabric: Fabric) -> PeakChoice | None:
@@ -81,7 +81,7 @@ def header(collective: str, notes: Sequence[str]) -> list[str]:
         *(f"# {note}" for note in notes),
         "#",
         _line("#", HEADS, OURS),
-        _line("#", UNITS, ("", "", "", "", "")).rstrip(),
+        _line("#", UNITS, ("", "", "", "", "", "", "(us)")).rstrip(),
     ]
 
 
@@ -107,6 +107,8 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
                 _share(each["bound_share"]),
                 each["bound"],
                 each["evidence"],
+                each["nearness"],
+                _interval(each["expected_low_s"], each["expected_high_s"]),
             ),
         )
         for each in rows
@@ -153,13 +155,17 @@ def details(fabric: Fabric, found: Sequence[Result], peak: PeakChoice | None, al
 
 def _line(lead: str, cells: Sequence[str], ours: Sequence[str]) -> str:
     padded = " ".join(cell.rjust(width) for cell, width in zip(cells, WIDTHS, strict=True))
-    behind = "  ".join(cell.ljust(width) for cell, width in zip(ours, (18, 7, 7, 8, 20), strict=True))
+    behind = "  ".join(cell.ljust(width) for cell, width in zip(ours, (18, 7, 7, 8, 9, 9, 17), strict=True))
     return f"{lead}{padded[len(lead) - 1 :] if lead.strip() else padded}  {behind}".rstrip()
 
 
 def _digits(microseconds: float) -> str:
     """As nccl-tests: four significant places, no exponent."""
     return f"{microseconds:.2f}" if microseconds < 1000 else f"{microseconds:.1f}"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "-" if low is None or high is None else f"{_digits(low * 1e6)} to {_digits(high * 1e6)}"
 
 
 def _share(value: float) -> str:

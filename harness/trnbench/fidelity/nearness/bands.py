@@ -63,7 +63,8 @@ def errors(fidelity: Fidelity) -> dict[str, float]:
     for each in fidelity.public:
         if (each.by, each.version) != (fidelity.by, fidelity.version):
             raise BadInput(
-                f"public kernels were run by {each.by} {each.version}, this is {fidelity.by} {fidelity.version}",
+                f"public kernels were run by {each.by} {each.version}, the rest by {fidelity.by} "
+                f"{fidelity.version}",
                 cause="bands are of one model",
                 try_="run the public kernels again: docs/fidelity.md",
             )
