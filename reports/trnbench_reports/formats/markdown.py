@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trnbench import Run, Status, headline
-from trnbench_reports import numbers, view, words
+from trnbench import Run, headline
+from trnbench_reports import view, words
+from trnbench_reports.sections.scoreboard import Cell, groups
 
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+!|~"})
 
@@ -39,25 +40,24 @@ def _board(run: Run) -> list[str]:
         f"| kernel | {' | '.join(names)} |",
         f"|---|{'---:|' * len(names)}",
     ]
-    for kernel, found in view.by_kernel(run.measurements).items():
-        cells = []
-        for record in records:
-            here = [each for each in found if each.case.instance == record.instance]
-            top = view.best(here)
-            bad = sum(each.status in (Status.SUSPECT, Status.FAILED) for each in here)
-            if top is None:
-                cells.append(_plain(here[0].status if here else ""))
-                continue
-            text = numbers.percent(top.judgement.fraction) if top.judgement else view.value_text(top)
-            shout = f" **{bad} SUSPECT OR FAILED**" if bad else ""
-            cells.append(f"{text} {top.evidence.grade.letter}{shout}")
-        lines.append(f"| {_plain(kernel)} | {' | '.join(cells)} |")
+    for kernel, rows in groups(0, run, records):
+        for row in rows:
+            if row.main:
+                label = _plain(f"{kernel} {row.label}".strip())
+                lines.append(f"| {label} | {' | '.join(_cell(cell) for cell in row.cells)} |")
     lines += [
         "",
-        "Best of each sweep, any scope and type, in per cent of the documented peak. "
+        "Best of each sweep in per cent of the documented peak. "
         "M measured, E emulated, P published, D documented, F derived.",
     ]
     return lines
+
+
+def _cell(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    shout = f" **{_plain(cell.note).upper()}**" if cell.note else ""
+    return f"{_plain(cell.text)} {cell.letter}".rstrip() + shout
 
 
 def _plain(text: object, limit: int = 300) -> str:
