@@ -16,8 +16,8 @@ Mix = tuple[Indices, Floats]
 def burst(
     mixes: Sequence[Mix], sizes: Floats, begins: Ticks, capacity: Floats, per_second: float, half: float
 ) -> tuple[Ticks, NDArray[np.bool_]]:
-    """The tick at which the last byte of each flow has left that takes its share from `begins` on, and which resources ever
-    limited one.
+    """The tick at which the last byte of each flow has left, which takes its share of resources from `begins`
+    on; and which resources ever limited one.
 
     `per_second` ticks; a time is rounded down after `half` is added. Raises ValueError when a flow can
     never end.
