@@ -99,6 +99,12 @@ class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return int(max(self.costs.get("lnc", {}).get("values", (1,))))
 
     @cached_property
+    def logical_cores_per_device(self) -> int:
+        """Ranks that the runtime makes of a device by default; 1 where its costs know no logical cores."""
+        lnc = self.costs.get("lnc", {})
+        return max(self.cores_per_device // int(lnc["default"]), 1) if "default" in lnc else 1
+
+    @cached_property
     def hosts(self) -> int:
         if self.instance.sizable:
             return self.size
