@@ -16,6 +16,7 @@ from trnbench.fidelity.kernel_source import kernel_source
 from trnbench.fidelity.point import Kind, PublishedPoint, Quantity, Usable
 
 SCHEMA = 1
+_TABLES = ("schema", "group", "sequence")  # the last is read by trnbench.fidelity.sequence
 
 _TEXTS = (
     *("id", "family", "kind", "hardware", "system", "operation", "op", "shapes", "dtype", "dtype_printed"),
@@ -42,8 +43,8 @@ def load_published(path: Path, generation: str = "") -> tuple[PublishedPoint, ..
     document = read_toml(path)
     place = Place(path)
     for key in document:
-        if key not in ("schema", "group"):
-            raise place.error(f"unknown key {key!r}", cause=near(key, ("schema", "group")))
+        if key not in _TABLES:
+            raise place.error(f"unknown key {key!r}", cause=near(key, _TABLES))
     if document.get("schema") != SCHEMA:
         raise place.error(
             f"schema is {document.get('schema')!r}", cause="this trnbench reads schema 1", try_="schema = 1"

@@ -6,8 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from trnbench.errors import BadInput
+from trnbench.fidelity.broken import BROKEN, broken_cells, broken_of, broken_text
 from trnbench.fidelity.coverage import coverage
-from trnbench.results.error_text import factor_text, signed_text, size_text
+from trnbench.fidelity.movement import MOVED, moved_cells, moved_text
+from trnbench.fidelity.sequence import STEPS, by_order, order_text, step_cells
+from trnbench.results.error_text import NOTHING, factor_text, signed_text, size_text
 from trnbench.results.fidelity import Bounds, Errors, FamilyFidelity, Fidelity, Span, Use
 
 Row: TypeAlias = dict[str, Any]
@@ -15,9 +18,6 @@ Row: TypeAlias = dict[str, Any]
 BEGIN = "<!-- fidelity: begin (trnbench validate --format md) -->"
 END = "<!-- fidelity: end -->"
 """Between these two lines README has what `markdown` returns; a test compares them."""
-
-NOTHING = "–"
-
 
 def family_row(family: FamilyFidelity) -> Row:
     """All there is of one family and generation. Errors are natural logarithms of times, None where there is no
@@ -37,20 +37,16 @@ _PUBLISHED = tuple(use for use in Use if use is not Use.SAME_OPERATION)
 
 
 def _errors(found: Errors | None, prefix: str) -> Row:
-    def ends(span: Span | None) -> list[float] | None:
-        return [span.low, span.high] if span else None
-
-    return {
-        f"{prefix}votes": found.votes if found else 0,
-        f"{prefix}points": found.points if found else 0,
-        f"{prefix}median": found.median if found else None,
-        f"{prefix}median_95": ends(found.median_span) if found else None,
-        f"{prefix}p90": found.p90 if found else None,
-        f"{prefix}p90_95": ends(found.p90_span) if found else None,
-        f"{prefix}worst": found.worst if found else None,
-        f"{prefix}worst_point": found.worst_id if found else "",
-        f"{prefix}bias": found.bias if found else None,
-    }
+    row: Row = {f"{prefix}votes": found.votes if found else 0, f"{prefix}points": found.points if found else 0}
+    for name in ("median", "p90"):
+        span: Span | None = getattr(found, f"{name}_span") if found else None
+        row[f"{prefix}{name}"] = getattr(found, name) if found else None
+        row[f"{prefix}{name}_low"] = span.low if span else None
+        row[f"{prefix}{name}_high"] = span.high if span else None
+    row[f"{prefix}worst"] = found.worst if found else None
+    row[f"{prefix}worst_point"] = found.worst_id if found else ""
+    row[f"{prefix}bias"] = found.bias if found else None
+    return row
 
 
 def count_text(errors: Errors | None) -> str:
@@ -130,20 +126,24 @@ MEANS = (
 
 def table(families: Sequence[FamilyFidelity]) -> list[str]:
     """Lines of a Markdown table, and the points of rows with too few votes for a p90."""
-    lines = [
-        f"| {' | '.join(HEADS)} |",
-        f"| --- | --- | {' | '.join('---:' for _ in HEADS[2:])} |",
-        *(f"| {' | '.join(cells(each))} |" for each in families),
-    ]
-    few = few_votes(families)
-    if few:
-        lines += ["", "<details><summary>Rows of under five votes, point by point</summary>", ""]
-        lines += [f"- {each}" for each in few]
-        lines += ["", "</details>"]
-    return lines
+    lines = grid(HEADS, map(cells, families))
+    return lines + folded("Rows of under five votes, point by point", [f"- {each}" for each in few(families)])
 
 
-def few_votes(families: Iterable[FamilyFidelity]) -> list[str]:
+def grid(heads: Sequence[str], rows: Iterable[Sequence[str]], left: int = 2) -> list[str]:
+    """A Markdown table whose first `left` columns are words, the others numbers."""
+    rule = ["---"] * left + ["---:"] * (len(heads) - left)
+    return [f"| {' | '.join(row)} |" for row in (heads, rule, *rows)]
+
+
+def folded(summary: str, lines: Sequence[str]) -> list[str]:
+    """`lines` behind a summary that opens them, after an empty line; nothing where there is none."""
+    if not lines:
+        return []
+    return ["", f"<details><summary>{summary}</summary>", "", *lines, "", "</details>"]
+
+
+def few(families: Iterable[FamilyFidelity]) -> list[str]:
     """The points of each row that has under five votes, one line a row."""
     return [
         f"{each.title}, {each.generation}: "
@@ -154,16 +154,24 @@ def few_votes(families: Iterable[FamilyFidelity]) -> list[str]:
 
 
 def markdown(fidelity: Fidelity) -> str:
-    """The families that the model answers by itself; public kernels have a table of their own."""
-    public = {name for each in fidelity.public for name in ("gemm", "kernel") if each.row.errors}
-    rows = [each for each in shown(fidelity.families) if each.name not in public]
+    """All of it as README shows it: broken inequalities, coverage, errors, sequences, what moved."""
+    bounds, broken = broken_of(fidelity.points)
     lines = [
         f"Model: {fidelity.by} {fidelity.version}".rstrip() + f". {MEANS}",
         "",
+        broken_text(bounds, broken),
+        *folded("Broken inequalities, the worst first", grid(BROKEN, map(broken_cells, broken), left=1)),
+        "",
         coverage(fidelity.points),
         "",
-        *table(rows),
+        *table(shown(fidelity.families)),
     ]
+    if fidelity.steps:
+        lines += ["", f"Sequences, versions of one kernel as published: {order_text(fidelity.steps)}."]
+        lines += folded("Steps, those out of order first", grid(STEPS, map(step_cells, by_order(fidelity.steps)), 2))
+    if any(each.movers or each.unanswered for each in fidelity.moved):
+        lines += ["", moved_text(fidelity.moved), ""]
+        lines += grid(MOVED, map(moved_cells, fidelity.moved))
     return "\n".join(lines) + "\n"
 
 

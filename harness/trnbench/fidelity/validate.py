@@ -16,10 +16,12 @@ from trnbench.fidelity.family import FAMILIES
 from trnbench.fidelity.load import load_published
 from trnbench.fidelity.point import Kind, PublishedPoint, Usable
 from trnbench.fidelity.prediction import NotEmulated, Prediction
+from trnbench.fidelity.sequence import load_sequences, steps
 from trnbench.fidelity.statistics import rows_of, time_error
+from trnbench.fidelity.untouched import load_untouched, moved
 from trnbench.fidelity.vote import vote
 from trnbench.lazy import resolve
-from trnbench.results.fidelity import Comparison, Fidelity, Honesty, Use
+from trnbench.results.fidelity import Comparison, Fidelity, Honesty, Moved, Step, Use
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -90,13 +92,45 @@ def validate(
                 first = run.get(point.id, first)
             comparisons += (first, *more)
     by, version = _model(bench)
+    answered = public or sources_of.Sources(day="", by=by, version=version, checkouts=(), points=())
+    of_source = {point.id for point in known.values() if point.usable is Usable.SOURCE}
+    mine = tuple(each for each in comparisons if each.id in of_source and each.published is not None)
     return Fidelity(
         by=by,
         version=version,
         families=rows_of(FAMILIES, comparisons),
         points=tuple(comparisons),
-        public=sources_of.summaries(public) if public else (),
+        public=sources_of.summaries(msgspec.structs.replace(answered, points=mine)),
+        steps=_steps(registry, published, comparisons),
+        moved=_moved(registry, published, comparisons),
     )
+
+
+Published = Mapping[str, tuple[PublishedPoint, ...]]
+
+
+def _by_id(rows: Iterable[Comparison]) -> dict[str, Comparison]:
+    return {row.id: row for row in rows if row.use is not Use.SAME_OPERATION}
+
+
+def _steps(registry: Registry, published: Published, rows: Iterable[Comparison]) -> tuple[Step, ...]:
+    by_id = _by_id(rows)
+    found: list[Step] = []
+    for name, points in published.items():
+        path = registry.generations[name].published
+        assert path is not None
+        for sequence in load_sequences(path, points):
+            found += steps(sequence, by_id)
+    return tuple(found)
+
+
+def _moved(registry: Registry, published: Published, rows: Iterable[Comparison]) -> tuple[Moved, ...]:
+    by_id = _by_id(rows)
+    found: list[Moved] = []
+    for name, points in published.items():
+        if path := registry.generations[name].untouched:
+            found += moved(load_untouched(path, (point.id for point in points)), by_id)
+    return tuple(found)
 
 
 def compare(point: PublishedPoint, bench: Bench, *, with_same: bool = True) -> list[Comparison]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+NOTHING = "–"
+"""Where there is no number."""
 _TWICE = math.log(2)
 
 

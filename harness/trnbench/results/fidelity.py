@@ -127,7 +127,7 @@ class FamilyFidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 class PublicKernels(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Published kernels of one generation run from their own sources, which are not part of trnbench: what
-    that gave on `day` with version `version` of the model `by`. `row` counts them all, whatever their family."""
+    that gave on `day` ("": with this comparison) with version `version` of the model `by`. `row` counts them all, whatever their family."""
 
     generation: str
     by: str

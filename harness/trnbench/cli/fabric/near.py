@@ -33,7 +33,7 @@ class Near:
         self._nearby = nearby(state.registry, {fabric.system.name: fabric.system})
 
     def of(self, collective: str, size: float, ranks: int, *, hosts: int = 0, busbw: float = 0.0) -> Nearest:
-        """Of `ranks` on `hosts` (0: as many as those ranks fill); with `busbw` (bytes/s) the best published."""
+        """Of `ranks` on `hosts` (0: as many as those ranks fill); with `busbw` the best published."""
         from trnbench.fidelity.nearness.question import of_collective
 
         fabric = self._fabric
@@ -48,6 +48,7 @@ class Near:
             ranks=ranks,
             cores_per_rank=system.cores_per_device // fabric.ranks_per_device,
             nodes=hosts or -(-ranks // each),
+            context=fabric.options.context,
             point_to_point=collective in MESSAGES,
         )
         metric = _busbw(busbw) if busbw else None

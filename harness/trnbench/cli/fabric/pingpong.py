@@ -64,10 +64,12 @@ def pingpong(
             f"rank {src} cannot play with itself", cause="a ping-pong takes two ranks", try_="--from 0 --to 1"
         )
     near = Near(state, fabric)
-    hosts = len({fabric.network.nodes[fabric.network.ranks[rank]].host for rank in (src, dst)})
     rows: list[dict[str, Any]] = []
+    hosts = 0
     for size in sizes:
         time_s = ping_pong(fabric, src, dst, size).time_s / 2
+        # Whether there are such ranks is known by now.
+        hosts = hosts or len({fabric.network.nodes[fabric.network.ranks[rank]].host for rank in (src, dst)})
         rows.append(
             {
                 "size": size,

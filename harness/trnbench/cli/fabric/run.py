@@ -53,16 +53,16 @@ def run(
 ) -> None:
     """A collective from -b to -e bytes, in the table of nccl-tests.
 
-    Bus bandwidth is held against the documented figure where scope and direction are the same: ranks
-    are devices, and no network lies between them. all_gather_v and all_to_all_v take uneven parts:
-    --shares or --skew.
+    Bus bandwidth counts the ranks asked about, as nccom-test does, and is held against what the
+    documented links of a device allow it to be, where no network lies between them. all_gather_v and
+    all_to_all_v take uneven parts: --shares or --skew.
     """
     from trnbench.cli.fabric.table import details, footer, header, peak_of, row
     from trnbench.cli.fabric.table import lines as table_lines
 
     fabric = fabric_of(state, options)
     groups = groups_of(fabric, group, replica_groups)
-    peak = peak_of(fabric)
+    peak = peak_of(fabric, collective.removesuffix("_v"), groups[0] if groups else None)
     sizes = _whole(list(sweep(minbytes, maxbytes, stepfactor, step)), dtype, collective)
     parts = shares_of(collective, shares, skew, len(groups[0]) if groups else fabric.size)
     more: dict[str, Any] = {}
@@ -98,6 +98,8 @@ def run(
                 "instance": fabric.system.name,
                 "collective": collective,
                 "ranks": found[0].ranks,
+                "rank_kind": fabric.options.level,
+                "context": fabric.options.context,
                 "groups": len(groups) or 1,
                 **more,
                 "notes": said,

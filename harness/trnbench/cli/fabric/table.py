@@ -22,8 +22,6 @@ TYPES = {
 }
 """Our words for data types as nccl-tests prints them; others are printed as they are."""
 REDUCES = ("all_reduce", "reduce_scatter", "reduce", "barrier")
-DOCUMENTED = ("all_reduce", "all_gather", "reduce_scatter")
-"""What the thresholds of the documents speak of."""
 ROOTED = ("broadcast", "reduce")
 CHECKED = "N/A"
 """In column #wrong: a model moves no data, so nothing was checked."""
@@ -34,16 +32,34 @@ UNITS = ("(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "")
 OURS = ("algorithm", "%peak", "%bound", "bound", "evidence", "near", "expect")
 
 
-def peak_of(fabric: Fabric) -> PeakChoice | None:
-    """The documented figure that busbw can be held against; None where scopes differ."""
+def peak_of(fabric: Fabric, collective: str, ranks: Sequence[int] | None = None) -> PeakChoice | None:
+    """The documented figure of a device's links as busbw of these ranks (all of them if none are named); None
+    where a network lies between, where nothing need leave a device, or where groups lie on parts of devices.
+    """
     from trnbench.facts.scope import Direction, Scope
+    from trnbench.kernels.extent import Extent
+    from trnbench.kernels.families.collective import peak_factor
+    from trnbench.peaks.busbw import scaled
     from trnbench.peaks.choose import choose_peak
 
-    if fabric.options.level != "device" or fabric.clustered:
+    each = fabric.ranks_per_device
+    taking = list(ranks) if ranks else range(fabric.size)
+    devices = {rank // each for rank in taking}
+    if fabric.clustered or len(taking) != len(devices) * each:
         return None
-    return choose_peak(
+    factor = peak_factor(collective, len(taking), len(devices))
+    if factor is None:
+        return None
+    found = choose_peak(
         fabric.system, metric="neuronlink_bandwidth", scope=Scope.DEVICE, direction=Direction.ONE_WAY
     )
+    extent = Extent(
+        scope=fabric.system.instance.scope,
+        cores=len(devices) * fabric.system.cores_per_device,
+        devices=len(devices),
+        ranks=len(taking),
+    )
+    return scaled(found, factor, extent) if found else None
 
 
 def row(result: Result, dtype: str, peak: PeakChoice | None) -> dict[str, Any]:
@@ -128,25 +144,17 @@ def details(fabric: Fabric, found: Sequence[Result], peak: PeakChoice | None, al
     made = []
     if peak is not None:
         chosen = peak.chosen
-        where = chosen.source or chosen.formula
-        made.append(f"peak: {chosen.evidence} {show(chosen.value, 'B/s')} per device, one way ({where})")
+        where = "; ".join(filter(None, (chosen.source, chosen.formula)))
+        made.append(
+            f"peak: {chosen.evidence} {show(chosen.value, 'B/s')}, busbw of {found[0].ranks:,} ranks over the"
+            f" links of a device, one way ({where})"
+        )
     else:
-        why = "ranks share a device's links" if fabric.options.level != "device" else "a network lies between"
+        why = "a network lies between" if fabric.clustered else "these ranks need no link between devices"
         made.append(f"peak: none, {why}")
     made.append(f"bound: {found[0].bound.formula}")
-    constants = fabric.constants
-    if algorithm == "auto" and constants.auto and not fabric.clustered:
-        steps = ", ".join(
-            f"{each.algorithm} below {each.max_bytes / 1e6:g} MB"
-            if each.max_bytes != float("inf")
-            else f"{each.algorithm} {'above' if len(constants.auto) > 1 else 'always'}"
-            for each in constants.auto
-        )
-        made.append(f"auto: {steps} ({constants.source})")
-        ran = {each.algorithm for each in found}
-        named = {each.algorithm for each in constants.auto}
-        if found[0].collective in DOCUMENTED and not ran <= named:
-            made.append("auto: where the one named is not possible, the quickest of the others is taken")
+    if algorithm == "auto":
+        made += [f"auto: {choice}" for choice in dict.fromkeys(each.choice for each in found) if choice]
     made += list(dict.fromkeys(note for each in found for note in each.notes))[:4]
     left_out = {name: why for each in found for name, why in each.left_out.items()}
     made += [f"not tried: {name}, {why}" for name, why in left_out.items()]

@@ -25,9 +25,6 @@ ULTRASERVER = "ultraserver"
 MESSAGES = "messages between hosts"
 """Group of single messages across a network: what is published of them names neither ranks nor size."""
 
-SHARED = ("all_reduce", "all_gather", "reduce_scatter")
-"""Collectives whose ranks are logical cores inside an instance; elsewhere a rank is a device."""
-
 
 def described(kernel: Kernel) -> PublishedAs:
     """What the kernel declares, else its own name."""
@@ -44,17 +41,13 @@ def of_case(case: Case, system: System) -> Subject:
         name = words.program(point)
         pair = case.kernel.spread is Spread.PAIR
         across = str(point.get("reach", "")) == "other-host" if pair else True
-        ranks = extent.ranks
-        if ranks == extent.devices and name in SHARED and system.instance.scope is not Scope.CLUSTER:
-            ranks = ranks * system.cores_per_device // system.logical_cores
-        each = max(1, ranks // max(extent.devices, 1))
-        cores = system.cores_per_device // (1 if pair else each)
+        each = 1 if pair else max(1, extent.ranks // max(extent.devices, 1))
         return of_collective(
             system,
             name or words.operation(point),
             size=words.sizes(point).get("bytes", 0.0),
-            ranks=2 if pair else ranks,
-            cores_per_rank=cores,
+            ranks=2 if pair else extent.ranks,
+            cores_per_rank=system.cores_per_device // each,
             nodes=(2 if across else 1) if pair else extent.hosts,
             point_to_point=words.group == "point-to-point",
         )
