@@ -52,7 +52,9 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     costs: Path | None = None
     published: Path | None = None
     public_kernels: Path | None = None  # what public kernels gave when they were last run
-    untouched: Path | None = None  # points the model had not seen before its rules changed, with errors of then
+    untouched: Path | None = (
+        None  # points the model had not seen before its rules changed, with errors of then
+    )
     base: str = ""
     instances: tuple[Instance, ...] = ()
     contract: int = 1  # version of the plugin contract it was written for

@@ -28,8 +28,8 @@ def time_error(model: float, published: float, *, lower_is_better: bool) -> floa
 
 
 def counted_error(point: Comparison) -> float | None:
-    """What statistics count of a point, signed: e; of a bound 0 where it holds; of a contradicted point 0 inside
-    the interval that its sources span, else the distance to the nearer end. None without a model's answer."""
+    """What statistics count of a point, signed: e; of a bound 0 where it holds; of a contradicted point 0
+    inside the interval that its sources span, else the distance to the nearer end. None without an answer."""
     if point.e is None:
         return None
     if point.use is Use.BOUND:
@@ -99,7 +99,9 @@ def crossed(points: Iterable[Comparison]) -> Errors | None:
 
 def bounds_of(points: Iterable[Comparison]) -> Bounds | None:
     """The inequalities among the points; None where there is none that the model answers."""
-    found = {each.id: e for each in points if each.use is Use.BOUND and (e := counted_error(each)) is not None}
+    found = {
+        each.id: e for each in points if each.use is Use.BOUND and (e := counted_error(each)) is not None
+    }
     if not found:
         return None
     worst = max(found, key=lambda id: (found[id], id))
