@@ -211,3 +211,23 @@ def test_a_file_of_bands_comes_back(tmp_path: object) -> None:
     path.write_text("{}")
     with pytest.raises(BadInput, match="does not hold bands"):
         read(path)
+
+
+def test_shipped_bands_are_those_of_the_model() -> None:
+    """Whoever changes the model makes them anew: .ci/renew_tables FOLDER."""
+    from trnbench.emulator.backend import MODEL_VERSION
+    from trnbench.fidelity.nearness.nearby import made
+    from trnbench.registry import load_registry
+
+    registry = load_registry()
+    paths = {name: each.bands for name, each in registry.generations.items() if each.bands is not None}
+    shipped = {name: read(path) for name, path in paths.items()}
+    assert {each.version for each in shipped.values()} == {MODEL_VERSION}
+    found = made(registry)
+    assert found.keys() == shipped.keys()
+    for name, bands_now in found.items():
+        for group, classes in bands_now.groups.items():
+            for kind, band in classes.items():
+                kept = shipped[name].groups[group][kind]
+                assert (kept.votes, kept.points, kept.widened) == (band.votes, band.points, band.widened)
+                assert (kept.low, kept.high) == (pytest.approx(band.low), pytest.approx(band.high))
