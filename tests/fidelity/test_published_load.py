@@ -150,7 +150,8 @@ def test_points_contradict_each_other_in_one_quantity(tmp_path: Path) -> None:
     one = {**GOOD, "contradicts": '["b"]'}
     other = {**GOOD, "id": '"b"', "contradicts": '["a"]', "quantity": '"busbw_bytes_per_s"'}
     assert caught(write(tmp_path / "p.toml", one, other)) == (
-        "FILE: point a contradicts 'b'\n  cause: one is of bandwidth_bytes_per_s, the other of busbw_bytes_per_s\n"
+        "FILE: point a contradicts 'b'\n"
+        "  cause: one is of bandwidth_bytes_per_s, the other of busbw_bytes_per_s\n"
         "  try:   points contradict each other in one quantity"
     )
 
