@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -136,7 +137,7 @@ class TestSources:
 
     def test_a_public_kernel_is_loaded_and_timed(self, registry: Registry, folder: Path) -> None:
         (found,) = compare(self.wanted(), Bench(registry, kernels=folder), with_same=False)
-        assert found.use is Use.HELD_OUT
+        assert (found.use, found.honesty) == (Use.EMULATED, "untouched")
         assert found.emulated is not None
         assert found.emulated > 0
         assert found.how.startswith("kernels/scaled.py::scaled, 3 calls, ")
@@ -155,7 +156,7 @@ class TestSources:
     def test_the_file_with_the_longest_common_path_is_taken(self, registry: Registry, folder: Path) -> None:
         (folder / "scaled.py").write_text("this is no Python")
         (found,) = compare(self.wanted(), Bench(registry, kernels=folder), with_same=False)
-        assert found.use is Use.HELD_OUT
+        assert (found.use, found.honesty) == (Use.EMULATED, "untouched")
 
     def test_a_kernel_that_does_not_load(self, registry: Registry, folder: Path) -> None:
         (folder / "repo" / "kernels" / "scaled.py").write_text("raise RuntimeError('no')")
@@ -169,7 +170,7 @@ class TestSources:
         low = self.wanted(kind=Kind.UPPER_BOUND, value=1e-12)
         found = [compare(each, Bench(registry, kernels=folder), with_same=False)[0] for each in (high, low)]
         assert [each.use for each in found] == [Use.BOUND, Use.BOUND]
-        assert [each.held for each in found] == [True, False]
+        assert [each.e is not None and each.e <= 0 for each in found] == [True, False]
 
 
 class TestFits:
@@ -206,8 +207,17 @@ class TestFits:
         ]
         fresh._costs["trn2"] = {**costs, "fits": changed}
         (found,) = compare(each, Bench(fresh), with_same=False)
-        assert found.use is Use.IN_SAMPLE
-        assert found.cross_validated == pytest.approx(512 / 2.4e9 + 100e-9)
+        assert (found.use, found.honesty) == (Use.EMULATED, "fitted")
+        assert found.published is not None
+        assert found.e_cross == pytest.approx(math.log((512 / 2.4e9 + 100e-9) / found.published), abs=1e-5)
+        shaped = msgspec.structs.replace(each, shaped=("a.rule",))
+        (seen,) = compare(shaped, Bench(fresh), with_same=False)
+        assert (seen.honesty, seen.e, seen.e_cross) == ("fitted", found.e, None)  # never called held out
+
+    def test_a_point_that_shaped_a_rule_says_so(self, registry: Registry) -> None:
+        each = point(operation="descriptor", family="dma", shape={"bytes": 512}, shaped=("a.rule",))
+        (found,) = compare(each, Bench(registry), with_same=False)
+        assert (found.honesty, found.e_cross) == ("shaped", found.e)
 
 
 def test_our_own_kernel_is_a_row_of_its_own(bench: Bench) -> None:
@@ -225,7 +235,7 @@ def test_our_own_kernel_is_a_row_of_its_own(bench: Bench) -> None:
     assert second.how.startswith("our gemm_ragged without launch: ")
 
 
-def test_contradicted_points_are_not_counted(bench: Bench) -> None:
+def test_a_contradicted_point_says_by_what(bench: Bench) -> None:
     each = point(operation="descriptor", family="dma", shape={"bytes": 512}, contradicts=("y",))
     each = msgspec.structs.replace(each, how_measured="a tool", notes="an older version")
     (found,) = compare(each, bench)
