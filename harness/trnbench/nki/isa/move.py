@@ -159,7 +159,10 @@ def _copy(machine: Machine, dst: Form, src: Form, given: Any) -> Op:
 
 
 def memset(dst: NkiTensor, value: float, engine: engines = engines.unknown, name: str | None = None) -> None:
-    """Fill with a constant. With the engine unset Vector does it."""
+    """Fill with a constant. With the engine unset Vector does it.
+
+    Zeros in PSUM that a product comes upon first cost nothing: see `Recorder.hold`.
+    """
     recorder = STATE.recorder or current()
     key = ("memset", dst.form, engine, value == 0)
     op = recorder.ops.get(key)
@@ -180,6 +183,10 @@ def memset(dst: NkiTensor, value: float, engine: engines = engines.unknown, name
             moved(reads=(), writes=(dst.form,)),
             elements=dst.form.elements,
         )
-    recorder.emit(op, (dst,), ())
+    form = dst.form
+    if value == 0 and form.memory == "psum" and dst.storage.place is None and not form.indirect:
+        recorder.hold(op, dst)
+    else:
+        recorder.emit(op, (dst,), ())
     if recorder.functional:
         dst.put(np.full(dst.shape, value, np.float64 if dst.form.dtype.is_float else np.int64))
