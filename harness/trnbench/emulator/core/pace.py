@@ -164,7 +164,7 @@ class Pace:
             engines=engines,
             hbm=_ticks(moved * self.sharing / table.hbm_rate),
             path=_ticks(costs.path_s(op.variables)),
-            floor=_ticks(costs.floor_s(op.variables, engines)),
+            floor=_ticks(costs.floor_s(op.variables)),
             hold=made or self.trigger,
         )
 
