@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trnbench.emulator.core.trigger import descriptors_by
+from trnbench.emulator.core.trigger import HARDWARE, SOFTWARE, descriptors_by
 
 NANO = 1e-9
 
@@ -40,9 +40,11 @@ class TransferCosts:
         self.transfer_s = constant("dma.transfer_ns") * NANO
         self.latency_s = constant("dma.transfer_latency_ns") * NANO
         self.start_s = entry("semaphore_to_start_ns") * NANO
-        self._generation = {"hwdge": float(table.get("hwdge_ns", 0.0)) * NANO}
+        self._generation = {}
+        if "hwdge_ns" in table:
+            self._generation[HARDWARE] = float(table["hwdge_ns"]) * NANO
         if "swdge_cycles" in table:
-            self._generation["swdge"] = float(table["swdge_cycles"]) / clock("gpsimd")
+            self._generation[SOFTWARE] = float(table["swdge_cycles"]) / clock("gpsimd")
         self._inside = float(table.get("gpsimd_bytes_per_ns_per_direction", 0.0)) / NANO
         self._transposed = {
             "hbm": float(table.get("transpose_fraction_hbm", 1.0)),
@@ -72,7 +74,8 @@ class TransferCosts:
 
     def generation_s(self, variables: Mapping[str, Any]) -> float:
         """Seconds that a transfer's trigger makes descriptors before the transfer starts."""
-        return self._generation.get(descriptors_by(variables), 0.0)
+        made = descriptors_by(variables, hardware=HARDWARE in self._generation)
+        return self._generation.get(made, 0.0)
 
     def floor_s(self, variables: Mapping[str, Any]) -> float:
         """Seconds from the first byte of one transfer to its end, at least."""

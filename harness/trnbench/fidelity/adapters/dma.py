@@ -47,14 +47,14 @@ def _descriptors(point: PublishedPoint, bench: Bench) -> Prediction:
     size = point.number("bytes")
     if size is None or point.quantity is not Quantity.LATENCY:
         raise NotEmulated("the bytes of a descriptor are not stated")
+    rows = bench.table(point.system).transfers.reach
     if point.operation == "packets":
         count = point.number("descriptors") or 1
-        # Rows of device memory: they go to all engines.
+        # The kernel it is told of works on as many partitions as one engine reaches.
         return Prediction(
-            value=_seconds(point, bench, 1, count, size),
-            how=f"one transfer alone of {count} descriptors of {size} B",
+            value=_seconds(point, bench, rows, -(-count // rows), size),
+            how=f"one transfer alone of {count} descriptors of {size} B on one engine",
         )
-    rows = bench.table(point.system).transfers.reach
     fewer, more = (_seconds(point, bench, rows, runs, size, hidden=True) for runs in (RUNS, 2 * RUNS))
     return Prediction(
         value=(more - fewer) / (rows * RUNS),
