@@ -135,8 +135,8 @@ class Storage(msgspec.Struct, eq=False):
 
     `written` tells which bytes of PSUM hold a value: a matmul overwrites the others. `place` is (memory,
     partition, byte) where the kernel chose the address itself: regions are then those of the memory.
-    Views that begin before element `row` surely begin at partition 0. `cleared`: memsets of zeros in PSUM that
-    were not carried out yet, since a product may overwrite them.
+    Views that begin before element `row` surely begin at partition 0. `cleared`: memsets of zeros in PSUM
+    that were not carried out yet, since a product may overwrite them.
     """
 
     form: Form

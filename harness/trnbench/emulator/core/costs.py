@@ -114,8 +114,8 @@ class CostTable:
 
     @property
     def launch_s(self) -> float:
-        """Seconds that a launched program takes beside its instructions, by the clock of the device: `[launch]`,
-        0 where the cost file has none."""
+        """Seconds that a launched program takes beside its instructions, by the device's clock: `[launch]`, 0
+        where the cost file has none."""
         return float(self.system.costs.get("launch", {}).get("device_us", {}).get("value", 0.0)) * 1e-6
 
     # DMA ----------------------------------------------------------------------------------------

@@ -74,8 +74,7 @@ class TransferCosts:
 
     def generation_s(self, variables: Mapping[str, Any]) -> float:
         """Seconds that a transfer's trigger makes descriptors before the transfer starts."""
-        made = descriptors_by(variables, hardware=HARDWARE in self._generation)
-        return self._generation.get(made, 0.0)
+        return self._generation.get(descriptors_by(variables), 0.0)
 
     def floor_s(self, variables: Mapping[str, Any]) -> float:
         """Seconds from the first byte of one transfer to its end, at least."""

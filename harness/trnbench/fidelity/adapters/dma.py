@@ -18,8 +18,8 @@ RUNS = 2  # descriptors of a partition, and twice as many: the difference is tha
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     """A time, a rate, or a share of the rate of large transfers, as the point asks.
 
-    Times begin with the first byte, as those of a profile's DMA tables do; a rate is that of a whole kernel of
-    transfers, from its first trigger on: the bytes and the time that such profiles print give it.
+    Times begin with the first byte, as those of a profile's DMA tables do; a rate is that of a whole kernel
+    of transfers, from its first trigger on: the bytes and the time that such profiles print give it.
     """
     if point.operation in ("descriptor", "packets"):
         return _descriptors(point, bench)

@@ -38,10 +38,11 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         raise NotEmulated(f"{size:,} B are no whole transfers of {rows} × {run:,} B")
     shape = ((chunks, rows, run // 4), "float32")
     made = scheduled(f"{STREAMS}:{point.operation}", (shape,), bench, point.system, cores=cores)
-    launch, how = launch_of(point, bench)
+    launch, launched = launch_of(point, bench)
     time_s = made.total * 1e-12 + launch
     bound = max(made.busy, key=lambda name: (made.busy[name], name))
     return Prediction(
         value=passes * size * cores / time_s,
-        how=f"{point.operation} of {size:,} B per core on {cores} of {point.system}, {bound}-bound{how and f', {how}'}",
+        how=f"{point.operation} of {size:,} B per core on {cores} of {point.system}, {bound}-bound"
+        + (f", {launched}" if launched else ""),
     )

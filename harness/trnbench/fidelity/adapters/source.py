@@ -39,8 +39,8 @@ CALL_LIMIT = 2_000_000
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     """The time of the kernel named in the point, or the rate or the share of a peak that follows from it.
 
-    With a launch where the publication's clock has one in it: `launch_of`. Raises `NotEmulated` when the point
-    names no file, the folder lacks it, it does not load, or breaks a rule of the machine.
+    With a launch where the publication's clock has one in it: `launch_of`. Raises `NotEmulated` when the
+    point names no file, the folder lacks it, it does not load, or breaks a rule of the machine.
     """
     source = point.kernel
     if source is None:

@@ -49,14 +49,11 @@ def instructions(like, op, engine, source, count):
 
 @nki.jit
 def transfers(source, run):
-    """(count, partitions, runs, bytes): so many loads, each of the first `run` bytes of every row's runs.
-
-    Their descriptors are there before: what makes them is not what is asked for.
-    """
+    """(count, partitions, runs, bytes): so many loads, each of the first `run` bytes of every row's runs."""
     count, rows, runs, _ = source.shape
     for at in nl.affine_range(count):
         tile = nl.ndarray((rows, runs, run), dtype=source.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=source[at, :, :, 0:run], dge_mode=nisa.dge_mode.none)
+        nisa.dma_copy(dst=tile, src=source[at, :, :, 0:run])
     return source
 
 

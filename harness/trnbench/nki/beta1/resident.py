@@ -199,7 +199,7 @@ class Residence:
         before, functional = recorder.issue, recorder.functional
         recorder.issue, recorder.functional = take, False
         try:
-            isa.dma_copy(dst, src, dge_mode=isa.dge_mode.none)
+            isa.dma_copy(dst, src)
         finally:
             recorder.issue, recorder.functional = before, functional
         return made[0]

@@ -22,7 +22,7 @@ from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
 
 _SCALAR_COPY_SINCE = 3  # NeuronCore-v3 copies bit by bit on Scalar
-_HARDWARE_DGE_SINCE = 3
+HARDWARE_DGE_SINCE = 3
 
 
 def dma_copy(
@@ -91,7 +91,7 @@ def generator(rules: Rules, mode: Any, engine: Any, priority: int | None) -> Non
     """What makes the descriptors, and for whom it may be asked."""
     version = rules.machine.nc_version
     rules.require(
-        word(mode) != "hwdge" or version >= _HARDWARE_DGE_SINCE,
+        word(mode) != "hwdge" or version >= HARDWARE_DGE_SINCE,
         "dge_mode hwdge is available from NeuronCore-v3 on",
         try_="dge_mode=nisa.dge_mode.swdge, or leave it open",
     )

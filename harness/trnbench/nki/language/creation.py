@@ -113,7 +113,7 @@ def shared_identity_matrix(n: int, dtype: Any = DTYPES["uint8"], dst: NkiTensor 
     if recorder.functional:
         source.put(np.eye(n, dtype=np.float32))
     tile = ndarray((n, n), kind, sbuf) if dst is None else dst
-    isa.dma_copy(tile, source, dge_mode=isa.dge_mode.none)
+    isa.dma_copy(tile, source)
     if dst is None:
         recorder.identities[n, kind] = tile
     return tile
@@ -123,7 +123,7 @@ def load(src: NkiTensor, dtype: Any = None) -> NkiTensor:
     """A new SBUF tile with the elements of an HBM tensor; its first dimension becomes the partition."""
     shape = src.form.shape if len(src.form.shape) > 1 else (src.form.shape[0], 1)
     tile = ndarray(shape, src.form.dtype if dtype is None else dtype, sbuf)
-    isa.dma_copy(tile, src, dge_mode=isa.dge_mode.none)
+    isa.dma_copy(tile, src)
     return tile
 
 
@@ -142,7 +142,7 @@ def load_transpose2d(src: NkiTensor, dtype: Any = None) -> NkiTensor:
 
 def store(dst: NkiTensor, value: NkiTensor) -> None:
     """Copy a tile to HBM."""
-    isa.dma_copy(dst, value, dge_mode=isa.dge_mode.none)
+    isa.dma_copy(dst, value)
 
 
 def is_sbuf(buffer: Any) -> bool:

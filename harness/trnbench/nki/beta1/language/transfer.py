@@ -24,7 +24,7 @@ def load(src: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
 
     def issue(dst: Tile) -> None:
         if box_of(mask, src.shape) is not None:
-            isa.dma_copy(dst.overwritten(src, mask), src.operand(mask), dge_mode=isa.dge_mode.none)
+            isa.dma_copy(dst.overwritten(src, mask), src.operand(mask))
 
     kind = src.dtype if dtype is None else dtype_of(dtype)
     return later(src.shape or (1,), kind, issue, into=(Buffer.SBUF,))
@@ -51,7 +51,7 @@ def store(dst: Tile, value: Any, *, mask: Any = None, **_: Any) -> None:
     target = dst if dst.over or dst.ndim == value.ndim else dst.fitted(value.shape) or dst
     source = value if value.shape == target.shape else value.fitted(target.shape) or value
     dst.root.written = True
-    isa.dma_copy(target.operand(mask), source.operand(mask), dge_mode=isa.dge_mode.none)
+    isa.dma_copy(target.operand(mask), source.operand(mask))
 
 
 def copy(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
