@@ -47,7 +47,9 @@ def test_a_grid_runs_its_programs_in_turn(beta1: Run) -> None:
     assert found.count == 6 * 3
 
 
-@pytest.mark.parametrize(("out", "count"), [("nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)", 3), ("x", 9)])
+@pytest.mark.parametrize(
+    ("out", "count"), [("nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)", 3), ("x", 9)]
+)
 def test_programs_that_never_ask_for_their_number_are_one(beta1: Run, out: str, count: int) -> None:
     """But where they write to what they are given: each may read what the one before has left."""
     found = beta1(

@@ -38,7 +38,13 @@ def run(folder: Path, *lines: str, functional: bool = True) -> Trace:
     file.write_text(KERNEL.format(body="\n".join(f"        {line}" for line in lines)))
     kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
     x = np.eye(128, dtype=np.float32)
-    return record(kernel, (x,), machine=Machine.of(load_registry().system("trn2-16.48xlarge")), functional=functional, keep=True)
+    return record(
+        kernel,
+        (x,),
+        machine=Machine.of(load_registry().system("trn2-16.48xlarge")),
+        functional=functional,
+        keep=True,
+    )
 
 
 def opcodes(trace: Trace) -> list[str]:
