@@ -85,6 +85,13 @@ _POINTS: tuple[Column | str, ...] = (
 @click.option(
     "--sources", is_flag=True, help="Only the points measured with a public kernel; needs --kernels."
 )
+@click.option(
+    "--assume",
+    "assume",
+    multiple=True,
+    metavar="no-NAME[,…]",
+    help="What the compiler of public kernels is not taken to do, as of trnbench nki run. Repeatable.",
+)
 @click.option("--points", is_flag=True, help="One row per point instead of one per family.")
 @click.option(
     "--same",
@@ -108,6 +115,7 @@ def validate(
     generations: tuple[str, ...],
     kernels: Path | None,
     sources: bool,
+    assume: tuple[str, ...],
     points: bool,
     own: bool,
     limits: tuple[str, ...],
@@ -120,13 +128,14 @@ def validate(
     the cross-validated columns are of constants fitted without the point. Bounds,
     contradicted points and our own kernel of the same operation are shown apart and never counted.
     """
+    from trnbench.compiler import assumptions
     from trnbench.fidelity.validate import validate as hold
 
     registry = state.registry
     _check_names(registry, families, generations)
     gates = [_limit(each) for each in limits]
     if own:
-        if families or instances or kernels or sources or points or limits:
+        if families or instances or kernels or sources or assume or points or limits:
             raise UsageError(
                 "--same goes with --generation and --format alone",
                 cause="it compares products of ours with published ones, which no other option is about",
@@ -149,6 +158,9 @@ def validate(
         )
     if sources and kernels is None:
         raise UsageError("--sources goes with --kernels PATH", try_="the folder with the public sources")
+    assumed = assumptions(assume)
+    if assume and kernels is None:
+        raise UsageError("--assume goes with --kernels PATH", try_="the folder with the public sources")
     found = hold(
         registry,
         families=families,
@@ -157,6 +169,7 @@ def validate(
         kernels=kernels,
         with_same=not sources,
         sources=sources,
+        assumptions=assumed,
     )
     if not found.points:
         raise NothingSelected(
@@ -167,13 +180,15 @@ def validate(
     if points:
         emit([_point_row(each) for each in found.points], _POINTS, format)
     elif sources and kernels is not None and format in ("md", "json"):
-        _show_sources(found, kernels, format)
+        _show_sources(found, kernels, format, str(assumed))
     else:
         _show(found, format)
         if sources and format == "table":
             _show_not_run(found)
         elif format == "table" and not (kernels or families or systems):
             _say_public(registry, generations)
+    for note in found.notes:
+        say(note)
     return _judge(found, gates)
 
 
@@ -181,19 +196,20 @@ def _show(found: Fidelity, format: str) -> None:
     from trnbench.fidelity.tables import family_row, markdown
 
     if format == "md":
-        write(markdown(found))
+        write("".join(f"{note[0].upper()}{note[1:]}.\n\n" for note in found.notes) + markdown(found))
         return
-    emit([family_row(each) for each in found.families], _FAMILIES, format)
+    rows = [family_row(each) | ({"notes": found.notes} if found.notes else {}) for each in found.families]
+    emit(rows, _FAMILIES, format)
     if format == "table":
         say(f"model: {found.by} {found.version}; {_counted(found)}", level=0)
 
 
-def _show_sources(found: Fidelity, kernels: Path, format: str) -> None:
+def _show_sources(found: Fidelity, kernels: Path, format: str, assumed: str) -> None:
     from datetime import UTC, datetime
 
     from trnbench.fidelity.sources import as_json, checkouts, markdown, of_fidelity
 
-    made = of_fidelity(found, checkouts(kernels), datetime.now(UTC).date().isoformat())
+    made = of_fidelity(found, checkouts(kernels), datetime.now(UTC).date().isoformat(), assumed)
     write(markdown(made) if format == "md" else as_json(made))
 
 

@@ -49,14 +49,16 @@ class SourcePoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     how: str = ""
 
 
-class Sources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`day`: when it was made, by which model."""
+class Sources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """`day`: when it was made, by which model. `assumptions`: what the compiler was not taken to do, against
+    the shipped model; what was made under some is never kept beside a generation."""
 
     day: str
     by: str
     version: str
     checkouts: tuple[Checkout, ...]
     points: tuple[SourcePoint, ...]
+    assumptions: str = ""
 
 
 def checkouts(folder: Path) -> tuple[Checkout, ...]:
@@ -76,7 +78,7 @@ def checkouts(folder: Path) -> tuple[Checkout, ...]:
     return tuple(found)
 
 
-def of_fidelity(fidelity: Fidelity, fetched: Iterable[Checkout], day: str) -> Sources:
+def of_fidelity(fidelity: Fidelity, fetched: Iterable[Checkout], day: str, assumptions: str = "") -> Sources:
     """The comparison without what only its command line shows."""
     return Sources(
         day=day,
@@ -84,6 +86,7 @@ def of_fidelity(fidelity: Fidelity, fetched: Iterable[Checkout], day: str) -> So
         version=fidelity.version,
         checkouts=tuple(fetched),
         points=tuple(_slim(each) for each in fidelity.points if each.published is not None),
+        assumptions=assumptions,
     )
 
 
@@ -140,6 +143,12 @@ def kept(registry: Registry, generations: Collection[str] = ()) -> Sources | Non
         if path is None or (generations and name not in generations):
             continue
         one = read(path)
+        if one.assumptions:
+            raise BadInput(
+                f"{path} was made under the assumptions {one.assumptions}",
+                cause="what is kept beside a generation is of the shipped model",
+                try_="run the public kernels again without --assume: docs/fidelity.md",
+            )
         if found is not None and (one.by, one.version) != (found.by, found.version):
             raise BadInput(
                 f"{path} is of {one.by} {one.version}, another generation's of {found.by} {found.version}",
@@ -182,9 +191,10 @@ def _summary(name: str, found: Sources) -> PublicKernels:
 
 def markdown(found: Sources) -> str:
     """One row per generation, then which points were not run, then what the kernels came from."""
+    under = f" under the assumptions {found.assumptions}" if found.assumptions else ""
     lines = [
-        f"Public kernels, run from their own sources by {found.by} {found.version} on {found.day}; only "
-        "numbers that a publication says it set in them are set. The sources are not part of this "
+        f"Public kernels, run from their own sources by {found.by} {found.version} on {found.day}{under}; "
+        "only numbers that a publication says it set in them are set. The sources are not part of this "
         "repository: repeating it takes the commits below.",
         "",
         "| generation | points | median | p90 | worst | bias | bounds held | not run |",

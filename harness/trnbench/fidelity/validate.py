@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trnbench.compiler import AS_SHIPPED, Assumptions
 from trnbench.errors import FactError, TrnbenchError
 from trnbench.fidelity import same
 from trnbench.fidelity.bench import Bench, can_refit, fits_of
@@ -57,14 +58,16 @@ def validate(
     kernels: Path | None = None,
     with_same: bool = True,
     sources: bool = False,
+    assumptions: Assumptions = AS_SHIPPED,
 ) -> Fidelity:
     """Every published point emulated as far as that is possible; all of them unless some are named.
 
     `systems` are names of instances; one without a size means every size of it. `kernels` is a folder
     of public sources. `with_same` adds our own kernels of the same operation. `sources`: only the points
-    that were measured with a public kernel.
+    that were measured with a public kernel. `assumptions`: what their compiler is taken to do; others than
+    those of the shipped model are told in `notes`.
     """
-    bench = Bench(registry, kernels=kernels)
+    bench = Bench(registry, kernels=kernels, assumptions=assumptions)
     comparisons: list[Comparison] = []
     for points in published_points(registry, generations).values():
         for point in points:
@@ -78,7 +81,10 @@ def validate(
     present = {each.family for each in comparisons}
     rows = [of_family(family, comparisons) for family in FAMILIES.values() if family.name in present]
     by, version = _model(bench)
-    return Fidelity(by=by, version=version, families=worst_first(rows), points=tuple(comparisons))
+    notes = (f"public kernels under the assumptions {assumptions}",) if assumptions.off else ()
+    return Fidelity(
+        by=by, version=version, families=worst_first(rows), points=tuple(comparisons), notes=notes
+    )
 
 
 def compare(point: PublishedPoint, bench: Bench, *, with_same: bool = True) -> list[Comparison]:
