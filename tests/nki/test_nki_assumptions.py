@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from beta1_kernel import Run, opcodes
 from trnbench.compiler import AS_SHIPPED, SWITCHES, Assumptions, assumptions
 from trnbench.nki import TensorSpec, Trace
 from trnbench.nki.memory import Buffer
+from trnbench.run.alternatives import LIMIT
 
 
 def spec(*shape: int) -> TensorSpec:
@@ -175,6 +177,13 @@ def test_a_row_is_brought_out_or_shuffled_without_the_two_of_broadcasts(beta1: R
     assert opcodes(shuffled).count("nc_matmul") == 0
     assert opcodes(shuffled).count("nc_stream_shuffle") == 4
     assert shuffled.assumed == {}
+
+
+def test_the_page_has_a_row_for_each(root: Path) -> None:
+    page = (root / "docs" / "nki.md").read_text(encoding="utf-8")
+    for each in SWITCHES.values():
+        assert f"| `{each.name}` | {each.assumed} | {each.otherwise} | {each.evidence} |" in page
+    assert f"up to {LIMIT:,} instructions times switches" in page
 
 
 EVERYTHING_OFF = Assumptions(tuple(SWITCHES))
