@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from trnbench.kernels.extent import Extent
     from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
     from trnbench.kernels.program import Program
+    from trnbench.kernels.published import PublishedAs
     from trnbench.kernels.work import Work
     from trnbench.lazy import resolve
     from trnbench.measure.session import Timing
     from trnbench.registry import load_registry
     from trnbench.results.evidence import Evidence, Grade
+    from trnbench.results.expectation import expected, expected_time, grey, nearness_of
     from trnbench.results.fidelity import Comparison, FamilyFidelity, Fidelity
     from trnbench.results.json import dumps, loads
     from trnbench.results.measurement import (
@@ -43,9 +45,11 @@ if TYPE_CHECKING:
         Reason,
         Status,
     )
+    from trnbench.results.nearness import Band, BestPublished, Nearest, Nearness
     from trnbench.results.proof import Growth, Proof
     from trnbench.results.run import PluginRecord, Run, SystemRecord
     from trnbench.run.api import bench, load_run, open_store, render
+    from trnbench.run.headline import Headline, headline
     from trnbench.run.kernel import KernelRun, emulate_kernel
     from trnbench.section import Format, Importer, Section
     from trnbench.store.store import Store
@@ -71,11 +75,13 @@ _HOMES = {
     "trnbench.kernels.extent": ("Extent",),
     "trnbench.kernels.kernel": ("Kernel", "Point", "PrimaryMetric"),
     "trnbench.kernels.program": ("Program",),
+    "trnbench.kernels.published": ("PublishedAs",),
     "trnbench.kernels.work": ("Work",),
     "trnbench.lazy": ("resolve",),
     "trnbench.measure.session": ("Timing",),
     "trnbench.registry": ("load_registry",),
     "trnbench.results.evidence": ("Evidence", "Grade"),
+    "trnbench.results.expectation": ("expected", "expected_time", "grey", "nearness_of"),
     "trnbench.results.fidelity": ("Comparison", "FamilyFidelity", "Fidelity"),
     "trnbench.results.json": ("dumps", "loads"),
     "trnbench.results.measurement": (
@@ -87,9 +93,11 @@ _HOMES = {
         "Reason",
         "Status",
     ),
+    "trnbench.results.nearness": ("Band", "BestPublished", "Nearest", "Nearness"),
     "trnbench.results.proof": ("Growth", "Proof"),
     "trnbench.results.run": ("PluginRecord", "Run", "SystemRecord"),
     "trnbench.run.api": ("bench", "load_run", "open_store", "render"),
+    "trnbench.run.headline": ("Headline", "headline"),
     "trnbench.run.kernel": ("KernelRun", "emulate_kernel"),
     "trnbench.store.store": ("Store",),
     "trnbench.section": ("Format", "Importer", "Section"),
@@ -112,6 +120,8 @@ __all__ = [
     "Assumption",
     "Axis",
     "Backend",
+    "Band",
+    "BestPublished",
     "Case",
     "CaseKey",
     "Comparison",
@@ -132,6 +142,7 @@ __all__ = [
     "Generation",
     "Grade",
     "Growth",
+    "Headline",
     "Importer",
     "Instance",
     "Judgement",
@@ -142,6 +153,8 @@ __all__ = [
     "LinkKind",
     "Measurement",
     "Metric",
+    "Nearest",
+    "Nearness",
     "Node",
     "NodeKind",
     "Observation",
@@ -155,6 +168,7 @@ __all__ = [
     "Program",
     "Proof",
     "Provenance",
+    "PublishedAs",
     "Reason",
     "Run",
     "Scope",
@@ -172,10 +186,15 @@ __all__ = [
     "check_facts",
     "dumps",
     "emulate_kernel",
+    "expected",
+    "expected_time",
+    "grey",
+    "headline",
     "hookimpl",
     "load_registry",
     "load_run",
     "loads",
+    "nearness_of",
     "open_store",
     "percent",
     "render",

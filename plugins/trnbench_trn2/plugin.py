@@ -23,6 +23,8 @@ def trnbench_generations() -> Iterator[Generation]:
         costs=HERE / "costs.toml",
         published=HERE / "published.toml",
         public_kernels=HERE / "public_kernels.json",
+        bands=HERE / "bands.json",
+        untouched=HERE / "untouched.toml",
         instances=(
             Instance(
                 name="trn2-16.48xlarge",

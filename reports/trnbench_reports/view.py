@@ -7,7 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2s
 from typing import TYPE_CHECKING
 
-from trnbench import Measurement, Metric, Run, Scope, Source, Status, SystemRecord
+from trnbench import (
+    Measurement,
+    Metric,
+    Run,
+    Scope,
+    Source,
+    Status,
+    SystemRecord,
+    expected,
+    grey,
+    nearness_of,
+)
 from trnbench_reports import numbers, words
 
 if TYPE_CHECKING:
@@ -100,14 +111,58 @@ def tooltip(measurement: Measurement) -> str:
     """One line with all that a number needs: value, share, evidence, scope, case."""
     judged = measurement.judgement
     share = f", {numbers.percent(judged.fraction)} of {peak_text(measurement)}" if judged else ""
-    unproven = ", unvalidated" if measurement.evidence.unvalidated else ""
+    near = f", {said}" if (said := near_text(measurement)) else ""
     # What is well needs no word.
     status = "" if measurement.status is Status.OK else f" · {measurement.status}"
     return words.clean(
-        f"{value_text(measurement)}{share} · {measurement.evidence.grade}{unproven}{status}"
+        f"{value_text(measurement)}{share} · {measurement.evidence.grade}{near}{status}"
         f" · {measurement.case.instance} · {measurement.case.fullname}",
         300,
     )
+
+
+def near_text(measurement: Measurement) -> str:
+    """ "nearest evidence: kernel, expect 61–72 TFLOPS; best published 71.8": "" of a measured one."""
+    word = nearness_of(measurement)
+    nearest = measurement.evidence.nearest
+    if not word or nearest is None:
+        return word
+    said = f"nearest evidence: {word}"
+    if interval := expect_text(measurement):
+        said += f", expect {interval}"
+    metric = primary(measurement)
+    if nearest.best is not None and metric is not None:
+        said += f"; best published {numbers.show(nearest.best.value, nearest.best.unit)}"
+    return said
+
+
+def expect_text(measurement: Measurement) -> str:
+    """ "61–72 TFLOPS": what the band lets one expect of the primary metric, "" without a band."""
+    interval, metric = expected(measurement), primary(measurement)
+    if interval is None or metric is None:
+        return ""
+    low, high = (numbers.show(each, metric.unit) for each in interval)
+    return ranged(low, high)
+
+
+def expect_share(measurement: Measurement) -> str:
+    """ "61–72 %" of the peak, "" without a band or a peak."""
+    interval, metric, judged = expected(measurement), primary(measurement), measurement.judgement
+    if interval is None or metric is None or judged is None or not metric.value:
+        return ""
+    low, high = (numbers.percent(each / metric.value * judged.fraction) for each in interval)
+    return ranged(low, high)
+
+
+def ranged(low: str, high: str) -> str:
+    """Two numbers with their units: the unit once where both have it."""
+    value, _, unit = low.partition(" ")
+    return f"{value}–{high}" if high.endswith(f" {unit}") else f"{low}–{high}"
+
+
+def faint(measurement: Measurement) -> bool:
+    """An emulated number without a band: grey, never bold."""
+    return grey(measurement)
 
 
 def peak_text(measurement: Measurement) -> str:

@@ -38,7 +38,6 @@ def test_on_a_cluster_it_goes_over_efa_and_inside_it_does_not() -> None:
         assert far["time_s"] > near["time_s"]
         assert far["bandwidth_gb_s"] == pytest.approx(far["size"] / far["time_s"] / 1e9)
     assert efa[0]["evidence"] == "emulated"
-    assert rows("pingpong", "-i", "trn1-ultracluster:4")[0]["evidence"] == "emulated,unvalidated"
 
 
 def test_bandwidth_is_that_of_the_adapter_and_latency_that_of_a_message() -> None:

@@ -32,8 +32,7 @@ class TestProbes:
         assert (found[0]["instances"], found[-1]["instances"], found[-1]["ranks"]) == (2, 1875, 30000)
         times = [float(str(row["time_s"])) for row in found]
         assert times == sorted(times)
-        assert found[0]["evidence"] == "emulated"  # two instances have published points
-        assert found[-1]["evidence"] == "emulated,unvalidated"
+        assert {row["evidence"] for row in found} == {"emulated"}
 
     def test_links_carry_what_they_are_said_to_the_busiest_first(self) -> None:
         found = rows("links", "all_reduce", "-i", "u-trn2x64", "-s", "1G", "--all")

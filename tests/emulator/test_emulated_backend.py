@@ -77,16 +77,6 @@ def test_never_above_what_the_clocks_allow(observed: Any) -> None:
     assert held > 500
 
 
-def test_links_nobody_has_measured_say_so(observed: Any) -> None:
-    marked = {
-        system.name
-        for case, system, seen in observed
-        if seen.evidence.unvalidated and case.kernel.family == "collective"
-    }
-    assert marked == {"u-trn2x64", "trn3-gen1-ultraserver", "trn3-gen2-ultraserver", "trn1-ultracluster"}
-    assert not any(seen.evidence.unvalidated for case, _, seen in observed if case.kernel.family == "gemm")
-
-
 def test_what_no_document_gives_is_named(observed: Any) -> None:
     for case, system, seen in observed:
         assumed = [

@@ -129,23 +129,6 @@ def test_what_is_no_comparison(tmp_path: Path) -> None:
     assert caught.value.try_ == f"trnbench validate --sources --kernels FOLDER --format json > {file}"
 
 
-def test_what_was_made_under_other_assumptions_is_never_kept(tmp_path: Path) -> None:
-    under = msgspec.structs.replace(MADE, assumptions="no-hoisting")
-    assert " on 2026-11-21 under the assumptions no-hoisting; only numbers" in markdown(under)
-    assert '"assumptions": "no-hoisting"' in as_json(under)
-    assert "assumptions" not in as_json(MADE)
-    registry = load_registry()
-    file = tmp_path / "trn1.json"
-    file.write_text(as_json(under))
-    trn1 = registry.generations["trn1"]
-    registry.generations["trn1"] = msgspec.structs.replace(trn1, public_kernels=file)
-    with pytest.raises(BadInput) as caught:
-        kept(registry, ("trn1",))
-    assert caught.value.what == f"{file} was made under the assumptions no-hoisting"
-    assert caught.value.cause == "what is kept beside a generation is of the shipped model"
-    assert caught.value.try_ == "run the public kernels again without --assume: docs/fidelity.md"
-
-
 class Keeping:
     """A plugin whose generations keep `MADE`, each by a version of its own."""
 

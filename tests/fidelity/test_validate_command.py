@@ -215,19 +215,3 @@ def test_readme_shows_the_tables_as_they_are(root: Path) -> None:
     if BEGIN not in text:
         pytest.skip("README shows no fidelity tables")
     assert inserted(text, markdown(validate(load_registry()))) == text, "run: trnbench validate --format md"
-
-
-def test_assumptions_are_about_public_kernels_and_told(tmp_path: Path) -> None:
-    alone = run("--assume", "no-hoisting")
-    assert alone.exit_code == 2
-    assert "--assume goes with --kernels PATH" in alone.stderr
-    assert run("--assume", "no-hosting", "--kernels", str(tmp_path)).exit_code == 2
-    words = ("--sources", "--kernels", str(tmp_path), "--generation", "trn3", "--assume", "no-hoisting")
-    said = "ublic kernels under the assumptions no-hoisting"
-    shown = run(*words)
-    assert shown.exit_code == 0
-    assert said in shown.stderr
-    assert json.loads(run(*words, "--format", "json").stdout)["assumptions"] == "no-hoisting"
-    whole = ("--family", "hbm", "--kernels", str(tmp_path), "--assume", "no-hoisting")
-    assert json.loads(run(*whole, "--format", "json").stdout)[0]["notes"] == [f"p{said}"]
-    assert f"P{said}." in run(*whole, "--format", "md").stdout

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from trnbench.cli.output import Column, emit, say
 
 if TYPE_CHECKING:
-    from trnbench.fidelity.same import OwnProduct
     from trnbench.registry import Registry
+    from trnbench.results.own_product import OwnProduct
 
 
 def _rate(flops_per_s: float) -> str:
@@ -20,9 +20,9 @@ def _rate(flops_per_s: float) -> str:
 
 
 def _error(fraction: float) -> str:
-    from trnbench.fidelity.tables import signed
+    from trnbench.results.error_text import signed_text
 
-    return signed(fraction)
+    return signed_text(math.log1p(fraction))
 
 
 _COLUMNS: tuple[Column | str, ...] = (
@@ -42,9 +42,7 @@ def show_own_products(registry: Registry, generations: Sequence[str], format: st
     """Prints a row for each published shape; whether there is any. `error` is the one of the time."""
     from trnbench.fidelity.same import products
 
-    rows = [
-        _row(name, each) for name in generations or registry.generations for each in products(registry, name)
-    ]
+    rows = [_row(each) for name in generations or registry.generations for each in products(registry, name)]
     if rows:
         emit(rows, _COLUMNS, format)
         say(
@@ -55,13 +53,12 @@ def show_own_products(registry: Registry, generations: Sequence[str], format: st
     return bool(rows)
 
 
-def _row(generation: str, of: OwnProduct) -> dict[str, object]:
+def _row(of: OwnProduct) -> dict[str, object]:
     from trnbench.results.json import plain
 
     fields = plain(of)
     assert isinstance(fields, dict)
     return {
-        "generation": generation,
         **fields,
         "shape": f"{of.m} x {of.n} x {of.k}",
         "error": math.expm1(of.e),

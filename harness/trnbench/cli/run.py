@@ -22,6 +22,7 @@ from trnbench.errors import UsageError
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
+    from trnbench.registry import Registry
     from trnbench.run.executor import Executor
     from trnbench.run.plan import Plan
     from trnbench.run.ranks.rank import Rank
@@ -148,7 +149,7 @@ def run(
         selection = here(selection_from(**_merged(selected, configured.selection)), chosen)
         planned = plan(shared.registry, selection, extra_facts=facts_of(shared, facts))
         if rank is not None and rank.rank > 0:
-            return _follow(rank, planned, chosen, settings)
+            return _follow(rank, planned, chosen, settings, shared.registry)
         if rank is not None and chosen.detect().instance:
             from trnbench.run.ranks.executor import rank_executor
 
@@ -160,7 +161,7 @@ def run(
     return tell(shared, planned, ended, target, format)
 
 
-def _follow(rank: Rank, planned: Plan, chosen: Backend, settings: RunSettings) -> int:
+def _follow(rank: Rank, planned: Plan, chosen: Backend, settings: RunSettings, registry: Registry) -> int:
     """The part of every rank but the first: no store, no report, nothing on stdout."""
     if not chosen.detect().instance:
         say(f"rank {rank.rank}: emulated cases need no machine, rank 0 carries them out alone")
@@ -168,7 +169,7 @@ def _follow(rank: Rank, planned: Plan, chosen: Backend, settings: RunSettings) -
     from trnbench.run.execute import prepared
     from trnbench.run.ranks.follow import follow
 
-    return follow(rank, prepared(planned, chosen, settings), planned.cases)
+    return follow(rank, prepared(planned, chosen, settings, registry), planned.cases)
 
 
 def _carry_out(

@@ -29,7 +29,6 @@ MODEL_VERSION = "6"
 CORES = "roofline: the busiest engine, DMA or memory, all else overlapped; an upper bound of performance"
 SCHEDULED = "instruction by instruction: queues, operands, buffers, DMA engines; costs as documented"
 LINKS = "flows on the documented links, max-min fair; starts and efficiencies fitted to published points"
-UNMEASURED = "no measurement of these links is published"
 
 TICKS_PER_SECOND = 1_000_000_000_000
 """Modelled times are whole picoseconds, so that a run repeats bit for bit."""
@@ -76,10 +75,10 @@ class EmulatedBackend:
         kinds = case.kernel.implementations
         if "collective" in kinds:
             seen = self._fabric.collective(case, system)
-            return _observation(seen, LINKS, unvalidated=seen.unvalidated)
+            return _observation(seen, LINKS)
         if case.kernel.work(case.key.point, case.extent).bytes.get("host"):
             copied = self._fabric.host_copy(case, system)
-            return _observation(copied, LINKS, unvalidated=copied.unvalidated)
+            return _observation(copied, LINKS)
         shared = case.kernel.spread is Spread.SHARED
         timed = self._shared.estimate(case, system) if shared else self._core.estimate(case, system)
         made = _observation(timed, SCHEDULED if timed.detail else CORES)
@@ -125,15 +124,14 @@ def _command(case: Case) -> str:
     return shlex.join([*words, "--trace", f"{case.key.kernel}.json"])
 
 
-def _observation(seen: Any, reach: str, *, unvalidated: bool = False) -> Observation:
+def _observation(seen: Any, reach: str) -> Observation:
     time_s = _whole_ticks(seen.time_s)
     return Observation(
         evidence=Evidence(
             grade=Grade.EMULATED,
             by=MODEL,
             version=MODEL_VERSION,
-            unvalidated=unvalidated,
-            note=f"{reach}; {UNMEASURED}" if unvalidated else reach,
+            note=reach,
         ),
         time_s=time_s,
         samples=(time_s,),

@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from trnbench.facts.scope import Scope
 from trnbench.fidelity.point import Kind, PublishedPoint, Quantity, Usable
 from trnbench.fidelity.prediction import NotEmulated, Prediction
 from trnbench.kernels.extent import Extent
+from trnbench.results.own_product import OwnProduct
 
 if TYPE_CHECKING:
     from trnbench.backend import Observation
@@ -45,29 +44,6 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     if point.quantity is Quantity.SHARE and "MFU" in point.metric and peak:
         return Prediction(value=rate / peak, how=how)
     raise NotEmulated(f"no kernel of ours gives {point.quantity}")
-
-
-class OwnProduct(msgspec.Struct, frozen=True, kw_only=True):
-    """Our own product beside the best published one of the same shape, data type and number of cores.
-
-    Rates in FLOP/s of all `cores`, work being 2·M·N·K of the shape; the model's time without the launch, as
-    of `predict`. `e` = ln(model time / published time): below 0 the model is the faster one. Two programs, so
-    `e` holds what the other program loses too: the best published one bounds it. `others`: points of the
-    same shape that are slower.
-    """
-
-    id: str
-    m: int
-    n: int
-    k: int
-    dtype: str
-    cores: int
-    kernel: str
-    model_flops_per_s: float
-    published_flops_per_s: float
-    e: float
-    source: str
-    others: tuple[str, ...] = ()
 
 
 def products(registry: Registry, generation: str) -> tuple[OwnProduct, ...]:
@@ -113,7 +89,7 @@ def _products(registry: Registry, generation: str) -> tuple[OwnProduct, ...]:
         model = 2 * m * n * k / time_s
         found.append(
             OwnProduct(
-                id=best.id, m=m, n=n, k=k, dtype=dtype, cores=cores,
+                id=best.id, generation=generation, m=m, n=n, k=k, dtype=dtype, cores=cores,
                 kernel="gemm" if cores == 1 else "gemm_shared",
                 model_flops_per_s=model, published_flops_per_s=rate, e=math.log(rate / model),
                 source=best.source, others=tuple(point.id for _, point in slower),

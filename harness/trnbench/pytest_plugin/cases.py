@@ -79,7 +79,7 @@ def cases_of(instance: str, kernels: tuple[str, ...], backend: str) -> Cases:
     chosen = choose_backend(registry, backend) if backend else _fitting(registry.backends, named.name)
     found = chosen.detect()
     planned = plan(registry, Selection(instances=(instance,), kernels=kernels, kinds=found.kinds))
-    attempts = prepared(planned, chosen, RunSettings())
+    attempts = prepared(planned, chosen, RunSettings(), registry)
     return Cases(plan=planned, attempts=attempts, apart=attempts.unseen.grade is Grade.MEASURED)
 
 

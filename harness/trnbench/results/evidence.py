@@ -29,6 +29,5 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     grade: Grade
     by: str  # device name, model name, source id or formula
     version: str = ""  # of the model or the software stack
-    unvalidated: bool = False  # a model with no published point to be held against here
     note: str = ""
     nearest: Nearest | None = None  # of an emulated number: the nearest published evidence and its band

@@ -16,8 +16,9 @@ from trnbench.results.fidelity import Fidelity
 from trnbench.results.measurement import Measurement, Reason, Status
 from trnbench.topology.graph import Topology
 
-SCHEMA_VERSION = 2
-# History: 1 first version; 2 adds `fidelity`, None in runs made before.
+SCHEMA_VERSION = 3
+# History: 1 first version; 2 adds `fidelity`, None in runs made before; 3 adds `evidence.nearest`, None in
+# runs made before, in place of the flag `evidence.unvalidated`, and errors of the time in logarithms.
 
 
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

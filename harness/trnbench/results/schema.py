@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from trnbench.errors import BadInput
+from trnbench.results.old_fidelity import old_fidelity
 from trnbench.results.run import SCHEMA_VERSION, Run
 
 Document: TypeAlias = dict[str, Any]
@@ -22,7 +23,26 @@ def _without_fidelity(document: Document) -> Document:
     return document
 
 
-MIGRATIONS: dict[int, Callable[[Document], Document]] = {1: _without_fidelity}
+def _without_nearness(document: Document) -> Document:
+    """Numbers of version 2 do not say how near published evidence stands; the flag that stood for it was
+    about links alone, and nothing is guessed from it. Its errors of the model were of rates."""
+
+    def renewed(measurement: Any) -> Any:
+        evidence = measurement.get("evidence") if isinstance(measurement, dict) else None
+        if not isinstance(evidence, dict) or "unvalidated" not in evidence:
+            return measurement
+        kept = {name: value for name, value in evidence.items() if name != "unvalidated"}
+        return {**measurement, "evidence": kept}
+
+    found, fidelity = document.get("measurements"), document.get("fidelity")
+    if isinstance(found, list):
+        document = {**document, "measurements": [renewed(each) for each in found]}
+    if isinstance(fidelity, dict):
+        document = {**document, "fidelity": old_fidelity(fidelity)}
+    return document
+
+
+MIGRATIONS: dict[int, Callable[[Document], Document]] = {1: _without_fidelity, 2: _without_nearness}
 """From version n to n + 1."""
 
 

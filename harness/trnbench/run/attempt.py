@@ -13,6 +13,7 @@ import msgspec
 
 from trnbench.backend import Backend
 from trnbench.errors import BadInput, TrnbenchError, debugging
+from trnbench.fidelity.nearness.nearby import Nearby
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.results.evidence import Evidence, Grade
@@ -24,7 +25,8 @@ from trnbench.run.limit import CaseTimeout, limited
 
 
 class Attempts:
-    """Tries cases with one backend, and judges them by one policy."""
+    """Tries cases with one backend, and judges them by one policy; `nearby` puts the nearest published
+    evidence beside what is emulated."""
 
     def __init__(
         self,
@@ -36,9 +38,11 @@ class Attempts:
         timeout_s: float = 0.0,
         seed: int = 0,
         keep_identity: bool = False,
+        nearby: Nearby | None = None,
     ) -> None:
         self.backend, self.systems, self.judge = backend, systems, judge
         self.timeout_s, self.seed, self.keep_identity = timeout_s, seed, keep_identity
+        self._nearby = nearby
         # A real machine speaks: tools, drivers and log lines name it.
         self._named = grade is Grade.MEASURED
         self.unseen = Evidence(grade=grade, by=backend.name, note="nothing was seen: the case did not end")
@@ -48,6 +52,8 @@ class Attempts:
         system = self.systems[case.key.instance]
         with identity(kept=self.keep_identity):
             measurement = self._judged(case, system)
+            if self._nearby is not None:
+                measurement = self._nearby.measurement(measurement, case, system)
             if self._named:
                 measurement = _scrubbed(measurement)
         try:

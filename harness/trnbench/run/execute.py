@@ -10,6 +10,7 @@ import msgspec
 
 from trnbench.backend import Backend
 from trnbench.errors import StoreError
+from trnbench.fidelity.nearness.nearby import nearby
 from trnbench.results.evidence import Grade
 from trnbench.results.run import Run
 from trnbench.run.attempt import Attempts
@@ -61,7 +62,7 @@ def execute(
     raises `RunCutShort` (with the run in it) when none of them is left.
     """
     settings = (settings or RunSettings()).checked()
-    attempts = prepared(plan, backend, settings)
+    attempts = prepared(plan, backend, settings, registry)
     backend, grade = attempts.backend, attempts.unseen.grade
     searched = nullcontext() if grade is Grade.MEASURED else seldom_collected()
     with identity(kept=settings.keep_identity), Interruption() as interruption, searched:
@@ -97,8 +98,9 @@ def execute(
     return run
 
 
-def prepared(plan: Plan, backend: Backend, settings: RunSettings) -> Attempts:
-    """What tries a case: the backend as these settings tune it, its grade and its limits."""
+def prepared(plan: Plan, backend: Backend, settings: RunSettings, registry: Registry) -> Attempts:
+    """What tries a case: the backend as these settings tune it, its grade and its limits, and, of emulated
+    ones, what is published."""
     grade = Grade.MEASURED if backend.detect().instance else Grade.EMULATED
     tuned = getattr(backend, "tuned", None)
     if settings.sample_s > 0.0 and tuned is not None:
@@ -111,4 +113,5 @@ def prepared(plan: Plan, backend: Backend, settings: RunSettings) -> Attempts:
         timeout_s=settings.timeout_s or (MEASURED_LIMIT_S if grade is Grade.MEASURED else 0.0),
         seed=settings.seed,
         keep_identity=settings.keep_identity,
+        nearby=nearby(registry, plan.systems) if grade is Grade.EMULATED else None,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -16,6 +17,7 @@ from trnbench.results.measurement import Judgement, Measurement, Metric, Reason,
 from trnbench.results.proof import Proof
 from trnbench.run.circumstances import circumstances
 from trnbench.run.guard import weigh
+from trnbench.peaks.busbw import scaled
 from trnbench.run.metrics import derive, primary_scope
 
 DOCUMENTS = Evidence(
@@ -53,9 +55,11 @@ class Judge:
             "extent": case.extent,
             "policy": self.policy,
         }
-        key = (system.name, *criteria.values())
+        factor = primary.peak_factor(case.extent) if primary.peak_factor else Fraction(1)
+        key = (system.name, *criteria.values(), factor)
         if key not in self._peaks:
-            self._peaks[key] = self._choose(system, **criteria)
+            found = self._choose(system, **criteria)
+            self._peaks[key] = scaled(found, factor, case.extent) if found else None
         return self._peaks[key]
 
     def judge(self, case: Case, seen: Observation, system: System) -> Measurement:

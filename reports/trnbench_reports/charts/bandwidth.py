@@ -69,9 +69,9 @@ def _caption(curves: Sequence[Curve], promised: Sequence[Promise]) -> str:
 
 
 def _named(curve: Curve) -> str:
-    """The system, and whether anything published stands against its numbers."""
-    unproven = any(case.evidence.unvalidated for _, _, case, _ in curve.points)
-    return f"{curve.system} (unvalidated)" if unproven else curve.system
+    """The system, and whether its numbers have no band."""
+    faint = any(view.faint(case) for _, _, case, _ in curve.points)
+    return f"{curve.system} (without a band)" if faint else curve.system
 
 
 def _promised(curves: Sequence[Curve]) -> list[Promise]:

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 
-from trnbench import Measurement, Metric, Run
+from trnbench import Measurement, Metric, Run, expected, expected_time, nearness_of
 from trnbench_reports import words
 
 COLUMNS = (
@@ -24,7 +24,14 @@ COLUMNS = (
     "evidence",
     "evidence_by",
     "evidence_version",
-    "unvalidated",
+    "nearness",
+    "expected_low",
+    "expected_high",
+    "expected_time_low_s",
+    "expected_time_high_s",
+    "best_published",
+    "best_published_id",
+    "nearness_note",
     "metric",
     "value",
     "unit",
@@ -65,7 +72,8 @@ def _row(run: Run, each: Measurement, metric: Metric | None) -> Iterator[object]
     yield from (run.id, run.created, case.instance, case.generation, case.kernel, case.family, case.scope)
     yield ";".join(f"{name}={value}" for name, value in case.point.items())
     yield from (case.dtype, each.status, each.reason_text or each.reason)
-    yield from (evidence.grade, evidence.by, evidence.version, evidence.unvalidated)
+    yield from (evidence.grade, evidence.by, evidence.version)
+    yield from _near(each, metric)
     if metric is None:
         yield from ("", "", "", "", "", "", "", "")
     else:
@@ -80,6 +88,19 @@ def _row(run: Run, each: Measurement, metric: Metric | None) -> Iterator[object]
         yield from (judged.fraction, peak.value, peak.metric, peak.scope, peak.evidence, judged.peaks.policy)
         yield from (peak.source, bound.value if bound else "")
     yield from (each.bound, each.implementation)
+
+
+def _near(each: Measurement, metric: Metric | None) -> Iterator[object]:
+    """The class of the nearest evidence; what to expect and the best published only beside the metric that
+    they speak of."""
+    nearest = each.evidence.nearest
+    yield nearness_of(each)
+    primary = metric is not None and metric.name == each.primary
+    yield from (expected(each) if primary else None) or ("", "")
+    yield from expected_time(each.evidence, each.time_s) or ("", "")
+    best = nearest.best if nearest is not None and primary else None
+    yield from (best.value, best.id) if best is not None else ("", "")
+    yield nearest.note if nearest is not None else ""
 
 
 def _safe(value: object) -> object:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trnbench import Measurement, Run
+from trnbench import Measurement, Run, nearness_of
 from trnbench_reports import numbers, view, words
 from trnbench_reports.template import fill
 
@@ -98,7 +98,9 @@ def _row(
         "bound": each.bound,
         "grade": each.evidence.grade,
         "letter": each.evidence.grade.letter,
-        "unvalidated": each.evidence.unvalidated,
+        "near": nearness_of(each),
+        "expect": view.expect_text(each),
+        "faint": view.faint(each),
         "status": each.status,
         "why": why,
     }

@@ -21,7 +21,7 @@ _MESSAGE = ("size", "bytes", "message", "message_bytes", "nbytes")
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing when no case has a bus bandwidth."""
     parts = []
-    unvalidated: dict[str, None] = {}
+    faint: dict[str, None] = {}
     for index, run, heading in view.each_run(runs):
         drawn = []
         for number, (kernel, found) in enumerate(view.by_kernel(run.measurements).items()):
@@ -41,12 +41,12 @@ def render(runs: Sequence[Run]) -> Markup | str:
                 }
             )
             for each in run.measurements:
-                if each.evidence.unvalidated and "busbw_bytes_per_s" in each.metrics:
-                    unvalidated[words.clean(each.case.instance, 60)] = None
+                if view.faint(each) and "busbw_bytes_per_s" in each.metrics:
+                    faint[words.clean(each.case.instance, 60)] = None
     if not parts:
         return ""
     bands = [label for _, label in links.BANDS]
-    return fill("fabric", parts=parts, unvalidated=list(unvalidated), bands=bands)
+    return fill("fabric", parts=parts, faint=list(faint), bands=bands)
 
 
 def _curves(index: int, run: Run, found: Sequence[Measurement]) -> list[Curve]:

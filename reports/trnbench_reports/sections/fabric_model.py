@@ -18,7 +18,7 @@ SHOWN = (ALL_REDUCE, ALL_TO_ALL)
 
 
 def evidence(each: Measurement) -> str:
-    mark = ", unvalidated" if each.evidence.unvalidated else ""
+    mark = ", without a band" if view.faint(each) else ""
     return f"{each.evidence.grade}{mark}"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from trnbench.cli.context import Session, session
-from trnbench.cli.fabric.cells import evidence, percent_of, say_about, time_column, two_places
+from trnbench.cli.fabric.cells import EVIDENCE, percent_of, say_about, time_column, two_places
 from trnbench.cli.fabric.collective import COLLECTIVE
 from trnbench.cli.fabric.options import algorithm_option, fabric_of, fabric_options
 from trnbench.cli.fabric.sizes import SIZE, shown
@@ -60,7 +60,7 @@ def scale(
                 "algbw_gb_s": result.algbw / 1e9,
                 "busbw_gb_s": result.busbw / 1e9,
                 "bound_share": result.bound.time_s / result.time_s,
-                "evidence": evidence(result),
+                "evidence": EVIDENCE,
             }
         )
     if not whole.clustered:

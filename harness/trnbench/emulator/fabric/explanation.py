@@ -11,8 +11,6 @@ from trnbench.emulator.fabric.runner import Found, Runner
 from trnbench.emulator.fabric.schedule import Move
 from trnbench.emulator.fabric.solution import LOCKSTEP, Solution
 from trnbench.emulator.fabric.solve import least_ticks, solve_beside
-from trnbench.emulator.fabric.systems import Fabric
-from trnbench.facts.scope import Scope
 from trnbench.kernels.families.collective import busbw_factor
 
 HOTTEST = 3
@@ -53,9 +51,11 @@ def explained(runner: Runner, found: Found, collective: str, asked: str, *, with
         tried=found.tried,
         left_out=found.left_out,
         memory_bytes=float(solution.accessed.max(initial=0.0)),
-        unvalidated=unvalidated(runner.fabric),
         notes=tuple(filter(None, (found.schedule.note, _inexact(found)))),
         way=solution.way,
+        level=runner.fabric.options.level,
+        context=runner.fabric.options.context,
+        choice=found.choice,
     )
 
 
@@ -124,11 +124,3 @@ def _loads(network: Network, solution: Solution) -> list[LinkLoad]:
         for i in np.argsort(-busy, kind="stable")
         if solution.carried[i] > 0
     ]
-
-
-def unvalidated(fabric: Fabric) -> bool:
-    """Points are published for one instance of trn1 and trn2, and for two trn1 instances."""
-    instance = fabric.system.instance
-    if not fabric.constants.points and not fabric.options.ideal:
-        return True
-    return instance.scope.rank > Scope.INSTANCE.rank and not (fabric.clustered and fabric.system.size == 2)

@@ -55,7 +55,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     `algorithm` is what ran, `asked` what was asked for; `tried` the seconds of all that `best` tried,
     `left_out` why it did not try others that it might have.
-    `links` is only there when asked for. `unvalidated`: no published measurement stands against this.
+    `links` is only there when asked for. `level` says what a rank is, `context` whether it ran alone or in a
+    compiled graph, `choice` by what right `auto` took the algorithm.
     """
 
     collective: str
@@ -76,9 +77,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     tried: dict[str, float] = {}
     left_out: dict[str, str] = {}
     memory_bytes: float = 0.0  # accesses of one device
-    unvalidated: bool = False
     notes: tuple[str, ...] = ()
     way: str = ""
+    level: str = "device"
+    context: str = "nccom"
+    choice: str = ""
 
     @property
     def algbw(self) -> float:

@@ -8,6 +8,7 @@ from trnbench.kernels.axis import Axis
 from trnbench.kernels.dtype import PLAIN, item_bytes, needs
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+from trnbench.kernels.published import PublishedAs, always, read_back, renamed
 from trnbench.kernels.sweep import CORE_AND_SYSTEM, EVERY_SCOPE, per_core
 from trnbench.kernels.work import Work
 
@@ -44,6 +45,9 @@ def _footprint(point: Point, _: Extent) -> Mapping[str, float]:
     return {"hbm": _memory(point)}
 
 
+_AXES = {"seq": "seq", "d_head": "head_dim", "heads": "heads"}
+
+
 def kernels() -> Iterator[Kernel]:
     """attention."""
     yield Kernel(
@@ -72,4 +76,7 @@ def kernels() -> Iterator[Kernel]:
         requires=lambda point: (*needs(point["dtype"], "nc_matmul", "tensor_reduce", "activation"),),
         tags=("operator", "compute", "tensor"),
         implementations={"nki": "trnbench.kernels.nki.attention:attention"},
+        published=PublishedAs(
+            operation=always("attention"), sizes=renamed(_AXES), point=read_back(_AXES, mask="full")
+        ),
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from trnbench.kernels.axis import Axis
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+from trnbench.kernels.published import PublishedAs, always, renamed
 from trnbench.kernels.sweep import CORE_AND_SYSTEM, EVERY_SCOPE, per_core
 from trnbench.kernels.work import Work
 
@@ -60,4 +61,10 @@ def kernels() -> Iterator[Kernel]:
         valid=_partitions,
         tags=("memory", "dma", "latency"),
         implementations={"nki": "trnbench.kernels.nki.streams:dma_sweep"},
+        published=PublishedAs(
+            group="dma",
+            operation=always("transfer"),
+            program=always("transfer"),
+            sizes=renamed({"bytes_per_partition": "bytes_per_partition", "partitions": "partitions"}),
+        ),
     )

@@ -13,6 +13,7 @@ from trnbench.kernels.axis import Axis
 from trnbench.kernels.dtype import PLAIN, item_bytes, needs
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+from trnbench.kernels.published import PublishedAs, renamed
 from trnbench.kernels.sweep import EVERY_SCOPE, per_core
 from trnbench.kernels.work import Work
 
@@ -137,6 +138,23 @@ def _kernel(
         requires=lambda point: (*needs(point["dtype"], find(point).instruction),),
         tags=("compute", "engine", *tags),
         implementations={"nki": f"{_NKI}:{nki}"},
+        published=_published(engine, burst=nki.endswith("burst")),
+    )
+
+
+def _published(engine: str, *, burst: bool) -> PublishedAs:
+    """Operands lie in SBUF. A chain of instructions is another program than the one that was published."""
+
+    def operation(point: Point) -> str:
+        op = str(point["op"])
+        # What the scalar engine computes is one instruction, whatever the function.
+        return f"{engine} {'activation' if OPERATIONS[engine].get(op, _ACTIVATION) is _ACTIVATION else op}"
+
+    return PublishedAs(
+        group="instruction",
+        operation=operation,
+        program=(lambda point: f"{operation(point)} sbuf") if burst else (lambda _: ""),
+        sizes=renamed({"N": "elements"}),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 
@@ -12,6 +13,7 @@ from trnbench.kernels.axis import Axis
 from trnbench.kernels.dtype import FLOATS, item_bytes, needs, result_dtype
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import NKI_KINDS, Kernel, Point, PrimaryMetric
+from trnbench.kernels.published import PublishedAs, always, read_back, renamed
 from trnbench.kernels.spread import Spread
 from trnbench.kernels.sweep import CORE_AND_SYSTEM, CORE_TO_SYSTEM, EVERY_SCOPE, per_core
 from trnbench.kernels.work import Work
@@ -101,6 +103,21 @@ _NKI = {
     "nki-beta1": "trnbench.kernels.nki.gemm_beta1:gemm_tiled",
 }
 
+_SQUARE = {"M": "size", "N": "size", "K": "size"}
+_SIDES = {"M": "m", "N": "n", "K": "k"}
+
+
+def _published(axes: Mapping[str, str], operation: str = "gemm") -> PublishedAs:
+    """Work is counted of the sides, which a published product names apart."""
+    return PublishedAs(operation=always(operation), sizes=renamed(axes), point=_sides)
+
+
+def _sides(shape: Mapping[str, Any]) -> Point | None:
+    if shape.get("B", 1) != 1:
+        return None
+    return read_back(_SIDES)(shape)
+
+
 # The steps below `gemm`, one technique more each: what it brings is the height of the step.
 _LADDER = {
     "naive": (
@@ -141,6 +158,7 @@ def kernels() -> Iterator[Kernel]:
         requires=_requires,
         tags=("compute", "tensor", "dense", "square"),
         implementations=_NKI,
+        published=_published(_SQUARE),
     )
     for step, (title, about) in _LADDER.items():
         yield Kernel(
@@ -169,6 +187,7 @@ def kernels() -> Iterator[Kernel]:
                 "nki": f"trnbench.kernels.nki.gemm:gemm_{step}",
                 "nki-mx": f"trnbench.kernels.nki.gemm_mx:gemm_mx_{step}",
             },
+            published=_published(_SQUARE),
         )
     yield Kernel(
         name="gemm_shared",
@@ -193,6 +212,7 @@ def kernels() -> Iterator[Kernel]:
         requires=_requires,
         tags=("compute", "tensor", "dense", "square", "programs"),
         implementations={kind: _NKI[kind] for kind in NKI_KINDS},
+        published=_published(_SQUARE),
     )
     yield Kernel(
         name="gemm_skinny",
@@ -213,6 +233,7 @@ def kernels() -> Iterator[Kernel]:
         requires=_requires,
         tags=("compute", "tensor", "dense", "memory-bound"),
         implementations=_NKI,
+        published=_published(_SIDES),
     )
     yield Kernel(
         name="gemm_ragged",
@@ -235,6 +256,7 @@ def kernels() -> Iterator[Kernel]:
         valid=_ragged,
         tags=("compute", "tensor", "dense", "ragged"),
         implementations=_NKI,
+        published=_published(_SIDES),
     )
     yield Kernel(
         name="gemm_int8",
@@ -253,6 +275,7 @@ def kernels() -> Iterator[Kernel]:
         requires=lambda point: (*needs(point["dtype"], "int8_matmul"),),
         tags=("compute", "tensor", "integer"),
         implementations={"model": "roofline"},
+        published=_published(_SQUARE),
     )
     yield Kernel(
         name="gemm_sparse",
@@ -286,4 +309,5 @@ def kernels() -> Iterator[Kernel]:
         requires=lambda point: (*needs(point["dtype"], "sparse_matmul"),),
         tags=("compute", "tensor", "sparse"),
         implementations={"model": "roofline"},
+        published=_published(_SQUARE, "sparse gemm"),
     )

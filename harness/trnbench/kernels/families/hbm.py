@@ -8,6 +8,7 @@ from trnbench.kernels.axis import Axis
 from trnbench.kernels.dtype import PLAIN, item_bytes, needs
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+from trnbench.kernels.published import PublishedAs, always, renamed
 from trnbench.kernels.sweep import CORE_AND_SYSTEM, CORE_TO_SYSTEM, EVERY_SCOPE, GIB, KIB, MIB, per_core
 from trnbench.kernels.work import Work
 
@@ -54,6 +55,13 @@ def _streams(_: Point) -> tuple[str, ...]:
     return ("instruction:dma_copy",)
 
 
+def _published(name: str) -> PublishedAs:
+    """A published stream says what each core moves; who wrote the loop makes no difference to it."""
+    return PublishedAs(
+        group="hbm", operation=always(name), program=always(name), sizes=renamed({"bytes": "size"})
+    )
+
+
 def kernels() -> Iterator[Kernel]:
     """hbm_read, hbm_write, hbm_copy, hbm_triad."""
     plain = (
@@ -83,6 +91,7 @@ def kernels() -> Iterator[Kernel]:
             requires=_streams,
             tags=("memory", "bandwidth", name),
             implementations={"nki": f"{_NKI}:hbm_{name}"},
+            published=_published(f"hbm_{name}"),
         )
     yield Kernel(
         name="hbm_triad",
@@ -101,4 +110,5 @@ def kernels() -> Iterator[Kernel]:
         requires=lambda point: (*needs(point["dtype"], "dma_copy", "scalar_tensor_tensor"),),
         tags=("memory", "bandwidth", "triad"),
         implementations={"nki": f"{_NKI}:hbm_triad"},
+        published=_published("hbm_triad"),
     )

@@ -8,6 +8,7 @@ from trnbench.facts.scope import Scope
 from trnbench.kernels.axis import Axis
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+from trnbench.kernels.published import PublishedAs, always, renamed
 from trnbench.kernels.spread import Spread
 from trnbench.kernels.sweep import GIB, KIB, MIB
 from trnbench.kernels.work import Work
@@ -53,4 +54,10 @@ def kernels() -> Iterator[Kernel]:
             requires=lambda _: (),
             tags=("memory", "host", "copy"),
             implementations={"model": "roofline"},
+            published=PublishedAs(
+                group="host-copy",
+                operation=always(name),
+                program=always(name),
+                sizes=renamed({"bytes": "size"}),
+            ),
         )

@@ -9,6 +9,7 @@ from trnbench.kernels.dtype import item_bytes, needs
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.families.collective import ACROSS_HOSTS, BUSBW, DTYPES, alone, crosses_network
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+from trnbench.kernels.published import PublishedAs, always
 from trnbench.kernels.spread import Spread
 from trnbench.kernels.sweep import EVERY_SCOPE, SYSTEM, per_core
 from trnbench.kernels.work import Work
@@ -97,6 +98,12 @@ def kernels() -> Iterator[Kernel]:
         refuses=_refuses,
         tags=("fabric", "collective", "operator"),
         implementations={"collective": "all_to_all"},
+        published=PublishedAs(
+            group="collective",
+            operation=always("all_to_all"),
+            program=always("all_to_all"),
+            sizes=lambda point: {"bytes": dispatched(point)},
+        ),
     )
     yield Kernel(
         name="moe_experts",

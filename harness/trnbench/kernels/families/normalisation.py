@@ -10,6 +10,7 @@ from trnbench.kernels.axis import Axis
 from trnbench.kernels.dtype import PLAIN, item_bytes, needs
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+from trnbench.kernels.published import PublishedAs, always, read_back, renamed
 from trnbench.kernels.sweep import EVERY_SCOPE, per_core
 from trnbench.kernels.work import Work
 
@@ -97,6 +98,9 @@ def _requires(rule: Rowwise) -> Callable[[Point], tuple[str, ...]]:
     return lambda point: (*needs(point["dtype"], *rule.instructions),)
 
 
+_AXES = {"rows": "rows", "columns": "columns"}
+
+
 def kernels() -> Iterator[Kernel]:
     """softmax, layer_norm, rms_norm."""
     for name, rule in ROWWISE.items():
@@ -120,4 +124,5 @@ def kernels() -> Iterator[Kernel]:
             requires=_requires(rule),
             tags=("operator", "memory-bound", "reduction"),
             implementations={"nki": f"trnbench.kernels.nki.rows:{name}"},
+            published=PublishedAs(operation=always(name), sizes=renamed(_AXES), point=read_back(_AXES)),
         )

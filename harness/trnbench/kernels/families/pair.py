@@ -8,6 +8,7 @@ from trnbench.facts.scope import Direction
 from trnbench.kernels.axis import Axis
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+from trnbench.kernels.published import PublishedAs, always, renamed
 from trnbench.kernels.spread import Spread
 from trnbench.kernels.sweep import LINK_SIZES, SYSTEM
 from trnbench.kernels.work import Work
@@ -71,4 +72,10 @@ def kernels() -> Iterator[Kernel]:
             requires=_requires,
             tags=("fabric", "pair", "latency"),
             implementations={"collective": name},
+            published=PublishedAs(
+                group="point-to-point",
+                operation=always("sendrecv"),
+                program=always("sendrecv" if name == "point_to_point" else name),
+                sizes=renamed({"bytes": "size"}),
+            ),
         )

@@ -8,6 +8,7 @@ from trnbench.kernels.axis import Axis
 from trnbench.kernels.dtype import item_bytes, needs
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+from trnbench.kernels.published import PublishedAs, always
 from trnbench.kernels.sweep import EVERY_SCOPE, per_core
 from trnbench.kernels.work import Work
 
@@ -64,4 +65,5 @@ def kernels() -> Iterator[Kernel]:
         valid=lambda point: "" if int(point["elements"]) % 4 == 0 else "a word has four elements",
         tags=("compute", "engine", "vector"),
         implementations={"nki": "trnbench.kernels.nki.engines_mx:quantize_burst"},
+        published=PublishedAs(group="instruction", operation=always("vector quantize_mx")),
     )

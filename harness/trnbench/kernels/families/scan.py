@@ -8,6 +8,7 @@ from trnbench.kernels.axis import Axis
 from trnbench.kernels.dtype import item_bytes, needs
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+from trnbench.kernels.published import PublishedAs, always, read_back, renamed
 from trnbench.kernels.sweep import EVERY_SCOPE, per_core
 from trnbench.kernels.work import Work
 
@@ -45,6 +46,9 @@ def _valid(point: Point) -> str:
     return "" if int(point["channels"]) % 128 == 0 else "channels come in groups of 128 partitions"
 
 
+_AXES = {"channels": "channels", "seq": "tokens", "state": "states"}
+
+
 def kernels() -> Iterator[Kernel]:
     """selective_scan."""
     yield Kernel(
@@ -75,4 +79,5 @@ def kernels() -> Iterator[Kernel]:
         valid=_valid,
         tags=("operator", "vector", "recurrence"),
         implementations={"nki": "trnbench.kernels.nki.scan:selective_scan"},
+        published=PublishedAs(operation=always("mamba"), sizes=renamed(_AXES), point=read_back(_AXES)),
     )

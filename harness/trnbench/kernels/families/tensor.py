@@ -8,6 +8,7 @@ from trnbench.kernels.axis import Axis
 from trnbench.kernels.dtype import PLAIN, item_bytes, needs
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+from trnbench.kernels.published import PublishedAs, renamed
 from trnbench.kernels.sweep import EVERY_SCOPE, per_core
 from trnbench.kernels.work import Work
 
@@ -82,6 +83,12 @@ def kernels() -> Iterator[Kernel]:
             "nki": "trnbench.kernels.nki.engines:tensor_burst",
             "nki-mx": "trnbench.kernels.nki.engines_mx:tensor_mx_burst",
         },
+        published=PublishedAs(
+            group="instruction",
+            operation=_instruction,
+            program=_instruction,
+            sizes=renamed({"N": "columns"}),
+        ),
     )
     yield Kernel(
         name="tensor_latency",
@@ -100,4 +107,5 @@ def kernels() -> Iterator[Kernel]:
         requires=lambda point: (*needs(point["dtype"], "nc_matmul", "tensor_scalar"),),
         tags=("compute", "engine", "tensor", "latency"),
         implementations={"nki": "trnbench.kernels.nki.engines:tensor_chain"},
+        published=PublishedAs(group="instruction", operation=_instruction),
     )

@@ -8,6 +8,7 @@ from trnbench.kernels.axis import Axis
 from trnbench.kernels.dtype import PLAIN, item_bytes, needs
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+from trnbench.kernels.published import PublishedAs, always, renamed
 from trnbench.kernels.sweep import EVERY_SCOPE, per_core
 from trnbench.kernels.work import Work
 
@@ -43,4 +44,7 @@ def kernels() -> Iterator[Kernel]:
         requires=lambda point: (*needs(point["dtype"], "nc_transpose"),),
         tags=("memory", "layout", "tensor"),
         implementations={"nki": "trnbench.kernels.nki.transpose:transpose"},
+        published=PublishedAs(
+            operation=always("transpose"), sizes=renamed({"rows": "size", "columns": "size"})
+        ),
     )
