@@ -20,9 +20,6 @@ from trnbench.nki.recorder import DEFAULT_LIMIT
 from trnbench.peaks.engine import engine_rate
 from trnbench.results.waterfall import AT_PEAK
 
-LAUNCH = "launch-overhead"
-"""The assumption that gives the time from the host's call to the first instruction."""
-
 _ANCHORS = ("tensor", "hbm")
 _ENGINES = ("gpsimd", "scalar", "vector", "tensor")
 
@@ -98,7 +95,7 @@ def time_program(
     pieces = pieces or (Piece((len(program),), 1),)
     marks = tuple(end for piece in pieces for end in piece.ends)
     assumed = pace.assumed
-    launch = round(assumed.value(LAUNCH) * TICKS)
+    launch = round(table.launch_s * TICKS)
 
     def run(without: Without) -> tuple[int, dict[str, int], Schedule]:
         made = schedule(program, pace, without=without, marks=marks, fold=fold)

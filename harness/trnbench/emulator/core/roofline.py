@@ -9,7 +9,6 @@ import msgspec
 from trnbench.emulator.assumed import Assumed
 from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.demand import Demand, of_recording, of_work
-from trnbench.emulator.core.emulate import LAUNCH as LAUNCH
 from trnbench.emulator.core.emulate import KernelResult, time_program
 from trnbench.emulator.core.likeness import likeness
 from trnbench.emulator.core.pace import Pace
@@ -74,7 +73,7 @@ class CoreModel:
         bound = max(ends, key=lambda name: (ends[name], name), default="launch")
         longest = ends.get(bound, 0.0)
         lead = demand.lead_s if bound in demand.engines else 0.0
-        serial = {"fill": demand.fill_s + lead, "launch": assumed.value(LAUNCH)}
+        serial = {"fill": demand.fill_s + lead, "launch": table.launch_s}
         if max(serial.values()) > longest:
             bound = max(serial, key=lambda name: (serial[name], name))
         parts = {**overlapping, **{name: seconds for name, seconds in serial.items() if seconds}}

@@ -20,6 +20,7 @@ from trnbench.emulator.core.scheduler import schedule
 from trnbench.errors import TrnbenchError
 from trnbench.facts.scope import Scope
 from trnbench.fidelity.adapters.program_text import prepared
+from trnbench.fidelity.clock import launch_of
 from trnbench.fidelity.kernel_source import KernelSource
 from trnbench.fidelity.point import PublishedPoint, Quantity
 from trnbench.fidelity.prediction import NotEmulated, Prediction
@@ -39,8 +40,8 @@ CALL_LIMIT = 2_000_000
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     """The time of the kernel named in the point, or the rate or the share of a peak that follows from it.
 
-    Without the launch: profiles count from the first instruction. Raises `NotEmulated` when the point
-    names no file, the folder lacks it, it does not load, or breaks a rule of the machine.
+    With a launch where the publication's clock has one in it: `launch_of`. Raises `NotEmulated` when the
+    point names no file, the folder lacks it, it does not load, or breaks a rule of the machine.
     """
     source = point.kernel
     if source is None:
@@ -49,6 +50,7 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     if bench.kernels is None:
         raise NotEmulated(f"{source.file}::{source.function}", source_missing=True)
     time_s = flops = 0.0
+    launch, launched = launch_of(point, bench)
     calls, bounds = 0, []
     busy: dict[str, float] = {}
     nki = ""
@@ -60,7 +62,7 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         seconds = found.total * 1e-12
         if not seconds:
             raise NotEmulated("the kernel does nothing that takes time")
-        time_s += seconds
+        time_s += seconds + launch
         flops += sum(made.program.ops[number].flops for number in made.program.op) * made.together
         calls += len(made.program)
         for engine, ticks in found.busy.items():
@@ -70,6 +72,7 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     names = " + ".join(each.function for each in (source, *source.also))
     names += "".join(f" with {each.replace('=', ' = ')}" for each in source.constants)
     how = f"{source.file}::{names}, {calls:,} calls, {' and '.join(dict.fromkeys(bounds))}-bound, {nki}"
+    how += f", {launched}" if launched else ""
     return Prediction(value=_wanted(point, bench, time_s, flops, busy), how=how)
 
 
