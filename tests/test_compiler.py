@@ -50,7 +50,7 @@ def test_a_name_both_ways_is_refused() -> None:
 
 def test_most_are_about_beta_1_alone() -> None:
     assert meaningful(beta1=True) == tuple(SWITCHES)
-    assert meaningful(beta1=False) == ("broadcast-product",)
+    assert meaningful(beta1=False) == ("zero-elision", "broadcast-product")
     off = assumptions("no-hoisting,no-broadcast-product")
     assert negations(off, beta1=True) == ("no-hoisting", "no-broadcast-product")
     assert negations(off, beta1=False) == ("no-broadcast-product",)
@@ -61,7 +61,7 @@ def test_most_are_about_beta_1_alone() -> None:
     assert (
         error.value.cause == "it is about kernels of Beta 1 (neuronxcc.nki), and this one is of today's NKI"
     )
-    assert error.value.try_ == "leave it out, or one of no-broadcast-product"
+    assert error.value.try_ == "leave it out, or one of no-zero-elision, no-broadcast-product"
 
 
 def test_each_says_what_is_assumed_what_else_and_why() -> None:

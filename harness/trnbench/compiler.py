@@ -76,10 +76,23 @@ SWITCHES: dict[str, Switch] = {
             evidence="the published profiles of NKIBench's baselines show them on Scalar",
         ),
         Switch(
+            name="hardware-descriptors",
+            assumed="hardware makes the descriptors of nisa.dma_copy left open, from Trainium2 on",
+            otherwise="they are prepared beforehand, as those of nl.load and nl.store",
+            evidence="kernels of Trainium2 that issue hundreds of copies take 0.62 µs for each",
+        ),
+        Switch(
+            name="equal-programs",
+            assumed="programs of a grid that never ask for their number are one",
+            otherwise="each of them does the same work again",
+            evidence="the published bound of a nearest resizing leaves time for two of its ten programs",
+        ),
+        Switch(
             name="zero-elision",
             assumed="zeros in PSUM are never written: the first product overwrites",
             otherwise="Vector writes them",
             evidence="documents say so of the first product of an accumulation group",
+            interface=Interface.EVERY,
         ),
         Switch(
             name="broadcast-in-psum",

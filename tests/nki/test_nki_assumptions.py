@@ -79,6 +79,15 @@ SCALED = """
         nl.store(out, nl.copy(nisa.tensor_scalar(nl.load(x), nl.multiply, 2.0)))
         return out
 """
+COPIED = """
+    @nki.jit
+    def kernel(x):
+        out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=x)
+        nisa.dma_copy(dst=out, src=tile)
+        return out
+"""
 SPREAD = """
     @nki.jit
     def kernel(x, row):
@@ -94,6 +103,7 @@ KERNELS: dict[str, tuple[str, tuple[tuple[int, ...], ...], Callable[..., Any]]] 
     "wide": (WIDE, ((8, 128, 8192),), np.exp),
     "rows": (ROWS, ((4, 128, 512),), np.exp),
     "scaled": (SCALED, ((128, 64),), lambda x: 2 * x),
+    "copied": (COPIED, ((128, 64),), lambda x: x),
     "spread": (SPREAD, ((128, 512), (1, 512)), lambda x, row: x * row),
 }
 
@@ -167,6 +177,42 @@ def test_zeros_in_psum_are_written_without_zero_elision(beta1: Run) -> None:
     assert opcodes(timed(beta1, "product", "zero-elision")).count("memset") == 4
 
 
+def test_zeros_of_todays_nki_are_written_too_without_zero_elision(snippets: Any) -> None:
+    body = """
+    x, w = args
+    out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
+    acc = nl.zeros((128, 512), dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_matmul(acc, nl.load(x), nl.load(w))
+    nl.store(out, nl.copy(acc))
+    return out
+    """
+    given = spec(128, 128), spec(128, 512)
+    elided = snippets.run(body, *given, keep=True)
+    assert (opcodes(elided).count("memset"), elided.assumed) == (0, {"zero-elision": 1})
+    written = snippets.run(body, *given, keep=True, assumptions=assumptions("no-zero-elision"))
+    assert (opcodes(written).count("memset"), written.assumed) == (1, {})
+
+
+def test_descriptors_are_prepared_without_hardware_descriptors(beta1: Run, v2: Any, v3: Any) -> None:
+    def by(machine: Any, word: str) -> tuple[set[str], dict[str, int]]:
+        found = beta1(COPIED, spec(128, 64), machine=machine, functional=False, assumptions=assumptions(word))
+        return {str(each.op.variables["dge"]) for each in found.instructions}, dict(found.assumed)
+
+    assert by(v3, "hardware-descriptors") == ({"hwdge"}, {"hardware-descriptors": 2})
+    assert by(v3, "no-hardware-descriptors") == ({"unknown"}, {})
+    assert by(v2, "hardware-descriptors") == ({"unknown"}, {})  # it has no such block
+
+
+def test_each_program_does_it_again_without_equal_programs(beta1: Run) -> None:
+    found = [
+        beta1(SCALED, spec(128, 64), grid=(3,), functional=False, assumptions=assumptions(each))
+        for each in ("equal-programs", "no-equal-programs")
+    ]
+    assert [loads(each) for each in found] == [1, 3 - 2]
+    assert [len(each.instructions) for each in found] == [4, 3 * 4 - 2]  # what was loaded is there
+    assert found[0].assumed["equal-programs"] == 1
+
+
 def test_a_row_is_brought_out_or_shuffled_without_the_two_of_broadcasts(beta1: Run) -> None:
     read_there = timed(beta1, "spread")
     assert opcodes(read_there).count("activation") == 0
@@ -206,6 +252,7 @@ def test_every_switch_changes_one_of_these_kernels(beta1: Run) -> None:
             name for name in KERNELS if opcodes(timed(beta1, name)) != opcodes(timed(beta1, name, switch))
         ]
         for switch in SWITCHES
-        if switch != "renaming"  # the same instructions, at another place
+        # The same instructions at another place; on Trainium2 alone; of a grid.
+        if switch not in ("renaming", "hardware-descriptors", "equal-programs")
     }
     assert all(changing.values()), changing

@@ -133,6 +133,7 @@ class Recorder(Allocations):
                 for each in storage.cleared or ()
                 if not view.region.meets(NkiTensor(storage, each.form, each.offset).region)
             ]
+            self.assumed["zero-elision"] += len(storage.cleared or ()) - len(left)
             storage.cleared = left or None
             return self.count
         self.count -= 1
