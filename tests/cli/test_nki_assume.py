@@ -96,6 +96,20 @@ def test_people_are_told_what_matters_and_by_how_much(old: str) -> None:
     assert "with residence: " in other.stdout
 
 
+def test_the_band_is_said_to_be_of_the_shipped_model(old: str) -> None:
+    shipped, other = told(old), told(old, "--assume", "no-zero-elision")
+    assert shipped["evidence"]["nearest"]["band"] is not None
+    assert shipped["evidence"]["nearest"]["note"] == ""
+    assert other["evidence"]["nearest"]["note"] == "band of the shipped model"
+
+
+def test_a_timeline_says_what_is_switched_off(old: str, tmp_path: Path) -> None:
+    file = tmp_path / "trace.json"
+    words = ("-i", TRN1, *ARGUMENTS, "--assume", "no-residence", "--trace", str(file))
+    assert call(old, *words).exit_code == 0
+    assert '"assumptions":"no-residence"' in file.read_text().replace('": "', '":"')
+
+
 def test_csv_has_a_row_for_each(old: str) -> None:
     result = call(old, "-i", TRN1, *ARGUMENTS, "--assume", "no-zero-elision", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))

@@ -285,6 +285,7 @@ def _write(path: Path, made: KernelRun, timeline: Any, cap: int) -> None:
         "scope": str(made.scope),
         "cores": made.cores,
         "latency_s": made.latency_s,
+        "assumptions": ", ".join(f"no-{each.name}" for each in made.assumed if not each.on),
     }
     file = write_trace(timeline, evidence=evidence, about=about, cap=cap)
     write_whole(path, file.data, option="--trace")
