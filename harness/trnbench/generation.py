@@ -53,7 +53,9 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     published: Path | None = None
     public_kernels: Path | None = None  # what public kernels gave when they were last run
     bands: Path | None = None  # of the model's error by nearness, made when both were last compared
-    untouched: Path | None = None  # points the model had not seen before its rules changed, with errors of then
+    untouched: Path | None = (
+        None  # points the model had not seen before its rules changed, with errors of then
+    )
     base: str = ""
     instances: tuple[Instance, ...] = ()
     contract: int = 1  # version of the plugin contract it was written for

@@ -31,7 +31,7 @@ def show(found: Fidelity, format: str) -> None:
 
 def _show_parts(found: Fidelity) -> None:
     from trnbench.fidelity.broken import BROKEN, broken_cells, broken_of, broken_text
-    from trnbench.fidelity.coverage import coverage
+    from trnbench.fidelity.coverage import coverage, of_rows
     from trnbench.fidelity.movement import MOVED, moved_cells, moved_text
     from trnbench.fidelity.sequence import STEPS, by_order, order_text, step_cells
     from trnbench.fidelity.tables import HEADS, cells, few, shown
@@ -42,7 +42,7 @@ def _show_parts(found: Fidelity) -> None:
         if broken:
             _grid(BROKEN, [broken_cells(each) for each in broken])
         write("\n")
-    write(f"{coverage(found.points)}\n")
+    write(f"{coverage(of_rows(found.families))}\n")
     public = [each.row for each in found.public if each.row.errors or each.row.bounds]
     rows = shown(found.families) + public
     if rows:
@@ -64,17 +64,21 @@ def _show_parts(found: Fidelity) -> None:
 
 def _grid(heads: Sequence[str], rows: Rows, left: int = 1) -> None:
     columns = [
-        Column(str(index), head, align="left" if index < left else "right") for index, head in enumerate(heads)
+        Column(str(index), head, align="left" if index < left else "right")
+        for index, head in enumerate(heads)
     ]
     emit([{str(index): cell for index, cell in enumerate(row)} for row in rows], columns, "table")
 
 
 def _say_public(found: Fidelity) -> None:
-    """When public kernels were last run, and whether by this model: their sources are not here to run again."""
+    """When public kernels were last run, and whether by this model: they are not here to run again."""
     for day, by, version in dict.fromkeys((each.day, each.by, each.version) for each in found.public):
         if not day:
             continue
-        say(f"public kernels: run on {day} by {by} {version}, from sources that are not part of trnbench", level=0)
+        say(
+            f"public kernels: run on {day} by {by} {version}, from sources that are not part of trnbench",
+            level=0,
+        )
         if (by, version) != (found.by, found.version):
             say(
                 f"warning: their times are of {by} {version}, the model is {found.by} {found.version}\n"
@@ -236,7 +240,7 @@ def _moved_rows(found: Fidelity) -> list[dict[str, object]]:
 
 
 def show_sources(found: Fidelity, kernels: Path, format: str, assumed: str) -> None:
-    """What is kept of public kernels run from `kernels`: JSON as the plugins keep it, Markdown as README shows it."""
+    """What is kept of public kernels run from `kernels`: JSON for the plugins, Markdown for README."""
     from datetime import UTC, datetime
 
     from trnbench.fidelity.sources import as_json, checkouts, markdown, of_fidelity

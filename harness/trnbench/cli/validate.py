@@ -50,8 +50,12 @@ TABLES = ("points", "bounds", "sequences", "moved")
 )
 @click.option("--points", "table", flag_value="points", help="One row per point instead.")
 @click.option("--bounds", "table", flag_value="bounds", help="The broken inequalities instead.")
-@click.option("--sequences", "table", flag_value="sequences", help="The steps of published sequences instead.")
-@click.option("--moved", "table", flag_value="moved", help="How points moved that were untouched before instead.")
+@click.option(
+    "--sequences", "table", flag_value="sequences", help="The steps of published sequences instead."
+)
+@click.option(
+    "--moved", "table", flag_value="moved", help="How points moved that were untouched before instead."
+)
 @click.option(
     "--same",
     "own",
@@ -66,7 +70,11 @@ TABLES = ("points", "bounds", "sequences", "moved")
     help="Exit with 1 when a generation's median error of a family is larger. Repeatable.",
 )
 @click.option(
-    "--max-p90", "p90s", multiple=True, metavar="FAMILY=45%", help="The same of the 90th percentile. Repeatable."
+    "--max-p90",
+    "p90s",
+    multiple=True,
+    metavar="FAMILY=45%",
+    help="The same of the 90th percentile. Repeatable.",
 )
 @click.option(
     "--max-broken",

@@ -1,4 +1,4 @@
-"""Published inequalities that the model breaks: a kernel was seen to finish within t, the model needs longer."""
+"""Published inequalities that the model breaks: a test says that a kernel takes t at most, the model more."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ def broken_text(bounds: int, broken: list[Comparison]) -> str:
 
 
 def broken_cells(point: Comparison) -> tuple[str, ...]:
-    """One row under `BROKEN`; both values are times."""
+    """One row under `BROKEN`; both values are times. The source is without its commit: `--bounds` has it."""
     times = (show(value, point.unit) if value else "" for value in (point.published, point.emulated))
-    return (point.id, *times, factor_text(point.e or 0.0), point.source)
+    where = point.source.partition("@")[0].partition(" (")[0]
+    return (point.id, *times, factor_text(point.e or 0.0), where)

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
-from trnbench.results.fidelity import Comparison, Use
+from trnbench.results.fidelity import FamilyFidelity, Use
 
 _WORDS = {
-    Use.NEEDS_SOURCE: "need the public kernel (--kernels)",
+    Use.NEEDS_SOURCE: "need the source of a public kernel",
     Use.NO_KERNEL: "have a kernel that cannot be had",
     Use.NOT_EMULATED: "the model refuses or has no answer for",
     Use.NOT_USED: "say too little or something else",
 }
 
 
-def coverage(points: Iterable[Comparison]) -> str:
-    """`Counts 229 of 373 published points (61 %): 201 measured and 28 bounds. Of the rest 91 say too little …`
+def coverage(uses: Mapping[str, int]) -> str:
+    """`Counts 229 of 373 published points (61 %): 201 measured and 28 bounds. Of the rest 91 say too …`
 
-    Our own kernels beside published ones are no published points. `--points` has the reason of each.
+    `uses` counts published points by `Use`; `trnbench validate --points` has the reason of each.
     """
-    mine = [each.use for each in points if each.use is not Use.SAME_OPERATION]
-    bounds = mine.count(Use.BOUND)
-    measured = mine.count(Use.EMULATED) + mine.count(Use.CONTRADICTED)
-    total = measured + bounds
-    share = f" ({total / len(mine):.0%})".replace("%", " %") if mine else ""
+    count = {use: uses.get(str(use), 0) for use in Use}
+    bounds, measured = count[Use.BOUND], count[Use.EMULATED] + count[Use.CONTRADICTED]
+    total, everything = measured + bounds, sum(uses.values())
+    share = f" ({100 * total / everything:.0f} %)" if everything else ""
     parts = f"{measured} measured" + (f" and {bounds} {_plural(bounds, 'bound')}" if bounds else "")
-    text = f"Counts {total} of {len(mine)} published {_plural(len(mine), 'point')}{share}: {parts}."
-    rest = sorted(((mine.count(use), words) for use, words in _WORDS.items() if use in mine), reverse=True)
+    text = f"Counts {total} of {everything} published {_plural(everything, 'point')}{share}: {parts}."
+    rest = sorted(((count[use], words) for use, words in _WORDS.items() if count[use]), reverse=True)
     if rest:
-        text += f" Of the rest {'; '.join(f'{count} {words}' for count, words in rest)}."
+        text += f" Of the rest {'; '.join(f'{number} {words}' for number, words in rest)}."
     return text
+
+
+def of_rows(families: Iterable[FamilyFidelity]) -> dict[str, int]:
+    """What became of the points of all these rows together."""
+    total: Counter[str] = Counter()
+    for each in families:
+        total.update(each.uses)
+    return dict(total)
 
 
 def _plural(count: int, noun: str) -> str:

@@ -19,8 +19,8 @@ def moved_text(moved: Iterable[Moved]) -> str:
     """What the table is of."""
     versions = ", ".join(dict.fromkeys(each.version for each in moved))
     return (
-        f"Points that were untouched when their list was frozen (no point leaves it): errors by version {versions} "
-        "of the model, and now."
+        "Points that were untouched when their list was frozen (no point leaves it): errors by version "
+        f"{versions} of the model, and now."
     )
 
 

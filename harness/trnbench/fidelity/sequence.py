@@ -1,7 +1,7 @@
 """Sequences: several published versions of one kernel, in the order of publication.
 
-Whether the model sees which version is faster, and by how much, is a question that the error of each alone does
-not answer.
+Whether the model sees which version is faster, and by how much, is a question that the error of each
+alone does not answer.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Sequence(msgspec.Struct, frozen=True, kw_only=True):
 def load_sequences(path: Path, points: Iterable[PublishedPoint]) -> tuple[Sequence, ...]:
     """The [[sequence]] tables of a file of published points, whose points these are.
 
-    Raises `FactError` for an unknown or missing key, a name used twice, fewer than two points, a point that is not
-    in the file or named twice, and points of two quantities.
+    Raises `FactError` for an unknown or missing key, a name used twice, fewer than two points, a point that
+    is not in the file or named twice, and points of two quantities.
     """
     known = {each.id: each for each in points}
     place = Place(path)
@@ -95,7 +95,9 @@ def order_text(steps: Iterable[Step]) -> str:
     kept = sum(each.in_order is True for each in covered)
     text = f"order kept in {kept} of {len(covered)} steps"
     if covered:
-        text += f", ratio off by {size_text(median([abs(each.off or 0.0) for each in covered]))} in the median"
+        text += (
+            f", ratio off by {size_text(median([abs(each.off or 0.0) for each in covered]))} in the median"
+        )
     missing = len(all_) - len(covered)
     return text + (f"; {missing} not covered" if missing else "")
 

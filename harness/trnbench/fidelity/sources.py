@@ -12,8 +12,8 @@ import msgspec
 from trnbench.errors import BadInput
 from trnbench.facts.table import Place, read_toml
 from trnbench.fidelity.coverage import coverage
-from trnbench.fidelity.statistics import row_of
-from trnbench.fidelity.tables import table
+from trnbench.fidelity.statistics import row_of, uses_of
+from trnbench.fidelity.tables import HEADS, cells, grid
 from trnbench.results.fidelity import Comparison, Fidelity, PublicKernels, Use
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def by_generation(found: Sources) -> dict[str, Sources]:
 def kept(registry: Registry, generations: Collection[str] = ()) -> Sources | None:
     """What the installed generations keep, all of them unless some are named; None where none keeps any.
 
-    Who votes, what the model has seen of a point and what contradicts it are as its published points say today.
+    Who votes, what the model has seen of a point and what contradicts it are as published points say today.
 
     Raises `BadInput` for a file that holds something else, or when they are not of one run.
     """
@@ -181,9 +181,9 @@ def markdown(found: Sources) -> str:
         "only numbers that a publication says it set in them are set. The sources are not part of this "
         "repository: repeating it takes the commits below. Columns are those of the table above.",
         "",
-        coverage(found.points),
+        coverage(uses_of(found.points)),
         "",
-        *table(rows),
+        *grid(HEADS, map(cells, rows)),
     ]
     if reasons := not_run(found.points):
         lines += [

@@ -28,8 +28,8 @@ def time_error(model: float, published: float, *, lower_is_better: bool) -> floa
 
 
 def counted_error(point: Comparison) -> float | None:
-    """What statistics count of a point, signed: e; of a bound 0 where it holds; of a contradicted point 0 inside
-    the interval that its sources span, else the distance to the nearer end. None without a model's answer."""
+    """What statistics count of a point, signed: e; of a bound 0 where it holds; of a contradicted point 0
+    inside the interval that its sources span, else the distance to the nearer end. None without an answer."""
     if point.e is None:
         return None
     if point.use is Use.BOUND:

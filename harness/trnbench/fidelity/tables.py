@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from trnbench.errors import BadInput
 from trnbench.fidelity.broken import BROKEN, broken_cells, broken_of, broken_text
-from trnbench.fidelity.coverage import coverage
+from trnbench.fidelity.coverage import coverage, of_rows
 from trnbench.fidelity.movement import MOVED, moved_cells, moved_text
 from trnbench.fidelity.sequence import STEPS, by_order, order_text, step_cells
 from trnbench.results.error_text import NOTHING, factor_text, signed_text, size_text
@@ -19,9 +19,10 @@ BEGIN = "<!-- fidelity: begin (trnbench validate --format md) -->"
 END = "<!-- fidelity: end -->"
 """Between these two lines README has what `markdown` returns; a test compares them."""
 
+
 def family_row(family: FamilyFidelity) -> Row:
-    """All there is of one family and generation. Errors are natural logarithms of times, None where there is no
-    point, and p90 and intervals None under five votes."""
+    """All there is of one family and generation. Errors are natural logarithms of times, None where there is
+    no point, and p90 and intervals None under five votes."""
     row: Row = {"family": family.name, "title": family.title, "generation": family.generation}
     row |= _errors(family.errors, "")
     for name in ("fitted", "cross_validated", "shaped", "untouched"):
@@ -37,7 +38,10 @@ _PUBLISHED = tuple(use for use in Use if use is not Use.SAME_OPERATION)
 
 
 def _errors(found: Errors | None, prefix: str) -> Row:
-    row: Row = {f"{prefix}votes": found.votes if found else 0, f"{prefix}points": found.points if found else 0}
+    row: Row = {
+        f"{prefix}votes": found.votes if found else 0,
+        f"{prefix}points": found.points if found else 0,
+    }
     for name in ("median", "p90"):
         span: Span | None = getattr(found, f"{name}_span") if found else None
         row[f"{prefix}{name}"] = getattr(found, name) if found else None
@@ -83,31 +87,26 @@ def bounds_text(bounds: Bounds | None) -> str:
 
 
 HEADS = (
-    *("family", "generation", "kernels, points", "median", "p90", "bias", "worst"),
-    *("fitted", "cross-validated", "shaped", "untouched", "bounds"),
+    *("family", "generation", "kernels, points", "median", "p90", "bias"),
+    *("fitted", "cross-validated", "shaped", "untouched", "bounds", "worst"),
 )
 
 
 def cells(family: FamilyFidelity) -> tuple[str, ...]:
     """One row under `HEADS`, as people read it."""
     errors = family.errors
-    middle: tuple[str, ...] = ("0", NOTHING, NOTHING, NOTHING, NOTHING)
+    middle, worst = ("0", NOTHING, NOTHING, NOTHING), NOTHING
     if errors:
         middle = (
             count_text(errors),
             with_span(errors.median, errors.median_span),
             with_span(errors.p90, errors.p90_span),
             signed_text(errors.bias),
-            f"{size_text(errors.worst)} ({errors.worst_id})",
         )
+        worst = f"{size_text(errors.worst)} ({errors.worst_id})"
     parts = (family.fitted, family.cross_validated, family.shaped, family.untouched)
-    return (
-        family.title,
-        family.generation,
-        *middle,
-        *map(short, parts),
-        bounds_text(family.bounds),
-    )
+    bounds = bounds_text(family.bounds)
+    return (family.title, family.generation, *middle, *map(short, parts), bounds, worst)
 
 
 def shown(families: Iterable[FamilyFidelity]) -> list[FamilyFidelity]:
@@ -117,10 +116,11 @@ def shown(families: Iterable[FamilyFidelity]) -> list[FamilyFidelity]:
 
 MEANS = (
     "Errors are of the time, e = ln(model / published): 15 % is a factor of 1.15 either way. Each kernel, "
-    "instruction, stream or collective has one vote, |e| averaged over its points; median and p90 are of votes, in "
-    "brackets 95 % by bootstrap, bias is the median signed error, + when the model is slower than the machine. "
-    "Fitted: a constant came from the point, cross-validated: those again, constants refitted without the point; "
-    "shaped: a rule of the model was chosen by looking at it; untouched: neither (kernels, points: median, p90)."
+    "instruction, stream or collective has one vote, |e| averaged over its points; median and p90 are of "
+    "votes, in brackets 95 % by bootstrap, bias is the median signed error, + when the model is slower than "
+    "the machine. Fitted: a constant came from the point, cross-validated: those again, constants refitted "
+    "without the point; shaped: a rule of the model was chosen by looking at it; untouched: neither "
+    "(kernels, points: median, p90)."
 )
 
 
@@ -162,13 +162,15 @@ def markdown(fidelity: Fidelity) -> str:
         broken_text(bounds, broken),
         *folded("Broken inequalities, the worst first", grid(BROKEN, map(broken_cells, broken), left=1)),
         "",
-        coverage(fidelity.points),
+        coverage(of_rows(fidelity.families)),
         "",
         *table(shown(fidelity.families)),
     ]
     if fidelity.steps:
         lines += ["", f"Sequences, versions of one kernel as published: {order_text(fidelity.steps)}."]
-        lines += folded("Steps, those out of order first", grid(STEPS, map(step_cells, by_order(fidelity.steps)), 2))
+        lines += folded(
+            "Steps, those out of order first", grid(STEPS, map(step_cells, by_order(fidelity.steps)), 2)
+        )
     if any(each.movers or each.unanswered for each in fidelity.moved):
         lines += ["", moved_text(fidelity.moved), ""]
         lines += grid(MOVED, map(moved_cells, fidelity.moved))

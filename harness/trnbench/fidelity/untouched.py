@@ -1,4 +1,4 @@
-"""The frozen list of points that the model had not seen before its rules were changed, and how they moved since."""
+"""The frozen list of points that the model had not seen before its rules changed, and how they moved."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Untouched(msgspec.Struct, frozen=True, kw_only=True):
 def load_untouched(path: Path, known: Iterable[str]) -> Untouched:
     """The list of one generation, whose published points are `known` by id.
 
-    Raises `MissingFile`, `BadInput` for what is no TOML, and `FactError` for an unknown or missing key, another
-    schema, an error that is no finite number, and a point that is not published.
+    Raises `MissingFile`, `BadInput` for what is no TOML, and `FactError` for an unknown or missing key,
+    another schema, an error that is no finite number, and a point that is not published.
     """
     document = read_toml(path)
     place = Place(path)
@@ -56,9 +56,7 @@ def load_untouched(path: Path, known: Iterable[str]) -> Untouched:
         if id not in ids:
             raise place.error(f"errors.{id}: no such point is published", cause=near(id, ids))
         errors[id] = float(e)
-    return Untouched(
-        model=document["model"], version=document["version"], day=document["day"], errors=errors
-    )
+    return Untouched(model=document["model"], version=document["version"], day=document["day"], errors=errors)
 
 
 def moved(frozen: Untouched, rows: Mapping[str, Comparison]) -> tuple[Moved, ...]:

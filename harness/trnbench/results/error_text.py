@@ -15,7 +15,7 @@ def size_text(e: float) -> str:
 
 
 def signed_text(e: float) -> str:
-    """The model's time beside the published: `+302 %`, `−35 %` (a true minus); `÷2.7` where it is less than half.
+    """The model's time beside the published: `+302 %`, `−35 %` (a true minus), `÷2.7` below a half.
 
     What rounds to nothing has no sign.
     """

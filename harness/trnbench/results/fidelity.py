@@ -1,4 +1,4 @@
-"""How far a model is from published measurements: one comparison per point, one row per family and generation.
+"""How far a model is from published measurements: a comparison per point, a row per family and generation.
 
 Every error is e = ln(model time / published time), whatever was printed; a rate is turned into a time of the
 same work. Statistics are over votes: |e| is averaged over the points of a kernel first.
@@ -47,11 +47,11 @@ class Honesty(str, Enum):
 class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One published point beside the model's answer, both in `unit` (an SI base unit).
 
-    `e` is ln(model time / published time): + where the model is slower than the machine. `e_cross` is the same
-    of a model whose constants were fitted without this point: `e` where none was fitted on it, None where the
-    cost file does not say and for a point that also shaped a rule. `vote` names the kernel that votes, `honesty`
-    is a `Honesty` ("" in runs stored before it was recorded). `span`: the lowest and the highest value that
-    sources which contradict each other print for it.
+    `e` is ln(model time / published time): + where the model is slower than the machine. `e_cross` is the
+    same of a model whose constants were fitted without this point: `e` where none was fitted on it, None
+    where the cost file does not say and for a point that also shaped a rule. `vote` names the kernel that
+    votes, `honesty` is a `Honesty` ("" in runs stored before it was recorded). `span`: the lowest and the
+    highest value that sources which contradict each other print for it.
     """
 
     id: str
@@ -82,8 +82,8 @@ class Span(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Errors(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Statistics of |e| over `votes` kernels with `points` points; `bias` is the median signed e of a vote.
 
-    Under five votes there are neither p90 nor intervals, and `listed` has each point's e by id. `worst` is |e|
-    of the worst point.
+    Under five votes there are neither p90 nor intervals, and `listed` has each point's e by id. `worst` is
+    |e| of the worst point.
     """
 
     votes: int
@@ -108,9 +108,10 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class FamilyFidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One family on one generation. `errors` are of all counted points as the model stands; `fitted`, `shaped`
-    and `untouched` of those of that honesty; `cross_validated` of fitted ones with every constant fitted without
-    the point. `uses` counts the published points by `Use`, our own kernels of the same operation aside.
+    """One family on one generation. `errors` are of all counted points as the model stands; `fitted`,
+    `shaped` and `untouched` of those of that honesty; `cross_validated` of fitted ones with every constant
+    fitted without the point. `uses` counts the published points by `Use`, our own kernels of the same
+    operation aside.
     """
 
     name: str
@@ -127,7 +128,8 @@ class FamilyFidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 class PublicKernels(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Published kernels of one generation run from their own sources, which are not part of trnbench: what
-    that gave on `day` ("": with this comparison) with version `version` of the model `by`. `row` counts them all, whatever their family."""
+    that gave on `day` ("": with this comparison) with version `version` of the model `by`. `row` counts them
+    all, whatever their family."""
 
     generation: str
     by: str
@@ -168,8 +170,8 @@ class Mover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Points of one family and generation that were untouched when their list was frozen: their errors by version
-    `version` of the model, and now. `movers` moved most, first; `unanswered` have no answer now."""
+    """Points of one family and generation that were untouched when their list was frozen: their errors by
+    version `version` of the model, and now. `movers` moved most, first; `unanswered` have no answer now."""
 
     generation: str
     family: str
@@ -184,9 +186,9 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Fidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The comparison as it was when a run was made. `families` are worst first, families of public kernels among
-    them as they were last run; `points` are those with a number of the model, public kernels included. `by` and
-    `version` name the model; `public` may be of an earlier version. `steps` are those of published
+    """The comparison as it was when a run was made. `families` are worst first, families of public kernels
+    among them as they were last run; `points` are those with a number of the model, public kernels included.
+    `by` and `version` name the model; `public` may be of an earlier version. `steps` are those of published
     sequences, `moved` says what became of the points that were untouched before."""
 
     by: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from trnbench.facts.scope import Scope
 from trnbench.fidelity.nearness.best import above
 from trnbench.results.evidence import Grade
 from trnbench.results.expectation import NOT_RECORDED, expected
@@ -89,17 +88,18 @@ def _ranks(run: Run, case: Measurement, metric: Metric) -> str:
 
     Empty for what has no ranks.
     """
-    if metric.name == "network_bytes_per_s":
-        record = run.systems.get(case.case.instance)
-        return f"{record.hosts:,} hosts, bytes that one sends over the network" if record else ""
-    if not metric.name.startswith("busbw") or case.case.kernel != "all_reduce":
+    record = run.systems.get(case.case.instance)
+    if record is None:
         return ""
+    if metric.name == "network_bytes_per_s":
+        return f"{record.hosts:,} hosts, what one sends over the network"
     payload, link = (case.work.get(name, 0.0) for name in ("payload_bytes", "link_bytes"))
     share = link / payload if payload > 0 else 0.0
-    if not 1.0 <= share < 2.0:
-        return f"bus bandwidth of one {metric.scope}"
-    kind = {Scope.DEVICE: "devices", Scope.CORE: "cores", Scope.LOGICAL_CORE: "logical cores"}
-    return f"bus bandwidth of {round(2 / (2 - share)):,} {kind.get(metric.scope, 'ranks')}"
+    if metric.name != "busbw_bytes_per_s" or case.case.kernel != "all_reduce" or not 1.0 <= share < 2.0:
+        return ""
+    ranks = round(2 / (2 - share))
+    kinds = {record.devices: "device", record.devices * record.cores_per_device: "core"}
+    return f"bus bandwidth of {ranks:,} ranks, each a {kinds.get(ranks, 'logical core')}"
 
 
 def _own(run: Run, answer: Answer, best: Measurement) -> tuple[OwnProduct, ...]:
