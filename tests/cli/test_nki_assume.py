@@ -15,7 +15,9 @@ import trnbench
 from trnbench.cli.main import cli
 from trnbench.compiler import SWITCHES
 from trnbench.errors import UnknownName, UsageError
+from trnbench.fidelity.nearness.nearby import Nearby
 from trnbench.nki import TensorSpec
+from trnbench.results.nearness import Band, Nearest, Nearness
 from trnbench.run import alternatives
 from trnbench.run.alternatives import Alternative
 
@@ -96,11 +98,13 @@ def test_people_are_told_what_matters_and_by_how_much(old: str) -> None:
     assert "with residence: " in other.stdout
 
 
-def test_the_band_is_said_to_be_of_the_shipped_model(old: str) -> None:
+def test_the_band_is_said_to_be_of_the_shipped_model(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    banded = Nearest(kind=Nearness.FAMILY, band=Band(low=-0.1, high=0.2, votes=9, points=9))
+    monkeypatch.setattr(Nearby, "of", lambda *_, **__: banded)
     shipped, other = told(old), told(old, "--assume", "no-zero-elision")
-    assert shipped["evidence"]["nearest"]["band"] is not None
     assert shipped["evidence"]["nearest"]["note"] == ""
     assert other["evidence"]["nearest"]["note"] == "band of the shipped model"
+    assert other["evidence"]["nearest"]["band"] == shipped["evidence"]["nearest"]["band"]
 
 
 def test_a_timeline_says_what_is_switched_off(old: str, tmp_path: Path) -> None:
