@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from trnbench.compiler import AS_SHIPPED, Assumptions
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.allocation import Allocations
@@ -47,8 +49,11 @@ class Recorder(Allocations):
         program: int = 0,
         grid: int = 0,
         fold: bool = True,
+        assumptions: Assumptions = AS_SHIPPED,
     ) -> None:
         super().__init__(machine, functional=functional, programs=programs, program=program)
+        self.assumptions = assumptions
+        self.assumed: Counter[str] = Counter()  # what the compiler was taken to do, and how often
         self.grid = grid  # how many programs were launched, 0 without a grid
         self.asked = False  # for the number of this program
         self.indirect = False  # any tensor addressed at run time so far
@@ -62,6 +67,13 @@ class Recorder(Allocations):
         self.limit = limit
         self.kernel = kernel
         self.ops: dict[Any, Op] = {}
+
+    def assumes(self, name: str) -> bool:
+        """Whether the compiler is taken to do this, asked where it would; the answer yes is counted."""
+        if name not in self.assumptions:
+            return False
+        self.assumed[name] += 1
+        return True
 
     def emit(self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]) -> None:
         """Record one instruction; its line is that of the nearest frame outside this package."""
@@ -121,6 +133,7 @@ class Recorder(Allocations):
                 for each in storage.cleared or ()
                 if not view.region.meets(NkiTensor(storage, each.form, each.offset).region)
             ]
+            self.assumed["zero-elision"] += len(storage.cleared or ()) - len(left)
             storage.cleared = left or None
             return self.count
         self.count -= 1

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from trnbench.compiler import AS_SHIPPED, Assumptions
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.pace import TICKS, Pace, Without, rivals
@@ -57,6 +58,7 @@ def emulate_kernel(
     cores: int = 1,
     limit: int = DEFAULT_LIMIT,
     fold: bool = True,
+    assumptions: Assumptions = AS_SHIPPED,
 ) -> KernelResult:
     """Record `kernel` with shapes only and schedule it. `cores` of one device run it at once.
 
@@ -67,7 +69,10 @@ def emulate_kernel(
     """
     machine = Machine.of(system)
     builder = Builder(machine)
-    record(kernel, args, kwargs, machine=machine, sink=builder, limit=limit, fold=fold)
+    record(
+        kernel, args, kwargs,
+        machine=machine, sink=builder, limit=limit, fold=fold, assumptions=assumptions,
+    )  # fmt: skip
     return time_program(builder.program, CostTable(system), sharing=cores, fold=fold)
 
 

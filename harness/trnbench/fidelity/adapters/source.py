@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from trnbench.compiler import AS_SHIPPED, Assumptions, negations
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.pace import Pace
 from trnbench.emulator.core.program import Program
@@ -55,7 +56,8 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     nki = ""
     for each in (source, *source.also):
         path = find(bench.kernels, each, repository(point))
-        made = _recorded(bench.kernels, path, each, Machine.of(bench.system(point.system)))
+        machine = Machine.of(bench.system(point.system))
+        made = _recorded(bench.kernels, path, each, machine, bench.assumptions)
         found = _scheduled(made.program, bench, point.system, cores=made.together)
         seconds = found.total * 1e-12
         if not seconds:
@@ -143,8 +145,10 @@ class _Made(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def _recorded(folder: Path, path: Path, source: KernelSource, machine: Machine) -> _Made:
-    """What the kernel does follows from its file and the machine's limits, not from any cost."""
+def _recorded(
+    folder: Path, path: Path, source: KernelSource, machine: Machine, assumptions: Assumptions = AS_SHIPPED
+) -> _Made:
+    """What the kernel does follows from its file, the machine's limits and its compiler, from no cost."""
     builder = Builder(machine)
     try:
         with stand_ins(folder) as absent, provide("trnbench"), prepared(path, source) as file:
@@ -157,13 +161,14 @@ def _recorded(folder: Path, path: Path, source: KernelSource, machine: Machine) 
                 kernel,
                 [_argument(text) for text, equals, _ in given if not equals],
                 {name: _argument(text) for name, equals, text in given if equals},
-                machine=machine, sink=builder, limit=CALL_LIMIT,
+                machine=machine, sink=builder, limit=CALL_LIMIT, assumptions=assumptions,
             )  # fmt: skip
     except TrnbenchError as error:
         raise NotEmulated(f"{error.what}{f' ({error.cause})' if error.cause else ''}") from None
     nki = f"NKI {by.dialect} by {by.by} {by.version}" if by.dialect else f"NKI by {by}"
     if absent:
         nki += f", {', '.join(absent)} stood in for"
+    nki += "".join(f", {each}" for each in negations(assumptions, beta1=beta1))
     return _Made(builder.program, nki, 1 if beta1 else max(prod(source.grid), 1))
 
 

@@ -184,7 +184,8 @@ def memset(dst: NkiTensor, value: float, engine: engines = engines.unknown, name
             elements=dst.form.elements,
         )
     form = dst.form
-    if value == 0 and form.memory == "psum" and dst.storage.place is None and not form.indirect:
+    zeros = value == 0 and form.memory == "psum" and dst.storage.place is None and not form.indirect
+    if zeros and "zero-elision" in recorder.assumptions:
         recorder.hold(op, dst)
     else:
         recorder.emit(op, (dst,), ())

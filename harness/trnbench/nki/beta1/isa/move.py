@@ -64,7 +64,8 @@ def dma_copy(
     skipping = word(oob_mode) != "error"  # rows that are left out keep what they hold
     into = dst.operand(mask) if skipping else dst.overwritten(src, mask)
     source = src.operand(mask)
-    if word(dge_mode) == "unknown" and _by_hardware(into, source):
+    opened = word(dge_mode) == "unknown" and _by_hardware(into, source)
+    if opened and current().assumes("hardware-descriptors"):
         dge_mode = dge_modes.hwdge
     today.dma_copy(into, source, oob_mode=oob_mode, dge_mode=dge_modes(word(dge_mode)))
 
