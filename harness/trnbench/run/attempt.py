@@ -80,7 +80,7 @@ class Attempts:
             text = f"the process ran out of memory{f': {error}' if str(error) else ''}"
             return self.gone_wrong(case, Reason.OUT_OF_MEMORY, text, _trace(error))
         except TrnbenchError as error:
-            text = f"{error.what}; {error.cause}" if error.cause else error.what
+            text = "; ".join(filter(None, (error.what, error.cause, error.try_ and f"try: {error.try_}")))
             return self.gone_wrong(case, Reason.ERROR, scrub(text), _trace(error))
         except (Exception, SystemExit) as error:
             text = f"{type(error).__name__}: {error} (at {_place(error)})"

@@ -77,34 +77,32 @@ def point_of(kernel: Kernel, texts: Sequence[str]) -> dict[str, Value]:
 def prepare(kernel: Kernel, texts: Sequence[str]) -> tuple[Loaded, dict[str, Argument]]:
     """Its NKI kernel, and the arguments of the point.
 
-    Raises `UsageError` and `UnknownName`; among them where the source does not take the point.
+    Raises `UsageError` and `UnknownName`, among them where no source takes the point, and `KernelError`.
     """
     import inspect
 
     from trnbench.cli.nki.kernel import Loaded
-    from trnbench.nki import load_kernel
     from trnbench.nki.dtype import dtype_of
+    from trnbench.nki.source import Sources
 
     point = point_of(kernel, texts)
-    for ref in kernel.nki_sources:
-        found, module, by = load_kernel(ref, nki="trnbench")
-        inputs = getattr(module, f"{ref.rpartition(':')[2]}_inputs")(point)
-        if inputs is not None:
-            break
-    else:
+    source = Sources().taking(kernel.nki_sources, point)
+    if source is None:
         says = " and ".join("{2}_inputs of {0}".format(*each.partition(":")) for each in kernel.nki_sources)
         raise UsageError(
             f"the NKI source of {kernel.name} does not take {_shown(point)}",
             cause=f"which points are taken is said by {says}",
             try_=f"trnbench run {kernel.name}   estimates it from its FLOP and bytes",
         )
-    loaded = Loaded(ref, found, str(by)).as_grid(SHARED if kernel.spread is Spread.SHARED else ())
+    loaded = Loaded(source.ref, source.kernel, str(source.by)).as_grid(
+        SHARED if kernel.spread is Spread.SHARED else ()
+    )
     names = inspect.signature(loaded.function).parameters
     arguments = {
         name: Argument(name, tuple(each[0]), dtype_of(each[1]).name)
         if isinstance(each, tuple)
         else Argument(name, value=each)
-        for name, each in zip(names, inputs, strict=True)
+        for name, each in zip(names, source.inputs, strict=True)
     }
     return loaded, arguments
 
