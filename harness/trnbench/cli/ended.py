@@ -74,7 +74,7 @@ def _none_ran(done: Run) -> TrnbenchError | None:
     return NothingSelected(
         "the one selected case was skipped" if total == 1 else f"all {total:,} selected cases were skipped",
         cause="; ".join(told),
-        try_=f"trnbench info {kernel}   where it runs; trnbench runs show {done.id}   every case and its reason",
+        try_=f"trnbench runs show {done.id}   says why, case by case; trnbench info {kernel}   where it runs",
     )
 
 

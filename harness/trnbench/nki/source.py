@@ -3,7 +3,8 @@
 Beside a kernel `fn` its module has `fn_inputs(point)`, the arguments: ((size, …), dtype) for a tensor, other
 values as they are. None declares that this source does not take the point; it is the only way to say so, and
 whatever else goes wrong is an error of the source. It may have `fn_pieces(inputs)`: ((inputs, times), …), the
-independent pieces of the problem, each with how often it occurs.
+independent pieces of the problem, each with how often it occurs; and `fn_reference`, a NumPy function that
+takes what the kernel takes and gives what it gives, or "package.module:name" of one.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from trnbench.errors import KernelError
+from trnbench.lazy import resolve
 from trnbench.nki import site
 from trnbench.nki.load import load_kernel
 from trnbench.nki.provide import Provided
@@ -56,6 +58,13 @@ class Source(msgspec.Struct, frozen=True):
                 try_=f"def {name}(inputs): return ((inputs, times), …)",
             )
         return found
+
+    def reference(self) -> Any:
+        """The function that `fn_reference` is or names; None where there is none.
+
+        Raises `PluginError` for a name that cannot be resolved.
+        """
+        return resolve(getattr(self.module, f"{self.name}_reference", None))
 
 
 class Sources:

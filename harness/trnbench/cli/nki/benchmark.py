@@ -131,21 +131,23 @@ def loaded_with(
         return loaded, given.fit(loaded.function, asked, loaded.name), reference
     systems()
     loaded, asked = prepare(kernel, texts)
-    return loaded, asked, reference_of(loaded.ref) if reference == REFERENCE else reference
+    return loaded, asked, reference_of(kernel, loaded.ref) if reference == REFERENCE else reference
 
 
-def reference_of(ref: str) -> str:
-    """The function that `--check reference` means for the kernel `ref`. Raises `UsageError`."""
-    from trnbench.kernels.nki import references
+def reference_of(kernel: Kernel, ref: str) -> str:
+    """The function that `--check reference` means for the source `ref`. Raises `UsageError`."""
+    from trnbench.nki import load_kernel
 
-    name = ref.rpartition(":")[2]
-    if not hasattr(references, name):
+    _, module, _ = load_kernel(ref, nki="trnbench")
+    home, _, name = ref.rpartition(":")
+    declared = getattr(module, f"{name}_reference", None)
+    if declared is None:
         raise UsageError(
-            f"--check reference: {name} has no NumPy reference",
-            cause="it is about the time of single instructions, not about a result",
+            f"--check reference: {kernel.name} has no NumPy reference",
+            cause=f"{home} has no {name}_reference beside the kernel",
             try_="--check FILE.py::FUNCTION",
         )
-    return f"{references.__name__}:{name}"
+    return declared if isinstance(declared, str) else f"{home}:{name}_reference"
 
 
 def _shown(point: dict[str, Value]) -> str:
