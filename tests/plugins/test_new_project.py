@@ -54,7 +54,7 @@ def test_new_project_installs_and_passes_its_own_tests(
         timeout=300,
     )
     assert tested.returncode == 0, tested.stdout + tested.stderr
-    assert "9 passed" in tested.stdout
+    assert "11 passed" in tested.stdout
 
     checked = trnbench("plugin", "check", "acme-trn9")
     assert (checked.returncode, checked.stdout) == (0, "")

@@ -54,7 +54,13 @@ def only(run: Run) -> Measurement:
         ("crash", Status.FAILED, Reason.CRASH, "ZeroDivisionError: division by zero", ExitCode.CRASH),
         ("exit", Status.FAILED, Reason.CRASH, "SystemExit: 7", ExitCode.CRASH),
         ("memory", Status.FAILED, Reason.OUT_OF_MEMORY, "the process ran out of memory", ExitCode.CRASH),
-        ("rule", Status.FAILED, Reason.ERROR, "a rule is broken; the tile is too wide", ExitCode.CRASH),
+        (
+            "rule",
+            Status.FAILED,
+            Reason.ERROR,
+            "a rule is broken; the tile is too wide; try: a smaller one",
+            ExitCode.CRASH,
+        ),
         (
             "silent",
             Status.FAILED,
@@ -77,8 +83,8 @@ def only(run: Run) -> Measurement:
             ExitCode.CRASH,
         ),
         ("wrong", Status.FAILED, Reason.WRONG_RESULT, "1 of 4 elements differs", ExitCode.GATE),
-        ("unsupported", Status.SKIPPED, Reason.NONE, "the actor refuses", ExitCode.OK),
-        ("huge", Status.SKIPPED, Reason.NONE, "needs 9 devices, tiny.2 has 2", ExitCode.OK),
+        ("unsupported", Status.SKIPPED, Reason.NONE, "the actor refuses", ExitCode.EMPTY),
+        ("huge", Status.SKIPPED, Reason.NONE, "needs 9 devices, tiny.2 has 2", ExitCode.EMPTY),
     ],
 )
 def test_how_a_case_ends(mode: str, status: Status, reason: Reason, text: str, code: ExitCode) -> None:
@@ -127,7 +133,7 @@ def test_a_trace_is_kept_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None
         ),
         (
             Evidence(grade=Grade.PUBLISHED, by="a paper"),
-            "a run is measured or emulated; the backend calls its result published",
+            "a run is measured, emulated or derived; the backend calls its result published",
         ),
     ],
 )
