@@ -202,4 +202,4 @@ def test_a_declared_formula_is_derived_and_shown_as_that(
     )
     assert trnbench("report", "latest", "-o", "page.html").returncode == 0
     board = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert '<abbr title="derived">F</abbr>' in board
+    assert "<abbr title=derived>F</abbr>" in board

@@ -142,6 +142,24 @@ def test_without_evidence_nothing_passes(evidence: Evidence, text: str) -> None:
     assert (one.status, one.reason, one.reason_text) == (Status.FAILED, Reason.NO_EVIDENCE, text)
 
 
+FORMULA = Evidence(grade=Grade.DERIVED, by="work / rate", note="flops")
+
+
+def test_a_formula_is_no_measurement() -> None:
+    derived = only(carried_out("half", backend=tiny.Actor(FORMULA)))
+    assert (derived.status, derived.evidence) == (Status.OK, FORMULA)
+
+    class Measuring(tiny.Actor):
+        def detect(self) -> Detection:
+            return Detection(available=True, instance="tiny.2")
+
+    measured = only(carried_out("half", backend=Measuring(FORMULA)))
+    assert (measured.status, measured.reason) == (Status.FAILED, Reason.NO_EVIDENCE)
+    assert measured.reason_text == (
+        "a measured run takes no formula; the backend derives its result by work / rate"
+    )
+
+
 def test_what_a_kernel_prints_stays_off_stdout(capfd: pytest.CaptureFixture[str]) -> None:
     carried_out("half")
     carried_out("half", "low", jobs=2)

@@ -38,11 +38,13 @@ def values(subject: Subject) -> Iterator[Finding | str]:
 
     sources = Sources()
     told: set[str] = set()
+    asked: dict[str, bool] = {}  # kernel → whether a source takes one of its cases
     for case, system in _samples(subject):
         about = f"kernel {case.kernel.name}[{_shown(case)}]"
         yield about
         try:
             source = sources.taking(case.kernel.nki_sources, case.key.point)
+            asked[case.kernel.name] = asked.get(case.kernel.name, False) or source is not None
             if source is None:
                 continue  # declared: a formula stands in, and says so
             reference = source.reference()
@@ -53,6 +55,13 @@ def values(subject: Subject) -> Iterator[Finding | str]:
             told.add(source.ref)
             yield _unknown(case, source)
         yield from _compared(about, case, system, source, reference)
+    for name in (name for name, taken in asked.items() if not taken):
+        yield Finding(
+            f"kernel {name}",
+            "not compared: its NKI sources take none of the cases tried, so that every time is derived",
+            "return the arguments from fn_inputs; None declares that a point is not taken",
+            warning=True,
+        )
 
 
 def _samples(subject: Subject) -> Iterator[_Sample]:
