@@ -10,12 +10,14 @@ import msgspec
 import pytest
 from published_point import published_point
 
+from trnbench.facts.scope import Scope
 from trnbench.fidelity.adapters import collective, dma, hbm, instruction, source
 from trnbench.fidelity.bench import Bench, can_refit, fits_of, refitted
 from trnbench.fidelity.kernel_source import KernelSource
 from trnbench.fidelity.point import Kind, PublishedPoint, Quantity, Usable
 from trnbench.fidelity.prediction import NotEmulated
 from trnbench.fidelity.validate import compare
+from trnbench.kernels.extent import Extent
 from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Use
 
@@ -251,3 +253,12 @@ def test_a_model_that_crashes_costs_its_own_point(bench: Bench, monkeypatch: pyt
     monkeypatch.setattr(dma, "predict", crash)
     (found,) = compare(point(operation="descriptor", family="dma", shape={"bytes": 512}), bench)
     assert (found.use, found.how) == (Use.NOT_EMULATED, "ZeroDivisionError: by nothing")
+
+
+def test_a_formula_predicts_nothing(bench: Bench) -> None:
+    """K = 100 is no multiple of what microscaled products take: declared, so that a formula stands in."""
+    extent = Extent(scope=Scope.CORE)
+    point = {"dtype": "mxfp8", "size": 100}
+    with pytest.raises(NotEmulated) as caught:
+        bench.observe("gemm", "trn3-gen2-ultraserver", point, Scope.CORE, extent)
+    assert caught.value.why == "no source of gemm takes this point: only a formula answers"

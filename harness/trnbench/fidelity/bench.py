@@ -107,6 +107,7 @@ class Bench:
         """
         from trnbench.errors import TrnbenchError
         from trnbench.kernels.case import Case
+        from trnbench.results.evidence import Grade
         from trnbench.results.measurement import CaseKey
 
         machine = self.system(system)
@@ -130,6 +131,8 @@ class Bench:
             raise NotEmulated(f"{error.what}{f' ({error.cause})' if error.cause else ''}") from None
         if seen.time_s is None or seen.time_s <= 0:
             raise NotEmulated(seen.reason_text or "the emulator gave no time")
+        if seen.evidence.grade is Grade.DERIVED:
+            raise NotEmulated(f"no source of {kernel} takes this point: only a formula answers")
         return seen, found.work(point, extent).as_counts()
 
 

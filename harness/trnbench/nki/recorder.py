@@ -31,6 +31,10 @@ _SCALED = ("nc_matmul_mx", "quantize_mx")
 """What has scales, which up to four tiles keep in one: four partitions of each quadrant for each."""
 
 
+class TooManyInstructions(KernelError):
+    """The kernel went on beyond the limit that its caller gave."""
+
+
 class Recorder(Allocations):
     """Executes one kernel: allocates, checks, and hands each instruction to the sink.
 
@@ -84,7 +88,7 @@ class Recorder(Allocations):
             frame = places.outside(frame)
         place = places.lines.get(frame.f_lasti) or places.add(frame)
         if count > self.limit:
-            raise KernelError(
+            raise TooManyInstructions(
                 f"kernel {self.kernel!r} issued more than {self.limit:,} instructions ({site.told(place)})",
                 cause="a loop that never ends, or a problem far larger than meant",
                 try_="check the loop's bounds, or raise the instruction limit",
