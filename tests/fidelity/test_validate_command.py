@@ -42,7 +42,7 @@ def test_families_come_worst_first() -> None:
         + sum(row[name] for name in ("contradicted", "needs_source", "no_kernel", "not_emulated", "not_used"))
         for row in found
     )
-    assert counted == 373
+    assert counted == 380
 
 
 def test_points_carry_values_error_evidence_source_and_use() -> None:

@@ -26,7 +26,7 @@ _KEYS: dict[str, type] = {
     **dict.fromkeys(_TEXTS, str),
     **dict.fromkeys(("value", "low", "high"), float),
     **dict.fromkeys(("shape", "kernel", "extra"), dict),
-    **dict.fromkeys(("contradicts", "fitted"), list),
+    **dict.fromkeys(("contradicts", "fitted", "shaped"), list),
 }
 _REQUIRED = ("id", "family", "kind", "hardware", "op", "metric", "quantity", "unit", "source", "usable")
 _ID = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
@@ -95,7 +95,7 @@ def _point(where: Place, row: dict[str, Any], generation: str) -> PublishedPoint
     fields = dict(row)
     fields |= {"kind": Kind(row["kind"]), "quantity": Quantity(row["quantity"])}
     fields |= {"usable": Usable(row["usable"]), "generation": generation}
-    fields |= {key: tuple(row[key]) for key in ("contradicts", "fitted") if key in row}
+    fields |= {key: tuple(row[key]) for key in ("contradicts", "fitted", "shaped") if key in row}
     if "kernel" in row:
         fields["kernel"] = kernel_source(where.at("kernel"), row["kernel"])
     _check_value(where, row)
