@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from trnbench.backend import Observation
@@ -12,12 +12,12 @@ from trnbench.errors import TrnbenchError
 from trnbench.facts.peak import PeakChoice, PeakPolicy
 from trnbench.generation import System
 from trnbench.kernels.case import Case
+from trnbench.peaks.busbw import scaled
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Judgement, Measurement, Metric, Reason, Status
 from trnbench.results.proof import Proof
 from trnbench.run.circumstances import circumstances
 from trnbench.run.guard import weigh
-from trnbench.peaks.busbw import scaled
 from trnbench.run.metrics import derive, primary_scope
 
 DOCUMENTS = Evidence(
