@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import msgspec
 
@@ -107,15 +108,19 @@ def test_csv_words_never_become_formulas(run: Run) -> None:
 def test_markdown_leads_with_evidence(run: Run) -> None:
     text = markdown.write([run]).decode("utf-8")
     sentences = [line for line in text.splitlines() if line.startswith("- ")]
-    assert len(sentences) == len(run.systems)
-    assert all(line.startswith("- **Emulated:** bf16 GEMM reaches ") for line in sentences)
-    assert "**1 SUSPECT, 1 FAILED**" in sentences[0]
+    lines = trnbench.headline(run).said
+    shown = [re.sub(r"\\(.)", r"\1", line.removeprefix("- ")) for line in sentences]
+    assert shown[: len(lines)] == [said.text for _, said in lines]
+    assert all(each.startswith("Emulated, ") for each in shown[: len(lines)])
+    assert sentences[len(lines)] == "- trn1.2xlarge: **1 SUSPECT, 1 FAILED**"
 
 
 def test_markdown_board_has_a_row_for_each_kernel(run: Run) -> None:
     text = markdown.write([run]).decode("utf-8")
     table = [line for line in text.splitlines() if line.startswith("| ")]
-    assert len(table) == 1 + len({each.case.kernel for each in run.measurements})
+    kernels = {each.case.kernel for each in run.measurements}
+    assert len(table) == 1 + len(kernels)
+    assert {line.split(" ")[1].replace("\\", "") for line in table[1:]} == kernels
     assert {line.count("|") for line in table} == {2 + len(run.systems)}
 
 

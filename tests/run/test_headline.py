@@ -414,3 +414,21 @@ def superseded(run: Run) -> Run:
         change,
     )
     return replace(mine, books={**run.books, "trn2": made})
+
+
+class TestStored:
+    def test_a_run_with_a_product_keeps_what_the_model_makes_of_published_ones(self) -> None:
+        import trnbench
+        from trnbench.fidelity.same import products
+
+        registry = trnbench.load_registry()
+        asked = {"instances": ("trn2-16.48xlarge",), "registry": registry}
+        run = trnbench.bench(("gemm",), axes=("size=512", "dtype=bf16"), **asked)
+        assert run.fidelity is not None
+        assert run.fidelity.products == products(registry, "trn2") != ()
+        again = trnbench.loads(trnbench.dumps(run))
+        assert headline(again) == headline(run)
+        assert "best published one of the same shape" in headline(again).said[0][1].trust
+        other = trnbench.bench(("hbm_copy",), axes=("size=1M",), **asked)
+        assert other.fidelity is not None
+        assert other.fidelity.products == ()

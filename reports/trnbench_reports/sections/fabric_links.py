@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trnbench import Comparison, Grade, Measurement, Metric, Run, SystemRecord
+from trnbench import Comparison, Grade, Measurement, Metric, Run, Scope, SystemRecord
 from trnbench_reports import numbers, view, words
 
 PAIRS = ("point_to_point", "remote_memory_read", "host_to_device", "device_to_host")
@@ -58,12 +58,13 @@ def _best(run: Run, record: SystemRecord) -> list[Measurement]:
     for each in run.measurements:
         rate = _rate(each)
         # Copies of all devices at once count every device's link.
+        at_once = each.case.scope.rank > Scope.DEVICE.rank and record.devices > 1
         if (
             each.case.kernel not in PAIRS
             or each.case.instance != record.instance
             or each.status not in view.GOOD
             or rate is None
-            or (each.case.kernel not in PAIRS[:2] and each.case.scope.rank > 2 and record.devices > 1)
+            or (each.case.kernel in PAIRS[2:] and at_once)
         ):
             continue
         key = each.case.kernel, str(each.case.point.get("reach", ""))
@@ -81,7 +82,8 @@ def _rate(case: Measurement) -> Metric | None:
 def _row(index: int, run: Run, record: SystemRecord, case: Measurement, runs: Sequence[Run]) -> Row:
     rate = _rate(case)
     assert rate is not None
-    name = case.implementation.rpartition("limited by ")[2]
+    copied = case.case.kernel in PAIRS[2:]
+    name = "host" if copied else case.implementation.rpartition("limited by ")[2]
     figure = _figure(run, record, name)
     documented = figure.documented
     got = _measured(case, runs) if case.evidence.grade is not Grade.MEASURED else case
