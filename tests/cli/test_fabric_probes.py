@@ -70,8 +70,8 @@ class TestProbes:
 
 def test_starts_inside_a_graph_are_moved_through_their_range() -> None:
     found = rows("sensitivity", "all_reduce", "-i", TRN1, "-s", "8K", "--context", "graph")
-    moved = {(row["name"], row["setting"]) for row in found}
+    moved = {(row["what"], row["setting"]) for row in found}
     assert {("graph reduce_start", "0 s"), ("graph reduce_start", "38 µs")} <= moved
     assert not any(
-        "start" in str(row["name"]) for row in rows("sensitivity", "all_reduce", "-i", TRN1, "-s", "8K")
+        "start" in str(row["what"]) for row in rows("sensitivity", "all_reduce", "-i", TRN1, "-s", "8K")
     )
