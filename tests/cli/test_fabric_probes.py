@@ -66,3 +66,12 @@ class TestProbes:
         assert cores["mesh"]["auto"] == "8, 64 ranks below 1 MB"
         assert cores["rdh"]["auto"] == "8, 64 ranks 1 to 56 MB"
         assert cores["kangaring"]["auto"] == "8, 64 ranks from 56 MB"
+
+
+def test_starts_inside_a_graph_are_moved_through_their_range() -> None:
+    found = rows("sensitivity", "all_reduce", "-i", TRN1, "-s", "8K", "--context", "graph")
+    moved = {(row["what"], row["setting"]) for row in found}
+    assert {("graph reduce_start", "0 s"), ("graph reduce_start", "38 µs")} <= moved
+    assert not any(
+        "start" in str(row["what"]) for row in rows("sensitivity", "all_reduce", "-i", TRN1, "-s", "8K")
+    )
