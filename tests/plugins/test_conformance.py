@@ -254,8 +254,13 @@ def test_references_that_lead_nowhere_are_found(
 
 
 def test_stack_of_others_that_is_not_installed_is_no_fault(project: Path) -> None:
-    change(project, "kernel.py", ':scale"}', ':scale", "torch": "no_such_stack.kernels:scale"}')
+    (package,) = project.glob("probe_*")
+    change(project, "kernel.py", ':scale"}', f':scale", "torch": "{package.name}.with_torch:scale"}}')
+    (package / "with_torch.py").write_text("import no_such_stack\n\ndef scale(): ...\n")
     assert found(project, "references") == []
+    (package / "with_torch.py").unlink()
+    (finding,) = found(project, "references")
+    assert f"No module named '{package.name}.with_torch'" in finding.problem
 
 
 def test_values_that_are_not_the_references_are_found(project: Path) -> None:
