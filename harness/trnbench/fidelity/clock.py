@@ -23,7 +23,7 @@ def launch_of(point: PublishedPoint, bench: Bench) -> tuple[float, str]:
         found = bench.system(point.system).book.assumptions.get(HOST_LAUNCH)
         if found is not None:
             return found.value, f"{found.printed} {found.printed_unit} of launch assumed"
-    if any(each in how for each in _DEVICE):
+    if "profile" not in how and any(each in how for each in _DEVICE):
         seconds = bench.table(point.system).launch_s
         return seconds, f"{seconds * 1e6:g} µs of launch" if seconds else ""
     return 0.0, ""
