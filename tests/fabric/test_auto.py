@@ -143,7 +143,7 @@ def test_a_rule_that_says_too_little_is_refused(change: dict[str, object], text:
         "ranks": [32],
         "instances": 1,
         "take": [{"algorithm": "ring"}],
-        "source": "somebody",
+        "why": "somebody said so",
         "points": ["p"],
     }
     with pytest.raises(FactError) as refusal:

@@ -20,6 +20,7 @@ class Threshold(msgspec.Struct, frozen=True):
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """What was observed: on a generation, in a context, for these collectives of so many ranks (cores,
     logical or physical) of so many instances. `points` are published; `*` at the end stands for many.
+    `source` names a document that says the same, "" where none does; `why` says what was seen.
     """
 
     generation: str
@@ -28,8 +29,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     ranks: tuple[int, ...]
     instances: int
     take: tuple[Threshold, ...]
-    source: str
+    why: str
     points: tuple[str, ...]
+    source: str = ""
 
     def taken(self, size: float) -> str:
         """The algorithm for `size` bytes."""
@@ -44,7 +46,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
             else f"{each.algorithm}{' above' if len(self.take) > 1 else ''}"
             for each in self.take
         )
-        return f"{steps} ({self.source}; observed: {', '.join(self.points)})"
+        said = ": ".join(filter(None, (self.source, self.why)))
+        return f"{steps} ({said}; observed: {', '.join(self.points)})"
 
 
 def rules_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
