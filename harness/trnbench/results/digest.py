@@ -1,7 +1,8 @@
 """A run's digest: the same content gives the same digits, an edit gives others.
 
-SHA-256 over the SHA-256 of the head (the run without the parts below and without its digest), of each
-book and topology under its name, and of each measurement, in their order; each as compact JSON in UTF-8.
+SHA-256 over the fingerprints of the head (the run without the parts below and without its digest), of
+each book and topology under its name, and of each measurement, in their order. A fingerprint is the
+SHA-256 of compact JSON in UTF-8 with every number as a float: 3 and 3.0 are the same figure.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ def sealed(run: Run, attached: Iterable[tuple[str, str, str]], cases: Iterable[s
 
 
 def digest_of(head: bytes, attached: Iterable[tuple[str, str, str]], cases: Iterable[str]) -> str:
-    """The digest from its parts: the head's JSON, (kind, name, SHA-256) of what is attached, in their
-    order, and the SHA-256 of each measurement's JSON."""
-    whole = hashlib.sha256(hashlib.sha256(head).digest())
+    """The digest from its parts: the head's JSON, (kind, name, fingerprint) of what is attached, in their
+    order, and the fingerprint of each measurement."""
+    whole = hashlib.sha256(fingerprint(head).encode())
     for part in attached:
         whole.update("\0".join((*part, "")).encode())
     for case in cases:
@@ -42,21 +43,21 @@ def digest_of(head: bytes, attached: Iterable[tuple[str, str, str]], cases: Iter
     return whole.hexdigest()
 
 
-def sha256(data: bytes) -> str:
-    """In hexadecimal digits."""
-    return hashlib.sha256(data).hexdigest()
+def fingerprint(document: bytes) -> str:
+    """Of one JSON document, in hexadecimal digits."""
+    value = json.loads(document, parse_int=float)
+    compact = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(compact.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def content_digest(document: dict[str, Any]) -> str:
     """The digest that belongs to a run as plain JSON values, whatever it says itself."""
     bare_of = {**document, "measurements": [], "digest": "", **{kind: {} for kind in PARTS}}
     attached = [
-        (kind, name, sha256(_compact(value)))
-        for kind in PARTS
-        for name, value in document.get(kind, {}).items()
+        (kind, name, _fingerprint(value)) for kind in PARTS for name, value in document.get(kind, {}).items()
     ]
-    cases = [sha256(_compact(each)) for each in document.get("measurements", ())]
-    return digest_of(_compact(bare_of), attached, cases)
+    cases = [_fingerprint(each) for each in document.get("measurements", ())]
+    return digest_of(json.dumps(bare_of).encode(), attached, cases)
 
 
 def is_edited(document: dict[str, Any]) -> bool:
@@ -66,5 +67,5 @@ def is_edited(document: dict[str, Any]) -> bool:
     return bool(told) and told != content_digest(document)
 
 
-def _compact(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+def _fingerprint(value: Any) -> str:
+    return fingerprint(json.dumps(value).encode())

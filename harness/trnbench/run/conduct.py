@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING
 
 from trnbench.errors import ExitCode, UsageError
-from trnbench.results.digest import sha256
+from trnbench.results.digest import fingerprint
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import Attempts
@@ -68,7 +68,7 @@ class Conduct:
         self._recording, self._on_progress, self._interruption = recording, on_progress, interruption
         self._executor, self._apart = executor, apart
         self._done: dict[int, Measurement] = {at: measurement for at, (measurement, _) in kept.items()}
-        self._digests = {at: sha256(document) for at, (_, document) in kept.items()}
+        self._fingerprints = {at: fingerprint(document) for at, (_, document) in kept.items()}
         self._left = [at for at in range(len(plan.cases)) if at not in kept]
         self._cases = plan.cases if not kept else tuple(plan.cases[at] for at in self._left)
         self.interrupted = False
@@ -98,9 +98,9 @@ class Conduct:
     def measurements(self) -> tuple[Measurement, ...]:
         return tuple(self._done[position] for position in sorted(self._done))
 
-    def digests(self) -> tuple[str, ...]:
-        """SHA-256 of each measurement's JSON, in the order of `measurements`."""
-        return tuple(self._digests[position] for position in sorted(self._digests))
+    def fingerprints(self) -> tuple[str, ...]:
+        """The fingerprint of each measurement, in the order of `measurements`."""
+        return tuple(self._fingerprints[position] for position in sorted(self._fingerprints))
 
     def _keep(self, position: int, measurement: Measurement, document: bytes) -> None:
         if self._recording is not None:
@@ -109,7 +109,7 @@ class Conduct:
             except JournalFull as error:
                 raise _full(self._recording, len(self._done), len(self._plan.cases), error) from error
         self._done[position] = measurement
-        self._digests[position] = sha256(document)
+        self._fingerprints[position] = fingerprint(document)
         if self._on_progress is not None:
             total = len(self._plan.cases)
             self._on_progress(Step(done=len(self._done), total=total, measurement=measurement))

@@ -95,7 +95,7 @@ def execute(
             interrupted=conduct.interrupted,
             notes=(*begun.notes, *conduct.notes),
         )
-        run = sealed(run, (part.mark for part in parts), conduct.digests())
+        run = sealed(run, (part.mark for part in parts), conduct.fingerprints())
         run = msgspec.structs.replace(run, measurements=conduct.measurements())
         if recording is not None:
             with suppress(JournalFull):  # its cases are kept, and it is told below

@@ -80,7 +80,7 @@ def write_whole(path: Path, data: bytes, *, option: str = "-o") -> None:
         raise UsageError(
             f"cannot write {path}: {error.strerror or error}",
             cause="the disk is full, or the folder went away or became read-only",
-            try_=f"free some space, or name a file elsewhere with {option}",
+            try_=f"name a file elsewhere with {option}",
         ) from error
     finally:
         if temporary:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +11,7 @@ from urllib.parse import unquote
 import msgspec
 
 from trnbench.errors import TrnbenchError
-from trnbench.results.digest import PARTS, is_edited, sha256
+from trnbench.results.digest import PARTS, is_edited
 from trnbench.results.json import loads, loads_value
 from trnbench.results.run import Run
 from trnbench.store.journal import DAMAGED, SUFFIX, is_in_use, journal_folder, journals, read_chain
@@ -68,7 +69,7 @@ def document_of(connection: sqlite3.Connection, number: int) -> dict[str, Any]:
         (number,),
     ):
         data = zlib.decompress(content)
-        if sha256(data) != told:
+        if hashlib.sha256(data).hexdigest() != told:
             raise LookupError(f"the document of {kind}.{name} is another one than its digest says")
         document[kind][name] = msgspec.json.decode(data)
     document["measurements"] = [

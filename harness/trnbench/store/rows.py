@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import msgspec
 
 from trnbench.errors import StoreError
-from trnbench.results.digest import PARTS, bare, sha256
+from trnbench.results.digest import PARTS, bare, fingerprint
 from trnbench.results.json import dumps_value
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
@@ -32,7 +33,7 @@ class Attached(NamedTuple):
     @property
     def mark(self) -> tuple[str, str, str]:
         """What the run's digest takes of it."""
-        return self.kind, self.name, self.sha256
+        return self.kind, self.name, fingerprint(zlib.decompress(self.content))
 
 
 def attached(run: Run) -> tuple[Attached, ...]:
@@ -41,7 +42,7 @@ def attached(run: Run) -> tuple[Attached, ...]:
     for kind in PARTS:
         for name, value in getattr(run, kind).items():
             document = dumps_value(value, f"run {run.id}: {kind}.{name}")
-            found.append(Attached(kind, name, sha256(document), zlib.compress(document)))
+            found.append(Attached(kind, name, hashlib.sha256(document).hexdigest(), zlib.compress(document)))
     return tuple(found)
 
 
