@@ -38,7 +38,7 @@ class Importer(msgspec.Struct, frozen=True, kw_only=True):
     """A reader of another tool's results, for `trnbench import --as NAME FILE`.
 
     `read` references `(data: bytes) -> Run`, or a sequence of runs. What it cannot read it says by
-    raising a `trnbench.TrnbenchError`, best a `BadInput`.
+    raising a `trnbench.TrnbenchError`.
     """
 
     name: str

@@ -42,6 +42,11 @@ def check(store: Store) -> tuple[Problem, ...]:
     return (*found, *_of_the_journals(store))
 
 
+def said(error: Exception) -> str:
+    """One line of an error, ours or not."""
+    return error.what if isinstance(error, TrnbenchError) else str(error)
+
+
 def _of_the_file(connection: sqlite3.Connection) -> Iterator[Problem]:
     for (told,) in connection.execute("PRAGMA integrity_check"):
         if told != "ok":
@@ -86,7 +91,7 @@ def _of_a_run(connection: sqlite3.Connection, number: int, run_id: str, *, kept:
         document = document_of(connection, number)
         run = loads(msgspec.json.encode(document), f"run {run_id}")
     except (zlib.error, msgspec.DecodeError, LookupError, TrnbenchError) as error:
-        yield Problem(run_id, f"a document cannot be read: {error}", kept)
+        yield Problem(run_id, f"a document cannot be read: {said(error)}", kept)
         return
     if is_edited(document):
         yield Problem(run_id, "its digest belongs to another content: it was edited after it had ended", kept)

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from trnbench.errors import StoreError
 from trnbench.store import layout
+from trnbench.store.journal import journals
 from trnbench.store.path import make_folder
 
 if TYPE_CHECKING:
@@ -204,7 +205,8 @@ def _translate(path: Path, error: sqlite3.Error) -> StoreError:
         return StoreError(
             f"{path} is not a store of trnbench: it is no SQLite database",
             cause="--store or TRNBENCH_STORE names some other file; it was left as it is",
-            try_="name another file with --store",
+            try_="name another file with --store"
+            + ("; journals are beside it: trnbench store repair" if any(journals(path)) else ""),
         )
     if "malformed" in text or "corrupt" in text:
         return StoreError(

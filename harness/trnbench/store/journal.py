@@ -41,6 +41,7 @@ LAST_WORDS = 1 << 16
 """Bytes of what is reserved that only the record of the end may use."""
 
 _HEADER = re.compile(rb"([a-z]+) ([0-9]{1,12}) ([0-9a-f]{64})\n")
+_NEXT = re.compile(rb"\n" + _HEADER.pattern)
 _LONGEST_HEADER = 100
 _START = b"0" * 64
 _UNABLE = (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENODEV)
@@ -172,7 +173,7 @@ class Journal:
                     cause="it was cut off before its first record was whole, or it is something else",
                     try_="remove it, if it is not needed",
                 )
-            if _HEADER.search(data, chain.end):
+            if _NEXT.search(data, chain.end):
                 _put_aside(path, data)
             journal.end, journal._digest = chain.end, chain.digest
         except BaseException as error:

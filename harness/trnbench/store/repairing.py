@@ -14,7 +14,7 @@ from trnbench.errors import StoreError, TrnbenchError, UsageError
 from trnbench.results.digest import is_edited
 from trnbench.results.json import loads
 from trnbench.results.run import Run
-from trnbench.store.checking import differing_cells, differing_head, document_of
+from trnbench.store.checking import differing_cells, differing_head, document_of, said
 from trnbench.store.database import StoreBusy, explained
 from trnbench.store.filling import fill
 from trnbench.store.journal import journals, read_chain
@@ -45,7 +45,7 @@ def repair(store: Store) -> list[str]:
                 raise
             damaged = True
         done = _made_anew(store) if damaged else []
-        done += [f"{path.name}: {error}" for path, error in store.catch_up().items()]
+        done += [f"{path.name}: {error.what}" for path, error in store.catch_up().items()]
         if store.path.exists():
             done += _runs_renewed(store)
     return done
@@ -155,12 +155,12 @@ def _renewed_from_journal(
     try:
         found = _journal(store, run_id)
     except _unreadable():
-        return f"run {run_id} stays as it is, without a journal to renew it from: {why}"
+        return f"run {run_id} stays as it is, without a journal to renew it from: {said(why)}"
     for part in found.parts:
         connection.execute("UPDATE documents SET content = ? WHERE sha256 = ?", (part.content, part.sha256))
     change_run(connection, number, {"indexed": 0})
     fill(connection, store.path, found)
-    return f"run {run_id} was written again from its journal: {why}"
+    return f"run {run_id} was written again from its journal: {said(why)}"
 
 
 def _renewed(connection: sqlite3.Connection, number: int, run: Run) -> int:
