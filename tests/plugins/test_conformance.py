@@ -335,7 +335,10 @@ def with_importer(project: Path, body: str) -> None:
             "return None",
             "importer 'theirs' cannot read an empty file: returned NoneType, not a run or a sequence of runs",
         ),
-        ("return data[7]", "importer 'theirs' cannot read an empty file: failed: IndexError: index out of range"),
+        (
+            "return data[7]",
+            "importer 'theirs' cannot read an empty file: failed: IndexError: index out of range",
+        ),
     ],
 )
 def test_an_importer_that_fails_on_what_it_cannot_read_is_found(

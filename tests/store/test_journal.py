@@ -26,7 +26,9 @@ from trnbench.store.journal import (
     read_chain,
 )
 
-RECORDS = [
+Written = tuple[str, dict[str, object], bytes]
+
+RECORDS: list[Written] = [
     ("begin", {"planned": 3}, zlib.compress(b"{}")),
     ("case", {"position": 0}, zlib.compress(b'{"a": "\n\\u0000 7 case"}')),
     ("case", {"position": 2}, b""),
@@ -36,7 +38,7 @@ RECORDS = [
 each_test = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
-def written(path: Path, records: list[tuple[str, dict[str, object], bytes]] = RECORDS) -> bytes:
+def written(path: Path, records: list[Written] = RECORDS) -> bytes:
     path.unlink(missing_ok=True)
     with Journal.create(path) as journal:
         for record in records:
@@ -44,7 +46,19 @@ def written(path: Path, records: list[tuple[str, dict[str, object], bytes]] = RE
     return path.read_bytes()
 
 
-def told(data: bytes) -> list[tuple[str, dict[str, object], bytes]]:
+def filled(journal: Journal, records: list[Written]) -> tuple[list[Written], str]:
+    """The records that found room, and what was said of the first that did not."""
+    kept: list[Written] = []
+    for record in records:
+        try:
+            journal.append(*record)
+        except JournalFull as error:
+            return kept, str(error)
+        kept.append(record)
+    return kept, ""
+
+
+def told(data: bytes) -> list[Written]:
     return [(each.kind, each.meta, each.document) for each in read_chain(data).records]
 
 
@@ -196,20 +210,16 @@ def test_a_full_disk_takes_whole_records_and_the_last_words(
     with Journal.create(path) as journal:
         disk = Disk(monkeypatch, LAST_WORDS + 4000, reserves=True)
         journal._reserved = 0
-        kept = 0
-        with pytest.raises(JournalFull) as caught:
-            while True:
-                journal.append("case", {"position": kept}, b"x" * 100)
-                kept += 1
-        assert str(caught.value) == (
+        kept, refusal = filled(journal, [("case", {"position": 7}, b"x" * 100)] * 1000)
+        assert refusal == (
             f"the journal {path} cannot grow: No space left on device\n"
             "  cause: the disk is full, or a limit on the size of files or on this user's share is reached\n"
             "  try:   make room there, or name a store on another disk with --store"
         )
-        assert kept > 10
+        assert len(kept) > 10
         journal.append("end", {}, b"y" * 4000, last=True)
         assert journal.end < disk.room
-    assert [each.kind for each in read_chain(path.read_bytes()).records] == ["case"] * kept + ["end"]
+    assert [each.kind for each in read_chain(path.read_bytes()).records] == ["case"] * len(kept) + ["end"]
 
 
 @each_test
@@ -218,11 +228,8 @@ def test_nothing_of_a_record_that_does_not_fit_stays(path: Path, room: int) -> N
     path.unlink(missing_ok=True)
     with pytest.MonkeyPatch.context() as monkeypatch, Journal.create(path) as journal:
         Disk(monkeypatch, room, reserves=False)
-        kept = []
-        with pytest.raises(JournalFull):
-            for record in RECORDS * 9:
-                journal.append(*record)
-                kept.append(record)
+        kept, refusal = filled(journal, RECORDS * 9)
+        assert "No space left on device" in refusal
         assert told(path.read_bytes()) == kept
         monkeypatch.undo()
         journal.append(*RECORDS[3])

@@ -129,13 +129,12 @@ class Earlier:
         if found.schema != SCHEMA_VERSION:
             raise self._strange(f"results are written in schema {found.schema}")
         if self.opening.plan != planned.digest():
-            changed = (f"the plan: {self.opening.planned} cases then, {len(planned.cases)} now", *changed)
-            if anyway:
-                raise UsageError(
-                    f"run {self.id} cannot be resumed: its plan is another one now",
-                    cause=_listed(changed),
-                    try_="the same command again, as a new run",
-                )
+            then, here = self.opening.planned, len(planned.cases)
+            raise UsageError(
+                f"run {self.id} cannot be resumed: its plan is another one now",
+                cause=_listed((f"the plan: {then} cases then, {here} now", *changed)),
+                try_="the same command again, as a new run",
+            )
         if changed and not anyway:
             raise UsageError(
                 f"run {self.id} cannot be resumed as it began",

@@ -9,7 +9,7 @@ from trnbench.errors import StoreError
 from trnbench.results.run import Run
 from trnbench.store.database import StoreBusy, check_place
 from trnbench.store.filling import fill
-from trnbench.store.journal import Journal, journal_folder
+from trnbench.store.journal import NEW, Journal, journal_folder, sweep
 from trnbench.store.journaled import Journaled, Opening, begin, journaled
 from trnbench.store.path import make_folder
 from trnbench.store.recording import HURRY_S, Recording
@@ -33,10 +33,13 @@ def begun(store: Store, run: Run, opening: Opening, parts: tuple[Attached, ...])
     """
     check_place(store.path)
     make_folder(store.path)
-    journal = Journal.create(store.journal(run.id))
+    sweep(store.path)
+    path = store.journal(run.id)
+    journal = Journal.create(path.with_name(path.name + NEW))
     try:
         begin(journal, run, opening, parts)
         journal.sync()
+        journal.rename(path)  # from here on there is such a run
         return Recording(store, run, journal, _indexed(store, run, opening, parts, journal.end))
     except BaseException:
         journal.close()

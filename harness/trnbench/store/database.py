@@ -220,10 +220,10 @@ def _translate(path: Path, error: sqlite3.Error) -> StoreError:
             cause="the file or its folder is read-only for this user",
             try_="--store ./results.db  keeps results in the working folder",
         )
-    if "full" in text:
+    if "full" in text or "disk I/O" in text:
         return StoreBusy(
             f"the store {path} cannot grow: {text}",
-            cause="the disk is full",
+            cause="the disk is full, or it fails",
             try_="trnbench runs prune --keep 10, or name a file on another disk with --store",
         )
     if "unable to open" in text:
@@ -235,5 +235,5 @@ def _translate(path: Path, error: sqlite3.Error) -> StoreError:
     return StoreError(
         f"the store {path} failed: {text}",
         cause="SQLite refused the operation; nothing was changed by it",
-        try_=f'sqlite3 "{path}" "PRAGMA integrity_check"',
+        try_="trnbench store check",
     )

@@ -22,6 +22,7 @@ import hashlib
 import json
 import os
 import re
+import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,11 @@ from trnbench.errors import StoreError
 MAGIC = b"trnbench journal 1\n"
 SUFFIX = ".journal"
 DAMAGED = ".damaged"
+NEW = ".new"
+
+OLD_S = 60.0
+"""A journal that did not come to its first case is removed at this age: its writer may not have locked it
+yet."""
 
 AHEAD = 1 << 20
 """Bytes reserved at a time."""
@@ -211,6 +217,13 @@ class Journal:
         self.end += len(record)
         self._digest = digest
 
+    def rename(self, path: Path) -> None:
+        """Another name for the file. Raises `StoreError`."""
+        try:
+            self.path = self.path.rename(path)
+        except OSError as error:
+            raise _refused(path, error) from error
+
     def sync(self) -> None:
         """Until this returns, the power must not fail; from then on it may."""
         with contextlib.suppress(OSError):  # a file system that cannot; the record is written all the same
@@ -294,6 +307,15 @@ def journals(store: Path) -> Iterator[os.DirEntry[str]]:
         return
     except OSError as error:
         raise _refused(journal_folder(store), error) from error
+
+
+def sweep(store: Path) -> None:
+    """Remove what killed processes left of journals before their first case."""
+    with contextlib.suppress(OSError):
+        for left in journal_folder(store).glob(f"*{NEW}"):
+            with contextlib.suppress(OSError):
+                if left.stat().st_mtime < time.time() - OLD_S and not is_in_use(left):
+                    left.unlink()
 
 
 def _refused(path: Path, error: OSError) -> StoreError:
