@@ -179,15 +179,15 @@ class Actor:
         time.sleep(60)
         raise AssertionError("survived")
 
-    def _die_once(self) -> Observation:
-        """Kills its process unless the file that TINY_SPARED names is there."""
-        if not os.path.exists(os.environ.get("TINY_SPARED", "")):
-            os.kill(os.getpid(), signal.SIGKILL)
-        return self._seen(FLOPS / DOCUMENTED)
-
     def _crash_once(self) -> Observation:
+        """Until the file that TINY_SPARED names is there."""
         if not os.path.exists(os.environ.get("TINY_SPARED", "")):
             raise ZeroDivisionError("not spared")
+        return self._seen(FLOPS / DOCUMENTED)
+
+    def _signal(self) -> Observation:
+        """Gets the signal that TINY_SIGNAL names; goes on where it is ignored."""
+        os.kill(os.getpid(), int(os.environ["TINY_SIGNAL"]))
         return self._seen(FLOPS / DOCUMENTED)
 
     def _nap(self) -> Observation:
