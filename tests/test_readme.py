@@ -73,3 +73,18 @@ def test_each_of_the_two_commands_is_one_line(root: Path, ending: str) -> None:
     lines = [line for line in text.splitlines() if line.startswith("python3 -m venv")]
     assert len(lines) == 2
     assert sum(line.endswith(ending) for line in lines) == 1
+
+
+def test_the_excerpt_is_the_headline_of_a_run_now(root: Path) -> None:
+    """After a change of the model: `.ci/renew_headline`."""
+    from importlib.machinery import SourceFileLoader
+    from importlib.util import module_from_spec, spec_from_loader
+
+    loader = SourceFileLoader("renew_headline", str(root / ".ci" / "renew_headline"))
+    spec = spec_from_loader("renew_headline", loader)
+    assert spec is not None
+    script = module_from_spec(spec)
+    loader.exec_module(script)
+    text = (root / "README.md").read_text(encoding="utf-8")
+    quoted = text.partition(script.BEGIN)[2].partition(script.END)[0]
+    assert quoted.strip() == script.excerpt().strip()

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from trnbench.results.proof import Growth, Proof
     from trnbench.results.run import PluginRecord, Run, SystemRecord
     from trnbench.run.api import bench, load_run, open_store, render
+    from trnbench.run.headline import Headline, headline
     from trnbench.run.kernel import KernelRun, emulate_kernel
     from trnbench.section import Format, Importer, Section
     from trnbench.store.store import Store
@@ -96,6 +97,7 @@ _HOMES = {
     "trnbench.results.proof": ("Growth", "Proof"),
     "trnbench.results.run": ("PluginRecord", "Run", "SystemRecord"),
     "trnbench.run.api": ("bench", "load_run", "open_store", "render"),
+    "trnbench.run.headline": ("Headline", "headline"),
     "trnbench.run.kernel": ("KernelRun", "emulate_kernel"),
     "trnbench.store.store": ("Store",),
     "trnbench.section": ("Format", "Importer", "Section"),
@@ -140,6 +142,7 @@ __all__ = [
     "Generation",
     "Grade",
     "Growth",
+    "Headline",
     "Importer",
     "Instance",
     "Judgement",
@@ -186,6 +189,7 @@ __all__ = [
     "expected",
     "expected_time",
     "grey",
+    "headline",
     "hookimpl",
     "load_registry",
     "load_run",

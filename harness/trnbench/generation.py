@@ -53,6 +53,9 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     published: Path | None = None
     public_kernels: Path | None = None  # what public kernels gave when they were last run
     bands: Path | None = None  # of the model's error by nearness, made when both were last compared
+    untouched: Path | None = (
+        None  # points the model had not seen before its rules changed, with errors of then
+    )
     base: str = ""
     instances: tuple[Instance, ...] = ()
     contract: int = 1  # version of the plugin contract it was written for
@@ -97,6 +100,12 @@ class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def logical_cores(self) -> int:
         """Physical cores of the largest logical core (LNC); 1 where the documents know no other."""
         return int(max(self.costs.get("lnc", {}).get("values", (1,))))
+
+    @cached_property
+    def logical_cores_per_device(self) -> int:
+        """Ranks that the runtime makes of a device by default; 1 where its costs know no logical cores."""
+        lnc = self.costs.get("lnc", {})
+        return max(self.cores_per_device // int(lnc["default"]), 1) if "default" in lnc else 1
 
     @cached_property
     def hosts(self) -> int:

@@ -24,6 +24,7 @@ def trnbench_generations() -> Iterator[Generation]:
         published=HERE / "published.toml",
         public_kernels=HERE / "public_kernels.json",
         bands=HERE / "bands.json",
+        untouched=HERE / "untouched.toml",
         base="trn2",
         instances=(
             _ultraserver("trn3-gen1-ultraserver", "Trn3 Gen1 UltraServer (64 devices)", "gen1"),

@@ -17,9 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trnbench import Measurement
-from trnbench.results.waterfall import from_peak
+from trnbench.results.waterfall import from_peak, stored
 
-_TOLERANCE = 1e-6
 _OVERLAPPING = ("tensor", "vector", "scalar", "gpsimd", "sync", "dma", "hbm")
 
 
@@ -49,7 +48,7 @@ def of(case: Measurement) -> Losses | None:
     if not busy:
         busy = tuple((part.name, part.seconds) for part in case.parts if part.name in _OVERLAPPING)
     busy = tuple((name, spent) for name, spent in busy if 0 < spent <= case.time_s * (1 + 1e-3))
-    terms = _terms(detail.get("waterfall"), case.time_s)
+    terms = stored(case) if "waterfall" in detail else ()
     if not busy and not terms:
         return None
     command = detail.get("command", "")
@@ -80,23 +79,6 @@ def _seconds(found: object) -> tuple[tuple[str, float], ...]:
         return ()
     pairs = ((str(name), _number(value)) for name, value in found.items())
     return tuple((name, value) for name, value in pairs if value is not None)
-
-
-def _terms(found: object, total: float) -> tuple[tuple[str, float], ...]:
-    """A waterfall that does not add up is no waterfall."""
-    if not isinstance(found, list | tuple) or len(found) < 2:
-        return ()
-    terms = []
-    for each in found:
-        if not isinstance(each, list | tuple) or len(each) != 2:
-            return ()
-        seconds = _number(each[1])
-        if seconds is None:
-            return ()
-        terms.append((str(each[0]), seconds))
-    if abs(math.fsum(seconds for _, seconds in terms) - total) > _TOLERANCE * total:
-        return ()
-    return tuple(terms)
 
 
 def _strip(found: object) -> tuple[tuple[str, tuple[float, ...]], ...]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 import trnbench
+from trnbench.results import error_text
 
 NBSP = "\u00a0"
 _DECIMAL = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
@@ -61,6 +62,16 @@ def percent(fraction: float) -> str:
     if not math.isfinite(fraction):
         return str(fraction)
     return trnbench.percent(fraction).replace(" ", NBSP)
+
+
+def error(e: float | None) -> str:
+    """An error of a time, ln(model / published), and which way: `+302 %`, `−35 %`, `÷2.7`; "–" for none."""
+    return error_text.NOTHING if e is None else error_text.signed_text(e).replace(" ", NBSP)
+
+
+def error_size(e: float | None) -> str:
+    """Its size: `15 %` is a factor of 1.15 either way."""
+    return error_text.NOTHING if e is None else error_text.size_text(e).replace(" ", NBSP)
 
 
 def times(ratio: float) -> str:

@@ -156,8 +156,8 @@ def expect_share(measurement: Measurement) -> str:
 
 def ranged(low: str, high: str) -> str:
     """Two numbers with their units: the unit once where both have it."""
-    value, _, unit = low.partition(" ")
-    return f"{value}–{high}" if high.endswith(f" {unit}") else f"{low}–{high}"
+    value, space, unit = low.rpartition(numbers.NBSP)
+    return f"{value}–{high}" if space and high.endswith(f"{space}{unit}") else f"{low}–{high}"
 
 
 def faint(measurement: Measurement) -> bool:

@@ -23,7 +23,7 @@ class TestTable:
         (header,) = [line for line in lines if line.split()[:3] == ["#", "size", "count"]]
         theirs = "size count type redop root time algbw busbw #wrong"
         assert " ".join(header.split()[1:10]) == theirs
-        assert header.split()[10:] == ["algorithm", "%peak", "%bound", "bound", "evidence"]
+        assert header.split()[10:] == ["algorithm", "%peak", "%bound", "bound", "evidence", "near", "expect"]
         assert lines[-3] == "# Out of bounds values : 0 OK"
         assert lines[-2].startswith("# Avg bus bandwidth    : ")
         assert "# trn2-16.48xlarge: 16 ranks, one per device" in lines
@@ -66,7 +66,25 @@ class TestTable:
 
     def test_every_row_is_graded(self) -> None:
         text = out("run", "all_to_all", "-i", "u-trn2x64", "-b", "1M", "-e", "4M")
-        assert {row[-1] for row in parsed(text)[0]} == {"emulated"}
+        assert {tuple(row[-3:]) for row in parsed(text)[0]} == {("emulated", "none", "-")}
+        why = "# none: no measurement of the links between instances of an UltraServer is published"
+        assert why in text.splitlines()
+
+    def test_what_to_expect_stands_beside_the_time(self) -> None:
+        args = ("run", "all_reduce", "-i", TRN2, "-b", "64M", "-e", "64M", "--ranks", "logical-core")
+        (one,) = rows(*args)
+        assert one["nearness"] == "same"
+        assert one["best_published_id"] == "t2-nccom-allreduce-bf16-128M"
+        low, high = float(str(one["expected_low_s"])), float(str(one["expected_high_s"]))
+        assert 0 < low < high
+        ((*_, near, least, to, most),) = parsed(out(*args))[0]
+        assert (near, to) == ("same", "to")
+        assert float(least) == pytest.approx(low * 1e6, rel=0.01)
+        assert float(most) == pytest.approx(high * 1e6, rel=0.01)
+
+    def test_a_question_that_nobody_published_has_no_interval(self) -> None:
+        (one,) = rows("run", "all_reduce", "-i", TRN2, "-b", "64M", "-e", "64M", "--degrade", "d0-d1=0.5")
+        assert (one["nearness"], one["expected_low_s"], one["expected_high_s"]) == ("none", None, None)
 
     def test_share_of_the_documented_figure_needs_the_same_scope(self) -> None:
         (one,) = rows("run", "all_reduce", "-i", TRN2, "-b", "1G", "-e", "1G")

@@ -38,11 +38,16 @@ def test_a_run_is_kept_reported_and_summed_up(tmp_path: Path) -> None:
     done = invoke("run", modes=("half", "low", "unsupported"))
     assert done.exit_code == 0
     (stored,) = Store(tmp_path / "results.db").list()
-    assert done.stdout.splitlines() == [
+    tables, _, first_words = done.stdout.partition("\n\n")
+    assert first_words.startswith("- Emulated, tiny.2, one core, bf16 act: ")
+    assert tables.splitlines() == [
         "instance  cases  ok  document-low  suspect  failed  skipped",
         "--------  -----  --  ------------  -------  ------  -------",
         "tiny.2        3   1             1        0       0        1",
         "all           3   1             1        0       0        1",
+        "nearest evidence  cases",
+        "----------------  -----",
+        "none                  2",
         "what    where",
         "------  " + "-" * max(20, len(str(tmp_path / "results.db"))),
         f"run     {stored.id}",
@@ -60,6 +65,8 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
     assert done.exit_code == 1
     found = json.loads(done.stdout)
     (stored,) = Store(tmp_path / "results.db").list()
+    (line,) = found.pop("headline")["lines"]
+    assert line["text"].startswith("Emulated, tiny.2, one core, bf16 act: ")
     assert found == {
         "run": stored.id,
         "store": str(tmp_path / "results.db"),
@@ -68,6 +75,7 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
         "backend": "emulated",
         "cases": 2,
         "counts": {"ok": 1, "document-low": 0, "suspect": 1, "failed": 0, "skipped": 0},
+        "nearness": {"none": 2},
         "systems": [
             {
                 "instance": "tiny.2",

@@ -100,11 +100,11 @@ def test_bands_begin_where_the_legend_says() -> None:
     ]
 
 
-def test_unvalidated_is_marked_everywhere(text: str) -> None:
-    assert "Unvalidated: no measurement of these links is published" in text
-    assert "u-trn2x64 (unvalidated)" in text
-    assert "trn2-16.48xlarge (unvalidated)" not in text
-    for system, mark in (("u-trn2x64", "Emulated, unvalidated"), ("trn2-16.48xlarge", "Emulated")):
+def test_what_has_no_band_is_marked_everywhere(text: str) -> None:
+    assert "No published measurement stands near enough for a band: u-trn2x64" in text
+    assert "u-trn2x64 (without a band)" in text
+    assert "trn2-16.48xlarge (without a band)" not in text
+    for system, mark in (("u-trn2x64", "Emulated, without a band"), ("trn2-16.48xlarge", "Emulated")):
         assert f"<strong>{mark}. all-reduce: " in text.split(f"<h4>{system}</h4>")[1].split("<h4>")[0]
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import msgspec
 
 import trnbench
-from trnbench import Format, Run
+from trnbench import Band, BestPublished, Format, Grade, Nearest, Nearness, Run
 from trnbench_reports import plugin
 from trnbench_reports.formats import csv as csv_format
 from trnbench_reports.formats import markdown
@@ -31,6 +32,45 @@ def test_json_is_the_run(run: Run) -> None:
 
 def rows(run: Run) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(csv_format.write([run]).decode("utf-8"), newline="")))
+
+
+def test_csv_says_how_near_evidence_is(run: Run) -> None:
+    """The class in every row, intervals beside the metric that they speak of, none without a band."""
+    best = BestPublished(
+        id="t9-best", metric="x", value=7.0, unit="FLOP/s", source="somewhere", kind=Nearness.KERNEL
+    )
+    band = Band(low=-0.1, high=0.2, votes=9, points=9)
+    nearest = {
+        "gemm": Nearest(kind=Nearness.KERNEL, band=band, best=best, note="band of the shipped model"),
+        "hbm_copy": Nearest(kind=Nearness.ELSEWHERE, note="nothing of this family is published of trn2"),
+    }
+    replace = msgspec.structs.replace
+    marked = replace(
+        run,
+        measurements=tuple(
+            replace(each, evidence=replace(each.evidence, nearest=nearest.get(each.case.kernel)))
+            for each in run.measurements
+            if each.time_s is not None and each.metrics and each.evidence.grade is Grade.EMULATED
+        ),
+    )
+    found = rows(marked)
+    seen = set()
+    for row in found:
+        interval = (row["expected_low"], row["expected_high"])
+        times = (row["expected_time_low_s"], row["expected_time_high_s"])
+        seen.add((row["kernel"], row["nearness"]))
+        if row["kernel"] == "gemm":
+            assert row["nearness"] == "kernel"
+            assert float(times[0]) < float(row["time_s"]) < float(times[1])
+            primary = row["primary"] == "true"
+            assert all(interval) is primary
+            assert row["best_published_id"] == ("t9-best" if primary else "")
+            assert row["nearness_note"] == "band of the shipped model"
+        else:
+            elsewhere = row["kernel"] == "hbm_copy"
+            assert row["nearness"] == ("elsewhere" if elsewhere else "nearness not recorded")
+            assert not any((*interval, *times, row["best_published"]))
+    assert {("gemm", "kernel"), ("hbm_copy", "elsewhere")} <= seen
 
 
 def test_csv_has_a_row_for_each_metric(run: Run) -> None:
@@ -68,15 +108,19 @@ def test_csv_words_never_become_formulas(run: Run) -> None:
 def test_markdown_leads_with_evidence(run: Run) -> None:
     text = markdown.write([run]).decode("utf-8")
     sentences = [line for line in text.splitlines() if line.startswith("- ")]
-    assert len(sentences) == len(run.systems)
-    assert all(line.startswith("- **Emulated:** bf16 GEMM reaches ") for line in sentences)
-    assert "**1 SUSPECT, 1 FAILED**" in sentences[0]
+    lines = trnbench.headline(run).said
+    shown = [re.sub(r"\\(.)", r"\1", line.removeprefix("- ")) for line in sentences]
+    assert shown[: len(lines)] == [said.text for _, said in lines]
+    assert all(each.startswith("Emulated, ") for each in shown[: len(lines)])
+    assert sentences[len(lines)] == "- trn1.2xlarge: **1 SUSPECT, 1 FAILED**"
 
 
 def test_markdown_board_has_a_row_for_each_kernel(run: Run) -> None:
     text = markdown.write([run]).decode("utf-8")
     table = [line for line in text.splitlines() if line.startswith("| ")]
-    assert len(table) == 1 + len({each.case.kernel for each in run.measurements})
+    kernels = {each.case.kernel for each in run.measurements}
+    assert len(table) == 1 + len(kernels)
+    assert {line.split(" ")[1].replace("\\", "") for line in table[1:]} == kernels
     assert {line.count("|") for line in table} == {2 + len(run.systems)}
 
 

@@ -28,9 +28,14 @@ def test_every_section_is_whole(real: Run) -> None:
     assert re.findall(r'<section id="(\w+)"', text) == [each.name for each in BUILT_IN]
 
 
-def test_a_sentence_for_every_system(real: Run) -> None:
+def test_a_line_for_every_generation_and_fabric(real: Run) -> None:
     text = page.render([real], BUILT_IN).decode()
-    assert text.count("<strong>Emulated:</strong> bf16 GEMM reaches ") == len(real.systems) == 7
+    said = trnbench.headline(real).said
+    linked = [name for name, each in real.systems.items() if each.devices > 1]
+    assert sorted(line.systems[0] for line, _ in said if line.question == "all-reduce") == sorted(linked)
+    assert {line.generation for line, _ in said if line.question == "product"} == {"trn1", "trn2", "trn3"}
+    for _, words in said:
+        assert f"{words.subject}: {words.result}" in text
 
 
 def test_three_neuronlink_figures_of_trn3_stand_side_by_side(real: Run) -> None:

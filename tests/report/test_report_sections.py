@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from synthetic_run import make_run
 
+import trnbench
 from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Status
 from trnbench_reports import numbers, view
 from trnbench_reports.charts import roofs, spots
@@ -44,110 +45,46 @@ def small() -> Run:
 
 
 class TestHeadline:
-    def test_one_sentence_for_each_system(self, small: Run) -> None:
-        found = [headline.sentence(0, small, record) for record in view.systems(small)]
-        assert [each.grade for each in found if each] == ["Emulated"] * 7
-        two = next(each for each in found if each and "trn2-16" in each.text)
-        best = max(
-            each.judgement.fraction
-            for each in small.measurements
-            if each.judgement
-            and each.case.instance == "trn2-16.48xlarge"
-            and each.case.kernel == "gemm"
-            and each.case.dtype == "bf16"
-            and each.case.scope is Scope.INSTANCE
-        )
-        assert plain(two.text).startswith(
-            f"bf16 GEMM reaches {numbers.percent(best)} of the 10 PFLOPS that Trn2 architecture promises "
-            "for trn2-16.48xlarge; HBM traffic (hbm_read) ".replace(numbers.NBSP, " ").replace("\u00a0", " ")
-        )
+    """What the lines say is tested with the core that makes them: tests/run/test_headline.py."""
 
-    def test_a_smaller_scope_is_named(self, small: Run) -> None:
-        core = tuple(each for each in small.measurements if each.case.scope is Scope.CORE)
-        run = only(replace(small, measurements=core), "u-trn2x64")
-        made = headline.sentence(0, run, run.systems["u-trn2x64"])
-        assert made is not None
-        assert "that Trn2 architecture implies for one core of u-trn2x64" in made.text
+    def test_the_words_are_those_of_the_core_in_its_order(self, small: Run) -> None:
+        shown = re.findall(r"<li class=\"([^\"]*)\">(.*?)</li>", str(headline.render([small])))
+        made = trnbench.headline(small).said
+        assert made
+        assert [plain(text).strip() for _, text in shown] == [said.text for _, said in made]
+        assert [("faint" in kind.split()) for kind, _ in shown] == [line.muted for line, _ in made]
 
-    def test_an_all_reduce_is_named_before_what_comes_closer(self, small: Run) -> None:
-        """A broadcast nearly fills its link; an all-reduce is what people ask for. Its ranks are said."""
-        told = "64 ranks, 4 logical cores per device; bandwidth is counted per device"
-        cases = tuple(
-            replace(each, notes=(told,)) if each.case.kernel == "all_reduce" else each
-            for each in small.measurements
-        )
-        run = replace(small, measurements=cases)
-        made = headline.sentence(0, run, run.systems["trn2-16.48xlarge"])
-        assert made is not None
-        assert "; all-reduce (64 ranks, 4 logical cores per device) " in made.text
-        rest = tuple(each for each in cases if each.case.kernel != "all_reduce")
-        run = replace(small, measurements=rest)
-        made = headline.sentence(0, run, run.systems["trn2-16.48xlarge"])
-        assert made is not None
-        assert "; the best collective (all_" in made.text
+    def test_the_share_leads_to_its_case(self, small: Run) -> None:
+        found = trnbench.headline(small)
+        for item, (line, _) in zip(headline.items(0, small, found), found.said, strict=True):
+            (case,) = (each for each in small.measurements if each.id == line.sweep.case)
+            assert item.anchor == view.anchor(0, case)
+            assert f'<a href="#{item.anchor}">{item.share}</a>' in str(headline.render([small]))
 
-    def test_a_system_without_a_gemm_leads_with_what_was_judged(self, small: Run) -> None:
-        cases = tuple(
-            replace(each, case=replace(each.case, family="host", kernel="host_matmul"))
-            for each in small.measurements
-            if each.case.kernel == "gemm" and each.case.dtype == "bf16"
-        )
-        run = replace(small, measurements=cases)
-        made = headline.sentence(0, run, run.systems["trn1.2xlarge"])
-        assert made is not None
-        assert made.text.startswith("bf16 host_matmul reaches ")
+    def test_nothing_without_a_band_is_bold(self, small: Run) -> None:
+        shown = re.findall(r"<li class=\"[^\"]*faint\">(.*?)</li>", str(headline.render([small])))
+        assert len(shown) == len(trnbench.headline(small).lines)
+        assert not any("<strong" in text or "<b>" in text for text in shown)
 
-    def test_unvalidated_kernels_are_named(self, small: Run) -> None:
-        made = headline.sentence(0, small, small.systems["trn3-gen1-ultraserver"])
-        assert made is not None
-        assert made.trust == (
-            "Unvalidated, no published point to hold the model against: "
-            "all_reduce, all_gather, reduce_scatter and all_to_all."
-        )
-        other = headline.sentence(0, small, small.systems["trn1.32xlarge"])
-        assert other is not None
-        assert other.trust == ""
-
-    def test_more_than_promised_is_explained(self, small: Run) -> None:
-        raised = tuple(
-            replace(each, status=Status.DOCUMENT_LOW, judgement=replace(each.judgement, fraction=1.004))
-            if each.judgement and each.case.kernel == "gemm" and each.case.dtype == "bf16"
-            else each
-            for each in small.measurements
-        )
-        run = replace(small, measurements=raised)
-        made = headline.sentence(0, run, run.systems["trn2-16.48xlarge"])
-        assert made is not None
-        assert plain(made.trust) == (
-            "More than the document promises, less than the 10.1 PFLOPS that the clocks allow: "
-            "its figure is low."
-        )
-
-    def test_the_model_is_not_called_right(self, small: Run) -> None:
+    def test_what_an_emulated_number_is(self, small: Run) -> None:
         text = plain(headline.render([small]))
-        assert "not run on the device" in text
-        assert "its error is not stated" in text
-
-    def test_measured_runs_do_not_speak_of_a_model(self, small: Run) -> None:
+        assert "Emulated: computed by a model (roofline and alpha-beta 1), not run on the device." in text
         measured = tuple(
             replace(each, evidence=replace(each.evidence, grade=Grade.MEASURED))
             for each in small.measurements
         )
-        run = replace(small, measurements=measured)
-        assert headline.trust(run) == ""
-        made = headline.sentence(0, run, run.systems["trn1.32xlarge"])
-        assert made is not None
-        assert made.grade == "Measured"
+        assert "model" not in plain(headline.render([replace(small, measurements=measured)]))
 
-    def test_only_bad_cases_count_for_nothing(self, small: Run) -> None:
+    def test_suspect_and_failed_cases_shout(self, run: Run) -> None:
+        assert "trn1.2xlarge: 1 SUSPECT, 1 FAILED" in plain(headline.render([run]))
+
+    def test_a_run_without_a_number_says_what_became_of_it(self, small: Run) -> None:
         failed = tuple(
-            replace(each, status=Status.FAILED) for each in small.measurements if each.case.kernel == "gemm"
+            replace(each, status=Status.FAILED, reason_text="the worker died") for each in small.measurements
         )
-        run = only(replace(small, measurements=failed), "trn1.2xlarge")
-        made = headline.sentence(0, run, run.systems["trn1.2xlarge"])
-        assert made is not None
-        assert made.text == "no case on trn1.2xlarge could be held against a document"
-        assert made.shout == f"{len(run.measurements)} failed"
+        text = plain(headline.render([replace(small, measurements=failed)]))
+        assert "no case gave a number to hold against a document" in text
+        assert "most often: the worker died" in text
 
     def test_what_was_run(self, run: Run) -> None:
         text = plain(headline.render([run]))

@@ -11,7 +11,7 @@ import tiny_machine as tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trnbench import Measurement, Run
+from trnbench import Measurement, Run, nearness_of
 from trnbench.errors import BadInput
 from trnbench.results import json as result_json
 from trnbench.results import schema
@@ -184,6 +184,24 @@ def test_a_run_of_version_1_still_opens(run: Run) -> None:
     found = loads(json.dumps(document), "old.json")
     assert found.fidelity is None
     assert found == run
+
+
+def test_a_run_of_version_2_has_no_nearness(run: Run) -> None:
+    """Its flag is dropped, and nothing is guessed from it."""
+    document = json.loads(dumps(msgspec.structs.replace(run, schema_version=2)))
+    for number, each in enumerate(document["measurements"]):
+        del each["evidence"]["nearest"]
+        each["evidence"]["unvalidated"] = bool(number % 2)
+    found = loads(json.dumps(document), "old.json")
+    assert all(each.evidence.nearest is None for each in found.measurements)
+    emulated = [each for each in found.measurements if each.time_s is not None]
+    assert emulated
+    assert {nearness_of(each) for each in emulated} == {"nearness not recorded"}
+    forgotten = tuple(
+        msgspec.structs.replace(each, evidence=msgspec.structs.replace(each.evidence, nearest=None))
+        for each in run.measurements
+    )
+    assert found == msgspec.structs.replace(run, measurements=forgotten)
 
 
 def test_several_runs_are_an_array(run: Run) -> None:

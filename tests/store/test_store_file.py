@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import stat
 import subprocess
 import sys
 import textwrap
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import pytest
 import tiny_machine as tiny
 from stored_run import text_of
 
-from trnbench import Run
+from trnbench import Run, nearness_of
 from trnbench.errors import BadInput, StoreError
 from trnbench.results.run import SCHEMA_VERSION
 from trnbench.store import layout
@@ -127,6 +129,29 @@ def test_a_store_from_before_journals_is_brought_up_to_date(store: Store, run: R
     store.save(msgspec.structs.replace(run, id="second"))
     assert store.load(run.id) == run
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
+
+
+def test_a_store_with_runs_of_schema_2_opens(store: Store, run: Run) -> None:
+    store.save(run)
+    store.close()
+    connection = sqlite3.connect(store.path)
+    now = f'"schema_version":{SCHEMA_VERSION}'
+    connection.execute(
+        "UPDATE runs SET schema_version = 2, head = replace(head, ?, '\"schema_version\":2')", (now,)
+    )
+    for position, content in connection.execute("SELECT position, document FROM measurements").fetchall():
+        document = json.loads(zlib.decompress(content))
+        del document["evidence"]["nearest"]
+        document["evidence"]["unvalidated"] = True
+        packed = zlib.compress(json.dumps(document).encode())
+        connection.execute("UPDATE measurements SET document = ? WHERE position = ?", (packed, position))
+    connection.commit()
+    connection.close()
+    found = store.load(run.id)
+    assert found.schema_version == SCHEMA_VERSION
+    assert len(found.measurements) == len(run.measurements)
+    said = {nearness_of(each) for each in found.measurements if each.time_s is not None}
+    assert said == {"nearness not recorded"}
 
 
 def test_an_older_store_is_brought_up_to_date(

@@ -86,7 +86,6 @@ def _measure(
     time_s: float,
     work: dict[str, float] | None = None,
     parts: tuple[Part, ...] = (),
-    unvalidated: bool = False,
     extra: tuple[Metric, ...] = (),
 ) -> Measurement:
     judgement = None
@@ -110,9 +109,7 @@ def _measure(
         case=CaseKey(
             kernel=kernel, family=family, instance=system[0], generation=system[1], scope=scope, point=point
         ),
-        evidence=Evidence(
-            grade=Grade.EMULATED, by="roofline and alpha-beta", version="1", unvalidated=unvalidated
-        ),
+        evidence=Evidence(grade=Grade.EMULATED, by="roofline and alpha-beta", version="1"),
         status=status,
         reason_text="above what the clocks allow" if status is Status.SUSPECT else "",
         time_s=time_s,
@@ -287,7 +284,6 @@ def collective(system: tuple[Any, ...], kernel: str, sizes: tuple[int, ...]) -> 
                 peak,
                 time_s=time_s,
                 extra=(algbw,),
-                unvalidated=system[1] == "trn3",
                 work={"link_bytes": float(size)},
                 parts=(Part(name="link", seconds=time_s - alpha), Part(name="latency", seconds=alpha)),
             )

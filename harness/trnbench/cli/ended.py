@@ -53,7 +53,8 @@ def _write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | N
 
 
 def _summarise(done: Run, store: Path, report: Path | None, format: str, code: int) -> None:
-    """What came out, by system and status, and where it is."""
+    """What came out, by system and status, where it is, and the headline of its report."""
+    from trnbench.cli.headline import headline_record, show_headline
     from trnbench.results.measurement import Status
 
     by_system: dict[str, dict[str, int]] = {
@@ -75,7 +76,9 @@ def _summarise(done: Run, store: Path, report: Path | None, format: str, code: i
                 "evidence": str(done.grade),
                 "backend": done.backend,
                 "cases": len(done.measurements),
+                "headline": headline_record(done),
                 "counts": {str(status): count for status, count in done.counts().items()},
+                "nearness": _by_nearness(done),
                 "systems": [{key: row[key] for key in ("instance", "cases", *statuses)} for row in rows],
                 "interrupted": done.interrupted,
                 "exit_code": code,
@@ -88,5 +91,23 @@ def _summarise(done: Run, store: Path, report: Path | None, format: str, code: i
     total = {"instance": "all", "cases": len(done.measurements)}
     total |= {str(status): count for status, count in done.counts().items()}
     emit([*rows, total], ("instance", "cases", *statuses), format)
+    if near := _by_nearness(done):
+        emit(
+            [{"nearest evidence": name, "cases": count} for name, count in near.items()],
+            ("nearest evidence", "cases"),
+            format,
+        )
     found = [{"what": what, "where": where} for what, where in places.items() if where]
     emit(found, ("what", "where"), format)
+    show_headline(done, format)
+
+
+def _by_nearness(done: Run) -> dict[str, int]:
+    """Class of the nearest published evidence → emulated numbers in it, nearest first; none is left out."""
+    from collections import Counter
+
+    from trnbench.results.expectation import nearness_of
+    from trnbench.results.nearness import Nearness
+
+    counts = Counter(word for each in done.measurements if (word := nearness_of(each)))
+    return {str(kind): counts[str(kind)] for kind in Nearness if counts[str(kind)]}

@@ -83,9 +83,14 @@ def show(
         Column("shown", "result", "right"),
         Column("of_peak", "of peak", "right"),
         "evidence",
+        "near",
+        Column("expect", align="right"),
         "reason",
     )
-    exact = ("instance", "case", "status", "metric", "value", "unit", "fraction", "evidence", "reason")
+    exact = (
+        *("instance", "case", "status", "metric", "value", "unit", "fraction", "evidence", "near"),
+        *("expected_low", "expected_high", "best_published", "best_published_id", "reason"),
+    )
     emit([case_row(each) for each in cases], exact if format == "csv" else columns, format)
 
 

@@ -93,6 +93,27 @@ def case_row(each: Measurement) -> dict[str, object]:
         "of_peak": percent(judged.fraction) if judged else None,
         "time_s": each.time_s,
         "evidence": str(each.evidence.grade),
+        **_near(each),
         "by": each.evidence.by,
         "reason": each.reason_text or None,
+    }
+
+
+def _near(each: Measurement) -> dict[str, object]:
+    """How near the nearest published evidence is, what to expect by it, and the best published."""
+    from trnbench.facts.format import show as show_value
+    from trnbench.results.expectation import expected, nearness_of
+
+    nearest, interval, metric = each.evidence.nearest, expected(each), each.metrics.get(each.primary)
+    best = nearest.best if nearest is not None else None
+    return {
+        "near": nearness_of(each) or None,
+        "expect": " to ".join(show_value(end, metric.unit) for end in interval)
+        if interval is not None and metric is not None
+        else None,
+        "expected_low": interval[0] if interval else None,
+        "expected_high": interval[1] if interval else None,
+        "best_published": best.value if best else None,
+        "best_published_id": best.id if best else "",
+        "nearness_note": nearest.note if nearest is not None else "",
     }

@@ -87,17 +87,19 @@ def _csv_cell(value: object) -> str:
     return "'" + text if len(text) > 1 and text[0] in "=+-@\t" else text
 
 
+def escaped(text: str) -> str:
+    """What Markdown would read as markup, shown instead."""
+    return _MARKDOWN.sub(r"\\\1", text)
+
+
 def markdown(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str) -> str:
     """A Markdown table; what Markdown would read as markup is escaped."""
-
-    def escape(text: str) -> str:
-        return _MARKDOWN.sub(r"\\\1", text)
 
     def line(cells: Iterable[str]) -> str:
         return f"| {' | '.join(cells)} |"
 
-    lines = [f"**{escape(clean(title))}**", ""] if title else []
-    lines.append(line(escape(clean(column.heading)) for column in columns))
+    lines = [f"**{escaped(clean(title))}**", ""] if title else []
+    lines.append(line(escaped(clean(column.heading)) for column in columns))
     lines.append(line("---:" if is_right(rows, column) else "---" for column in columns))
-    lines += [line(escape(text_of(row.get(column.key), column)) for column in columns) for row in rows]
+    lines += [line(escaped(text_of(row.get(column.key), column)) for column in columns) for row in rows]
     return "\n".join(lines) + "\n"

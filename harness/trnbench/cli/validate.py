@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,56 +10,14 @@ import click
 
 from trnbench.cli.context import Session, session
 from trnbench.cli.names import complete_instances
-from trnbench.cli.output import Column, emit, format_option, say, write
+from trnbench.cli.output import format_option
+from trnbench.cli.own_products import show_own_products
 from trnbench.errors import ExitCode, MissingFile, NothingSelected, UnknownName, UsageError
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
-    from trnbench.results.fidelity import Comparison, Fidelity
 
-
-def _percent(fraction: float) -> str:
-    from trnbench.fidelity.tables import percent
-
-    return percent(fraction)
-
-
-def _signed(fraction: float) -> str:
-    from trnbench.fidelity.tables import signed
-
-    return signed(fraction)
-
-
-_FAMILIES: tuple[Column | str, ...] = (
-    "family",
-    "points",
-    Column("median", show=_percent, align="right"),
-    Column("p90", show=_percent, align="right"),
-    Column("worst", show=_percent, align="right"),
-    Column("bias", show=_signed, align="right"),
-    Column("in_sample", "fitted on"),
-    Column("cross_validated_points", "cross-validated"),
-    Column("cross_validated_median", "median", show=_percent, align="right"),
-    Column("cross_validated_p90", "p90", show=_percent, align="right"),
-    Column("bounds", show=str),
-    "contradicted",
-    "needs_source",
-    "no_kernel",
-    "not_emulated",
-    "not_used",
-)
-_POINTS: tuple[Column | str, ...] = (
-    "id",
-    "family",
-    "use",
-    Column("published_text", "published", align="right"),
-    Column("emulated_text", "emulated", align="right"),
-    Column("error", show=_signed, align="right"),
-    Column("cross_validated_error", "cross-validated", show=_signed, align="right"),
-    Column("evidence"),
-    "source",
-    "how",
-)
+TABLES = ("points", "bounds", "sequences", "moved")
 
 
 @click.command("validate")
@@ -79,18 +36,45 @@ _POINTS: tuple[Column | str, ...] = (
     "--kernels",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="Folder of public kernel sources; those that points name are run.",
+    help="Folder of public kernel sources; those that points name are run anew.",
 )
 @click.option(
     "--sources", is_flag=True, help="Only the points measured with a public kernel; needs --kernels."
 )
-@click.option("--points", is_flag=True, help="One row per point instead of one per family.")
+@click.option("--points", "table", flag_value="points", help="One row per point instead.")
+@click.option("--bounds", "table", flag_value="bounds", help="The broken inequalities instead.")
+@click.option(
+    "--sequences", "table", flag_value="sequences", help="The steps of published sequences instead."
+)
+@click.option(
+    "--moved", "table", flag_value="moved", help="How points moved that were untouched before instead."
+)
+@click.option(
+    "--same",
+    "own",
+    is_flag=True,
+    help="Our own product beside the best published one of each shape, instead: two programs, never counted.",
+)
 @click.option(
     "--max-median",
-    "limits",
+    "medians",
     multiple=True,
     metavar="FAMILY=12%",
-    help="Exit with 1 when the median error of a family is larger. Repeatable.",
+    help="Exit with 1 when a generation's median error of a family is larger. Repeatable.",
+)
+@click.option(
+    "--max-p90",
+    "p90s",
+    multiple=True,
+    metavar="FAMILY=45%",
+    help="The same of the 90th percentile. Repeatable.",
+)
+@click.option(
+    "--max-broken",
+    "most_broken",
+    type=click.IntRange(min=0),
+    metavar="COUNT",
+    help="Exit with 1 when the model breaks more published inequalities.",
 )
 @format_option
 @session
@@ -101,22 +85,40 @@ def validate(
     generations: tuple[str, ...],
     kernels: Path | None,
     sources: bool,
-    points: bool,
-    limits: tuple[str, ...],
+    own: bool,
+    table: str | None,
+    medians: tuple[str, ...],
+    p90s: tuple[str, ...],
+    most_broken: int | None,
     format: str,
 ) -> ExitCode:
-    """Emulate published measurements as stated and show the error, worst family first.
+    """Emulate published measurements as stated: broken inequalities first, then errors, worst first.
 
-    Median, 90th percentile and worst of the absolute error; bias is the median error of the time,
-    + where the model is slower than the machine. Points that a constant was fitted on are counted;
-    the cross-validated columns are of constants fitted without the point. Bounds,
-    contradicted points and our own kernel of the same operation are shown apart and never counted.
+    Errors are of the time, ln(model / published), printed as per cent of it: 15 % is a factor of 1.15.
+    Each kernel has one vote, |error| averaged over its points; one row per family and generation, with what
+    the model was fitted on, shaped by and never touched. Kernels run from public sources are counted as
+    the plugins keep them; --kernels runs them anew. A family of the limits may be `public`: all of those.
     """
+    from trnbench.cli import fidelity_gates, fidelity_tables
     from trnbench.fidelity.validate import validate as hold
 
     registry = state.registry
     _check_names(registry, families, generations)
-    gates = [_limit(each) for each in limits]
+    if own:
+        if families or instances or kernels or sources or table or medians or p90s or most_broken is not None:
+            raise UsageError(
+                "--same goes with --generation and --format alone",
+                cause="it compares products of ours with published ones, which no other option is about",
+                try_="trnbench validate --same --generation trn2",
+            )
+        if not show_own_products(registry, generations, format):
+            raise NothingSelected(
+                "no product is published of the selected generations",
+                cause=_why_empty(registry, generations),
+                try_="trnbench validate --same: of all generations",
+            )
+        return ExitCode.OK
+    gates = fidelity_gates.parsed(medians, p90s, most_broken)
     # An alias becomes the name; a size stays, and without one every size is meant.
     systems = {"".join((registry.instance(each)[1].name, *each.partition(":")[1:])) for each in instances}
     if kernels is not None and not kernels.is_dir():
@@ -142,91 +144,15 @@ def validate(
             cause=_why_empty(registry, generations),
             try_="trnbench validate --points: all there are",
         )
-    if points:
-        emit([_point_row(each) for each in found.points], _POINTS, format)
+    if table is not None:
+        fidelity_tables.show_table(table, found, format)
     elif sources and kernels is not None and format in ("md", "json"):
-        _show_sources(found, kernels, format)
+        fidelity_tables.show_sources(found, kernels, format)
     else:
-        _show(found, format)
+        fidelity_tables.show(found, format)
         if sources and format == "table":
-            _show_not_run(found)
-        elif format == "table" and not (kernels or families or systems):
-            _say_public(registry, generations)
-    return _judge(found, gates)
-
-
-def _show(found: Fidelity, format: str) -> None:
-    from trnbench.fidelity.tables import family_row, markdown
-
-    if format == "md":
-        write(markdown(found))
-        return
-    emit([family_row(each) for each in found.families], _FAMILIES, format)
-    if format == "table":
-        say(f"model: {found.by} {found.version}; {_counted(found)}", level=0)
-
-
-def _show_sources(found: Fidelity, kernels: Path, format: str) -> None:
-    from datetime import UTC, datetime
-
-    from trnbench.fidelity.sources import as_json, checkouts, markdown, of_fidelity
-
-    made = of_fidelity(found, checkouts(kernels), datetime.now(UTC).date().isoformat())
-    write(markdown(made) if format == "md" else as_json(made))
-
-
-def _say_public(registry: Registry, generations: Sequence[str]) -> None:
-    """What public kernels gave when they were last run: they are not here to run again."""
-    from trnbench.fidelity.sources import kept, summaries
-
-    found = kept(registry, generations)
-    for each in summaries(found) if found else ():
-        if each.errors:
-            errors = f"median {_percent(each.errors.median)}, p90 {_percent(each.errors.p90)}"
-            say(
-                f"public kernels of {each.generation}, run on {each.day} by {each.by} {each.version}: "
-                f"{errors} ({each.errors.count} points)",
-                level=0,
-            )
-
-
-def _show_not_run(found: Fidelity) -> None:
-    rows = [{"not run": each.id, "because": each.how} for each in found.points if each.emulated is None]
-    if rows:
-        write("\n")
-        emit(rows, ("not run", "because"), "table")
-
-
-def _counted(found: Fidelity) -> str:
-    counted = sum(each.errors.count for each in found.families if each.errors)
-    total = len({each.id for each in found.points})
-    return f"{counted} of {total} published points are emulated as stated"
-
-
-def _point_row(each: Comparison) -> dict[str, object]:
-    from trnbench.facts.format import show
-    from trnbench.fidelity.statistics import relative_error
-    from trnbench.results.json import plain
-
-    def text(value: float | None) -> str | None:
-        if value is None:
-            return None
-        if each.unit == "1":
-            return f"{value:.3g}"
-        return f"{value:.4g} 1/s" if each.unit == "1/s" else show(value, each.unit)
-
-    crossed = None
-    if each.cross_validated is not None and each.published is not None:
-        crossed = relative_error(each.cross_validated, each.published)
-    fields = plain(each)
-    assert isinstance(fields, dict)
-    return {
-        **fields,
-        "published_text": text(each.published),
-        "emulated_text": text(each.emulated),
-        "cross_validated_error": crossed,
-        "evidence": "P" if each.emulated is None else "P/E",
-    }
+            fidelity_tables.show_not_run(found)
+    return fidelity_gates.judge(found, gates)
 
 
 def _check_names(registry: Registry, families: Iterable[str], generations: Iterable[str]) -> None:
@@ -238,42 +164,6 @@ def _check_names(registry: Registry, families: Iterable[str], generations: Itera
     for name in generations:
         if name not in registry.generations:
             raise UnknownName("generation", name, registry.generations, try_="trnbench list generations")
-
-
-def _limit(text: str) -> tuple[str, float]:
-    """ "gemm=12%" → ("gemm", 0.12)."""
-    from trnbench.fidelity.family import FAMILIES
-
-    family, equals, number = text.partition("=")
-    try:
-        limit = float(number.strip().removesuffix("%")) / 100
-    except ValueError:
-        limit = math.nan
-    if not equals or not number.strip().endswith("%") or not 0 <= limit < math.inf:
-        raise UsageError(
-            f"--max-median {text!r} is no limit",
-            cause="it is a family, an equals sign and a percentage",
-            try_="--max-median hbm=3%",
-        )
-    if family not in FAMILIES:
-        raise UnknownName("family", family, FAMILIES, try_="trnbench validate: every family")
-    return family, limit
-
-
-def _judge(found: Fidelity, gates: Sequence[tuple[str, float]]) -> ExitCode:
-    code = ExitCode.OK
-    medians = {each.name: each.errors.median for each in found.families if each.errors}
-    for family, limit in gates:
-        if family not in medians:
-            say(f"error: --max-median {family}: no point of it is emulated, so nothing is shown")
-            code = ExitCode.GATE
-        elif medians[family] > limit:
-            say(
-                f"error: --max-median {family}: the median error is {_percent(medians[family])}, "
-                f"allowed are {_percent(limit)}"
-            )
-            code = ExitCode.GATE
-    return code
 
 
 def _why_empty(registry: Registry, generations: Sequence[str]) -> str:

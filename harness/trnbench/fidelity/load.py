@@ -16,6 +16,7 @@ from trnbench.fidelity.kernel_source import kernel_source
 from trnbench.fidelity.point import Kind, PublishedPoint, Quantity, Usable
 
 SCHEMA = 1
+_TABLES = ("schema", "group", "sequence")  # the last is read by trnbench.fidelity.sequence
 
 _TEXTS = (
     *("id", "family", "kind", "hardware", "system", "operation", "op", "shapes", "dtype", "dtype_printed"),
@@ -26,7 +27,7 @@ _KEYS: dict[str, type] = {
     **dict.fromkeys(_TEXTS, str),
     **dict.fromkeys(("value", "low", "high"), float),
     **dict.fromkeys(("shape", "kernel", "extra"), dict),
-    **dict.fromkeys(("contradicts", "fitted"), list),
+    **dict.fromkeys(("contradicts", "fitted", "shaped"), list),
 }
 _REQUIRED = ("id", "family", "kind", "hardware", "op", "metric", "quantity", "unit", "source", "usable")
 _ID = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
@@ -42,8 +43,8 @@ def load_published(path: Path, generation: str = "") -> tuple[PublishedPoint, ..
     document = read_toml(path)
     place = Place(path)
     for key in document:
-        if key not in ("schema", "group"):
-            raise place.error(f"unknown key {key!r}", cause=near(key, ("schema", "group")))
+        if key not in _TABLES:
+            raise place.error(f"unknown key {key!r}", cause=near(key, _TABLES))
     if document.get("schema") != SCHEMA:
         raise place.error(
             f"schema is {document.get('schema')!r}", cause="this trnbench reads schema 1", try_="schema = 1"
@@ -95,7 +96,7 @@ def _point(where: Place, row: dict[str, Any], generation: str) -> PublishedPoint
     fields = dict(row)
     fields |= {"kind": Kind(row["kind"]), "quantity": Quantity(row["quantity"])}
     fields |= {"usable": Usable(row["usable"]), "generation": generation}
-    fields |= {key: tuple(row[key]) for key in ("contradicts", "fitted") if key in row}
+    fields |= {key: tuple(row[key]) for key in ("contradicts", "fitted", "shaped") if key in row}
     if "kernel" in row:
         fields["kernel"] = kernel_source(where.at("kernel"), row["kernel"])
     _check_value(where, row)
@@ -174,6 +175,12 @@ def _check_contradictions(place: Place, points: Mapping[str, PublishedPoint]) ->
                 raise _unanswered(place, point.id, other, near(other, points))
             if point.id not in points[other].contradicts:
                 raise _unanswered(place, point.id, other, f"{other} does not name {point.id}")
+            if points[other].quantity is not point.quantity:
+                raise place.error(
+                    f"point {point.id} contradicts {other!r}",
+                    cause=f"one is of {point.quantity}, the other of {points[other].quantity}",
+                    try_="points contradict each other in one quantity",
+                )
 
 
 def _unanswered(place: Place, id: str, other: str, cause: str) -> FactError:

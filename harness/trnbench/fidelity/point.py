@@ -71,7 +71,8 @@ class PublishedPoint(msgspec.Struct, frozen=True, kw_only=True):
     `hardware`, `op`, `shapes`, `cores`, `metric` are as printed; `system`, `operation`, `shape`,
     `dtype`, `quantity` are the same things read ("" and {} where that is impossible). `low` and
     `high` are the range a source prints beside the value. `fitted` names constants outside [[fits]]
-    that were read from this point. `extra` are further figures of the same measurement.
+    that were read from this point, `shaped` rules of the model that were chosen by looking at it.
+    `extra` are further figures of the same measurement.
     """
 
     id: str
@@ -106,6 +107,7 @@ class PublishedPoint(msgspec.Struct, frozen=True, kw_only=True):
     no_kernel: str = ""
     contradicts: tuple[str, ...] = ()
     fitted: tuple[str, ...] = ()
+    shaped: tuple[str, ...] = ()
     extra: dict[str, float | int | str] = {}
 
     def number(self, name: str) -> int | None:

@@ -1,6 +1,7 @@
 """The fidelity of a run: what its model got wrong, kept with its results.
 
-Our own kernels of the same operation are no fidelity: `trnbench validate` has them.
+Our own kernels of the same operation are no fidelity: `trnbench validate` has them. Of our own product alone
+a run keeps what the model makes of each published shape, to be read beside its headline.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.errors import TrnbenchError
-from trnbench.fidelity import sources
 from trnbench.fidelity.bench import EMULATOR
 from trnbench.fidelity.family import FAMILIES
+from trnbench.fidelity.same import products
 from trnbench.fidelity.validate import kept, validate
 from trnbench.results.fidelity import Fidelity
 
@@ -31,10 +32,12 @@ def fidelity_of(
     notes: list[str],
     *,
     linked: bool = True,
+    multiplied: bool = False,
 ) -> Fidelity | None:
     """None where the run's backend is not the emulator, or nothing is published of its generations.
 
     Without `linked` no kernel of the run uses links between devices, and the families that do are left out.
+    `multiplied`: our own product is among them, and is set beside the published ones.
 
     A file of points that cannot be read costs the run its fidelity, nothing else: `notes` say so.
     """
@@ -43,12 +46,12 @@ def fidelity_of(
         return None
     try:
         families = () if linked else tuple(name for name in FAMILIES if name not in LINKED)
-        key = (_key(registry, brought), families)
+        key = (question(registry, brought), families, multiplied)
         if key not in _KNOWN:
             _KNOWN.clear()
             found = kept(validate(registry, generations=brought, families=families, with_same=False))
-            public = sources.kept(registry, brought)
-            _KNOWN[key] = msgspec.structs.replace(found, public=sources.summaries(public) if public else ())
+            own = tuple(each for name in brought for each in products(registry, name)) if multiplied else ()
+            _KNOWN[key] = msgspec.structs.replace(found, products=own)
         return _KNOWN[key]
     except (TrnbenchError, OSError) as error:
         why = error.what if isinstance(error, TrnbenchError) else str(error)
@@ -60,7 +63,7 @@ _KNOWN: dict[object, Fidelity] = {}
 """The last answer: many runs of one process ask the same of the same files."""
 
 
-def _key(registry: Registry, generations: Collection[str]) -> object:
+def question(registry: Registry, generations: Collection[str]) -> object:
     """Files and their times, and the very objects that answer: another of any is another question."""
     chosen = [registry.generations[name] for name in generations]
     bases = [registry.generations[each.base] for each in chosen if each.base in registry.generations]

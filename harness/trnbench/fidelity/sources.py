@@ -11,9 +11,10 @@ import msgspec
 
 from trnbench.errors import BadInput
 from trnbench.facts.table import Place, read_toml
-from trnbench.fidelity.statistics import summarise
-from trnbench.fidelity.tables import percent, signed
-from trnbench.results.fidelity import COUNTED, Comparison, Fidelity, PublicKernels, Use
+from trnbench.fidelity.coverage import coverage
+from trnbench.fidelity.statistics import row_of, uses_of
+from trnbench.fidelity.tables import HEADS, cells, grid
+from trnbench.results.fidelity import Comparison, Fidelity, PublicKernels, Use
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -35,28 +36,14 @@ class Checkout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     note: str = ""
 
 
-class SourcePoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One published point beside the time (or rate) of its kernel, in SI base units; errors of the time."""
-
-    id: str
-    generation: str
-    use: Use
-    published: float
-    emulated: float | None = None
-    error: float | None = None
-    slower: float | None = None
-    held: bool | None = None
-    how: str = ""
-
-
 class Sources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`day`: when it was made, by which model."""
+    """`day`: when it was made, by which model; `points` are all that were measured with a public kernel."""
 
     day: str
     by: str
     version: str
     checkouts: tuple[Checkout, ...]
-    points: tuple[SourcePoint, ...]
+    points: tuple[Comparison, ...]
 
 
 def checkouts(folder: Path) -> tuple[Checkout, ...]:
@@ -77,29 +64,9 @@ def checkouts(folder: Path) -> tuple[Checkout, ...]:
 
 
 def of_fidelity(fidelity: Fidelity, fetched: Iterable[Checkout], day: str) -> Sources:
-    """The comparison without what only its command line shows."""
-    return Sources(
-        day=day,
-        by=fidelity.by,
-        version=fidelity.version,
-        checkouts=tuple(fetched),
-        points=tuple(_slim(each) for each in fidelity.points if each.published is not None),
-    )
-
-
-def _slim(each: Comparison) -> SourcePoint:
-    assert each.published is not None
-    return SourcePoint(
-        id=each.id,
-        generation=each.generation,
-        use=each.use,
-        published=each.published,
-        emulated=each.emulated,
-        error=each.error,
-        slower=each.slower,
-        held=each.held,
-        how=each.how,
-    )
+    """What is kept of a comparison of `validate(…, sources=True)`."""
+    points = tuple(each for each in fidelity.points if each.use is not Use.SAME_OPERATION)
+    return Sources(day=day, by=fidelity.by, version=fidelity.version, checkouts=tuple(fetched), points=points)
 
 
 def read(path: Path) -> Sources:
@@ -132,6 +99,8 @@ def by_generation(found: Sources) -> dict[str, Sources]:
 def kept(registry: Registry, generations: Collection[str] = ()) -> Sources | None:
     """What the installed generations keep, all of them unless some are named; None where none keeps any.
 
+    Who votes, what the model has seen of a point and what contradicts it are as published points say today.
+
     Raises `BadInput` for a file that holds something else, or when they are not of one run.
     """
     found: Sources | None = None
@@ -152,7 +121,14 @@ def kept(registry: Registry, generations: Collection[str] = ()) -> Sources | Non
             fetched = dict.fromkeys((*found.checkouts, *one.checkouts))
             points = (*found.points, *one.points)
             found = msgspec.structs.replace(found, checkouts=tuple(fetched), points=points)
-    return found
+    return found and msgspec.structs.replace(found, points=_as_published(registry, found.points))
+
+
+def _as_published(registry: Registry, kept: Iterable[Comparison]) -> tuple[Comparison, ...]:
+    from trnbench.fidelity.validate import published_points, seen_as
+
+    known = {each.id: each for points in published_points(registry).values() for each in points}
+    return tuple(seen_as(each, known, registry) if each.id in known else each for each in kept)
 
 
 def summaries(found: Sources) -> tuple[PublicKernels, ...]:
@@ -161,36 +137,36 @@ def summaries(found: Sources) -> tuple[PublicKernels, ...]:
 
 
 def _summary(name: str, found: Sources) -> PublicKernels:
-    bounds = [each for each in found.points if each.held is not None]
     return PublicKernels(
         generation=name,
         by=found.by,
         version=found.version,
         day=found.day,
-        errors=summarise(
-            [
-                (each.id, each.error, each.slower)
-                for each in found.points
-                if each.use in COUNTED and each.error is not None and each.slower is not None
-            ]
-        ),
-        bounds=len(bounds),
-        bounds_held=sum(each.held is True for each in bounds),
-        not_run=sum(each.emulated is None for each in found.points),
+        row=row_of("public", "Public kernels", name, found.points),
     )
+
+
+def not_run(points: Iterable[Comparison]) -> dict[str, list[str]]:
+    """Why points have no time of the model → their ids, the reason of most points first."""
+    found: dict[str, list[str]] = {}
+    for each in points:
+        if each.emulated is None:
+            found.setdefault(each.how.partition(" (")[0], []).append(each.id)
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
 
 def markdown(found: Sources) -> str:
     """One row per generation, then which points were not run, then what the kernels came from."""
+    rows = [each.row for each in summaries(found)]
     lines = [
         f"Public kernels, run from their own sources by {found.by} {found.version} on {found.day}; only "
         "numbers that a publication says it set in them are set. The sources are not part of this "
-        "repository: repeating it takes the commits below.",
+        "repository: repeating it takes the commits below. Columns are those of the table above.",
         "",
-        "| generation | points | median | p90 | worst | bias | bounds held | not run |",
-        "| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |",
+        coverage(uses_of(found.points)),
+        "",
+        *grid(HEADS, map(cells, rows)),
     ]
-    lines += [_row(each) for each in summaries(found)]
     if reasons := not_run(found.points):
         lines += [
             "",
@@ -205,26 +181,3 @@ def markdown(found: Sources) -> str:
 
 def _named(of: Checkout) -> str:
     return f"{of.repository} {of.commit[:12]} ({', '.join(filter(None, (of.day, of.note)))})"
-
-
-def not_run(points: Iterable[SourcePoint]) -> dict[str, list[str]]:
-    """Why points have no time of the model → their ids, the reason of most points first."""
-    found: dict[str, list[str]] = {}
-    for each in points:
-        if each.emulated is None:
-            found.setdefault(each.how.partition(" (")[0], []).append(each.id)
-    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
-
-
-def _row(of: PublicKernels) -> str:
-    cells = ["0", "–", "–", "–", "–"]
-    if errors := of.errors:
-        cells = [
-            str(errors.count),
-            percent(errors.median),
-            percent(errors.p90),
-            f"{percent(errors.worst)} ({errors.worst_id})",
-            signed(errors.bias),
-        ]
-    held = f"{of.bounds_held} of {of.bounds}" if of.bounds else "–"
-    return f"| {' | '.join([of.generation, *cells, held, str(of.not_run)])} |"

@@ -1,80 +1,152 @@
-"""Errors of many points as a few numbers."""
+"""Errors of many points as a few numbers: of the time, in logarithms, one vote per kernel."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from trnbench.fidelity.family import Family
-from trnbench.results.fidelity import COUNTED, Comparison, Errors, FamilyFidelity, Use
-from trnbench.results.statistics import median, quantile
+from trnbench.results.fidelity import COUNTED, Bounds, Comparison, Errors, FamilyFidelity, Honesty, Span, Use
+from trnbench.results.statistics import bootstrap, median, quantile
+
+if TYPE_CHECKING:
+    from trnbench.fidelity.family import Family
+
+FEWEST = 5
+"""Votes below which there is no p90 and no interval: the points are listed."""
 
 
-def relative_error(predicted: float, published: float) -> float:
-    """predicted / published − 1. Raises `ValueError` unless the published value is above zero."""
-    if not published > 0:
-        raise ValueError(f"a published value is above zero, not {published!r}")
-    return predicted / published - 1.0
+def time_error(model: float, published: float, *, lower_is_better: bool) -> float:
+    """e = ln(model time / published time); of rates the reciprocals are compared.
 
-
-def slower(error: float, *, lower_is_better: bool) -> float:
-    """The error of the time: of a rate the reciprocal's, so that + always means a slower model.
-
-    Raises `ValueError` for a rate of zero (an error of −1), whose time has no end.
+    Raises `ValueError` unless both are above zero.
     """
-    if lower_is_better:
-        return error
-    if error <= -1.0:
-        raise ValueError("a rate of zero has no time")
-    return 1.0 / (1.0 + error) - 1.0
+    if not model > 0 or not published > 0:
+        raise ValueError(f"a time or rate is above zero: {model!r} beside {published!r}")
+    e = math.log(model / published)
+    return e if lower_is_better else -e
 
 
-def summarise(errors: Sequence[tuple[str, float, float]]) -> Errors | None:
-    """Of (id, error, slower): None where there is none. p90 as in `results.statistics.quantile`."""
-    if not errors:
+def counted_error(point: Comparison) -> float | None:
+    """What statistics count of a point, signed: e; of a bound 0 where it holds; of a contradicted point 0
+    inside the interval that its sources span, else the distance to the nearer end. None without an answer."""
+    if point.e is None:
         return None
-    sizes = [abs(error) for _, error, _ in errors]
-    worst_id, worst, _ = max(errors, key=lambda each: (abs(each[1]), each[0]))
+    if point.use is Use.BOUND:
+        return max(0.0, point.e)
+    if point.span is None or point.emulated is None:
+        return point.e
+    ends = [time_error(point.emulated, end, lower_is_better=point.unit == "s") for end in point.span]
+    if min(ends) <= 0 <= max(ends):
+        return 0.0
+    return min(ends, key=abs)
+
+
+def of_votes(found: Iterable[tuple[str, str, float]]) -> Errors | None:
+    """Of (vote, id, e): None where there is none. A row that is there twice counts once; p90 as in
+    `results.statistics.quantile`; intervals by bootstrap, the same for the same votes."""
+    rows = sorted(set(found))
+    if not rows:
+        return None
+    votes: dict[str, list[float]] = {}
+    for vote, _, e in rows:
+        votes.setdefault(vote, []).append(e)
+    sizes = [sum(map(abs, each)) / len(each) for each in votes.values()]
+    _, worst_id, worst = max(rows, key=lambda row: (abs(row[2]), row[1]))
+    few = len(sizes) < FEWEST
     return Errors(
-        count=len(errors),
+        votes=len(sizes),
+        points=len(rows),
         median=median(sizes),
-        p90=quantile(sizes, 0.9),
+        bias=median([sum(each) / len(each) for each in votes.values()]),
         worst=abs(worst),
         worst_id=worst_id,
-        bias=median([each for _, _, each in errors]),
+        median_span=None if few else _span(sizes, 0.5),
+        p90=None if few else quantile(sizes, 0.9),
+        p90_span=None if few else _span(sizes, 0.9),
+        listed={id: e for _, id, e in sorted(rows, key=lambda row: row[1])} if few else {},
     )
 
 
-def of_family(family: Family, comparisons: Iterable[Comparison]) -> FamilyFidelity:
-    """Both statistics of one family; points not counted only appear in `uses`."""
-    mine = [each for each in comparisons if each.family == family.name]
-    counted = [each for each in mine if each.use in COUNTED]
-    as_is, crossed = [], []
-    for each in counted:
-        if each.error is not None and each.slower is not None:
-            as_is.append((each.id, each.error, each.slower))
-        if each.cross_validated is not None and each.published is not None:
-            error = relative_error(each.cross_validated, each.published)
-            crossed.append((each.id, error, slower(error, lower_is_better=each.unit == "s")))
-    uses = {str(use): sum(each.use is use for each in mine) for use in Use}
+def _span(sizes: Sequence[float], q: float) -> Span:
+    def of_resamples(drawn: Any) -> Any:
+        import numpy as np
+
+        return np.quantile(drawn, q, axis=-1)
+
+    found = bootstrap(sizes, statistic=of_resamples)
+    return Span(low=found.low, high=found.high)
+
+
+def errors_of(points: Iterable[Comparison], honesty: Honesty | None = None) -> Errors | None:
+    """Of the counted points, of one honesty unless None."""
+    rows = []
+    for each in points:
+        e = counted_error(each)
+        if each.use in COUNTED and e is not None and honesty in (None, each.honesty):
+            rows.append((each.vote, each.id, e))
+    return of_votes(rows)
+
+
+def crossed(points: Iterable[Comparison]) -> Errors | None:
+    """Of the fitted points, each with every constant fitted without it, where the cost file says that."""
+    return of_votes(
+        (each.vote, each.id, each.e_cross)
+        for each in points
+        if each.use in COUNTED and each.honesty == Honesty.FITTED and each.e_cross is not None
+    )
+
+
+def bounds_of(points: Iterable[Comparison]) -> Bounds | None:
+    """The inequalities among the points; None where there is none that the model answers."""
+    found = {
+        each.id: e for each in points if each.use is Use.BOUND and (e := counted_error(each)) is not None
+    }
+    if not found:
+        return None
+    worst = max(found, key=lambda id: (found[id], id))
+    broken = sum(e > 0 for e in found.values())
+    return Bounds(
+        count=len(found),
+        broken=broken,
+        worst=found[worst] if broken else 0.0,
+        worst_id=worst if broken else "",
+    )
+
+
+def row_of(name: str, title: str, generation: str, points: Sequence[Comparison]) -> FamilyFidelity:
+    """All statistics of these points under one name."""
     return FamilyFidelity(
-        name=family.name,
-        title=family.title,
-        in_sample=uses[str(Use.IN_SAMPLE)],
-        errors=summarise(as_is),
-        cross_validated=summarise(crossed),
-        bounds_held=sum(each.held is True for each in mine),
-        uses={use: count for use, count in uses.items() if count},
+        name=name,
+        title=title,
+        generation=generation,
+        errors=errors_of(points),
+        fitted=errors_of(points, Honesty.FITTED),
+        cross_validated=crossed(points),
+        shaped=errors_of(points, Honesty.SHAPED),
+        untouched=errors_of(points, Honesty.UNTOUCHED),
+        bounds=bounds_of(points),
+        uses=uses_of(points),
+    )
+
+
+def uses_of(points: Iterable[Comparison]) -> dict[str, int]:
+    """How many published points came to each use; our own kernels beside them are none."""
+    mine = [each.use for each in points if each.use is not Use.SAME_OPERATION]
+    return {str(use): mine.count(use) for use in Use if use in mine}
+
+
+def rows_of(families: Mapping[str, Family], points: Iterable[Comparison]) -> tuple[FamilyFidelity, ...]:
+    """One row per family and generation that has a point, worst first."""
+    groups: dict[tuple[str, str], list[Comparison]] = {}
+    for each in points:
+        groups.setdefault((each.family, each.generation), []).append(each)
+    return worst_first(
+        row_of(name, families[name].title if name in families else name, generation, mine)
+        for (name, generation), mine in groups.items()
     )
 
 
 def worst_first(families: Iterable[FamilyFidelity]) -> tuple[FamilyFidelity, ...]:
     """By median error, the largest first; families without one behind, as they came."""
     return tuple(sorted(families, key=lambda each: -(each.errors.median if each.errors else -1.0)))
-
-
-def log_error(slower: float) -> float:
-    """e = ln(model time / published time) of an error of the time. Raises `ValueError` at or below −1."""
-    if slower <= -1.0:
-        raise ValueError("a time is above zero")
-    return math.log1p(slower)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from trnbench.errors import BadInput
-from trnbench.results.fidelity import Errors, FamilyFidelity, Fidelity, Use
+from trnbench.fidelity.broken import BROKEN, broken_cells, broken_of, broken_text
+from trnbench.fidelity.coverage import coverage, of_rows
+from trnbench.fidelity.movement import MOVED, moved_cells, moved_text
+from trnbench.fidelity.sequence import STEPS, by_order, order_text, step_cells
+from trnbench.results.error_text import NOTHING, factor_text, signed_text, size_text
+from trnbench.results.fidelity import Bounds, Errors, FamilyFidelity, Fidelity, Span, Use
 
 Row: TypeAlias = dict[str, Any]
 
@@ -13,67 +19,162 @@ BEGIN = "<!-- fidelity: begin (trnbench validate --format md) -->"
 END = "<!-- fidelity: end -->"
 """Between these two lines README has what `markdown` returns; a test compares them."""
 
-_OPEN = (Use.NEEDS_SOURCE, Use.NO_KERNEL, Use.NOT_EMULATED, Use.NOT_USED)
-
 
 def family_row(family: FamilyFidelity) -> Row:
-    """All there is of one family, errors as fractions, None where there is no point."""
-    row: Row = {"family": family.name, "title": family.title}
+    """All there is of one family and generation. Errors are natural logarithms of times, None where there is
+    no point, and p90 and intervals None under five votes."""
+    row: Row = {"family": family.name, "title": family.title, "generation": family.generation}
     row |= _errors(family.errors, "")
-    row |= {"in_sample": family.in_sample}
-    row |= _errors(family.cross_validated, "cross_validated_")
-    bounds = family.uses.get(str(Use.BOUND), 0)
-    row |= {"bounds": bounds, "bounds_held": family.bounds_held}
-    row |= {
-        str(use).replace(" ", "_"): family.uses.get(str(use), 0)
-        for use in (Use.CONTRADICTED, Use.SAME_OPERATION, *_OPEN)
-    }
+    for name in ("fitted", "cross_validated", "shaped", "untouched"):
+        row |= _errors(getattr(family, name), f"{name}_")
+    bounds = family.bounds or Bounds(count=0)
+    row |= {"bounds": bounds.count, "bounds_broken": bounds.broken}
+    row |= {"bounds_worst": bounds.worst if bounds.broken else None, "bounds_worst_point": bounds.worst_id}
+    row |= {str(use).replace(" ", "_"): family.uses.get(str(use), 0) for use in Use if use in _PUBLISHED}
     return row
 
 
+_PUBLISHED = tuple(use for use in Use if use is not Use.SAME_OPERATION)
+
+
 def _errors(found: Errors | None, prefix: str) -> Row:
-    return {
-        f"{prefix}points": found.count if found else 0,
-        f"{prefix}median": found.median if found else None,
-        f"{prefix}p90": found.p90 if found else None,
-        f"{prefix}worst": found.worst if found else None,
-        f"{prefix}bias": found.bias if found else None,
-        f"{prefix}worst_point": found.worst_id if found else "",
+    row: Row = {
+        f"{prefix}votes": found.votes if found else 0,
+        f"{prefix}points": found.points if found else 0,
     }
+    for name in ("median", "p90"):
+        span: Span | None = getattr(found, f"{name}_span") if found else None
+        row[f"{prefix}{name}"] = getattr(found, name) if found else None
+        row[f"{prefix}{name}_low"] = span.low if span else None
+        row[f"{prefix}{name}_high"] = span.high if span else None
+    row[f"{prefix}worst"] = found.worst if found else None
+    row[f"{prefix}worst_point"] = found.worst_id if found else ""
+    row[f"{prefix}bias"] = found.bias if found else None
+    return row
 
 
-def percent(fraction: float) -> str:
-    """An error in per cent, two significant digits below 10 %, none behind the point above."""
-    return f"{fraction * 100:.0f} %" if abs(fraction) >= 0.0995 else f"{fraction * 100:.1f} %"
+def count_text(errors: Errors | None) -> str:
+    """`12 kernels, 41 points` in a column of that name."""
+    return f"{errors.votes}, {errors.points}" if errors else "0"
 
 
-def signed(fraction: float) -> str:
-    """The same with its sign; a true minus, so that columns line up. What rounds to nothing has none."""
-    text = percent(abs(fraction))
-    return text if text == "0.0 %" else ("+" if fraction >= 0 else "−") + text
+def with_span(e: float | None, span: Span | None) -> str:
+    """`15 % (11 to 22 %)`; "–" where there is none."""
+    if e is None:
+        return NOTHING
+    text = size_text(e)
+    return (
+        text
+        if span is None
+        else f"{text} ({size_text(span.low).removesuffix(' %')} to {size_text(span.high)})"
+    )
+
+
+def short(errors: Errors | None) -> str:
+    """Votes, points, median and p90 in one cell: `3, 21: 5.9 %` or `9, 40: 14 %, 30 %`."""
+    if errors is None:
+        return NOTHING
+    p90 = "" if errors.p90 is None else f", {size_text(errors.p90)}"
+    return f"{count_text(errors)}: {size_text(errors.median)}{p90}"
+
+
+def bounds_text(bounds: Bounds | None) -> str:
+    """`broken 15 of 22, worst ×6.4`."""
+    if bounds is None:
+        return NOTHING
+    worst = f", worst {factor_text(bounds.worst)}" if bounds.broken else ""
+    return f"broken {bounds.broken} of {bounds.count}{worst}"
+
+
+HEADS = (
+    *("family", "generation", "kernels, points", "median", "p90", "bias"),
+    *("fitted", "cross-validated", "shaped", "untouched", "bounds", "worst"),
+)
+
+
+def cells(family: FamilyFidelity) -> tuple[str, ...]:
+    """One row under `HEADS`, as people read it."""
+    errors = family.errors
+    middle, worst = ("0", NOTHING, NOTHING, NOTHING), NOTHING
+    if errors:
+        middle = (
+            count_text(errors),
+            with_span(errors.median, errors.median_span),
+            with_span(errors.p90, errors.p90_span),
+            signed_text(errors.bias),
+        )
+        worst = f"{size_text(errors.worst)} ({errors.worst_id})"
+    parts = (family.fitted, family.cross_validated, family.shaped, family.untouched)
+    bounds = bounds_text(family.bounds)
+    return (family.title, family.generation, *middle, *map(short, parts), bounds, worst)
+
+
+def shown(families: Iterable[FamilyFidelity]) -> list[FamilyFidelity]:
+    """Those with a number to show."""
+    return [each for each in families if each.errors or each.bounds]
+
+
+MEANS = (
+    "Errors are of the time, e = ln(model / published): 15 % is a factor of 1.15 either way. Each kernel, "
+    "instruction, stream or collective has one vote, |e| averaged over its points; median and p90 are of "
+    "votes, in brackets 95 % by bootstrap, bias is the median signed error, + when the model is slower than "
+    "the machine. Fitted: a constant came from the point, cross-validated: those again, constants refitted "
+    "without the point; shaped: a rule of the model was chosen by looking at it; untouched: neither "
+    "(kernels, points: median, p90)."
+)
+
+
+def table(families: Sequence[FamilyFidelity]) -> list[str]:
+    """Lines of a Markdown table, and the points of rows with too few votes for a p90."""
+    lines = grid(HEADS, map(cells, families))
+    return lines + folded("Rows of under five votes, point by point", [f"- {each}" for each in few(families)])
+
+
+def grid(heads: Sequence[str], rows: Iterable[Sequence[str]], left: int = 2) -> list[str]:
+    """A Markdown table whose first `left` columns are words, the others numbers."""
+    rule = ["---"] * left + ["---:"] * (len(heads) - left)
+    return [f"| {' | '.join(row)} |" for row in (heads, rule, *rows)]
+
+
+def folded(summary: str, lines: Sequence[str]) -> list[str]:
+    """`lines` behind a summary that opens them, after an empty line; nothing where there is none."""
+    if not lines:
+        return []
+    return ["", f"<details><summary>{summary}</summary>", "", *lines, "", "</details>"]
+
+
+def few(families: Iterable[FamilyFidelity]) -> list[str]:
+    """The points of each row that has under five votes, one line a row."""
+    return [
+        f"{each.title}, {each.generation}: "
+        + ", ".join(f"{id} {signed_text(e)}" for id, e in each.errors.listed.items())
+        for each in families
+        if each.errors and each.errors.listed
+    ]
 
 
 def markdown(fidelity: Fidelity) -> str:
-    """Two tables: the model as it stands, and without the points its constants were fitted on."""
-    shown = [each for each in fidelity.families if each.errors]
+    """All of it as README shows it: broken inequalities, coverage, errors, sequences, what moved."""
+    bounds, broken = broken_of(fidelity.points)
     lines = [
-        f"Model: {fidelity.by} {fidelity.version}".rstrip() + ". Errors of points emulated as stated, worst "
-        "family first; bias is the median error of the time, + when the model is slower than the machine.",
+        f"Model: {fidelity.by} {fidelity.version}".rstrip() + f". {MEANS}",
         "",
-        "In-sample: every such point, those included on which a constant was fitted.",
+        broken_text(bounds, broken),
+        *folded("Broken inequalities, the worst first", grid(BROKEN, map(broken_cells, broken), left=1)),
         "",
-        "| family | points | fitted on | median | p90 | worst | bias |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-        *(_line(each, each.errors, str(each.in_sample)) for each in shown),
+        coverage(of_rows(fidelity.families)),
         "",
-        "Cross-validated: points held out, and fitted ones with every constant fitted without that point.",
-        "",
-        "| family | points | median | p90 | worst | bias |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
-        *(_line(each, each.cross_validated) for each in shown),
+        *table(shown(fidelity.families)),
     ]
-    apart = _apart(fidelity)
-    return "\n".join([*lines, *(["", apart] if apart else [])]) + "\n"
+    if fidelity.steps:
+        lines += ["", f"Sequences, versions of one kernel as published: {order_text(fidelity.steps)}."]
+        lines += folded(
+            "Steps, those out of order first", grid(STEPS, map(step_cells, by_order(fidelity.steps)), 2)
+        )
+    if any(each.movers or each.unanswered for each in fidelity.moved):
+        lines += ["", moved_text(fidelity.moved), ""]
+        lines += grid(MOVED, map(moved_cells, fidelity.moved))
+    return "\n".join(lines) + "\n"
 
 
 def inserted(text: str, table: str, begin: str = BEGIN, end: str = END) -> str:
@@ -90,36 +191,3 @@ def inserted(text: str, table: str, begin: str = BEGIN, end: str = END) -> str:
             try_=f"add {begin} and {end}",
         )
     return f"{before}{begin}\n\n{table}\n{end}{after}"
-
-
-def _line(family: FamilyFidelity, errors: Errors | None, fitted: str | None = None) -> str:
-    middle = [fitted] if fitted is not None else []
-    if errors is None:
-        cells = ["0", *middle, "–", "–", "–", "–"]
-    else:
-        values = (percent(errors.median), percent(errors.p90), percent(errors.worst), signed(errors.bias))
-        cells = [str(errors.count), *middle, *values]
-    return f"| {' | '.join([family.title, *cells])} |"
-
-
-def _apart(fidelity: Fidelity) -> str:
-    """What is not in the tables, counted in a sentence."""
-    total: dict[str, int] = {}
-    for family in fidelity.families:
-        for use, count in family.uses.items():
-            total[use] = total.get(use, 0) + count
-    held = sum(family.bounds_held for family in fidelity.families)
-    parts = []
-    if found := total.get(str(Use.CONTRADICTED)):
-        parts.append(f"{found} points that other sources contradict")
-    if found := total.get(str(Use.BOUND)):
-        parts.append(f"{found} upper bounds, {held} of them held")
-    if found := total.get(str(Use.NEEDS_SOURCE)):
-        parts.append(f"{found} that need the public kernel (--kernels)")
-    if found := total.get(str(Use.NO_KERNEL)):
-        parts.append(f"{found} whose kernel cannot be had (--sources says why)")
-    if found := total.get(str(Use.NOT_EMULATED)):
-        parts.append(f"{found} that the model cannot take")
-    if found := total.get(str(Use.NOT_USED)):
-        parts.append(f"{found} that say too little or something else")
-    return f"Not in these tables: {'; '.join(parts)}." if parts else ""

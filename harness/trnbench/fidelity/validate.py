@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from trnbench.errors import FactError, TrnbenchError
 from trnbench.fidelity import same
+from trnbench.fidelity import sources as sources_of
 from trnbench.fidelity.bench import Bench, can_refit, fits_of
 from trnbench.fidelity.family import FAMILIES
 from trnbench.fidelity.load import load_published
 from trnbench.fidelity.point import Kind, PublishedPoint, Usable
 from trnbench.fidelity.prediction import NotEmulated, Prediction
-from trnbench.fidelity.statistics import of_family, relative_error, slower, worst_first
+from trnbench.fidelity.sequence import load_sequences, steps
+from trnbench.fidelity.statistics import rows_of, time_error
+from trnbench.fidelity.untouched import load_untouched, moved
+from trnbench.fidelity.vote import vote
 from trnbench.lazy import resolve
-from trnbench.results.fidelity import Comparison, Fidelity, Use
+from trnbench.results.fidelity import Comparison, Fidelity, Honesty, Moved, Step, Use
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -62,11 +68,16 @@ def validate(
 
     `systems` are names of instances; one without a size means every size of it. `kernels` is a folder
     of public sources. `with_same` adds our own kernels of the same operation. `sources`: only the points
-    that were measured with a public kernel.
+    that were measured with a public kernel. Without a folder the times of public kernels are those that the
+    generations keep of their last run.
     """
     bench = Bench(registry, kernels=kernels)
+    public = None if kernels or sources else sources_of.kept(registry, generations)
+    run = {each.id: each for each in public.points} if public else {}
     comparisons: list[Comparison] = []
-    for points in published_points(registry, generations).values():
+    published = published_points(registry, generations)
+    known = {point.id: point for points in published.values() for point in points}
+    for points in published.values():
         for point in points:
             if families and point.family not in families:
                 continue
@@ -74,11 +85,52 @@ def validate(
                 continue
             if sources and (point.usable is not Usable.SOURCE or point.value is None):
                 continue
-            comparisons += compare(point, bench, with_same=with_same)
-    present = {each.family for each in comparisons}
-    rows = [of_family(family, comparisons) for family in FAMILIES.values() if family.name in present]
+            first, *more = compare(point, bench, with_same=with_same)
+            if first.use is Use.CONTRADICTED:
+                first = msgspec.structs.replace(first, span=span_of(point, known))
+            if first.use is Use.NEEDS_SOURCE:
+                first = run.get(point.id, first)
+            comparisons += (first, *more)
     by, version = _model(bench)
-    return Fidelity(by=by, version=version, families=worst_first(rows), points=tuple(comparisons))
+    answered = public or sources_of.Sources(day="", by=by, version=version, checkouts=(), points=())
+    of_source = {point.id for point in known.values() if point.usable is Usable.SOURCE}
+    mine = tuple(each for each in comparisons if each.id in of_source and each.published is not None)
+    return Fidelity(
+        by=by,
+        version=version,
+        families=rows_of(FAMILIES, comparisons),
+        points=tuple(comparisons),
+        public=sources_of.summaries(msgspec.structs.replace(answered, points=mine)),
+        steps=_steps(registry, published, comparisons),
+        moved=_moved(registry, published, comparisons),
+    )
+
+
+Published = Mapping[str, tuple[PublishedPoint, ...]]
+
+
+def _by_id(rows: Iterable[Comparison]) -> dict[str, Comparison]:
+    return {row.id: row for row in rows if row.use is not Use.SAME_OPERATION}
+
+
+def _steps(registry: Registry, published: Published, rows: Iterable[Comparison]) -> tuple[Step, ...]:
+    by_id = _by_id(rows)
+    found: list[Step] = []
+    for name, points in published.items():
+        path = registry.generations[name].published
+        assert path is not None
+        for sequence in load_sequences(path, points):
+            found += steps(sequence, by_id)
+    return tuple(found)
+
+
+def _moved(registry: Registry, published: Published, rows: Iterable[Comparison]) -> tuple[Moved, ...]:
+    by_id = _by_id(rows)
+    found: list[Moved] = []
+    for name, points in published.items():
+        if path := registry.generations[name].untouched:
+            found += moved(load_untouched(path, (point.id for point in points)), by_id)
+    return tuple(found)
 
 
 def compare(point: PublishedPoint, bench: Bench, *, with_same: bool = True) -> list[Comparison]:
@@ -106,21 +158,27 @@ def _compared(point: PublishedPoint, bench: Bench) -> Comparison:
     predict: Adapter = resolve(adapter)
     try:
         found = predict(point, bench)
+        if not found.value > 0:
+            raise NotEmulated(f"the model's answer is {found.value!r}")
     except NotEmulated as no:
         return _row(point, Use.NEEDS_SOURCE if no.source_missing else Use.NOT_EMULATED, how=no.why)
     except Exception as error:  # a model's mistake costs its own points, never the run
         what = error.what if isinstance(error, TrnbenchError) else f"{type(error).__name__}: {error}"
         return _row(point, Use.NOT_EMULATED, how=what)
+    use, how = Use.EMULATED, ""
     if point.kind is Kind.UPPER_BOUND:
-        return _row(point, Use.BOUND, found)
-    if point.contradicts:
-        against = f"against {', '.join(point.contradicts)}; measured with {point.how_measured}"
-        return _row(point, Use.CONTRADICTED, found, how=f"{against}; {point.notes}".removesuffix("; "))
+        use = Use.BOUND
+    elif point.contradicts:
+        use = Use.CONTRADICTED
+        how = f"against {', '.join(point.contradicts)}; measured with {point.how_measured}; {point.notes}"
     costs = bench.system(point.system).costs
-    if not fits_of(costs, point):
-        return _row(point, Use.HELD_OUT, found, crossed=found.value)
-    crossed = _without(point, bench, predict) if can_refit(costs, point) else None
-    return _row(point, Use.IN_SAMPLE, found, crossed=crossed)
+    row = _row(point, use, found, how=how.removesuffix("; "), fitted=bool(fits_of(costs, point)))
+    if row.honesty != Honesty.FITTED:
+        return msgspec.structs.replace(row, e_cross=row.e)
+    if point.shaped or not can_refit(costs, point):
+        return row
+    crossed = _without(point, bench, predict)
+    return msgspec.structs.replace(row, e_cross=_error(point, crossed))
 
 
 def _without(point: PublishedPoint, bench: Bench, predict: Adapter) -> float | None:
@@ -131,37 +189,60 @@ def _without(point: PublishedPoint, bench: Bench, predict: Adapter) -> float | N
         return None
 
 
+def _error(point: PublishedPoint, answer: float | None) -> float | None:
+    if answer is None or point.value is None:
+        return None
+    return time_error(answer, point.value, lower_is_better=point.quantity.lower_is_better)
+
+
+def honesty(point: PublishedPoint, *, fitted: bool) -> Honesty:
+    """What the model has seen of the point; of two, the worse."""
+    return Honesty.FITTED if fitted else Honesty.SHAPED if point.shaped else Honesty.UNTOUCHED
+
+
 def _row(
     point: PublishedPoint,
     use: Use,
     found: Prediction | None = None,
     *,
-    crossed: float | None = None,
     how: str = "",
+    fitted: bool = False,
 ) -> Comparison:
-    error = held = None
-    if found is not None and point.value is not None:
-        error = relative_error(found.value, point.value)
-        if point.kind is Kind.UPPER_BOUND:
-            held = found.value <= point.value
-    lower = point.quantity.lower_is_better
     return Comparison(
         id=point.id,
         family=point.family,
         generation=point.generation,
         use=use,
+        vote=vote(point),
+        honesty=str(honesty(point, fitted=fitted)),
         quantity=str(point.quantity),
         unit=point.quantity.unit,
         published=point.value,
         emulated=found.value if found else None,
-        error=error,
-        slower=None if error is None else slower(error, lower_is_better=lower),
-        cross_validated=crossed,
-        held=held,
+        e=_error(point, found.value if found else None),
         how="; ".join(filter(None, (found.how if found else "", how))),
         source=point.source,
         confidence=point.confidence,
     )
+
+
+def seen_as(row: Comparison, points: Mapping[str, PublishedPoint], registry: Registry) -> Comparison:
+    """The row with vote, honesty and span as the published points and cost files say today.
+
+    Raises `KeyError` for a row whose point is not among `points` (by id).
+    """
+    point = points[row.id]
+    fitted = bool(fits_of(registry.costs(point.generation), point))
+    span = span_of(point, points) if row.use is Use.CONTRADICTED else None
+    seen = str(honesty(point, fitted=fitted))
+    return msgspec.structs.replace(row, vote=vote(point), honesty=seen, span=span)
+
+
+def span_of(point: PublishedPoint, points: Mapping[str, PublishedPoint]) -> tuple[float, float]:
+    """Lowest and highest value that the sources which contradict each other print."""
+    told = [points[id].value for id in (point.id, *point.contradicts)]
+    values = [value for value in told if value is not None]
+    return min(values), max(values)
 
 
 def _model(bench: Bench) -> tuple[str, str]:
@@ -175,7 +256,5 @@ def _model(bench: Bench) -> tuple[str, str]:
 
 def kept(fidelity: Fidelity, notes: Iterable[str] = ()) -> Fidelity:
     """What a run stores: the statistics, and only points with a number from the model."""
-    import msgspec
-
     points = tuple(each for each in fidelity.points if each.emulated is not None)
     return msgspec.structs.replace(fidelity, points=points, notes=(*fidelity.notes, *notes))

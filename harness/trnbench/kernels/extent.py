@@ -8,10 +8,17 @@ from trnbench.facts.scope import Scope
 
 
 class Extent(msgspec.Struct, frozen=True, kw_only=True):
-    """`ranks` take part in a collective (devices, unless `rank_is_core`); a core kernel has one."""
+    """`ranks` take part in a collective: one per device, or one per logical core where the kernel says so; a core
+    kernel has one.
+    """
 
     scope: Scope
     cores: int = 1
     devices: int = 1
     hosts: int = 1
     ranks: int = 1
+
+    @property
+    def rank_kind(self) -> str:
+        """What a rank of a collective is."""
+        return "logical core" if self.ranks > self.devices else "device"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import TypeAlias
 
 import msgspec
@@ -30,7 +31,9 @@ class PrimaryMetric(msgspec.Struct, frozen=True, kw_only=True):
     For a collective it is "link_bytes", which holds the busbw factor already; algbw is
     "payload_bytes" by the time. `peak` is the metric name of the documented figure ("" where no
     document gives one). `scope` is what the figure speaks of when that is not the case's scope:
-    busbw is the rate of one rank, a device, however many take part.
+    busbw is held against the links of one device, however many ranks take part; `peak_factor` is what
+    the figure is multiplied by to speak of the same thing: with several ranks on a device busbw by nccom-test's
+    definition is larger than the rate of the device's links.
     """
 
     name: str  # Metric.name: "flops_per_s", "hbm_bytes_per_s", "busbw_bytes_per_s", "latency_s"
@@ -42,6 +45,7 @@ class PrimaryMetric(msgspec.Struct, frozen=True, kw_only=True):
     direction: Direction = Direction.NONE
     sparse: bool = False
     scope: Scope | None = None
+    peak_factor: Callable[[Extent], Fraction] | None = None
 
 
 def always_valid(_: Point) -> str:
@@ -59,6 +63,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
 
     - `work(point, extent)`: what one unit of the scope has to do; `extent` tells how many ranks,
       cores and devices take part.
+    - `rank`: what a rank of it is, "device" or "logical-core" (as many as the runtime makes).
     - `spread`: what takes part above core scope, alone or together.
     - `scopes`: what it can run at, INSTANCE meaning the whole system, be it instance, UltraServer
       or cluster; `default_scopes`: those planned when none is asked for (empty: all of them).
@@ -93,6 +98,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     valid: Callable[[Point], str] = always_valid
     refuses: Callable[[Point, Extent], str] = always_sensible
     spread: Spread = Spread.CORES
+    rank: str = "device"
     default_scopes: tuple[Scope, ...] = ()
     primary_at: Mapping[Scope, PrimaryMetric] = {}
     zipped: tuple[tuple[str, ...], ...] = ()

@@ -1,4 +1,8 @@
-"""How far a model is from published measurements: one comparison per point, one row per family."""
+"""How far a model is from published measurements: a comparison per point, a row per family and generation.
+
+Every error is e = ln(model time / published time), whatever was printed; a rate is turned into a time of the
+same work. Statistics are over votes: |e| is averaged over the points of a kernel first.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,15 @@ from enum import Enum
 
 import msgspec
 
+from trnbench.results.own_product import OwnProduct
+
 
 class Use(str, Enum):
-    """What became of a published point. The first two are fidelity, all others are shown apart."""
+    """What became of a published point."""
 
-    HELD_OUT = "held out"  # emulated; no constant of the model was fitted on it
-    IN_SAMPLE = "in-sample"  # emulated; a constant was fitted on it
-    CONTRADICTED = "contradicted"  # emulated; another source says otherwise of the same thing
-    BOUND = "bound"  # an upper bound of a time
+    EMULATED = "emulated"  # as stated
+    CONTRADICTED = "contradicted"  # emulated; counts against the interval that its sources span
+    BOUND = "bound"  # an upper bound of a time: an error of one side
     SAME_OPERATION = "same operation"  # our own kernel of that operation and shape, not the published one
     NEEDS_SOURCE = "needs source"  # the kernel is in a public repository, see --kernels
     NO_KERNEL = "no kernel"  # the kernel it was measured with cannot be had, or is none
@@ -24,81 +29,174 @@ class Use(str, Enum):
         return self.value
 
 
-COUNTED = (Use.HELD_OUT, Use.IN_SAMPLE)
+COUNTED = (Use.EMULATED, Use.CONTRADICTED)
+"""Uses whose errors make medians; bounds are counted in a column of their own."""
+
+
+class Honesty(str, Enum):
+    """What the model has seen of a point."""
+
+    FITTED = "fitted"  # a constant's value came from it
+    SHAPED = "shaped"  # a rule of the model was chosen by looking at it
+    UNTOUCHED = "untouched"
+
+    def __str__(self) -> str:
+        return self.value
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One published point beside the model's answer, both in `unit` (an SI base unit).
 
-    `error` is emulated / published − 1. `slower` is the same of the times: a rate is turned round,
-    so that a positive number always means that the model is slower than the machine.
-    `cross_validated` is the model's answer with every constant that was fitted on this point fitted
-    without it; for a held-out point it is the answer itself.
+    `e` is ln(model time / published time): + where the model is slower than the machine. `e_cross` is the
+    same of a model whose constants were fitted without this point: `e` where none was fitted on it, None
+    where the cost file does not say and for a point that also shaped a rule. `vote` names the kernel that
+    votes, `honesty` is a `Honesty` ("" in runs stored before it was recorded). `span`: the lowest and the
+    highest value that sources which contradict each other print for it.
     """
 
     id: str
     family: str
     generation: str
     use: Use
+    vote: str
+    honesty: str
     quantity: str
     unit: str
     published: float | None = None
     emulated: float | None = None
-    error: float | None = None
-    slower: float | None = None
-    cross_validated: float | None = None
-    held: bool | None = None  # of a bound: the emulated time is not above it
+    e: float | None = None
+    e_cross: float | None = None
+    span: tuple[float, float] | None = None
     how: str = ""  # how it was emulated, or why not
     source: str = ""
     confidence: str = ""
 
 
-class Errors(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Statistics of absolute errors, as fractions; `bias` is the median of `Comparison.slower`."""
+class Span(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A 95 % interval of a statistic, by bootstrap over votes."""
 
-    count: int
+    low: float
+    high: float
+
+
+class Errors(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Statistics of |e| over `votes` kernels with `points` points; `bias` is the median signed e of a vote.
+
+    Under five votes there are neither p90 nor intervals, and `listed` has each point's e by id. `worst` is
+    |e| of the worst point.
+    """
+
+    votes: int
+    points: int
     median: float
-    p90: float
+    bias: float
     worst: float
     worst_id: str
-    bias: float
+    median_span: Span | None = None
+    p90: float | None = None
+    p90_span: Span | None = None
+    listed: dict[str, float] = {}
+
+
+class Bounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Published inequalities: `broken` of `count`; `worst` is the largest ln(model / bound), 0 if none is."""
+
+    count: int
+    broken: int = 0
+    worst: float = 0.0
+    worst_id: str = ""
 
 
 class FamilyFidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`errors` over all emulated points as the model stands, `cross_validated` over those of them
-    that the model had not seen; None where there is no such point. `uses` counts points by `Use`."""
+    """One family on one generation. `errors` are of all counted points as the model stands; `fitted`,
+    `shaped` and `untouched` of those of that honesty; `cross_validated` of fitted ones with every constant
+    fitted without the point. `uses` counts the published points by `Use`, our own kernels of the same
+    operation aside.
+    """
 
     name: str
     title: str
-    in_sample: int = 0
+    generation: str
     errors: Errors | None = None
+    fitted: Errors | None = None
     cross_validated: Errors | None = None
-    bounds_held: int = 0
+    shaped: Errors | None = None
+    untouched: Errors | None = None
+    bounds: Bounds | None = None
     uses: dict[str, int] = {}
 
 
 class PublicKernels(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Published kernels of one generation run from their own sources, which are not part of trnbench: what
-    that gave on `day` with version `version` of the model `by`. `errors` are of the points that count,
-    bounds are shown apart; `not_run`: points whose kernel could not be had or run."""
+    that gave on `day` ("": with this comparison) with version `version` of the model `by`. `row` counts them
+    all, whatever their family."""
 
     generation: str
     by: str
     version: str
     day: str
-    errors: Errors | None = None
-    bounds: int = 0
-    bounds_held: int = 0
-    not_run: int = 0
+    row: FamilyFidelity
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """From one published version of a kernel to the next: ln(time after / time before), published and by the
+    model; None where it does not answer for both."""
+
+    sequence: str
+    generation: str
+    source: str
+    start: str
+    end: str
+    published: float
+    model: float | None = None
+
+    @property
+    def in_order(self) -> bool | None:
+        """Whether the model moves the same way."""
+        return None if self.model is None else self.model * self.published > 0
+
+    @property
+    def off(self) -> float | None:
+        """ln(ratio of the model / published ratio)."""
+        return None if self.model is None else self.model - self.published
+
+
+class Mover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One point of the frozen list: what counts of its error then and now."""
+
+    id: str
+    then: float
+    now: float
+
+
+class Moved(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Points of one family and generation that were untouched when their list was frozen: their errors by
+    version `version` of the model, and now. `movers` moved most, first; `unanswered` have no answer now."""
+
+    generation: str
+    family: str
+    title: str
+    version: str
+    then: Errors | None = None
+    now: Errors | None = None
+    bounds_then: Bounds | None = None
+    bounds_now: Bounds | None = None
+    movers: tuple[Mover, ...] = ()
+    unanswered: tuple[str, ...] = ()
 
 
 class Fidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The comparison as it was when a run was made. `families` are worst first; `points` are those
-    with an emulated number. `by` and `version` name the model; `public` may be of an earlier version."""
+    """The comparison as it was when a run was made. `families` are worst first, families of public kernels
+    among them as they were last run; `points` are those with a number of the model, public kernels included.
+    `by` and `version` name the model; `public` may be of an earlier version. `steps` are those of published
+    sequences, `moved` says what became of the points that were untouched before."""
 
     by: str
     version: str = ""
     families: tuple[FamilyFidelity, ...] = ()
     points: tuple[Comparison, ...] = ()
     public: tuple[PublicKernels, ...] = ()
+    products: tuple[OwnProduct, ...] = ()  # of runs with a product of ours
+    steps: tuple[Step, ...] = ()
+    moved: tuple[Moved, ...] = ()
     notes: tuple[str, ...] = ()

@@ -18,7 +18,8 @@ from trnbench.topology.graph import Topology
 
 SCHEMA_VERSION = 3
 # History: 1 first version; 2 adds `fidelity`, None in runs made before; 3 adds `evidence.nearest`, None in
-# runs made before, in place of the flag `evidence.unvalidated`, and `digest`, empty in runs made before.
+# runs made before, in place of the flag `evidence.unvalidated`, errors of the time in logarithms, and
+# `digest`, empty in runs made before.
 
 
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from trnbench.errors import BadInput
+from trnbench.results.old_fidelity import old_fidelity
 from trnbench.results.run import SCHEMA_VERSION, Run
 
 Document: TypeAlias = dict[str, Any]
@@ -24,7 +25,7 @@ def _without_fidelity(document: Document) -> Document:
 
 def _without_nearness(document: Document) -> Document:
     """Numbers of version 2 do not say how near published evidence stands; the flag that stood for it was
-    about links alone, and nothing is guessed from it."""
+    about links alone, and nothing is guessed from it. Its errors of the model were of rates."""
 
     def renewed(measurement: Any) -> Any:
         evidence = measurement.get("evidence") if isinstance(measurement, dict) else None
@@ -33,10 +34,12 @@ def _without_nearness(document: Document) -> Document:
         kept = {name: value for name, value in evidence.items() if name != "unvalidated"}
         return {**measurement, "evidence": kept}
 
-    found = document.get("measurements")
-    if not isinstance(found, list):
-        return document
-    return {**document, "measurements": [renewed(each) for each in found]}
+    found, fidelity = document.get("measurements"), document.get("fidelity")
+    if isinstance(found, list):
+        document = {**document, "measurements": [renewed(each) for each in found]}
+    if isinstance(fidelity, dict):
+        document = {**document, "fidelity": old_fidelity(fidelity)}
+    return document
 
 
 MIGRATIONS: dict[int, Callable[[Document], Document]] = {1: _without_fidelity, 2: _without_nearness}

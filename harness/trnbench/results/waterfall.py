@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trnbench.results.measurement import Measurement
 
 AT_PEAK = " at its peak"
 """Ends the name of a model's first term: the time at the model's own limit of an engine or a memory."""
@@ -28,3 +32,27 @@ def from_peak(
     if abs(step) <= _TOLERANCE * math.fsum(each for _, each in terms):
         return ((name, seconds), *rest)
     return ((name, peak_s), (f"limit of {limit.removesuffix(AT_PEAK)} in the model", step), *rest)
+
+
+def stored(case: Measurement) -> tuple[tuple[str, float], ...]:
+    """The terms (name, seconds) that a backend left in `detail`, of a core ("waterfall") or of links
+    ("waterfall_s"); nothing where they do not add up to the time. Runs may come from anywhere."""
+    total = case.time_s
+    if not total or not math.isfinite(total) or total <= 0:
+        return ()
+    found = case.detail.get("waterfall")
+    if found is None and isinstance(case.detail.get("waterfall_s"), Mapping):
+        found = [[name, seconds] for name, seconds in case.detail["waterfall_s"].items()]
+    if not isinstance(found, list | tuple) or len(found) < 2:
+        return ()
+    terms = []
+    for each in found:
+        if not isinstance(each, list | tuple) or len(each) != 2:
+            return ()
+        seconds = each[1]
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not math.isfinite(seconds):
+            return ()
+        terms.append((str(each[0]), float(seconds)))
+    if abs(math.fsum(seconds for _, seconds in terms) - total) > _TOLERANCE * total:
+        return ()
+    return tuple(terms)

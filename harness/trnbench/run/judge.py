@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from trnbench.backend import Observation
@@ -11,6 +12,7 @@ from trnbench.errors import TrnbenchError
 from trnbench.facts.peak import PeakChoice, PeakPolicy
 from trnbench.generation import System
 from trnbench.kernels.case import Case
+from trnbench.peaks.busbw import scaled
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Judgement, Measurement, Metric, Reason, Status
 from trnbench.results.proof import Proof
@@ -53,9 +55,11 @@ class Judge:
             "extent": case.extent,
             "policy": self.policy,
         }
-        key = (system.name, *criteria.values())
+        factor = primary.peak_factor(case.extent) if primary.peak_factor else Fraction(1)
+        key = (system.name, *criteria.values(), factor)
         if key not in self._peaks:
-            self._peaks[key] = self._choose(system, **criteria)
+            found = self._choose(system, **criteria)
+            self._peaks[key] = scaled(found, factor, case.extent) if found else None
         return self._peaks[key]
 
     def judge(self, case: Case, seen: Observation, system: System) -> Measurement:

@@ -12,6 +12,7 @@ from trnbench.facts.peak import PeakChoice, PeakPolicy
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.results.evidence import Evidence
+from trnbench.results.expectation import expected_time
 from trnbench.results.measurement import Part
 
 if TYPE_CHECKING:
@@ -109,6 +110,11 @@ class KernelRun(msgspec.Struct, frozen=True, kw_only=True):
     imbalance: float = 0.0
 
     @property
+    def expected_s(self) -> tuple[float, float] | None:
+        """Least and most seconds to expect of the machine; None where no published evidence stands near."""
+        return expected_time(self.evidence, self.latency_s)
+
+    @property
     def intensity(self) -> float | None:
         """FLOP of the tensor engine per byte of device memory; None where there is none of either."""
         moved = self.bytes.get("hbm_read", 0.0) + self.bytes.get("hbm_write", 0.0)
@@ -143,22 +149,21 @@ def emulate_kernel(
     Raises `KernelError` for what the kernel does wrong, with its file and line; `UsageError` and
     `UnknownName` for arguments that name nothing.
     """
+    from trnbench.fidelity.nearness.nearby import nearby
+    from trnbench.registry import load_registry
     from trnbench.run.api import as_policy
+    from trnbench.run.beside import beside_kernel
     from trnbench.run.emulation import emulate, loaded
     from trnbench.run.grid import launched
 
     if cores not in CORES:
         raise UsageError(f"cores={cores!r} is unknown", cause=f"it is one of {', '.join(CORES)}")
-    if isinstance(instance, System):
-        system = instance
-    else:
-        from trnbench.registry import load_registry
-
-        system = (registry or load_registry()).system(instance)
+    registry = registry or load_registry()
+    system = instance if isinstance(instance, System) else registry.system(instance)
     function, by = loaded(kernel, nki)
     if grid:
         function = launched(function, grid if isinstance(grid, Sequence) else (grid,))
     run, _ = emulate(
         function, args, system, cores=cores, by=by, policy=as_policy(policy), limit=limit, fold=fold
     )
-    return run
+    return beside_kernel(run, nearby(registry, {system.name: system}), registry, kernel, args)

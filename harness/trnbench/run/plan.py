@@ -139,8 +139,13 @@ def extent_of(kernel: Kernel, system: System, scope: Scope, point: Point) -> Ext
         cores=system.devices * system.cores_per_device,
         devices=system.devices,
         hosts=system.hosts,
-        ranks=system.devices if kernel.spread is Spread.TOGETHER else 1,
+        ranks=_ranks(kernel, system) if kernel.spread is Spread.TOGETHER else 1,
     )
+
+
+def _ranks(kernel: Kernel, system: System) -> int:
+    each = system.logical_cores_per_device if kernel.rank == "logical-core" else 1
+    return system.devices * each
 
 
 class _Planner:

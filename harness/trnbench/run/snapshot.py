@@ -18,6 +18,7 @@ from trnbench.generation import System
 from trnbench.results.evidence import Grade
 from trnbench.results.run import PluginRecord, Run, SystemRecord
 from trnbench.run.environment import describe, scrub, scrub_all, scrub_argv
+from trnbench.run.headline.question import PRODUCTS
 from trnbench.run.settings import RunSettings
 from trnbench.topology.graph import Topology
 
@@ -57,7 +58,10 @@ def begin(plan: Plan, backend: Backend, registry: Registry, settings: RunSetting
     linked = any(case.kernel.spread.linked for case in plan.cases)
     fidelity = None
     if grade is Grade.EMULATED:
-        fidelity = fidelity_of(registry, backend.name, list(books), notes, linked=linked)
+        multiplied = any(case.kernel.name in PRODUCTS for case in plan.cases)
+        fidelity = fidelity_of(
+            registry, backend.name, list(books), notes, linked=linked, multiplied=multiplied
+        )
     return Run(
         id=new_id(),
         created=now(),

@@ -162,7 +162,8 @@ def _budgets(topology: Topology) -> Table:
             share = reading.value / chosen.value
             same = "the same" if abs(share - 1) < 0.005 else f"{share:.2f} ×"
             # Readings without a name of their own are named by their fact.
-            label = "documented" if name == reading.origin else f"documented: {name}"
+            kind = "assumed" if reading.assumed else "documented"
+            label = kind if name == reading.origin else f"{kind}: {name}"
             rows.append(("", f"{label}, {same}", show(reading.value, "B/s"), reading.formula, reading.origin))
     return Table(
         name="totals",

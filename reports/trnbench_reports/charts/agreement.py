@@ -1,8 +1,9 @@
-"""Emulated against published, on equal axes: the diagonal is agreement, the bands are 10 and 25 %."""
+"""Emulated against published on equal axes: the diagonal is agreement, bands are factors 1.10 and 1.25."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import log
 
 from trnbench import Comparison
 from trnbench_reports import numbers, words
@@ -35,7 +36,7 @@ def draw(
     )
     for share in BANDS:
         upper = [(end, end * (1 + share)) for end in (low, high)]
-        plane.area([*upper, *((end, end * (1 - share)) for end in (high, low))], opacity=0.07)
+        plane.area([*upper, *((end, end / (1 + share)) for end in (high, low))], opacity=0.07)
     plane.line([(low, low), (high, high)], width=1, opacity=0.6)
     for published, emulated, each in pairs:
         index = families.index(each.family)
@@ -47,21 +48,31 @@ def draw(
             series=index,
             shape=index,
         )
-    within = sum(each.error is not None and abs(each.error) <= BANDS[0] for each in points)
+    within = sum(each.e is not None and abs(each.e) <= log(1 + BANDS[0]) for each in points)
     what = _QUANTITY.get(unit, "values")
-    title = f"{words.plural(len(points), 'point')} of {what}: {within} within 25 % of the published value"
+    counted = words.plural(len(points), "point")
+    title = f"{counted} of {what}: {within} within a factor of 1.25 of the published value"
     label = f"{title}. Emulated against published, logarithmic, equal axes."
     return Figure(
         id=id,
         title=words.capital(title),
         label=label,
-        caption="the diagonal is agreement, bands are ±10 % and ±25 %; each generation has its colour",
+        caption="the diagonal is agreement, bands are factors 1.10 and 1.25; each generation has its colour",
         drawing=plane.svg(label),
         series=tuple(
             Series(index=i, name=titles.get(name, name), symbol=SYMBOLS[SHAPES[i % len(SHAPES)]])
             for i, name in enumerate(families)
         ),
-        columns=("point", "family", "published", "emulated", "error", "evidence", "use", "source"),
+        columns=(
+            "point",
+            "family",
+            "published",
+            "emulated",
+            "error of the time",
+            "evidence",
+            "seen by the model",
+            "source",
+        ),
         rows=tuple(
             (
                 "",
@@ -70,9 +81,9 @@ def draw(
                     titles.get(each.family, each.family),
                     numbers.show(published, unit),
                     numbers.show(emulated, unit),
-                    error_text(each.error),
+                    numbers.error(each.e),
                     "published / emulated",
-                    str(each.use),
+                    _seen(each),
                     each.source,
                 ),
             )
@@ -81,14 +92,10 @@ def draw(
     )
 
 
-def error_text(error: float | None) -> str:
-    """`+12.0 %`, with a true minus and a space that does not break; "–" where there is none."""
-    if error is None:
-        return "–"
-    size = abs(error) * 100
-    digits = f"{size:.1f}" if size < 99.95 else f"{size:,.0f}"
-    sign = "" if digits == "0.0" else "+" if error >= 0 else "−"
-    return f"{sign}{digits}{numbers.NBSP}%"
+def _seen(each: Comparison) -> str:
+    """What the model has seen of the point, and whether its sources disagree."""
+    seen = str(each.honesty) or "not recorded"
+    return f"{seen}, contradicted" if str(each.use) == "contradicted" else seen
 
 
 def _positive(value: float | None) -> float:
@@ -99,6 +106,6 @@ def _positive(value: float | None) -> float:
 def _tooltip(each: Comparison, published: float, emulated: float) -> str:
     return words.clean(
         f"{each.id}: emulated {numbers.show(emulated, each.unit)}, published "
-        f"{numbers.show(published, each.unit)}, {error_text(each.error)} · {each.use}",
+        f"{numbers.show(published, each.unit)}, {numbers.error(each.e)} · {_seen(each)}",
         300,
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trnbench import Run, Status
-from trnbench_reports import numbers, view, words
-from trnbench_reports.sections.headline import sentence, trust
+from trnbench import Run, headline
+from trnbench_reports import view, words
+from trnbench_reports.sections.scoreboard import Cell, groups
 
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+!|~"})
 
@@ -14,26 +14,22 @@ _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+!|~"})
 def write(runs: Sequence[Run]) -> bytes:
     """Every word from the data is escaped: it cannot become a link, a tag or a table cell."""
     lines = ["# trnbench", ""]
-    for index, run in enumerate(runs):
-        lines += _run(index, run)
+    for run in runs:
+        lines += _run(run)
     return ("\n".join(lines).rstrip() + "\n").encode("utf-8")
 
 
-def _run(index: int, run: Run) -> list[str]:
+def _run(run: Run) -> list[str]:
     counts = ", ".join(f"{count:,} {status}" for status, count in run.counts().items() if count)
     lines = [
         f"Run {_plain(run.id)}, {_plain(run.created)}, trnbench {_plain(run.tool_version)}; "
         f"{len(run.measurements):,} cases: {counts}.",
         "",
     ]
-    for record in view.systems(run):
-        made = sentence(index, run, record)
-        if made is not None:
-            shout = f" **{made.shout.upper()}**" if made.shout else ""
-            more = _plain(" ".join(filter(None, (made.trust, made.error))))
-            lines.append(f"- **{made.grade}:** {_plain(made.text)}.{shout} {more}".rstrip())
-    if said := trust(run):
-        lines += ["", _plain(said)]
+    found = headline(run)
+    lines += [f"- {_plain(said.text, 2400)}" for _, said in found.said]
+    lines += [f"- {_plain(system)}: **{bad.upper()}**" for system, bad in found.alarms]
+    lines += [f"- {_plain(each)}" for each in (found.silence, found.means) if each]
     return [*lines, "", *_board(run), ""]
 
 
@@ -44,26 +40,25 @@ def _board(run: Run) -> list[str]:
         f"| kernel | {' | '.join(names)} |",
         f"|---|{'---:|' * len(names)}",
     ]
-    for kernel, found in view.by_kernel(run.measurements).items():
-        cells = []
-        for record in records:
-            here = [each for each in found if each.case.instance == record.instance]
-            top = view.best(here)
-            bad = sum(each.status in (Status.SUSPECT, Status.FAILED) for each in here)
-            if top is None:
-                cells.append(_plain(here[0].status if here else ""))
-                continue
-            text = numbers.percent(top.judgement.fraction) if top.judgement else view.value_text(top)
-            shout = f" **{bad} SUSPECT OR FAILED**" if bad else ""
-            cells.append(f"{text} {top.evidence.grade.letter}{shout}")
-        lines.append(f"| {_plain(kernel)} | {' | '.join(cells)} |")
+    for kernel, rows in groups(0, run, records):
+        for row in rows:
+            if row.main:
+                label = _plain(f"{kernel} {row.label}".strip())
+                lines.append(f"| {label} | {' | '.join(_cell(cell) for cell in row.cells)} |")
     lines += [
         "",
-        "Best of each sweep, any scope and type, in per cent of the documented peak. "
+        "Best of each sweep in per cent of the documented peak. "
         "M measured, E emulated, P published, D documented, F derived.",
     ]
     return lines
 
 
-def _plain(text: object) -> str:
-    return words.clean(text, 300).replace("\n", " ").translate(_SPECIAL)
+def _cell(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    shout = f" **{_plain(cell.note).upper()}**" if cell.note else ""
+    return f"{_plain(cell.text)} {cell.letter}".rstrip() + shout
+
+
+def _plain(text: object, limit: int = 300) -> str:
+    return words.clean(text, limit).replace("\n", " ").translate(_SPECIAL)

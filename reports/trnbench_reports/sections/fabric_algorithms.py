@@ -108,13 +108,12 @@ def _caption(last: _Tried, taken: Sequence[str]) -> str:
     own = next((note for note in last.case.notes if " ranks, " in note), "").partition(";")[0]
     if own and not own.startswith(f"{last.ranks:,} ranks"):
         ranks += f" (the cases above: {words.clean(own, 60)})"
-    return f"{ranks}; thick: what the documents' thresholds take, or the quickest ({', '.join(taken)})"
+    return f"{ranks}; thick: what the runtime was observed to take, else the quickest ({', '.join(taken)})"
 
 
 def _factor(each: _Tried) -> float:
-    """busbw / algbw (nccl-tests' performance notes), counted for each device as in the cases."""
-    devices = each.ranks // max(each.per_device, 1)
-    share = (devices - 1) / devices
+    """busbw / algbw (nccl-tests' performance notes) of the ranks that were asked."""
+    share = (each.ranks - 1) / each.ranks
     return 2 * share if each.case.case.kernel == "all_reduce" else share
 
 

@@ -1,11 +1,11 @@
-"""Each sort of link: what a document gives, what the model makes of it, what somebody got."""
+"""Each sort of link: what a document gives or the model assumes, what it makes of it, what somebody got."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trnbench import Comparison, Grade, Measurement, Metric, Run, SystemRecord, Topology
+from trnbench import Comparison, Grade, Measurement, Metric, Run, Scope, SystemRecord
 from trnbench_reports import numbers, view, words
 
 PAIRS = ("point_to_point", "remote_memory_read", "host_to_device", "device_to_host")
@@ -13,19 +13,24 @@ PAIRS = ("point_to_point", "remote_memory_read", "host_to_device", "device_to_ho
 FAMILIES = ("host-copy", "point-to-point")
 """Families of published points that are about one link."""
 _RATES = ("link_bytes_per_s", "host_bytes_per_s")
-_COMPARED = ("held out", "in-sample", "contradicted")
+_COMPARED = ("emulated", "contradicted")
 NONE = "none published or stored"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """Cells as text; `anchor` is the case of the model. Shares: of the document's figure, the model's."""
+    """Cells as text; `anchor` is the case of the model. Shares: of the document's figure, the model's.
+
+    What is assumed has a cell of its own, and no share is taken of it.
+    """
 
     link: str
     about: str
     anchor: str
     documented: str
     basis: str
+    assumed: str
+    why: str
     emulated: str
     emulated_share: str
     got: str
@@ -53,12 +58,13 @@ def _best(run: Run, record: SystemRecord) -> list[Measurement]:
     for each in run.measurements:
         rate = _rate(each)
         # Copies of all devices at once count every device's link.
+        at_once = each.case.scope.rank > Scope.DEVICE.rank and record.devices > 1
         if (
             each.case.kernel not in PAIRS
             or each.case.instance != record.instance
             or each.status not in view.GOOD
             or rate is None
-            or (each.case.kernel not in PAIRS[:2] and each.case.scope.rank > 2 and record.devices > 1)
+            or (each.case.kernel in PAIRS[2:] and at_once)
         ):
             continue
         key = each.case.kernel, str(each.case.point.get("reach", ""))
@@ -76,16 +82,20 @@ def _rate(case: Measurement) -> Metric | None:
 def _row(index: int, run: Run, record: SystemRecord, case: Measurement, runs: Sequence[Run]) -> Row:
     rate = _rate(case)
     assert rate is not None
-    name = case.implementation.rpartition("limited by ")[2]
-    documented, basis = _documented(run.topologies.get(record.instance), name)
+    copied = case.case.kernel in PAIRS[2:]
+    name = "host" if copied else case.implementation.rpartition("limited by ")[2]
+    figure = _figure(run, record, name)
+    documented = figure.documented
     got = _measured(case, runs) if case.evidence.grade is not Grade.MEASURED else case
     value = _rate(got) if got is not None else None
     return Row(
         link=words.clean(name or "one link", 40),
         about=_about(case),
         anchor=view.anchor(index, case),
-        documented=numbers.show(documented, "B/s") if documented else "no figure stored",
-        basis=basis,
+        documented=numbers.show(documented, "B/s") if documented else "–",
+        basis=figure.basis or ("" if documented or figure.assumed else "no figure stored"),
+        assumed=figure.assumed,
+        why=figure.why,
         emulated=numbers.show(rate.value, "B/s") if case is not got else "–",
         emulated_share=_shares(rate.value, documented, 0.0) if case is not got else "",
         got=f"{numbers.show(value.value, 'B/s')} {got.evidence.grade}" if value and got else NONE,
@@ -112,13 +122,38 @@ def _shares(value: float, documented: float, emulated: float) -> str:
     return ", ".join(parts)
 
 
-def _documented(topology: Topology | None, name: str) -> tuple[float, str]:
-    """Bytes per second in one direction, and the arithmetic; 0 where the run holds no such link."""
+@dataclass(frozen=True, kw_only=True)
+class _Figure:
+    """A link's rate in one direction: `documented` in bytes per second, 0 where no document gives one, with
+    its arithmetic; else what is `assumed`, with its range, and why."""
+
+    documented: float = 0.0
+    basis: str = ""
+    assumed: str = ""
+    why: str = ""
+
+
+def _figure(run: Run, record: SystemRecord, name: str) -> _Figure:
+    """Of the links called `name`; empty where the run holds no such link."""
+    topology = run.topologies.get(record.instance)
     cls = topology.classes.get(name) if topology is not None else None
     if cls is None:
-        return 0.0, ""
-    how = "assumed" if cls.bandwidth.assumed else "documented"
-    return cls.bandwidth.value, words.clean(f"{how}: {cls.bandwidth.formula}", 120)
+        return _Figure()
+    rate = cls.bandwidth
+    if not rate.assumed:
+        return _Figure(documented=rate.value, basis=words.clean(rate.formula, 120))
+    book = run.books.get(record.generation)
+    known = book.assumptions.get(rate.origin) if book is not None else None
+    between = (
+        f", plausible {numbers.show(rate.low, 'B/s')} to {numbers.show(rate.high, 'B/s')}"
+        if rate.low is not None and rate.high is not None
+        else ""
+    )
+    return _Figure(
+        basis="no document gives one",
+        assumed=f"{numbers.show(rate.value, 'B/s')}{between}",
+        why=words.clean(f"{rate.origin}: {known.reason}" if known is not None else rate.origin, 200),
+    )
 
 
 def _measured(case: Measurement, runs: Sequence[Run]) -> Measurement | None:
@@ -156,15 +191,18 @@ def _published(run: Run, record: SystemRecord, told: set[str], *, has_links: boo
 
 def _point(run: Run, record: SystemRecord, point: Comparison) -> Row:
     copied = point.family == "host-copy"
-    documented, basis = _documented(run.topologies.get(record.instance), "host" if copied else "")
+    figure = _figure(run, record, "host" if copied else "")
     if point.unit != "B/s":
-        documented, basis = 0.0, "no document gives this time"
+        figure = _Figure(basis="no document gives this time")
+    documented = figure.documented
     return Row(
         link="host" if copied else "one rank to another",
         about=words.clean(point.how or point.id, 120),
         anchor="",
         documented=numbers.show(documented, "B/s") if documented else "–",
-        basis=basis,
+        basis=figure.basis,
+        assumed=figure.assumed,
+        why=figure.why,
         emulated=numbers.show(point.emulated, point.unit) if point.emulated else "–",
         emulated_share=_shares(point.emulated or 0.0, documented, 0.0),
         got=f"{numbers.show(point.published, point.unit)} published" if point.published else "–",

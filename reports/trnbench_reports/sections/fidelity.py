@@ -1,4 +1,4 @@
-"""Section 7: the model against published measurements, worst family first."""
+"""Section 7: the model against published measurements, broken inequalities first, then worst first."""
 
 from __future__ import annotations
 
@@ -6,141 +6,124 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trnbench import Comparison, FamilyFidelity, Fidelity, Run
+from trnbench import Comparison, Fidelity, Run
+from trnbench.fidelity.broken import BROKEN, broken_cells, broken_of, broken_text
+from trnbench.fidelity.coverage import coverage, of_rows
+from trnbench.fidelity.movement import MOVED, moved_cells, moved_text
+from trnbench.fidelity.sequence import STEPS, by_order, order_text, step_cells
+from trnbench.fidelity.tables import HEADS, cells, few, shown
+from trnbench.results.fidelity import COUNTED
 from trnbench_reports import numbers, view
 from trnbench_reports.charts import agreement, figure
-from trnbench_reports.charts.agreement import error_text
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from trnbench.results.fidelity import Errors
-
-COUNTED = ("held out", "in-sample")
 _UNITS = ("s", "B/s", "FLOP/s", "1")
 
-
-@dataclass(frozen=True)
-class Line:
-    """One family: its statistics as they are printed, in-sample and cross-validated."""
-
-    title: str
-    points: int
-    in_sample: int
-    cells: tuple[str, ...]
-    crossed_points: int
-    crossed: tuple[str, ...]
-    worst_id: str
-    apart: str
+Rows = list[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class Public:
-    """Public kernels of one generation, run from their own sources: what that gave, and when."""
+class Grid:
+    """A table of words: the first `left` columns are names, the others numbers. `summary`: it is folded."""
 
-    generation: str
-    points: int
-    cells: tuple[str, ...]
-    worst_id: str
-    bounds: str
-    not_run: int
+    heads: tuple[str, ...]
+    rows: Rows
+    left: int = 1
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one run says of its model; texts stand above the table that follows them."""
+
+    heading: str
     model: str
-    day: str
+    broken: str
+    bounds: Grid
+    coverage: str
+    families: Grid
+    listed: tuple[str, ...]
+    figures: tuple[Markup, ...]
+    public: tuple[str, ...]
+    disputed: Grid
+    sequences: str
+    steps: Grid
+    moved: str
+    movement: Grid
+    notes: tuple[str, ...]
 
 
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing when no run carries a comparison."""
-    parts = []
-    for index, run, heading in view.each_run(runs):
-        if run.fidelity is not None:
-            drawn = _figures(index, run, run.fidelity)
-            parts.append(
-                (
-                    heading,
-                    run.fidelity,
-                    lines(run.fidelity),
-                    drawn,
-                    disputed(run.fidelity),
-                    public(run.fidelity),
-                )
-            )
+    parts = [
+        part(index, run, run.fidelity, heading)
+        for index, run, heading in view.each_run(runs)
+        if run.fidelity is not None
+    ]
     return fill("fidelity", parts=parts) if parts else ""
 
 
-def lines(fidelity: Fidelity) -> list[Line]:
-    """Families with an emulated point, worst first."""
-    found = [each for each in fidelity.families if each.errors is not None]
-    found.sort(key=lambda each: -(each.errors.median if each.errors else 0.0))
-    return [_line(each) for each in found]
-
-
-def public(fidelity: Fidelity) -> list[Public]:
-    """Worst generation first."""
-    found = [each for each in fidelity.public if each.errors is not None]
-    found.sort(key=lambda each: -(each.errors.median if each.errors else 0.0))
-    return [
-        Public(
-            generation=each.generation,
-            points=each.errors.count,
-            cells=_cells(each.errors),
-            worst_id=each.errors.worst_id,
-            bounds=f"{each.bounds_held} of {each.bounds}" if each.bounds else "–",
-            not_run=each.not_run,
-            model=f"{each.by} {each.version}".strip(),
-            day=each.day,
-        )
-        for each in found
-        if each.errors is not None
-    ]
-
-
-def disputed(fidelity: Fidelity) -> list[tuple[str, str, str, str, str]]:
-    """Points that other sources contradict: id, both values, what stands against them, source."""
-    return [
-        (
-            each.id,
-            numbers.show(each.published or 0.0, each.unit),
-            numbers.show(each.emulated or 0.0, each.unit),
-            each.how,
-            each.source,
-        )
-        for each in fidelity.points
-        if str(each.use) == "contradicted"
-    ]
-
-
-def _line(family: FamilyFidelity) -> Line:
-    errors, crossed = family.errors, family.cross_validated
-    assert errors is not None
-    return Line(
-        title=family.title,
-        points=errors.count,
-        in_sample=family.in_sample,
-        cells=_cells(errors),
-        crossed_points=crossed.count if crossed else 0,
-        crossed=(_share(crossed.median), _share(crossed.p90)) if crossed else ("–", "–"),
-        worst_id=errors.worst_id,
-        apart=_apart(family),
+def part(index: int, run: Run, fidelity: Fidelity, heading: str = "") -> Part:
+    """All of one run, as it is printed."""
+    bounds, broken = broken_of(fidelity.points)
+    rows = shown((*fidelity.families, *(each.row for each in fidelity.public)))
+    moved = fidelity.moved if any(each.movers or each.unanswered for each in fidelity.moved) else ()
+    return Part(
+        heading=heading,
+        model=f"{fidelity.by} {fidelity.version}".strip(),
+        broken=broken_text(bounds, broken) if bounds else "",
+        bounds=Grid(BROKEN, _unbroken(map(broken_cells, broken)), summary="Broken inequalities"),
+        coverage=coverage(of_rows(fidelity.families)) if fidelity.families else "",
+        families=Grid(HEADS, _unbroken(map(cells, rows)), left=2),
+        listed=tuple(few(shown(fidelity.families))),
+        figures=tuple(_figures(index, run, fidelity)),
+        public=tuple(public(fidelity)),
+        disputed=disputed(fidelity),
+        sequences=f"Versions of one kernel: {order_text(fidelity.steps)}." if fidelity.steps else "",
+        steps=Grid(
+            STEPS, _unbroken(map(step_cells, by_order(fidelity.steps))), 2, "Steps, those out of order first"
+        ),
+        moved=moved_text(moved) if moved else "",
+        movement=Grid(MOVED, _unbroken(map(moved_cells, moved)), left=2),
+        notes=fidelity.notes,
     )
 
 
-def _cells(errors: Errors) -> tuple[str, ...]:
-    """Median, 90th percentile, worst and bias."""
-    return (_share(errors.median), _share(errors.p90), _share(errors.worst), error_text(errors.bias))
+def public(fidelity: Fidelity) -> list[str]:
+    """When public kernels were run, and by which model."""
+    made = dict.fromkeys((each.day, f"{each.by} {each.version}".strip()) for each in fidelity.public)
+    return [f"Public kernels: run on {day} by {model}." for day, model in made if day]
 
 
-def _share(error: float) -> str:
-    return error_text(error).removeprefix("+")
+def disputed(fidelity: Fidelity) -> Grid:
+    """Points that sources contradict: both values, the interval that counts, what stands against them."""
+    rows: Rows = []
+    for each in fidelity.points:
+        if str(each.use) == "contradicted":
+            ends = [numbers.show(value, each.unit) for value in each.span or ()]
+            rows.append(
+                (
+                    each.id,
+                    numbers.show(each.published or 0.0, each.unit),
+                    " to ".join(ends) or "–",
+                    numbers.show(each.emulated or 0.0, each.unit),
+                    each.how,
+                    each.source,
+                )
+            )
+    return Grid(
+        ("point", "published", "sources span", "emulated", "how, and against what", "source"),
+        rows,
+        summary="Points that sources contradict, counted against the interval they span",
+    )
 
 
-def _apart(family: FamilyFidelity) -> str:
-    """What of the family is not counted, in words."""
-    counted = {use: count for use, count in family.uses.items() if use not in (*COUNTED, "bound")}
-    parts = [f"{count} {use}" for use, count in counted.items()]
-    if bounds := family.uses.get("bound"):
-        parts.append(f"{family.bounds_held} of {bounds} bounds held")
-    return ", ".join(parts)
+def _unbroken(rows: Iterable[Sequence[str]]) -> Rows:
+    """No line ends between a number and its unit."""
+    return [tuple(cell.replace(" %", f"{numbers.NBSP}%") for cell in row) for row in rows]
 
 
 def _figures(index: int, run: Run, fidelity: Fidelity) -> list[Markup]:
@@ -158,5 +141,5 @@ def _drawable(points: Iterable[Comparison]) -> list[Comparison]:
     return [
         each
         for each in points
-        if str(each.use) in COUNTED and (each.published or 0) > 0 and (each.emulated or 0) > 0
+        if each.use in COUNTED and (each.published or 0) > 0 and (each.emulated or 0) > 0
     ]

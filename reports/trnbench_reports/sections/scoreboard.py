@@ -14,7 +14,8 @@ from trnbench_reports.template import fill
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-Variant = tuple[str, str]  # reach, dtype
+Variant = tuple[str, str, str]  # reach, dtype, what is counted where that is not the kernel's usual metric
+_COUNTED = {"network_bytes_per_s": "bytes of a host on the network", "busbw_bytes_per_s": "bus bandwidth"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +55,8 @@ def render(runs: Sequence[Run]) -> Markup:
             r for r in view.systems(run) if any(m.case.instance == r.instance for m in run.measurements)
         ]
         low = run.counts()[Status.DOCUMENT_LOW]
-        groups = _groups(index, run, records)
-        parts.append((heading, records, groups, _usual(groups), _skips(run), _loud(index, run), low))
+        made = groups(index, run, records)
+        parts.append((heading, records, made, _usual(made), _skips(run), _loud(index, run), low))
     return fill(
         "scoreboard",
         parts=parts,
@@ -66,17 +67,26 @@ def render(runs: Sequence[Run]) -> Markup:
     )
 
 
-def _groups(index: int, run: Run, records: Sequence[SystemRecord]) -> list[tuple[str, list[Row]]]:
-    """Rows by kernel: the main one first, every other scope and data type below it."""
+def groups(index: int, run: Run, records: Sequence[SystemRecord]) -> list[tuple[str, list[Row]]]:
+    """Rows by kernel: the main one first, every other scope and data type below it.
+
+    A row has one metric: what a cluster's collectives put on the network stands apart from the bus bandwidth
+    of one scale-up domain.
+    """
     own = {record.instance: record for record in records}
-    groups = []
+    made = []
     for kernel, found in view.by_kernel(run.measurements).items():
         table: dict[Variant, dict[str, list[Measurement]]] = defaultdict(lambda: defaultdict(list))
+        usual = Counter(each.primary for each in found if each.primary).most_common(1)
         for each in found:
             reach = view.reach(own.get(each.case.instance), each.case.scope)
-            table[reach, each.case.dtype][each.case.instance].append(each)
+            other = each.primary if usual and each.primary not in ("", usual[0][0]) else ""
+            counted = _COUNTED.get(other, other.replace("_", " "))
+            table[reach, each.case.dtype, counted][each.case.instance].append(each)
         main = _main(table)
-        order = sorted(table, key=lambda v: (v != main, _REACH.get(v[0], 1), v[1] != main[1]))
+        order = sorted(
+            table, key=lambda v: (v[:2] != main[:2], v != main, _REACH.get(v[0], 1), v[1] != main[1], v[2])
+        )
         rows = []
         for variant in order:
             cells = []
@@ -84,10 +94,12 @@ def _groups(index: int, run: Run, records: Sequence[SystemRecord]) -> list[tuple
                 here = table[variant].get(record.instance, [])
                 rest = [each for each in found if each.case.instance == record.instance]
                 cells.append(_cell(index, here, rest if variant == main else here))
-            label = " · ".join(filter(None, (variant[1], variant[0])))
-            rows.append(Row(kernel=kernel, label=label, cells=tuple(cells), main=variant == main))
-        groups.append((kernel, rows))
-    return groups
+            reach, dtype, counted = variant
+            label = " · ".join(filter(None, (dtype, reach, counted)))
+            leads = variant[:2] == main[:2]
+            rows.append(Row(kernel=kernel, label=label, cells=tuple(cells), main=leads))
+        made.append((kernel, rows))
+    return made
 
 
 _REACH = {"whole system": 0, "cluster": 1, "ultraserver": 2, "instance": 3, "device": 4, "core": 6}
@@ -95,17 +107,17 @@ _REACH = {"whole system": 0, "cluster": 1, "ultraserver": 2, "instance": 3, "dev
 
 def _main(table: dict[Variant, dict[str, list[Measurement]]]) -> Variant:
     """The widest scope, in the data type the documents lead with."""
-    widest = min((reach for reach, _ in table), key=lambda reach: _REACH.get(reach, 5))
+    widest = min((reach for reach, _, _ in table), key=lambda reach: _REACH.get(reach, 5))
     wanted = view.preferred_dtype(
         [
             each
-            for (reach, _), by in table.items()
+            for (reach, _, _), by in table.items()
             if reach == widest
             for cases in by.values()
             for each in cases
         ]
     )
-    return (widest, wanted) if (widest, wanted) in table else next(iter(table))
+    return next((each for each in sorted(table) if each[:2] == (widest, wanted)), next(iter(table)))
 
 
 def _cell(index: int, here: Sequence[Measurement], all_of_kernel: Sequence[Measurement]) -> Cell | None:

@@ -1,4 +1,4 @@
-"""`trnbench fabric algorithms`: what is possible where, and what the documents would take."""
+"""`trnbench fabric algorithms`: what is possible where, and what the runtime was observed to take."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from trnbench.cli.fabric.options import about, fabric_of, fabric_options
 from trnbench.cli.output import Column, emit, format_option, say
 
 if TYPE_CHECKING:
+    from trnbench.emulator.fabric.rule import Rule
     from trnbench.emulator.fabric.systems import Fabric
 
 PROBE = float(2**20)
@@ -28,8 +29,11 @@ def algorithms(state: Session, /, *, format: str, **options: Any) -> None:
     rows = [_row(fabric, name) for name in names(fabric)]
     for line in about(fabric):
         say(line, level=0)
-    if fabric.constants.source and not fabric.clustered:
-        say(f"thresholds of auto: {fabric.constants.source}", level=0)
+    for rule in rules(fabric):
+        say(
+            f"auto, {' and '.join(rule.collectives)} of {_listed(rule.ranks)} ranks: {rule.sentence}", level=0
+        )
+    say("auto elsewhere: no rule observed, the best of all that is possible", level=0)
     emit(
         rows,
         [Column("algorithm"), Column("auto"), Column("collectives"), Column("not", "not possible")],
@@ -61,19 +65,37 @@ def _row(fabric: Fabric, name: str) -> dict[str, object]:
     }
 
 
+def _listed(ranks: tuple[int, ...]) -> str:
+    return " or ".join(map(str, ranks))
+
+
 def _threshold(fabric: Fabric, name: str) -> str:
-    """From where to where the documents take it."""
-    if fabric.clustered:
-        return ""
-    low = 0.0
-    for each in fabric.constants.auto:
-        if each.algorithm == name:
-            if each.max_bytes == float("inf"):
-                return f"from {low / 1e6:g} MB" if low else "always"
-            return (
-                f"{low / 1e6:g} to {each.max_bytes / 1e6:g} MB"
-                if low
-                else f"below {each.max_bytes / 1e6:g} MB"
-            )
-        low = each.max_bytes
-    return ""
+    """For which ranks and sizes the runtime was observed to take it."""
+    found = []
+    for rule in rules(fabric):
+        low = 0.0
+        for each in rule.take:
+            if each.algorithm == name:
+                found.append(f"{', '.join(map(str, rule.ranks))} ranks{_between(low, each.max_bytes)}")
+            low = each.max_bytes
+    return "; ".join(dict.fromkeys(found))
+
+
+def _between(low: float, high: float) -> str:
+    if high == float("inf"):
+        return f" from {low / 1e6:g} MB" if low else ""
+    return f" {low / 1e6:g} to {high / 1e6:g} MB" if low else f" below {high / 1e6:g} MB"
+
+
+def rules(fabric: Fabric) -> list[Rule]:
+    """What was observed of this generation on as many instances, in this context; ranks are cores there."""
+    options, system = fabric.options, fabric.system
+    if options.level == "device":
+        return []
+    instances = system.size if fabric.clustered else system.hosts
+    return [
+        rule
+        for rule in fabric.constants.rules
+        if (rule.generation, rule.context, rule.instances)
+        == (system.generation.name, options.context, instances)
+    ]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 LEVELS = ("device", "logical-core", "core")
+CONTEXTS = ("nccom", "graph")
 _STRAGGLER = re.compile(r"(\d+)\s*=\s*(-?\d+(?:\.\d+)?(?:e-?\d+)?)\s*(ns|us|µs|ms|s)?", re.IGNORECASE)
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
@@ -29,7 +30,7 @@ algorithm_option = click.option(
     default="auto",
     show_default=True,
     metavar="auto|best|NAME",
-    help="auto: as the Neuron documents say; best: the quickest of all; or one by name.",
+    help="auto: what the runtime was observed to take, else the best; best: the quickest; or one by name.",
 )
 dtype_option = click.option(
     "--dtype", "-d", default="fp32", show_default=True, help="Of an element; sizes are rounded down to it."
@@ -66,6 +67,13 @@ def fabric_options(command: Command) -> Command:
         ),
         trn3_links_option,
         neuronlink_direction_option,
+        click.option(
+            "--context",
+            type=click.Choice(CONTEXTS),
+            default="nccom",
+            show_default=True,
+            help="Alone, as nccom-test measures it, or inside a compiled graph.",
+        ),
         click.option(
             "--ranks", type=click.Choice(LEVELS), default="device", show_default=True, help="What a rank is."
         ),
@@ -104,6 +112,7 @@ def fabric_of(state: Session, options: dict[str, Any], *, size: int | None = Non
     slow, late = _stragglers(options["straggler"])
     chosen = Options(
         level=options["ranks"],
+        context=options["context"],
         neuronlink_direction=options["neuronlink_direction"] or "",
         trn3_links=options["trn3_links"] or "",
         oversubscription=options["oversubscription"],
@@ -186,6 +195,16 @@ def about(fabric: Fabric) -> list[str]:
     options, system = fabric.options, fabric.system
     each = {"device": "device", "logical-core": "logical core", "core": "core"}[options.level]
     lines = [f"{system.name}: {fabric.size:,} ranks, one per {each}"]
+    context = {"nccom": "alone, as nccom-test measures it", "graph": "inside a compiled graph"}
+    lines.append(f"context: {options.context}, {context[options.context]}")
+    if assumptions := fabric.constants.assumed:
+        lines.append(
+            "assumed: "
+            + "; ".join(
+                f"{name} {show(each.value, 's')} ({show(each.low, 's')} to {show(each.high, 's')})"
+                for name, each in assumptions.items()
+            )
+        )
     readings = []
     if options.neuronlink_direction:
         readings.append(f"NeuronLink figures read {options.neuronlink_direction}")

@@ -8,6 +8,8 @@ import click
 
 from trnbench.cli.context import Session, session
 from trnbench.cli.fabric.cells import EVIDENCE, say_about, time_column, two_places
+from trnbench.cli.fabric.near import Near, cells
+from trnbench.cli.fabric.near import columns as near_columns
 from trnbench.cli.fabric.options import fabric_of, fabric_options
 from trnbench.cli.fabric.sizes import SIZE, shown, sweep
 from trnbench.cli.output import Column, emit, format_option, say
@@ -61,15 +63,20 @@ def pingpong(
         raise UsageError(
             f"rank {src} cannot play with itself", cause="a ping-pong takes two ranks", try_="--from 0 --to 1"
         )
+    near = Near(state, fabric)
     rows: list[dict[str, Any]] = []
+    hosts = 0
     for size in sizes:
         time_s = ping_pong(fabric, src, dst, size).time_s / 2
+        # Whether there are such ranks is known by now.
+        hosts = hosts or len({fabric.network.nodes[fabric.network.ranks[rank]].host for rank in (src, dst)})
         rows.append(
             {
                 "size": size,
                 "time_s": time_s,
                 "bandwidth_gb_s": size / time_s / 1e9,
                 "evidence": EVIDENCE,
+                **cells(near.of("sendrecv", size, 2, hosts=hosts), time_s),
             }
         )
     network = fabric.network
@@ -84,5 +91,6 @@ def pingpong(
         time_column(),
         Column("bandwidth_gb_s", "GB/s", "right", two_places),
         Column("evidence"),
+        *near_columns(),
     ]
     emit(rows, columns, format, title=f"{fabric.system.name}: {ends[0]} to {ends[1]} and back, half of it")

@@ -9,6 +9,7 @@ import click
 from trnbench.cli.context import Session, session
 from trnbench.cli.fabric.collective import Collective, ask, ask_uneven, others_of, with_option
 from trnbench.cli.fabric.grouping import groups_of
+from trnbench.cli.fabric.near import Near, cells, notes
 from trnbench.cli.fabric.options import about, algorithm_option, dtype_option, fabric_of, fabric_options
 from trnbench.cli.fabric.shares import UNEVEN, about_shares, shares_of, shares_option, skew_option
 from trnbench.cli.fabric.sizes import SIZE, shown, sweep
@@ -52,16 +53,16 @@ def run(
 ) -> None:
     """A collective from -b to -e bytes, in the table of nccl-tests.
 
-    Bus bandwidth is held against the documented figure where scope and direction are the same: ranks
-    are devices, and no network lies between them. all_gather_v and all_to_all_v take uneven parts:
-    --shares or --skew.
+    Bus bandwidth counts the ranks asked about, as nccom-test does, and is held against what the
+    documented links of a device allow it to be, where no network lies between them. all_gather_v and
+    all_to_all_v take uneven parts: --shares or --skew.
     """
     from trnbench.cli.fabric.table import details, footer, header, peak_of, row
     from trnbench.cli.fabric.table import lines as table_lines
 
     fabric = fabric_of(state, options)
     groups = groups_of(fabric, group, replica_groups)
-    peak = peak_of(fabric)
+    peak = peak_of(fabric, collective.removesuffix("_v"), groups[0] if groups else None)
     sizes = _whole(list(sweep(minbytes, maxbytes, stepfactor, step)), dtype, collective)
     parts = shares_of(collective, shares, skew, len(groups[0]) if groups else fabric.size)
     more: dict[str, Any] = {}
@@ -73,7 +74,7 @@ def run(
             for each, like in zip(found, even, strict=True)
         ]
         more = {"shares": list(parts), "shares_of": "senders" if collective == UNEVEN[0] else "receivers"}
-        notes = [
+        said = [
             *about(fabric),
             about_shares(collective, shares, skew, parts),
             f"{shown(sizes[-1])} takes {rows[-1]['times_even']:.2f} times as long as with even shares",
@@ -84,18 +85,24 @@ def run(
         beside = others_of(fabric, others)
         found = [ask(fabric, collective, size, algorithm, groups, beside=beside) for size in sizes]
         rows = [row(each, dtype, peak) for each in found]
-        notes = [*about(fabric), *details(fabric, found, peak, algorithm)]
+        said = [*about(fabric), *details(fabric, found, peak, algorithm)]
+    near = Near(state, fabric, alone=not (parts or others or len(groups) > 1))
+    nearest = [near.of(collective, each.size, each.ranks, busbw=each.busbw) for each in found]
+    rows = [{**each, **cells(kind, each["time_s"])} for each, kind in zip(rows, nearest, strict=True)]
+    said += notes(nearest, [each.busbw for each in found])
     if format == "table":
-        write("\n".join([*header(collective, notes), *table_lines(rows), *footer(rows)]) + "\n")
+        write("\n".join([*header(collective, said), *table_lines(rows), *footer(rows)]) + "\n")
     elif format == "json":
         emit_json(
             {
                 "instance": fabric.system.name,
                 "collective": collective,
                 "ranks": found[0].ranks,
+                "rank_kind": fabric.options.level,
+                "context": fabric.options.context,
                 "groups": len(groups) or 1,
                 **more,
-                "notes": notes,
+                "notes": said,
                 "rows": rows,
             }
         )

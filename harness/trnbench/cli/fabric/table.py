@@ -22,8 +22,6 @@ TYPES = {
 }
 """Our words for data types as nccl-tests prints them; others are printed as they are."""
 REDUCES = ("all_reduce", "reduce_scatter", "reduce", "barrier")
-DOCUMENTED = ("all_reduce", "all_gather", "reduce_scatter")
-"""What the thresholds of the documents speak of."""
 ROOTED = ("broadcast", "reduce")
 CHECKED = "N/A"
 """In column #wrong: a model moves no data, so nothing was checked."""
@@ -31,19 +29,37 @@ CHECKED = "N/A"
 WIDTHS = (12, 12, 10, 7, 6, 11, 8, 8, 6)
 HEADS = ("size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong")
 UNITS = ("(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "")
-OURS = ("algorithm", "%peak", "%bound", "bound", "evidence")
+OURS = ("algorithm", "%peak", "%bound", "bound", "evidence", "near", "expect")
 
 
-def peak_of(fabric: Fabric) -> PeakChoice | None:
-    """The documented figure that busbw can be held against; None where scopes differ."""
+def peak_of(fabric: Fabric, collective: str, ranks: Sequence[int] | None = None) -> PeakChoice | None:
+    """The documented figure of a device's links as busbw of these ranks (all of them if none are named); None
+    where a network lies between, where nothing need leave a device, or where groups lie on parts of devices.
+    """
     from trnbench.facts.scope import Direction, Scope
+    from trnbench.kernels.extent import Extent
+    from trnbench.kernels.families.collective import peak_factor
+    from trnbench.peaks.busbw import scaled
     from trnbench.peaks.choose import choose_peak
 
-    if fabric.options.level != "device" or fabric.clustered:
+    each = fabric.ranks_per_device
+    taking = list(ranks) if ranks else range(fabric.size)
+    devices = {rank // each for rank in taking}
+    if fabric.clustered or len(taking) != len(devices) * each:
         return None
-    return choose_peak(
+    factor = peak_factor(collective, len(taking), len(devices))
+    if factor is None:
+        return None
+    found = choose_peak(
         fabric.system, metric="neuronlink_bandwidth", scope=Scope.DEVICE, direction=Direction.ONE_WAY
     )
+    extent = Extent(
+        scope=fabric.system.instance.scope,
+        cores=len(devices) * fabric.system.cores_per_device,
+        devices=len(devices),
+        ranks=len(taking),
+    )
+    return scaled(found, factor, extent) if found else None
 
 
 def row(result: Result, dtype: str, peak: PeakChoice | None) -> dict[str, Any]:
@@ -81,7 +97,7 @@ def header(collective: str, notes: Sequence[str]) -> list[str]:
         *(f"# {note}" for note in notes),
         "#",
         _line("#", HEADS, OURS),
-        _line("#", UNITS, ("", "", "", "", "")).rstrip(),
+        _line("#", UNITS, ("", "", "", "", "", "", "(us)")).rstrip(),
     ]
 
 
@@ -107,6 +123,8 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
                 _share(each["bound_share"]),
                 each["bound"],
                 each["evidence"],
+                each["nearness"],
+                _interval(each["expected_low_s"], each["expected_high_s"]),
             ),
         )
         for each in rows
@@ -126,25 +144,17 @@ def details(fabric: Fabric, found: Sequence[Result], peak: PeakChoice | None, al
     made = []
     if peak is not None:
         chosen = peak.chosen
-        where = chosen.source or chosen.formula
-        made.append(f"peak: {chosen.evidence} {show(chosen.value, 'B/s')} per device, one way ({where})")
+        where = "; ".join(filter(None, (chosen.source, chosen.formula)))
+        made.append(
+            f"peak: {chosen.evidence} {show(chosen.value, 'B/s')}, busbw of {found[0].ranks:,} ranks over the"
+            f" links of a device, one way ({where})"
+        )
     else:
-        why = "ranks share a device's links" if fabric.options.level != "device" else "a network lies between"
+        why = "a network lies between" if fabric.clustered else "these ranks need no link between devices"
         made.append(f"peak: none, {why}")
     made.append(f"bound: {found[0].bound.formula}")
-    constants = fabric.constants
-    if algorithm == "auto" and constants.auto and not fabric.clustered:
-        steps = ", ".join(
-            f"{each.algorithm} below {each.max_bytes / 1e6:g} MB"
-            if each.max_bytes != float("inf")
-            else f"{each.algorithm} {'above' if len(constants.auto) > 1 else 'always'}"
-            for each in constants.auto
-        )
-        made.append(f"auto: {steps} ({constants.source})")
-        ran = {each.algorithm for each in found}
-        named = {each.algorithm for each in constants.auto}
-        if found[0].collective in DOCUMENTED and not ran <= named:
-            made.append("auto: where the one named is not possible, the quickest of the others is taken")
+    if algorithm == "auto":
+        made += [f"auto: {choice}" for choice in dict.fromkeys(each.choice for each in found) if choice]
     made += list(dict.fromkeys(note for each in found for note in each.notes))[:4]
     left_out = {name: why for each in found for name, why in each.left_out.items()}
     made += [f"not tried: {name}, {why}" for name, why in left_out.items()]
@@ -153,13 +163,17 @@ def details(fabric: Fabric, found: Sequence[Result], peak: PeakChoice | None, al
 
 def _line(lead: str, cells: Sequence[str], ours: Sequence[str]) -> str:
     padded = " ".join(cell.rjust(width) for cell, width in zip(cells, WIDTHS, strict=True))
-    behind = "  ".join(cell.ljust(width) for cell, width in zip(ours, (18, 7, 7, 8, 20), strict=True))
+    behind = "  ".join(cell.ljust(width) for cell, width in zip(ours, (18, 7, 7, 8, 9, 9, 17), strict=True))
     return f"{lead}{padded[len(lead) - 1 :] if lead.strip() else padded}  {behind}".rstrip()
 
 
 def _digits(microseconds: float) -> str:
     """As nccl-tests: four significant places, no exponent."""
     return f"{microseconds:.2f}" if microseconds < 1000 else f"{microseconds:.1f}"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "-" if low is None or high is None else f"{_digits(low * 1e6)} to {_digits(high * 1e6)}"
 
 
 def _share(value: float) -> str:

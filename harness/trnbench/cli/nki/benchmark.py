@@ -98,7 +98,9 @@ def prepare(kernel: Kernel, texts: Sequence[str]) -> tuple[Loaded, dict[str, Arg
             cause=f"which points are taken is said by {says}",
             try_=f"trnbench run {kernel.name}   estimates it from its FLOP and bytes",
         )
-    loaded = Loaded(ref, found, str(by)).as_grid(SHARED if kernel.spread is Spread.SHARED else ())
+    loaded = Loaded(ref, found, str(by), kernel, point).as_grid(
+        SHARED if kernel.spread is Spread.SHARED else ()
+    )
     names = inspect.signature(loaded.function).parameters
     arguments = {
         name: Argument(name, tuple(each[0]), dtype_of(each[1]).name)

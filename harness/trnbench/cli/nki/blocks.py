@@ -74,7 +74,29 @@ def facts(run: KernelRun) -> list[str]:
             if run.imbalance < _EVEN
             else f"program {run.last} ends last, {percent_text(run.imbalance)} later than they do on average"
         )
-    return [*made, *run.notes]
+    return [*made, *nearness(run), *run.notes]
+
+
+def nearness(run: KernelRun) -> list[str]:
+    """What the nearest published evidence is, and what to expect by its band."""
+    from trnbench.facts.format import show
+
+    nearest = run.evidence.nearest
+    if nearest is None:
+        return []
+    points = f" ({', '.join(nearest.points)})" if nearest.points else ""
+    said = [f"nearest published evidence: {nearest.kind}{points}"]
+    if (interval := run.expected_s) is not None:
+        said.append(f"expect {' to '.join(map(time_text, interval))}")
+    if nearest.best is not None:
+        said.append(f"best published {show(nearest.best.value, nearest.best.unit)} ({nearest.best.id})")
+    said += filter(None, (nearest.note, run.evidence.note))
+    return ["; ".join(said)]
+
+
+def expect_text(run: KernelRun) -> str | None:
+    """ "171 µs to 304 µs"; None without a band."""
+    return None if run.expected_s is None else " to ".join(map(time_text, run.expected_s))
 
 
 def blocks(run: KernelRun, *, lines: bool) -> list[Block]:

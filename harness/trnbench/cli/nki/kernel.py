@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.errors import ExitCode, KernelError, TrnbenchError, UsageError
+from trnbench.results.measurement import Value
 
 if TYPE_CHECKING:
     from trnbench.generation import System
+    from trnbench.kernels.kernel import Kernel
     from trnbench.nki import Trace
 
 ROOM = 0.5
@@ -27,11 +29,14 @@ class TookTooLong(TrnbenchError):
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """`by` says which nki it imports: "trnbench 0.1" or "nki 0.6.0"."""
+    """`by` says which nki it imports: "trnbench 0.1" or "nki 0.6.0". `benchmark` and `point`: the
+    installed kernel that it was asked for by, and the values of its axes."""
 
     ref: str
     kernel: Any
     by: str
+    benchmark: Kernel | None = None
+    point: Mapping[str, Value] = {}
 
     @property
     def name(self) -> str:

@@ -6,7 +6,16 @@ import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from trnbench.cli.nki.blocks import Block, blocks, facts, headline, percent_text, share_rows, time_text
+from trnbench.cli.nki.blocks import (
+    Block,
+    blocks,
+    expect_text,
+    facts,
+    headline,
+    percent_text,
+    share_rows,
+    time_text,
+)
 from trnbench.cli.output import Column, emit, emit_json, plain, use_rich, write
 
 if TYPE_CHECKING:
@@ -24,6 +33,7 @@ def as_json(run: KernelRun, *, values: Sequence[dict[str, Any]] = ()) -> dict[st
     made = plain(run)
     assert isinstance(made, dict)
     made["intensity_flops_per_byte"] = run.intensity
+    made["expected_s"] = run.expected_s
     made["shares"] = [
         {name: plain(value) for name, value in row.items() if not name.endswith("_text")}
         for row in share_rows(run)
@@ -95,6 +105,8 @@ def show_runs(runs: Sequence[KernelRun], refused: Sequence[tuple[str, str, str]]
             "bound": run.bound,
             **{each.what: each.fraction for each in run.shares},
             "evidence": run.evidence.grade,
+            "near": run.evidence.nearest.kind if run.evidence.nearest else None,
+            "expect": expect_text(run),
             "why": "",
         }
         for run in runs
@@ -112,6 +124,8 @@ def show_runs(runs: Sequence[KernelRun], refused: Sequence[tuple[str, str, str]]
             "bound",
             *(Column(each, f"% of {each}", align="right", show=percent_text) for each in what),
             "evidence",
+            "near",
+            Column("expect", align="right"),
             Column("why", "cannot, because"),
         ],
         format,
@@ -138,6 +152,14 @@ def _csv(runs: Sequence[KernelRun]) -> None:
 
     for run in runs:
         row(run, "run", "latency", run.latency_s, "s", f"bound by {run.bound}")
+        if run.evidence.nearest is not None:
+            nearest = run.evidence.nearest
+            row(run, "nearest", str(nearest.kind), None, "", "; ".join(filter(None, nearest.points)))
+            for name, seconds in zip(("least expected", "most expected"), run.expected_s or (), strict=False):
+                row(run, "nearest", name, seconds, "s", nearest.note)
+            if nearest.best is not None:
+                best = nearest.best
+                row(run, "nearest", "best published", best.value, best.unit, best.id)
         row(run, "run", "instructions", run.instructions, "1", f"nki: {run.nki}")
         if run.intensity is not None:
             row(run, "run", "intensity", run.intensity, "FLOP/B")

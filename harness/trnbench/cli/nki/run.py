@@ -141,7 +141,7 @@ def run(
     options: dict[str, Any] = {"cores": cores, "policy": policy, "limit": limit, "fold": not unfolded}
     if many:
         with guarded(loaded.ref, timeout_s=timeout_s):
-            runs, refused = _side_by_side(loaded, asked, systems, options)
+            runs, refused = _side_by_side(loaded, asked, systems, options, state.registry)
         layout.show_runs(runs, refused, format)
         for row in values:
             if row["verdict"].startswith("wrong"):
@@ -151,7 +151,9 @@ def run(
             return ExitCode.CRASH
         return code
     with guarded(loaded.ref, timeout_s=timeout_s):
-        made, timeline = _emulated(loaded, asked, systems[0], options, timeline=trace is not None)
+        made, timeline = _emulated(
+            loaded, asked, systems[0], options, state.registry, timeline=trace is not None
+        )
     if trace is not None and timeline is not None:
         _write(trace, made, timeline, cap)
         state.kept = f"{trace} was written"
@@ -164,13 +166,17 @@ def _emulated(
     asked: Mapping[str, given.Argument],
     system: System,
     options: Mapping[str, Any],
+    registry: Registry,
     *,
     timeline: bool,
 ) -> tuple[KernelRun, Any]:
+    """The run with the nearest published evidence beside it, and its timeline."""
+    from trnbench.fidelity.nearness.nearby import nearby
     from trnbench.run.api import as_policy
+    from trnbench.run.beside import beside_benchmark, beside_kernel
     from trnbench.run.emulation import emulate
 
-    return emulate(
+    made, drawn = emulate(
         loaded.kernel,
         given.specs(asked),
         system,
@@ -181,6 +187,10 @@ def _emulated(
         fold=options["fold"],
         timeline=timeline,
     )
+    near = nearby(registry, {system.name: system})
+    if loaded.benchmark is not None:
+        return beside_benchmark(made, near, loaded.benchmark, loaded.point, system), drawn
+    return beside_kernel(made, near, registry, loaded.ref, given.specs(asked)), drawn
 
 
 def _side_by_side(
@@ -188,6 +198,7 @@ def _side_by_side(
     asked: Mapping[str, given.Argument],
     systems: Sequence[System],
     options: Mapping[str, Any],
+    registry: Registry,
 ) -> tuple[list[KernelRun], list[tuple[str, str, str]]]:
     """Raises `KernelError` when the kernel runs nowhere, for the same reason everywhere."""
     runs: list[KernelRun] = []
@@ -195,7 +206,7 @@ def _side_by_side(
     errors: list[KernelError | FactError] = []
     for system in systems:
         try:
-            made, _ = _emulated(loaded, asked, runnable(system), options, timeline=False)
+            made, _ = _emulated(loaded, asked, runnable(system), options, registry, timeline=False)
         except (KernelError, FactError) as error:
             refused.append((system.generation.name, system.name, error.what))
             errors.append(error)

@@ -24,6 +24,7 @@ class Pattern(msgspec.Struct, frozen=True):
     latency: int
     resources: Indices
     weights: Floats
+    direct: bool
 
 
 class Classes(msgspec.Struct, frozen=True, kw_only=True):

@@ -126,17 +126,19 @@ def _tree(network: Network, collective: str, size: float, instances: int) -> Sch
     chain: list[Step] = []
     if collective == BROADCAST:
         if g > 1:
-            chain.append(Step(moves=(Move(size=size / g, pairs=away),)))
+            chain.append(Step(moves=(Move(size=size / g, pairs=away, direct=True),)))
         chain += [Step(moves=(Move(size=size / g, pairs=each),), times=times) for each in pairs]
         if g > 1:
-            chain.append(Step(moves=(Move(size=size / g, pairs=everyone),)))
+            chain.append(Step(moves=(Move(size=size / g, pairs=everyone, direct=True),)))
     else:
         back = [tuple((b, a) for a, b in each) for each in reversed(pairs)]
         if g > 1:
-            chain.append(Step(moves=(Move(size=size / g, pairs=everyone, writes=2.0),)))
+            chain.append(Step(moves=(Move(size=size / g, pairs=everyone, writes=2.0, direct=True),)))
         chain += [Step(moves=(Move(size=size / g, pairs=each, writes=2.0),), times=times) for each in back]
         if g > 1:
-            chain.append(Step(moves=(Move(size=size / g, pairs=tuple((b, a) for a, b in away)),)))
+            chain.append(
+                Step(moves=(Move(size=size / g, pairs=tuple((b, a) for a, b in away), direct=True),))
+            )
     return Schedule(algorithm=TREE, chains=(tuple(chain),), lockstep=True)
 
 
@@ -154,9 +156,9 @@ def _direct(network: Network, size: float, instances: int) -> Schedule:
     part = size / (len(parts[0]) * instances)
     inside = tuple((a, b) for here in parts for a in here for b in here if a != b)
     across = tuple((a, b) for here in parts for there in parts if here != there for a in here for b in there)
-    moves = [Move(size=part, pairs=across, copies=(instances - 1) / (len(parts) - 1))]
+    moves = [Move(size=part, pairs=across, copies=(instances - 1) / (len(parts) - 1), direct=True)]
     if inside:
-        moves.append(Move(size=part, pairs=inside))
+        moves.append(Move(size=part, pairs=inside, direct=True))
     return Schedule(algorithm=DIRECT, chains=((Step(moves=tuple(moves)),),), lockstep=True)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trnbench.emulator.fabric import cluster
 from trnbench.emulator.fabric.network import Network
-from trnbench.emulator.fabric.runner import Found, Runner
+from trnbench.emulator.fabric.runner import Runner
 from trnbench.emulator.fabric.schedule import Schedule
 from trnbench.emulator.fabric.systems import Fabric
 
@@ -24,9 +24,9 @@ class ClusterRunner(Runner):
     def names(self) -> tuple[str, ...]:
         return cluster.algorithms(self.collective)
 
-    def auto(self) -> Found:
-        """No document gives thresholds between nodes."""
-        return self.best()
+    @property
+    def instances(self) -> int:
+        return self.fabric.system.size
 
     def meant(self, name: str) -> bool:
         return name in self.names()

@@ -10,14 +10,21 @@ from typing import Any
 
 import msgspec
 
+from trnbench.emulator.fabric.rule import Rule, rules_of
 from trnbench.errors import FactError
 
+NCCOM, GRAPH = "nccom", "graph"
+CONTEXTS = (NCCOM, GRAPH)
+"""A collective alone, as nccom-test measures it, and inside a compiled graph."""
 
-class Threshold(msgspec.Struct, frozen=True):
-    """`algorithm` is taken below `max_bytes` of the full buffer."""
 
-    algorithm: str
-    max_bytes: float
+class Assumed(msgspec.Struct, frozen=True):
+    """A value that no published point gives, in base units, and its range."""
+
+    value: float
+    low: float
+    high: float
+    reason: str
 
 
 class Constants(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +34,8 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
     one that reduces; an all-reduce does both. `step` is charged per step. `network_in_flight` messages
     follow each other over EFA before the first is acknowledged, so that a step sees its share of the
     latency. `stream` is what one rank sends to another of the same device while nobody else does, in
-    bytes/s (0: what its DMA engines carry). `auto` holds the thresholds of the documents, in order.
+    bytes/s (0: what its DMA engines carry). `rules`: what the runtime was observed to take. `assumed` are
+    the starts that no point was fitted to, each with its range in seconds.
     """
 
     hbm_efficiency: float = 1.0
@@ -37,9 +45,9 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
     step: float = 0.0
     network_in_flight: float = 1.0
     stream: float = 0.0
-    auto: tuple[Threshold, ...] = ()
+    rules: tuple[Rule, ...] = ()
     points: dict[str, tuple[str, ...]] = {}  # constant → published points it was fitted to
-    source: str = ""  # of the thresholds
+    assumed: dict[str, Assumed] = {}
 
 
 _SHARES = ("hbm_efficiency", "efa_efficiency")
@@ -48,14 +56,19 @@ _UNITS = {**dict.fromkeys(_TIMES, 1e-6), "stream": 1e9}
 IDEAL = Constants()
 
 
-def constants_of(costs: Mapping[str, Any]) -> Constants:
-    """Reads `[fabric]` and the thresholds of `[collectives]`. Raises FactError for what makes no sense."""
+def constants_of(costs: Mapping[str, Any], context: str = NCCOM) -> Constants:
+    """Reads `[fabric]`; inside a compiled graph the rows of `[fabric.graph]` stand for those of their name.
+
+    Raises FactError for what makes no sense.
+    """
     table = costs.get("fabric", {})
+    own = table.get(context, {})
     values: dict[str, float] = {}
     points: dict[str, tuple[str, ...]] = {}
+    assumed: dict[str, Assumed] = {}
     for name in (*_SHARES, *_TIMES, "network_in_flight", "stream"):
         key = f"{name}_us" if name in _TIMES else f"{name}_bytes_per_ns" if name == "stream" else name
-        row = table.get(key)
+        row = own.get(key, table.get(key))
         if row is None:
             continue
         value = float(row["value"])
@@ -69,17 +82,11 @@ def constants_of(costs: Mapping[str, Any]) -> Constants:
                 cause="shares lie above 0 and up to 1, times are not negative, messages are 1 or more",
                 try_="correct the value in costs.toml",
             )
-        values[name] = value * _UNITS.get(name, 1.0)
+        unit = _UNITS.get(name, 1.0)
+        values[name] = value * unit
         points[name] = tuple(row.get("points", ()))
-    collectives = costs.get("collectives", {})
-    auto = table.get("auto") or [
-        {"algorithm": name, "max_bytes": row.get("max_bytes", float("inf"))}
-        for name, row in collectives.items()
-        if isinstance(row, dict) and {"max_bytes", "min_bytes"} & set(row)
-    ]
-    order = sorted(
-        (Threshold(row["algorithm"], float(row.get("max_bytes", float("inf")))) for row in auto),
-        key=lambda each: each.max_bytes,
-    )
-    source = str(table.get("auto_source") or collectives.get("source", ""))
-    return Constants(**values, auto=tuple(order), points=points, source=source)
+        if "low" in row:
+            low, high = float(row["low"]) * unit, float(row["high"]) * unit
+            assumed[name] = Assumed(value * unit, low, high, str(row.get("note", "")))
+    rules = rules_of(table.get("rules", ()))
+    return Constants(**values, rules=rules, points=points, assumed=assumed)

@@ -19,6 +19,7 @@ from trnbench.emulator.fabric.cluster_runner import runner_of
 from trnbench.emulator.fabric.collective import time_of
 from trnbench.emulator.fabric.opened import RANK
 from trnbench.emulator.fabric.result import Result
+from trnbench.emulator.fabric.runner import HALVES
 from trnbench.emulator.fabric.systems import Fabric
 from trnbench.kernels.families.collective import busbw_factor
 from trnbench.topology.graph import Topology
@@ -29,13 +30,6 @@ SCALED = (ALL_REDUCE, ALL_TO_ALL)
 """Collectives that are asked on more and more ranks."""
 LARGEST_PART = 32
 """Ranks of the largest part of a system that scaling looks at: larger ones have no symmetry."""
-OWN_RANKS = 64
-"""Ranks up to which a case's own are asked; of larger systems one on each device, at every second size of a
-sweep, counted from its end."""
-LEFT_OUT = ("ring-1", "ring-2", "bucket-1", "bucket-2")
-"""Halves of an algorithm that is asked as a whole."""
-SLOW = ("hierarchical-mesh", "hierarchical-ring")
-"""Left out inside a system of many ranks: long to answer; hierarchical-rdh stands for its kind there."""
 
 
 def link_load(topology: Topology, result: Result) -> list[list[int]]:
@@ -50,17 +44,13 @@ def link_load(topology: Topology, result: Result) -> list[list[int]]:
     return [[sum(1 for _ in same), value] for value, same in groupby(values)]
 
 
-def by_algorithm(fabric: Fabric, collective: str, size: float, *, quick: bool) -> dict[str, Any]:
-    """Seconds of every algorithm that is possible; `taken` is the one that `auto` takes on these ranks.
-
-    `quick` leaves out what takes long to answer.
-    """
+def by_algorithm(fabric: Fabric, collective: str, size: float) -> dict[str, Any]:
+    """Seconds of every algorithm that is possible and soon answered; `taken` is what `auto` takes."""
     runner = runner_of(fabric, collective, size)
     taken = runner.auto()
     seconds = {**taken.tried, taken.schedule.algorithm: taken.solution.time_s}
-    skipped = (*LEFT_OUT, *SLOW) if quick else LEFT_OUT
     for name in runner.names():
-        if name not in seconds and name not in skipped and runner.worth(name):
+        if name not in seconds and name not in HALVES and runner.worth(name):
             try:
                 seconds[name] = runner.named(name).solution.time_s
             except NotPossible:
@@ -86,26 +76,21 @@ def scaling(fabric: Fabric, collective: str, size: float) -> list[list[float]]:
 
 
 def _point(fabric: Fabric, collective: str, size: float, group: list[int] | None = None) -> list[float]:
-    """Bandwidth is counted for each device, as that of a case is."""
+    """Bus bandwidth of these ranks, as nccom-test counts it."""
     ranks = len(group) if group else fabric.size
     seconds = time_of(fabric, collective, size, group=group)
-    return [ranks, round(size * busbw_factor(collective, ranks // fabric.ranks_per_device) / seconds)]
+    return [ranks, round(size * busbw_factor(collective, ranks) / seconds)]
 
 
-def detail(
-    fabric: Fabric, devices: Fabric, collective: str, size: float, result: Result, *, from_last: int
-) -> dict[str, Any]:
-    """For `Measurement.detail`. `devices` is the same system with one rank on each device: large systems
-    are soon answered there. `from_last` counts sizes of the sweep from the largest, for which scaling is
+def detail(fabric: Fabric, collective: str, size: float, result: Result, *, from_last: int) -> dict[str, Any]:
+    """For `Measurement.detail`. `from_last` counts sizes of the sweep from the largest, for which scaling is
     added.
     """
     found = result.detail()
     if not fabric.clustered and result.links:
         found["link_load"] = link_load(fabric.topology, result)
-    own = fabric.clustered or fabric.size <= OWN_RANKS
-    asked = fabric if own else devices
-    if asked.size > 1 and collective in COMPARED and (own or from_last % 2 == 0):
-        found["by_algorithm"] = by_algorithm(asked, collective, size, quick=not own)
-    if asked.size > 1 and collective in SCALED and from_last == 0:
-        found["scaling"] = scaling(asked, collective, size)
+    if fabric.size > 1 and collective in COMPARED:
+        found["by_algorithm"] = by_algorithm(fabric, collective, size)
+    if fabric.size > 1 and collective in SCALED and from_last == 0:
+        found["scaling"] = scaling(fabric, collective, size)
     return found

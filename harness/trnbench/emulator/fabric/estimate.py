@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from trnbench.emulator.assumed import Assumed
-from trnbench.emulator.fabric.algorithms.algorithm import ALL_GATHER, ALL_REDUCE, AUTO, NAMES, REDUCE_SCATTER
+from trnbench.emulator.fabric.algorithms.algorithm import AUTO, NAMES
 from trnbench.emulator.fabric.collective import run
 from trnbench.emulator.fabric.drawn import detail
 from trnbench.emulator.fabric.pair import NEIGHBOUR, pair_of
@@ -22,9 +22,6 @@ from trnbench.results.measurement import Part
 from trnbench.topology.graph import NodeKind, Topology
 
 PAIRS = ("point_to_point", "remote_memory_read")
-SHARED = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER)
-"""Collectives of one tensor, whoever holds it: their cases take the ranks that the runtime makes, the
-logical cores. Where each rank has a tensor of its own a case counts one for each device."""
 KNOWN = (*NAMES, *PAIRS)
 """Values of `implementations["collective"]` that have a model."""
 
@@ -77,23 +74,22 @@ class FabricModel:
                 f"no model of collective {name!r} of kernel {case.kernel.name}",
                 cause=f"known: {', '.join(KNOWN)}",
             )
-        if case.extent.ranks != system.devices:
+        levels = {self.fabric(system, level).size: level for level in ("logical-core", "device")}
+        if case.extent.ranks not in levels:
             raise KernelError(
                 f"{system.name}: a collective of {case.extent.ranks} ranks on {system.devices} devices",
-                cause="a case takes all devices together",
+                cause="a case takes all devices together, or all their logical cores",
             )
-        fabric = self.fabric(system)
-        if name in SHARED and not fabric.clustered:
-            fabric = self.fabric(system, "logical-core")
+        fabric = self.fabric(system, levels[case.extent.ranks])
         sweep = [axis for axis in case.kernel.axes if axis.name == "size"]
         # Of an axis that takes any size every case is the last one.
         larger = sum(float(str(each)) > size for each in sweep[0].values) if sweep else 0
         # Bytes are bytes: cases of one size and several data types have one answer.
-        key = (id(system), name, size, larger)
+        key = (id(system), f"{name} {fabric.options.level}", size, larger)
         known = self._known.get(key)
         if known is None or known[0] is not system:
             result = run(fabric, name, size, algorithm=AUTO, with_links=True)
-            shown = detail(fabric, self.fabric(system), name, size, result, from_last=larger)
+            shown = detail(fabric, name, size, result, from_last=larger)
             found = _estimate(fabric, result, shown)
             known = self._known[key] = (system, found)
         return known[1]
@@ -200,7 +196,12 @@ def _estimate(fabric: Fabric, result: Result, detail: dict[str, Any]) -> FabricE
         parts=tuple(Part(name=name, seconds=seconds) for name, seconds in times.items() if seconds),
         bound=bound,
         implementation=f"collective: {result.algorithm}, limited by {where}",
-        notes=(_ranks(fabric), *result.notes, *assumed.notes()),
+        notes=(
+            _ranks(fabric),
+            *([f"algorithm: {result.choice}"] if result.choice else []),
+            *result.notes,
+            *assumed.notes(),
+        ),
         counters={"hbm_bytes": result.memory_bytes},
         detail=detail,
     )
@@ -210,4 +211,4 @@ def _ranks(fabric: Fabric) -> str:
     each = fabric.ranks_per_device
     if each == 1:
         return f"{fabric.size:,} ranks, one per device"
-    return f"{fabric.size:,} ranks, {each} logical cores per device; bandwidth is counted per device"
+    return f"{fabric.size:,} ranks, {each} logical cores per device"

@@ -53,6 +53,9 @@ def explained(runner: Runner, found: Found, collective: str, asked: str, *, with
         memory_bytes=float(solution.accessed.max(initial=0.0)),
         notes=tuple(filter(None, (found.schedule.note, _inexact(found)))),
         way=solution.way,
+        level=runner.fabric.options.level,
+        context=runner.fabric.options.context,
+        choice=found.choice,
     )
 
 

@@ -31,7 +31,7 @@ def ticks(seconds: float) -> int:
 class Flow(msgspec.Struct, frozen=True):
     """`size` bytes over `resources` in the shares `weights`.
 
-    It starts `before` ticks after the last of `after` (indices of earlier flows) has arrived, and
+    It takes links `before` ticks after the last of `after` (indices of earlier flows) has arrived, and
     arrives `latency` ticks after its last byte has left. `times` > 1 repeats it back to back,
     each repetition waiting for the one before: the steps of a ring.
     """
@@ -43,6 +43,11 @@ class Flow(msgspec.Struct, frozen=True):
     before: int = 0
     after: tuple[int, ...] = ()
     times: int = 1
+
+
+def timing(direct: bool, latency: int, before: int) -> tuple[int, int]:
+    """`latency` and `before` of a flow: the way of a direct message lies before its share of links."""
+    return (0, before + latency) if direct else (latency, before)
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -104,7 +109,7 @@ def simulate(
     Raises ValueError when a flow can never end (a resource without capacity) or waits in a circle.
     """
     table = table or Rates(capacity)
-    if flows and all(not f.after and f.times == 1 and f.before == flows[0].before for f in flows):
+    if flows and all(not f.after and f.times == 1 for f in flows):
         return _at_once(flows, table, scale)
     waiting = [len(flow.after) for flow in flows]
     dependents: list[list[int]] = [[] for _ in flows]
@@ -185,8 +190,9 @@ def _at_once(flows: Sequence[Flow], table: Rates, scale: float) -> Outcome:
     """Nobody waits for another."""
     sizes = np.array([flow.size for flow in flows]) * scale
     mixes = [(flow.resources, flow.weights) for flow in flows]
-    left, limits = burst(mixes, sizes, table.capacity, float(TICKS_PER_SECOND), 0.5 + _NUDGE)
-    late = np.array([flow.latency for flow in flows], dtype=np.int64) + flows[0].before
+    begins = np.array([flow.before for flow in flows], dtype=np.int64)
+    left, limits = burst(mixes, sizes, begins, table.capacity, float(TICKS_PER_SECOND), 0.5 + _NUDGE)
+    late = np.array([flow.latency for flow in flows], dtype=np.int64)
     arrival = (left + late).tolist()
     carried = _carried(flows, len(table.capacity)) * scale
     return Outcome(arrival, carried, max(arrival), bool((limits & table.watched).any()))

@@ -80,7 +80,7 @@ def traffic(fabric: Fabric, sizes: Mapping[tuple[int, int], float]) -> Traffic:
             by_size.setdefault(float(size), []).append(pair)
     if not by_size:
         return Traffic(time_s=0.0, bytes=0.0, loads=np.zeros(len(network.links)), way="nothing to send")
-    moves = tuple(Move(size=size, pairs=tuple(pairs)) for size, pairs in by_size.items())
+    moves = tuple(Move(size=size, pairs=tuple(pairs), direct=True) for size, pairs in by_size.items())
     whole = sum(size * len(pairs) for size, pairs in by_size.items())
     return _solved(fabric, network, Schedule(algorithm="direct", chains=((Step(moves=moves),),)), whole)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
+from trnbench.emulator.fabric.constants import CONTEXTS, NCCOM
 from trnbench.errors import UsageError
 
 LEVELS = ("device", "logical-core", "core")
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """`level` says what a rank is. Empty `neuronlink_direction` and `trn3_links` keep the default.
+    """`level` says what a rank is, `context` whether a collective runs alone, as nccom-test measures it, or inside
+    a compiled graph. Empty `neuronlink_direction` and `trn3_links` keep the default.
 
     `degrade`: (node name, node name, factor) per directed link, 0 for a dead one. `straggler`: (rank,
     share) of its device's memory bandwidth that a slow rank has left. `late`: (rank, seconds) that a rank
@@ -20,6 +22,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     level: str = "device"
+    context: str = NCCOM
     neuronlink_direction: str = ""
     trn3_links: str = ""
     degrade: tuple[tuple[str, str, float], ...] = ()
@@ -36,6 +39,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
                 f"ranks cannot be {self.level!r}",
                 cause=f"they are {', '.join(LEVELS)}",
                 try_="--ranks device",
+            )
+        if self.context not in CONTEXTS:
+            raise UsageError(
+                f"a collective has no context {self.context!r}",
+                cause="it runs alone as nccom-test measures it (nccom), or inside a compiled graph (graph)",
+                try_="--context nccom",
             )
         if self.oversubscription < 1:
             raise UsageError(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trnbench.emulator.fabric.classes import Classes
-from trnbench.emulator.fabric.fluid import Flow, Outcome, Rates, simulate
+from trnbench.emulator.fabric.fluid import Flow, Outcome, Rates, simulate, timing
 from trnbench.emulator.fabric.known import Known
 from trnbench.emulator.fabric.maxmin import Floats
 from trnbench.emulator.fabric.network import ORBIT_CAPACITY, ORBITS, Network
@@ -38,7 +38,8 @@ class Orbits:
         assert move.offset is not None
         route = self._route(move)
         size = move.size * self.scale
-        return Flow(size, route.resources, route.weights, route.latency, before, after)
+        when = timing(move.direct, route.latency, before)
+        return Flow(size, route.resources, route.weights, *when, after)
 
     def latest(self, step: Step) -> int:
         """Ticks of the longest way in a step."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from trnbench.emulator.fabric.apart import Round, Sending, apart
 from trnbench.emulator.fabric.classes import Classes, Pattern
-from trnbench.emulator.fabric.fluid import Flow, Outcome, Rates, simulate
+from trnbench.emulator.fabric.fluid import Flow, Outcome, Rates, simulate, timing
 from trnbench.emulator.fabric.known import known_of
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 from trnbench.emulator.fabric.network import RATES, Network
@@ -73,7 +73,7 @@ class Pairs:
         """One repetition of a step, all ranks beginning at once; `arrival` by flows, or by their classes."""
         if sum(len(self.pairs(move)) for move in step.moves) < MANY:
             flows = [
-                Flow(move.size * self.scale, resources, weights, latency, before)
+                Flow(move.size * self.scale, resources, weights, *timing(move.direct, latency, before))
                 for move in step.moves
                 for resources, weights, latency in self._shares_of(move)
             ]
@@ -126,7 +126,9 @@ class Pairs:
             for at, step in enumerate(chain):
                 for move in step.moves:
                     for (src, dst), share in zip(self.pairs(move), self._shares_of(move), strict=True):
-                        yield Pattern(number, at, src, dst, move.size, share[2], share[0], share[1])
+                        yield Pattern(
+                            number, at, src, dst, move.size, share[2], share[0], share[1], move.direct
+                        )
 
     def effort(self, chains: Sequence[tuple[Step, ...]]) -> int:
         """As `Classes.effort`, every flow a class of its own."""
@@ -157,7 +159,8 @@ class Pairs:
                         index = len(flows)
                         resources, weights, latency = self._share(src, dst, move)
                         size = move.size * self.scale
-                        flows.append(Flow(size, resources, weights, latency, before, tuple(after)))
+                        when = timing(move.direct, latency, before)
+                        flows.append(Flow(size, resources, weights, *when, tuple(after)))
                         now.setdefault(src, []).append(index)
                         now.setdefault(dst, []).append(index)
                     touched.update(now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trnbench.emulator.fabric.algorithms.algorithm import AUTO
 from trnbench.emulator.fabric.collective import run, timed
+from trnbench.emulator.fabric.constants import NCCOM
 from trnbench.emulator.fabric.result import Result
 from trnbench.emulator.fabric.systems import Fabric, Options
 from trnbench.errors import UsageError
@@ -21,18 +22,18 @@ def emulate_collective_point(
     nodes: int = 0,
     lnc: int = 0,
     algorithm: str = "",
+    context: str = NCCOM,
     fabric: Fabric | None = None,
 ) -> Result:
     """`size` bytes as `collective.run` takes them, over `ranks` logical cores of `nodes` instances.
 
     Ranks fill one device after the other; of several nodes each gets equally many. `nodes`: 0 for
     all there are. `lnc`: physical cores per rank, 0 for the generation's default. "sendrecv" is
-    a permute of two ranks. `algorithm`: empty for what the runtime is documented to take: `auto`, and the
-    flat ring over nodes (the guide to collectives between nodes: trn1, the only one with points).
+    a permute of two ranks. `algorithm`: empty for what the runtime was observed to take: `auto`.
     `fabric` saves building it again for the same system and lnc.
     Raises UsageError when the ranks do not fit the system.
     """
-    fabric = fabric or fabric_for(system, lnc)
+    fabric = fabric or fabric_for(system, lnc, context)
     collective, name, group = _asked(fabric, operation, ranks, nodes, algorithm)
     return run(fabric, collective, size, algorithm=name, group=group)
 
@@ -62,19 +63,20 @@ def _asked(
     collective = "permute" if operation == SENDRECV else operation
     whole = ranks == fabric.size
     group = None if whole else [node * have + r for node in range(nodes) for r in range(each)]
-    if nodes > 1 and not algorithm:
-        algorithm = "ring"
     return collective, algorithm or AUTO, group
 
 
-_KNOWN: dict[tuple[str, str], Fabric] = {}
+_KNOWN: dict[tuple[str, str, str], Fabric] = {}
 
 
-def fabric_for(system: System, lnc: int = 0) -> Fabric:
-    """Its ranks are cores of `lnc` physical ones; the same object for the same system."""
+def fabric_for(system: System, lnc: int = 0, context: str = NCCOM) -> Fabric:
+    """Its ranks are cores of `lnc` physical ones, what they do stands in `context`; the same object for the same
+    system. Raises UsageError for an unknown context.
+    """
     default = int(system.costs.get("lnc", {}).get("default", 1))
     level = "core" if (lnc or default) == 1 else "logical-core"
-    found = _KNOWN.get((system.name, level))
+    key = system.name, level, context
+    found = _KNOWN.get(key)
     if found is None or found.system is not system:
-        found = _KNOWN[system.name, level] = Fabric(system, Options(level=level))
+        found = _KNOWN[key] = Fabric(system, Options(level=level, context=context))
     return found

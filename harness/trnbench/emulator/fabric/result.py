@@ -55,7 +55,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     `algorithm` is what ran, `asked` what was asked for; `tried` the seconds of all that `best` tried,
     `left_out` why it did not try others that it might have.
-    `links` is only there when asked for.
+    `links` is only there when asked for. `level` says what a rank is, `context` whether it ran alone or in a
+    compiled graph, `choice` by what right `auto` took the algorithm.
     """
 
     collective: str
@@ -78,6 +79,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     memory_bytes: float = 0.0  # accesses of one device
     notes: tuple[str, ...] = ()
     way: str = ""
+    level: str = "device"
+    context: str = "nccom"
+    choice: str = ""
 
     @property
     def algbw(self) -> float:

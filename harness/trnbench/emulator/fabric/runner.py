@@ -7,38 +7,20 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from trnbench.emulator.fabric.algorithms import ALGORITHMS
-from trnbench.emulator.fabric.algorithms.algorithm import (
-    ALL_GATHER,
-    ALL_REDUCE,
-    AUTO,
-    BEST,
-    BROADCAST,
-    REDUCE_SCATTER,
-    NotPossible,
-)
+from trnbench.emulator.fabric.algorithms.algorithm import AUTO, BEST, BROADCAST, NotPossible
 from trnbench.emulator.fabric.bound import bound_of
 from trnbench.emulator.fabric.charge import charged
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.result import Bound
+from trnbench.emulator.fabric.rule import Rule, observed
 from trnbench.emulator.fabric.schedule import Schedule, Step
 from trnbench.emulator.fabric.solution import Solution
 from trnbench.emulator.fabric.solve import solve_beside
 from trnbench.emulator.fabric.systems import Fabric
 from trnbench.errors import UnknownName
 
-FALLBACK = (
-    "ring",
-    "bucket",
-    "switch-direct",
-    "switch-direct-all",
-    "rdh",
-    "mesh",
-    "scatter-gather",
-    "tree",
-    "direct",
-    "shift",
-)
-"""What `auto` tries where the documents name nothing, or something that the ranks do not allow."""
+HALVES = ("ring-1", "ring-2", "bucket-1", "bucket-2")
+"""Parts of an algorithm that `auto` tries as a whole."""
 SLOW_ABOVE = 256
 """Ranks above which `auto` leaves out algorithms that have to be simulated flow by flow."""
 MOST_MESSAGES = 100_000
@@ -59,7 +41,10 @@ Chains = tuple[tuple[Step, ...], ...]
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A schedule carried out, with the seconds of all that was tried beside it, and why others were not."""
+    """A schedule carried out, with the seconds of all that was tried beside it, and why others were not.
+
+    `choice`: by what right `auto` took it.
+    """
 
     schedule: Schedule
     network: Network
@@ -67,6 +52,7 @@ class Found(msgspec.Struct, frozen=True):
     tried: dict[str, float]
     left_out: dict[str, str] = {}
     beside: Chains = ()
+    choice: str = ""
 
 
 class Runner:
@@ -97,16 +83,40 @@ class Runner:
         solution = solve_beside(network, schedule, self.beside, most=self.fabric.most_effort)
         return Found(schedule, network, solution, {}, {}, self.beside)
 
+    @property
+    def instances(self) -> int:
+        """How many instances the ranks lie on."""
+        return len({self.network.nodes[node].host for node in self.network.ranks})
+
+    @property
+    def rule(self) -> Rule | None:
+        """What the runtime was observed to take for such a question; ranks are cores there."""
+        if self.fabric.options.level == "device":
+            return None
+        return observed(
+            self.constants.rules,
+            generation=self.fabric.system.generation.name,
+            context=self.fabric.options.context,
+            collective=self.collective,
+            ranks=self.ranks,
+            instances=self.instances,
+        )
+
     def auto(self) -> Found:
-        """The documents name algorithms for what gathers or reduces; the rest is sent directly."""
-        if self.collective in (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER):
-            for each in self.constants.auto:
-                if self.size < each.max_bytes:
-                    try:
-                        return self.named(each.algorithm)
-                    except NotPossible:
-                        break
-        return self.best(FALLBACK)
+        """What the runtime was observed to take; where nothing was, or the ranks do not allow it, the best of
+        all that is quickly answered.
+        """
+        rule = self.rule
+        why = "no rule observed"
+        if rule is not None:
+            name = rule.taken(self.size)
+            try:
+                return msgspec.structs.replace(self.named(name), choice=rule.sentence)
+            except NotPossible:
+                why = f"{name} is not possible"
+        found = self.best(tuple(name for name in self.names() if name not in HALVES))
+        several = f"best of {', '.join(found.tried)}" if len(found.tried) > 1 else "the only one possible"
+        return msgspec.structs.replace(found, choice=f"{why}: {several}")
 
     def best(self, names: Sequence[str] = ()) -> Found:
         """The quickest of those that can; ties go to the first name. Of `names` only those that are quickly

@@ -13,6 +13,10 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     a copy reads once and writes once; a reduction at the end also reads the operand. `copies` flows
     alike go from each sender, each of `size`: to servers that are alike and stand for each other, each for
     as many as there are of them over those that stand.
+
+    `direct`: one of many messages that a rank has under way to several others at once. Each takes its share
+    of links from the arrival of its first byte on, so that nearer ones have them while another is on a
+    longer way. Otherwise the way follows the last byte: the next step of a chain waits for it.
     """
 
     size: float
@@ -21,6 +25,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     reads: float = 1.0
     writes: float = 1.0
     copies: float = 1.0
+    direct: bool = False
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):

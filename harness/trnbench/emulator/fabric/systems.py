@@ -47,7 +47,7 @@ class Fabric:
 
     @cached_property
     def constants(self) -> Constants:
-        return IDEAL if self.options.ideal else constants_of(self.system.costs)
+        return IDEAL if self.options.ideal else constants_of(self.system.costs, self.options.context)
 
     @property
     def most_effort(self) -> int:

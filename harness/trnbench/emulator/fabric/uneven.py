@@ -137,7 +137,11 @@ class UnevenRunner(Runner):
             moves = everyone(self.network, 1 / self.ranks)
         else:
             moves = tuple(
-                Move(size=share, pairs=tuple(pair for group in groups for pair in self._pairs(group, share)))
+                Move(
+                    size=share,
+                    pairs=tuple(pair for group in groups for pair in self._pairs(group, share)),
+                    direct=True,
+                )
                 for share in dict.fromkeys(self.shares)
                 if share
             )

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from trnbench.emulator.fabric.classes import Classes
-from trnbench.emulator.fabric.fluid import Flow
+from trnbench.emulator.fabric.fluid import Flow, timing
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 
 
@@ -50,7 +50,8 @@ def unrolled(
                     index = len(flows)
                     resources, weights = mixes[int(classes.flow[p])]
                     each = patterns[p]
-                    flows.append(Flow(each.size, resources, weights, each.latency, before, tuple(after)))
+                    when = timing(each.direct, each.latency, before)
+                    flows.append(Flow(each.size, resources, weights, *when, tuple(after)))
                     took.setdefault(int(classes.flow[p]), []).append(index)
                     now.setdefault(a, []).append(index)
                     now.setdefault(b, []).append(index)

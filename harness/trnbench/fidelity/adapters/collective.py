@@ -11,7 +11,8 @@ OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broad
 
 
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:
-    """A time, or the bus bandwidth by the documented factor. Ranks are cores or logical cores.
+    """A time, or the bus bandwidth by the documented factor. Ranks are cores or logical cores. Where the source
+    says that its time holds a launch of so many µs (`launch_us`), so does ours.
 
     Raises `NotEmulated` where ranks or size are not stated or do not fit the system.
     """
@@ -26,7 +27,7 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     system = bench.system(point.system)
     try:
         seconds, algorithm = time_collective_point(
-            fabric_for(system, point.number("lnc") or 0),
+            fabric_for(system, point.number("lnc") or 0, str(point.shape.get("context", "nccom"))),
             point.operation,
             float(size),
             ranks,
@@ -34,7 +35,10 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         )
     except UsageError as error:
         raise NotEmulated(f"{error.what} ({error.cause})" if error.cause else error.what) from None
+    launch = point.number("launch_us") or 0
+    seconds += launch * 1e-6
     how = f"{point.operation} of {size:,} B, {ranks} ranks of {system.name}, {algorithm}"
+    how += f", with a launch of {launch} µs as the source says" if launch else ""
     if point.quantity is Quantity.LATENCY:
         return Prediction(value=seconds, how=how)
     if point.quantity is Quantity.BUSBW:

@@ -11,9 +11,8 @@ import msgspec
 from trnbench.errors import BadInput
 from trnbench.fidelity.nearness.evidence import Evidence, same_size
 from trnbench.fidelity.nearness.subject import Known
-from trnbench.fidelity.sources import Sources
-from trnbench.fidelity.statistics import log_error
-from trnbench.results.fidelity import Comparison, Fidelity, Use
+from trnbench.fidelity.statistics import counted_error
+from trnbench.results.fidelity import COUNTED, Fidelity, Use
 from trnbench.results.nearness import Band, Nearness
 
 ENOUGH = 8
@@ -26,7 +25,6 @@ GENERATIONS = "all generations"
 EVERYTHING = "every family"
 """Towards what that is widened in its turn: all points of all generations."""
 
-COUNTED = (Use.IN_SAMPLE, Use.HELD_OUT, Use.CONTRADICTED)
 DIGITS = 4
 
 
@@ -56,36 +54,27 @@ def as_json(bands: Bands) -> str:
     return msgspec.json.format(msgspec.json.encode(bands), indent=1).decode() + "\n"
 
 
-def errors(direct: Fidelity, public: Sources | None) -> dict[str, float]:
+def errors(fidelity: Fidelity) -> dict[str, float]:
     """Id → e = ln(model time / published time) of every point that counts, cross-validated where it can be.
 
-    `direct` are the points emulated as stated, `public` those of public kernels, kept from when they ran.
-    Raises `BadInput` where the two are of different models.
+    Contradicted points count against the interval of their sources. Raises `BadInput` where public kernels
+    were run by another model than the rest.
     """
-    if public is not None and (public.by, public.version) != (direct.by, direct.version):
-        raise BadInput(
-            f"public kernels were run by {public.by} {public.version}, this is {direct.by} {direct.version}",
-            cause="bands are of one model",
-            try_="run the public kernels again: docs/fidelity.md",
-        )
-    found = {
-        each.id: log_error(each.slower)
-        for each in (public.points if public is not None else ())
-        if each.use in COUNTED and each.slower is not None
-    }
-    for each in direct.points:
-        if each.use in COUNTED and (e := _error(each)) is not None:
-            found[each.id] = e
+    for each in fidelity.public:
+        if (each.by, each.version) != (fidelity.by, fidelity.version):
+            raise BadInput(
+                f"public kernels were run by {each.by} {each.version}, the rest by {fidelity.by} "
+                f"{fidelity.version}",
+                cause="bands are of one model",
+                try_="run the public kernels again: docs/fidelity.md",
+            )
+    found = {}
+    for point in fidelity.points:
+        e = point.e_cross if point.use is Use.EMULATED else None
+        e = counted_error(point) if e is None else e
+        if point.use in COUNTED and e is not None:
+            found[point.id] = e
     return found
-
-
-def _error(of: Comparison) -> float | None:
-    from trnbench.fidelity.statistics import relative_error, slower
-
-    if of.cross_validated is not None and of.published is not None:
-        error = relative_error(of.cross_validated, of.published)
-        return log_error(slower(error, lower_is_better=of.unit == "s"))
-    return None if of.slower is None else log_error(of.slower)
 
 
 def bands(evidence: Evidence, errors: Mapping[str, float], by: str, version: str) -> dict[str, Bands]:

@@ -61,7 +61,11 @@ def above(value: float, metric: Metric, best: BestPublished | None) -> str:
     if best is None or best.kind not in (Nearness.SAME, Nearness.KERNEL) or best.value <= 0.0 or value <= 0.0:
         return ""
     more = (value / best.value if metric.better == "higher" else best.value / value) - 1.0
-    return f"{more:.0%} above the best published, {best.id}" if more > MORE else ""
+    if more <= MORE * (1.0 + 1e-9):
+        return ""
+    much = f"{more * 100:.0f} % above" if more < 1.0 else f"{more + 1.0:,.1f} times"
+    where = "" if best.kind is Nearness.SAME else " at another size"
+    return f"{much} the best published{where} ({best.id})"
 
 
 def _alike(point: Known, subject: Subject, metric: Metric) -> bool:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from trnbench.facts.scope import Scope
-from trnbench.fidelity.nearness.subject import CONTEXT, TYPELESS, Subject, link_program
-from trnbench.fidelity.vote import vote
+from trnbench.fidelity.nearness.subject import CONTEXT, TYPELESS, Known, Subject, link_program
 from trnbench.kernels.published import PublishedAs, always
+from trnbench.kernels.spread import Spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from trnbench.fidelity.point import PublishedPoint
     from trnbench.generation import System
     from trnbench.kernels.case import Case
     from trnbench.kernels.kernel import Kernel
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 ULTRASERVER = "ultraserver"
 """Group of what crosses the links between the instances of an UltraServer: nothing is published of it."""
 
-SHARED = ("all_reduce", "all_gather", "reduce_scatter")
-"""Collectives whose ranks are logical cores inside an instance; elsewhere a rank is a device."""
+MESSAGES = "messages between hosts"
+"""Group of single messages across a network: what is published of them names neither ranks nor size."""
 
 
 def described(kernel: Kernel) -> PublishedAs:
@@ -38,18 +39,15 @@ def of_case(case: Case, system: System) -> Subject:
     words, point, extent = described(case.kernel), case.key.point, case.extent
     if words.group in ("collective", "point-to-point"):
         name = words.program(point)
-        pair = case.kernel.spread.value == "pair"
+        pair = case.kernel.spread is Spread.PAIR
         across = str(point.get("reach", "")) == "other-host" if pair else True
-        ranks = 2 if pair else extent.ranks
-        cores = system.cores_per_device
-        if name in SHARED and system.instance.scope is not Scope.CLUSTER:
-            ranks, cores = ranks * system.cores_per_device // system.logical_cores, system.logical_cores
+        each = 1 if pair else max(1, extent.ranks // max(extent.devices, 1))
         return of_collective(
             system,
             name or words.operation(point),
             size=words.sizes(point).get("bytes", 0.0),
-            ranks=ranks,
-            cores_per_rank=cores,
+            ranks=2 if pair else extent.ranks,
+            cores_per_rank=system.cores_per_device // each,
             nodes=(2 if across else 1) if pair else extent.hosts,
             point_to_point=words.group == "point-to-point",
         )
@@ -81,8 +79,10 @@ def of_collective(
 ) -> Subject:
     """The subject of one collective (or message) of `size` bytes over `ranks` on `nodes` hosts."""
     group = "point-to-point" if point_to_point else "collective"
-    if nodes > 1 or (system.instance.scope is Scope.ULTRASERVER and not point_to_point):
-        group = ULTRASERVER if system.instance.scope is Scope.ULTRASERVER else "network"
+    if system.instance.scope is Scope.ULTRASERVER and (nodes > 1 or not point_to_point):
+        group = ULTRASERVER
+    elif nodes > 1:
+        group = MESSAGES if point_to_point else "network"
     return Subject(
         generation=system.generation.name,
         group=group,
@@ -93,27 +93,18 @@ def of_collective(
 
 
 def of_kernel(
-    generation: str, source: str, dtype: str, points: Iterable[PublishedPoint], operation: str = ""
+    generation: str, source: str, dtype: str, points: Iterable[Known], operation: str = ""
 ) -> Subject:
     """The subject of somebody's NKI kernel. `source` is "path/to/file.py::function" or "package.module:name".
 
-    It is a published kernel where file and function are: the end of the path as the point states it.
+    It is a published kernel of `points` where file and function are: the end of the path as the point has it.
     """
     file, _, function = source.replace("::", ":").rpartition(":")
     path = PurePath(file).parts
+    found = Subject(generation=generation, group="core", program="", operation=operation, dtype=dtype)
     for point in points:
-        where = point.kernel
-        if where is None or not function or where.function != function:
-            continue
-        theirs = PurePath(where.file).parts
-        if path[-len(theirs) :] == theirs:
-            return Subject(
-                generation=generation,
-                group="core",
-                program=vote(point),
-                operation=point.operation,
-                dtype=dtype,
-            )
-    return Subject(
-        generation=generation, group="core", program="", operation=operation or function, dtype=dtype
-    )
+        theirs = PurePath(point.kernel[0]).parts
+        if theirs and point.kernel[1] == function and path[-len(theirs) :] == theirs:
+            of = point.subject
+            return msgspec.structs.replace(found, program=of.program, operation=of.operation)
+    return found

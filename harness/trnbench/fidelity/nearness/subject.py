@@ -49,7 +49,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
     """One published measurement as evidence. `asked` is its operation as published, `shape` as printed;
-    `scope` is what took part."""
+    `scope` is what took part; `kernel` is the file and function it was measured with, "" where unknown."""
 
     id: str
     subject: Subject
@@ -60,6 +60,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     asked: str
     scope: Scope
     source: str
+    kernel: tuple[str, str] = ("", "")
 
 
 def known(point: PublishedPoint) -> Known | None:
@@ -88,6 +89,7 @@ def known(point: PublishedPoint) -> Known | None:
         asked=point.operation,
         scope=_scope(point, group),
         source=point.source,
+        kernel=(point.kernel.file, point.kernel.function) if point.kernel is not None else ("", ""),
     )
 
 

@@ -1,4 +1,8 @@
-"""Collectives over all devices of a system, each device one rank."""
+"""Collectives over all devices of a system.
+
+Of one tensor, whoever holds it, the ranks are those that the runtime makes and nccom-test counts: the logical
+cores. Where each rank has a tensor of its own a case counts one for each device.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,8 @@ class Pattern(msgspec.Struct, frozen=True):
 
     A host is to other hosts what a rank is to other ranks: it must send `factor(hosts)` of the
     tensor, of one tensor where its ranks share it, of one for each of them if `own` is set.
-    `shared`: the full tensor is split over the ranks, so each needs an element of its own.
+    `shared`: the full tensor is split over the ranks, so each needs an element of its own. `rank`: what a
+    rank of a case is.
     `held` is what a rank keeps in memory, in full tensors: (whole buffers, buffers of 1/n).
     """
 
@@ -58,6 +63,7 @@ class Pattern(msgspec.Struct, frozen=True):
     shared: bool
     held: tuple[int, int]
     own: bool = False
+    rank: str = "device"
 
 
 def _all_but_own(ranks: int) -> Fraction:
@@ -82,6 +88,7 @@ PATTERNS = {
         "the tensor that is summed, the same size on each rank",
         False,
         (2, 0),
+        rank="logical-core",
     ),
     "all_gather": Pattern(
         "All-gather",
@@ -91,6 +98,7 @@ PATTERNS = {
         "the gathered tensor; a rank brings 1/n of it",
         True,
         (1, 1),
+        rank="logical-core",
     ),
     "reduce_scatter": Pattern(
         "Reduce-scatter",
@@ -100,6 +108,7 @@ PATTERNS = {
         "the tensor that is summed; a rank keeps 1/n of it",
         True,
         (1, 1),
+        rank="logical-core",
     ),
     "all_to_all": Pattern(
         "All-to-all",
@@ -150,10 +159,30 @@ def busbw_factor(collective: str, ranks: int) -> Fraction:
     return pattern.factor(ranks) if pattern else Fraction(1)
 
 
+def peak_factor(collective: str, ranks: int, devices: int) -> Fraction | None:
+    """What busbw of `ranks` ranks can be of the rate of one device's links; exact, None where nothing must
+    leave a device.
+
+    Of a tensor of S bytes a device must send factor(devices)·S (of its ranks' own tensors each one's), and busbw
+    is factor(ranks)·S by the time.
+    """
+    pattern = PATTERNS.get(collective)
+    each = ranks // devices
+    if devices < 2 or (collective == "permute" and each > 1):
+        return None
+    if pattern is None:
+        return Fraction(1)
+    return pattern.factor(ranks) / (pattern.factor(devices) * (each if pattern.own else 1))
+
+
+def _peak_factor(name: str) -> Callable[[Extent], Fraction]:
+    return lambda extent: peak_factor(name, extent.ranks, extent.devices) or Fraction(1)
+
+
 def _work(pattern: Pattern) -> Callable[[Point, Extent], Work]:
     def work(point: Point, extent: Extent) -> Work:
         size = int(point["size"])
-        formula = f"link_bytes = {pattern.rule}·size, n = {extent.ranks:,} ranks"
+        formula = f"link_bytes = {pattern.rule}·size, n = {extent.ranks:,} ranks, one per {extent.rank_kind}"
         network = 0.0
         if crosses_network(extent):
             tensors = extent.ranks // extent.hosts if pattern.own else 1
@@ -172,7 +201,12 @@ def _work(pattern: Pattern) -> Callable[[Point, Extent], Work]:
 
 def _footprint(pattern: Pattern) -> Callable[[Point, Extent], Mapping[str, float]]:
     whole, shards = pattern.held
-    return lambda point, extent: {"hbm": float(point["size"]) * (whole + shards / extent.ranks)}
+
+    def footprint(point: Point, extent: Extent) -> Mapping[str, float]:
+        each = max(extent.ranks // extent.devices, 1)
+        return {"hbm": float(point["size"]) * each * (whole + shards / extent.ranks)}
+
+    return footprint
 
 
 def _refuses(pattern: Pattern) -> Callable[[Point, Extent], str]:
@@ -208,7 +242,8 @@ def kernels() -> Iterator[Kernel]:
             ),
             scopes=SYSTEM,
             spread=Spread.TOGETHER,
-            primary=BUSBW,
+            primary=msgspec.structs.replace(BUSBW, peak_factor=_peak_factor(name)),
+            rank=pattern.rank,
             primary_at=ACROSS_HOSTS,
             work=_work(pattern),
             footprint=_footprint(pattern),

@@ -1,4 +1,4 @@
-"""A collective, driven by `nccom-test` over one rank per device."""
+"""A collective, driven by `nccom-test` over the ranks that a case counts: devices, or their logical cores."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def run_case(
 ) -> Result:
     """Raises `ToolError`, `WrongResult`, `NoEvidence`."""
     size = int(case.key.point["size"]) if size is None else size
-    members = leaders(seen)
+    members = leaders(seen) if case.extent.ranks == len(seen.devices) else list(range(workers(seen)))
     operation = str(case.kernel.implementations["collective"])
     groups, pairs = folder / "groups.json", folder / "pairs.json"
     groups.write_text(json.dumps(nccom.replica_groups(members)))
@@ -180,7 +180,7 @@ def _check_ranks(row: nccom.Row, case: Case, ranks: int) -> None:
     if abs(factor / wanted - 1.0) > FACTOR_TOLERANCE:
         raise NoEvidence(
             f"{nccom.NAME} counted busbw as {factor:.4g} times algbw, which {ranks} ranks would make "
-            f"{wanted:.4g}: not the devices asked for took part",
+            f"{wanted:.4g}: not the ranks asked for took part",
             cause="its replica groups were not heeded, or it counts in another way",
             try_=f"run {nccom.NAME} with --custom-replica-groups by hand",
         )

@@ -128,8 +128,11 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return f"{nccom.NAME} has no data type {case.key.point.get('dtype')}"
         if self.tools.find(nccom.NAME) is None:
             return f"{nccom.NAME} is not installed; install the package aws-neuronx-tools"
-        if self.listing is not None and case.extent.ranks != len(self.listing.devices):
-            return f"{case.extent.ranks} ranks, this host has {len(self.listing.devices)} devices"
+        if self.listing is not None:
+            here = len(self.listing.devices)
+            cores = sum(each.logical_cores for each in self.listing.devices)
+            if case.extent.ranks not in (here, cores):
+                return f"{case.extent.ranks} ranks, this host has {here} devices with {cores} logical cores"
         return ""
 
 

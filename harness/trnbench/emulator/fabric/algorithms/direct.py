@@ -35,7 +35,11 @@ class Mesh:
         if collective in (BROADCAST, REDUCE):
             away = range(1, n)
             pairs = tuple((0, r) if collective == BROADCAST else (r, 0) for r in away)
-            step = Step(moves=(Move(size=size, pairs=pairs, writes=2.0 if collective == REDUCE else 1.0),))
+            step = Step(
+                moves=(
+                    Move(size=size, pairs=pairs, writes=2.0 if collective == REDUCE else 1.0, direct=True),
+                )
+            )
             return Schedule(algorithm=self.name, chains=((step,),))
         reduces, gathers = ways(collective)
         # A rank reads its part once per receiver; the receiver reads all n parts again to reduce them.
@@ -113,9 +117,10 @@ def everyone(network: Network, size: float, *, writes: float = 1.0) -> tuple[Mov
     n = network.size
     if network.symmetry is not None:
         offsets = [network.symmetry.offset(0, r) for r in range(1, n)]
-        return tuple(Move(size=size, offset=offset, writes=writes) for offset in offsets)
+        return tuple(Move(size=size, offset=offset, writes=writes, direct=True) for offset in offsets)
     return tuple(
-        Move(size=size, pairs=tuple((r, (r + k) % n) for r in range(n)), writes=writes) for k in range(1, n)
+        Move(size=size, pairs=tuple((r, (r + k) % n) for r in range(n)), writes=writes, direct=True)
+        for k in range(1, n)
     )
 
 

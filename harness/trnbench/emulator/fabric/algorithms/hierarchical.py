@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
+
 from trnbench.emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -213,11 +215,10 @@ def _spread(schedule: Schedule, sub: Network, groups: Sequence[Sequence[int]]) -
         tuple(
             Step(
                 moves=tuple(
-                    Move(
-                        size=move.size,
+                    msgspec.structs.replace(
+                        move,
+                        offset=None,
                         pairs=tuple((group[a], group[b]) for group in groups for a, b in pairs(move)),
-                        reads=move.reads,
-                        writes=move.writes,
                     )
                     for move in step.moves
                 ),

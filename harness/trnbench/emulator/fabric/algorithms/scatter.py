@@ -37,7 +37,7 @@ class ScatterGather:
         out = collective == BROADCAST
         half = inner.schedule(network, ALL_GATHER if out else REDUCE_SCATTER, size)
         pairs = tuple((0, r) if out else (r, 0) for r in range(1, n))
-        first = Step(moves=(Move(size=size / n / len(half.chains), pairs=pairs),))
+        first = Step(moves=(Move(size=size / n / len(half.chains), pairs=pairs, direct=True),))
         chains = tuple((first, *chain) if out else (*chain, first) for chain in half.chains)
         return Schedule(algorithm=self.name, chains=chains, note=f"with {inner.name}")
 

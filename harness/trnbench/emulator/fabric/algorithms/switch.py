@@ -59,12 +59,12 @@ class SwitchDirect:
             chain = []
             if reduces:
                 chain += [
-                    Step(moves=tuple(Move(size=s, offset=o, writes=2.0) for o in offsets))
+                    Step(moves=tuple(Move(size=s, offset=o, writes=2.0, direct=True) for o in offsets))
                     for offsets, s in phases
                 ]
             if gathers:
                 chain += [
-                    Step(moves=tuple(Move(size=s, offset=o) for o in offsets))
+                    Step(moves=tuple(Move(size=s, offset=o, direct=True) for o in offsets))
                     for offsets, s in reversed(phases)
                 ]
             chains.append(tuple(chain))

@@ -1,0 +1,255 @@
+"""What `trnbench validate` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trnbench.cli.output import Column, emit, say, write
+
+if TYPE_CHECKING:
+    from trnbench.results.fidelity import Comparison, Fidelity
+
+Rows = Sequence[Sequence[str]]
+
+
+def show(found: Fidelity, format: str) -> None:
+    """The whole comparison: for people all parts, for JSON and CSV one row per family and generation."""
+    from trnbench.fidelity.tables import family_row, markdown
+
+    if format == "md":
+        write(markdown(found))
+    elif format == "table":
+        _show_parts(found)
+    else:
+        rows = [family_row(each) for each in (*found.families, *(each.row for each in found.public))]
+        emit(rows, tuple(rows[0]), format)
+
+
+def _show_parts(found: Fidelity) -> None:
+    from trnbench.fidelity.broken import BROKEN, broken_cells, broken_of, broken_text
+    from trnbench.fidelity.coverage import coverage, of_rows
+    from trnbench.fidelity.movement import MOVED, moved_cells, moved_text
+    from trnbench.fidelity.sequence import STEPS, by_order, order_text, step_cells
+    from trnbench.fidelity.tables import HEADS, cells, few, shown
+
+    bounds, broken = broken_of(found.points)
+    if bounds:
+        write(f"{broken_text(bounds, broken)}\n")
+        if broken:
+            _grid(BROKEN, [broken_cells(each) for each in broken])
+        write("\n")
+    write(f"{coverage(of_rows(found.families))}\n")
+    public = [each.row for each in found.public if each.row.errors or each.row.bounds]
+    rows = shown(found.families) + public
+    if rows:
+        _grid(HEADS, [cells(each) for each in rows], left=2)
+    if listed := few(shown(found.families)):
+        write("\nRows of under five votes, point by point:\n")
+        write("".join(f"{each}\n" for each in listed))
+    if found.steps:
+        write(f"\nSequences, versions of one kernel as published: {order_text(found.steps)}.\n")
+        wrong = [each for each in by_order(found.steps) if each.in_order is False]
+        if wrong:
+            _grid(STEPS, [step_cells(each) for each in wrong], left=2)
+    if any(each.movers or each.unanswered for each in found.moved):
+        write(f"\n{moved_text(found.moved)}\n")
+        _grid(MOVED, [moved_cells(each) for each in found.moved], left=2)
+    say(f"model: {found.by} {found.version}", level=0)
+    _say_public(found)
+
+
+def _grid(heads: Sequence[str], rows: Rows, left: int = 1) -> None:
+    columns = [
+        Column(str(index), head, align="left" if index < left else "right")
+        for index, head in enumerate(heads)
+    ]
+    emit([{str(index): cell for index, cell in enumerate(row)} for row in rows], columns, "table")
+
+
+def _say_public(found: Fidelity) -> None:
+    """When public kernels were last run, and whether by this model: they are not here to run again."""
+    for day, by, version in dict.fromkeys((each.day, each.by, each.version) for each in found.public):
+        if not day:
+            continue
+        say(
+            f"public kernels: run on {day} by {by} {version}, from sources that are not part of trnbench",
+            level=0,
+        )
+        if (by, version) != (found.by, found.version):
+            say(
+                f"warning: their times are of {by} {version}, the model is {found.by} {found.version}\n"
+                "  try:   trnbench validate --kernels FOLDER: docs/fidelity.md",
+                level=0,
+            )
+
+
+def show_table(name: str, found: Fidelity, format: str) -> None:
+    """One of the tables behind the comparison; in JSON and CSV errors are natural logarithms."""
+    if name == "points":
+        emit([_point_row(each) for each in found.points], _POINTS, format)
+    elif name == "bounds":
+        _emit(_BOUNDS, _bound_rows(found.points), format)
+    elif name == "sequences":
+        _emit(_STEPS, _step_rows(found), format)
+    else:
+        _emit(_MOVED, _moved_rows(found), format)
+
+
+def _emit(columns: Sequence[Column | str], rows: Sequence[dict[str, object]], format: str) -> None:
+    emit(rows, columns, format)
+
+
+def _size(e: float) -> str:
+    from trnbench.results.error_text import size_text
+
+    return size_text(e)
+
+
+def _signed(e: float) -> str:
+    from trnbench.results.error_text import signed_text
+
+    return signed_text(e)
+
+
+def _factor(e: float) -> str:
+    from trnbench.results.error_text import factor_text
+
+    return factor_text(e)
+
+
+_POINTS: tuple[Column | str, ...] = (
+    "id",
+    "family",
+    "use",
+    Column("published_text", "published", align="right"),
+    Column("emulated_text", "emulated", align="right"),
+    Column("e", "error", show=_signed, align="right"),
+    Column("e_cross", "cross-validated", show=_signed, align="right"),
+    "honesty",
+    Column("evidence"),
+    "vote",
+    "source",
+    "how",
+)
+_BOUNDS: tuple[Column | str, ...] = (
+    "id",
+    "generation",
+    Column("published_text", "bound", align="right"),
+    Column("emulated_text", "model", align="right"),
+    Column("e", "times", show=_factor, align="right"),
+    "source",
+)
+_STEPS: tuple[Column | str, ...] = (
+    "sequence",
+    "generation",
+    Column("start", "from"),
+    Column("end", "to"),
+    Column("published", show=_signed, align="right"),
+    Column("model", show=_signed, align="right"),
+    Column("off", "ratio off", show=_signed, align="right"),
+    Column("in_order", "order kept"),
+    "source",
+)
+_MOVED: tuple[Column | str, ...] = (
+    "family",
+    "generation",
+    "version",
+    Column("votes", "kernels"),
+    "points",
+    *(
+        Column(f"{name}_{when}", f"{name} {when}", show=_size, align="right")
+        for name in ("median", "p90")
+        for when in ("then", "now")
+    ),
+    "bounds",
+    Column("broken_then", "broken then"),
+    Column("broken_now", "broken now"),
+    Column("movers", "moved most"),
+    Column("unanswered", "no answer now"),
+)
+
+
+def _point_row(each: Comparison) -> dict[str, object]:
+    from trnbench.facts.format import show
+    from trnbench.results.json import plain
+
+    def text(value: float | None) -> str | None:
+        if value is None:
+            return None
+        if each.unit == "1":
+            return f"{value:.3g}"
+        return f"{value:.4g} 1/s" if each.unit == "1/s" else show(value, each.unit)
+
+    fields = plain(each)
+    assert isinstance(fields, dict)
+    return {
+        **fields,
+        "published_text": text(each.published),
+        "emulated_text": text(each.emulated),
+        "evidence": "P" if each.emulated is None else "P/E",
+    }
+
+
+def _bound_rows(points: Iterable[Comparison]) -> list[dict[str, object]]:
+    from trnbench.fidelity.broken import broken_of
+
+    return [_point_row(each) for each in broken_of(points)[1]]
+
+
+def _step_rows(found: Fidelity) -> list[dict[str, object]]:
+    from trnbench.fidelity.sequence import by_order
+    from trnbench.results.json import plain
+
+    rows = []
+    for each in by_order(found.steps):
+        fields = plain(each)
+        assert isinstance(fields, dict)
+        rows.append({**fields, "off": each.off, "in_order": each.in_order})
+    return rows
+
+
+def _moved_rows(found: Fidelity) -> list[dict[str, object]]:
+    from trnbench.results.error_text import signed_text
+
+    return [
+        {
+            "family": each.family,
+            "generation": each.generation,
+            "version": each.version,
+            "votes": each.now.votes if each.now else 0,
+            "points": each.now.points if each.now else 0,
+            **{
+                f"{name}_{when}": getattr(errors, name) if errors else None
+                for when, errors in (("then", each.then), ("now", each.now))
+                for name in ("median", "p90")
+            },
+            "bounds": each.bounds_now.count if each.bounds_now else 0,
+            "broken_then": each.bounds_then.broken if each.bounds_then else 0,
+            "broken_now": each.bounds_now.broken if each.bounds_now else 0,
+            "movers": ", ".join(
+                f"{point.id} {signed_text(point.then)} → {signed_text(point.now)}" for point in each.movers
+            ),
+            "unanswered": ", ".join(each.unanswered),
+        }
+        for each in found.moved
+    ]
+
+
+def show_sources(found: Fidelity, kernels: Path, format: str) -> None:
+    """What is kept of public kernels run from `kernels`: JSON for the plugins, Markdown for README."""
+    from datetime import UTC, datetime
+
+    from trnbench.fidelity.sources import as_json, checkouts, markdown, of_fidelity
+
+    made = of_fidelity(found, checkouts(kernels), datetime.now(UTC).date().isoformat())
+    write(markdown(made) if format == "md" else as_json(made))
+
+
+def show_not_run(found: Fidelity) -> None:
+    """Points of public kernels without a time, and why."""
+    rows = [{"not run": each.id, "because": each.how} for each in found.points if each.emulated is None]
+    if rows:
+        write("\n")
+        emit(rows, ("not run", "because"), "table")

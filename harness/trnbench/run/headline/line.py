@@ -1,0 +1,91 @@
+"""A line of the headline as values: everything its words say, and where to look it up."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trnbench.facts.scope import Scope
+from trnbench.results.evidence import Grade
+from trnbench.results.nearness import BestPublished
+from trnbench.results.own_product import OwnProduct
+
+
+class Sweep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The judged metric over the cases of a line, in its base unit; `best` need not be the largest.
+
+    `over` and `at` name the axes that vary: all their values, and those of the best. `case` is its id.
+    """
+
+    metric: str
+    unit: str
+    better: str
+    points: int
+    worst: float
+    best: float
+    over: str
+    at: str
+    case: str
+
+
+class Promised(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A figure of a document at the scope of the line, and the share of it that the best case reaches.
+
+    `date` of the document, its version where it has none. `printed`: the document prints the figure for this
+    very scope; otherwise it is worked out from what it prints.
+    """
+
+    value: float
+    fraction: float
+    document: str
+    source: str
+    date: str = ""
+    printed: bool = True
+    note: str = ""
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What takes time beside the work at the peak; `share` of the time of the best case."""
+
+    name: str
+    share: float
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One kernel on the systems of one generation that gave the same numbers.
+
+    - `ranks`: of a collective, what a rank of its bandwidth is, and how many there are.
+    - `of` and `since`: the figure it is held against, and the one that has superseded that.
+    - `clock`: the share of what the clocks allow, of the best case.
+    - `expected`: what the band of the nearest published evidence leaves of the best value, low before high,
+      in the unit of the sweep; `votes` stand behind it, `widened` and `band_note` as in `Band` and `Nearest`.
+    - `published`: the best of the nearest class that has one; `above` says where the model is far above it.
+    - `bound` and `rest`: what the best case waits for most, as its model names it, and what takes its time.
+    - `own`: our product at the shapes that others published, where the line is about a product.
+    - `muted`: nothing published stands near enough for an interval, and `reason` says why. Such a line comes
+      last and is never bold.
+    """
+
+    question: str
+    generation: str
+    systems: tuple[str, ...]
+    scope: Scope
+    kernel: str
+    dtype: str
+    grade: Grade
+    sweep: Sweep
+    ranks: str = ""
+    of: Promised | None = None
+    since: Promised | None = None
+    clock: float | None = None
+    nearness: str = ""
+    expected: tuple[float, float] | None = None
+    votes: int = 0
+    widened: str = ""
+    band_note: str = ""
+    published: BestPublished | None = None
+    above: str = ""
+    bound: str = ""
+    rest: tuple[Cause, ...] = ()
+    own: tuple[OwnProduct, ...] = ()
+    muted: bool = False
+    reason: str = ""

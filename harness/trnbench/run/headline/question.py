@@ -1,0 +1,136 @@
+"""What a headline asks of a run, and which of its cases answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from trnbench.facts.scope import Scope
+from trnbench.results.evidence import Grade
+from trnbench.results.measurement import Measurement, Metric, Status
+from trnbench.results.run import Run
+
+GOOD = (Status.OK, Status.DOCUMENT_LOW)
+DTYPES = ("bf16", "fp16", "fp32")
+"""The type a line is about: the first of these that was run, else the first that was."""
+KERNELS_SHOWN = 8
+"""Lines of a run that holds none of the kernels below."""
+
+
+PRODUCTS = ("gemm",)
+"""Kernels whose line is read beside what the model makes of published products."""
+
+
+class Question(NamedTuple):
+    """`kernels`: the first that a generation has answers. `scope`: what its documents and the published
+    points speak of; None for the whole system. `apart`: systems of one generation answer each for itself."""
+
+    name: str
+    kernels: tuple[str, ...]
+    scope: Scope | None
+    apart: bool = False
+
+
+QUESTIONS = (
+    Question("product", PRODUCTS, Scope.CORE),
+    Question("stream", ("hbm_copy", "hbm_read", "hbm_write", "hbm_triad"), Scope.DEVICE),
+    Question("all-reduce", ("all_reduce",), None, apart=True),
+)
+
+
+class Answer(NamedTuple):
+    """The cases of one line, all of one kernel, type, scope, metric and grade; `cases` of the first system,
+    `systems` all that gave the same numbers against the same figure."""
+
+    question: Question
+    systems: tuple[str, ...]
+    cases: tuple[Measurement, ...]
+
+
+def primary(case: Measurement) -> Metric | None:
+    """The judged metric, where it is a number that can be shown."""
+    metric = case.metrics.get(case.primary)
+    if metric is None or not math.isfinite(metric.value) or metric.value <= 0:
+        return None
+    return metric
+
+
+def answers(run: Run) -> Iterator[Answer]:
+    """Of every question, generation by generation; of every kernel where no question finds one."""
+    good = [each for each in run.measurements if each.status in GOOD and primary(each) is not None]
+    made = [each for question in QUESTIONS for each in _answers(run, question, good)]
+    if not made:
+        kernels = list(dict.fromkeys(each.case.kernel for each in good))[:KERNELS_SHOWN]
+        asked = [Question("kernel", (kernel,), Scope.CORE) for kernel in kernels]
+        made = [each for question in asked for each in _answers(run, question, good)]
+    yield from made
+
+
+def _answers(run: Run, question: Question, good: Sequence[Measurement]) -> Iterator[Answer]:
+    mine = [each for each in good if each.case.kernel in question.kernels]
+    for generation in _generations(run, mine):
+        here = [each for each in mine if each.case.generation == generation]
+        kernel = next(k for k in question.kernels if any(each.case.kernel == k for each in here))
+        here = [each for each in here if each.case.kernel == kernel]
+        dtype = _dtype(here)
+        for grade in Grade:
+            cases = [each for each in here if each.case.dtype == dtype and each.evidence.grade is grade]
+            yield from _same(run, question, cases)
+
+
+def _same(run: Run, question: Question, cases: Sequence[Measurement]) -> Iterator[Answer]:
+    """Systems that gave the same numbers are one answer, unless the question asks for each."""
+    if not question.apart:
+        cases = _one_scope(cases, question.scope)
+    kept: list[tuple[list[str], tuple[Measurement, ...], frozenset[object]]] = []
+    for system in _in_order(run, {each.case.instance for each in cases}):
+        own = [each for each in cases if each.case.instance == system]
+        record = run.systems.get(system)
+        if question.apart:
+            own = _one_scope(own, record.scope if record else None)
+        swept = tuple(each for each in own if _definition(each) == _definition(own[0]))
+        marks = frozenset(map(_mark, swept))
+        twin = next((each for each in kept if not question.apart and marks <= each[2]), None)
+        if twin is not None:
+            twin[0].append(system)
+        else:
+            kept.append(([system], swept, marks))
+    for systems, swept, _ in kept:
+        yield Answer(question, tuple(systems), swept)
+
+
+def _mark(case: Measurement) -> object:
+    """The case, its time and the figure it is held against."""
+    chosen = case.judgement.peaks.chosen if case.judgement else None
+    return case.case.fullname, case.time_s, chosen and (chosen.value, chosen.source)
+
+
+def _one_scope(cases: Sequence[Measurement], wanted: Scope | None) -> list[Measurement]:
+    """Of the wanted scope, else of the smallest that was run."""
+    scopes = {each.case.scope for each in cases}
+    scope = wanted if wanted in scopes else min(scopes, key=lambda each: each.rank, default=None)
+    return [each for each in cases if each.case.scope is scope]
+
+
+def _definition(case: Measurement) -> object:
+    """What two numbers must share to stand in one line: metric, unit, direction, what it speaks of."""
+    metric = primary(case)
+    return metric and (metric.name, metric.unit, metric.better, metric.scope, metric.direction)
+
+
+def _dtype(cases: Sequence[Measurement]) -> str:
+    present = dict.fromkeys(each.case.dtype for each in cases)
+    return next((dtype for dtype in DTYPES if dtype in present), next(iter(present), ""))
+
+
+def _generations(run: Run, cases: Iterable[Measurement]) -> list[str]:
+    """In the order in which the run's systems are shown."""
+    order = {each.generation: each.order for each in reversed(run.systems.values())}
+    found = dict.fromkeys(each.case.generation for each in cases)
+    return sorted(found, key=lambda name: order.get(name, len(order) + 10**6))
+
+
+def _in_order(run: Run, names: Iterable[str]) -> list[str]:
+    place = {name: index for index, name in enumerate(run.systems)}
+    return sorted(names, key=lambda name: (place.get(name, len(place)), name))

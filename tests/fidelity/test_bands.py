@@ -1,0 +1,233 @@
+"""Bands: who lands in a class, how votes weigh, how a band with few votes is widened."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import ClassVar
+
+import msgspec
+import pytest
+from evidence_point import point, subject
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trnbench import Band, Nearness
+from trnbench.errors import BadInput
+from trnbench.fidelity.nearness.bands import (
+    BANDED,
+    ENOUGH,
+    EVERYTHING,
+    GENERATIONS,
+    as_json,
+    bands,
+    errors,
+    landing,
+    own,
+    read,
+    weighted_quantile,
+    widened,
+)
+from trnbench.fidelity.nearness.evidence import Evidence
+from trnbench.fidelity.nearness.subject import Known
+from trnbench.results.fidelity import Comparison, Fidelity, PublicKernels, Use
+from trnbench.results.statistics import quantile
+
+SAME, KERNEL, OPERATION, FAMILY = BANDED
+FLOATS = st.floats(min_value=-3, max_value=3)
+
+
+def ids(points: list[Known]) -> list[str]:
+    return [each.id for each in points]
+
+
+class TestLanding:
+    """Three sizes of one kernel, two of them alike, and another kernel of the operation."""
+
+    A1, A2, A3 = (
+        point("a1", subject("a", M=1000)),
+        point("a2", subject("a", M=1500)),
+        point("a3", subject("a", M=9000)),
+    )
+    B = point("b", subject("b", M=1000))
+    C = point("c", subject("c", "softmax", M=1000))
+    EVIDENCE = Evidence((A1, A2, A3, B, C))
+    E: ClassVar = {"a1": 0.1, "a2": 0.2, "a3": 0.3, "b": 0.4, "c": 0.5}
+
+    def landed(self, kind: Nearness) -> list[str]:
+        return ids(landing(self.EVIDENCE, "trn2", "core", kind, self.E))
+
+    def test_same_is_found_without_the_point_itself(self) -> None:
+        assert self.landed(SAME) == ["a1", "a2"]
+
+    def test_kernel_is_found_without_all_points_of_that_size(self) -> None:
+        assert self.landed(KERNEL) == ["a1", "a2", "a3"]
+
+    def test_operation_and_family_are_found_without_the_whole_kernel(self) -> None:
+        assert self.landed(OPERATION) == ["a1", "a2", "a3", "b"]
+        assert self.landed(FAMILY) == ["c"]
+
+    def test_a_point_without_an_error_lands_nowhere(self) -> None:
+        assert ids(landing(self.EVIDENCE, "trn2", "core", OPERATION, {"b": 0.4})) == ["b"]
+
+    @pytest.mark.parametrize("kind", BANDED)
+    def test_what_is_removed_is_its_own(self, kind: Nearness) -> None:
+        for each in self.EVIDENCE.points:
+            without = own(each, kind)
+            assert without(each)
+            _, left = self.EVIDENCE.classify(each.subject, without)
+            assert each.id not in ids(list(left))
+            if kind in (OPERATION, FAMILY):
+                assert all(other.subject.program != each.subject.program for other in left)
+
+
+class TestWeights:
+    @given(st.lists(FLOATS, min_size=1, max_size=20), st.floats(min_value=0, max_value=1))
+    def test_equal_weights_are_the_usual_quantile(self, values: list[float], q: float) -> None:
+        found = weighted_quantile([(each, 0.25) for each in values], q)
+        assert found == pytest.approx(quantile(values, q), abs=1e-9)
+
+    @given(st.lists(st.tuples(FLOATS, st.floats(min_value=0.01, max_value=1)), min_size=1, max_size=20))
+    def test_it_stays_inside_and_never_falls(self, weighed: list[tuple[float, float]]) -> None:
+        found = [weighted_quantile(weighed, q / 10) for q in range(11)]
+        assert found[0] == min(each for each, _ in weighed)
+        assert found[-1] == pytest.approx(max(each for each, _ in weighed))
+        assert all(low <= high + 1e-9 for low, high in pairwise(found))
+
+    def test_many_points_of_one_kernel_weigh_as_one(self) -> None:
+        """Ten sizes of a bad kernel among nine good ones: alone they would make the band."""
+        kernels = [point(f"k{n}", subject(f"k{n}", M=1)) for n in range(19)]
+        many = [point(f"x{n}", subject("x", M=10.0**n)) for n in range(10)]
+        e = {each.id: 0.0 for each in kernels} | {each.id: 1.0 for each in many}
+        band = bands(Evidence([*kernels, *many]), e, "m", "1")["trn2"].groups["core"][OPERATION]
+        assert (band.votes, band.points) == (20, 29)
+        assert band.high < 0.5
+
+    def test_nothing_has_no_quantile(self) -> None:
+        with pytest.raises(ValueError, match="no values"):
+            weighted_quantile([], 0.5)
+
+
+class TestWidening:
+    @given(FLOATS, st.floats(min_value=0, max_value=3), FLOATS, st.floats(min_value=0, max_value=3))
+    def test_fewer_votes_never_make_it_narrower(
+        self, low: float, width: float, other: float, span: float
+    ) -> None:
+        towards = Band(low=other, high=other + span, votes=20, points=20)
+        before: Band | None = None
+        for votes in range(12, 0, -1):
+            plain = Band(low=low, high=low + width, votes=votes, points=votes)
+            found = widened(plain, towards, "kernel")
+            assert found.low <= plain.low + 1e-12
+            assert found.high >= plain.high - 1e-12
+            assert (found.widened == "kernel") is (votes < ENOUGH)
+            if before is not None:
+                assert found.low <= before.low + 1e-12
+                assert found.high >= before.high - 1e-12
+            before = found
+
+    def test_it_goes_by_the_share_of_votes_that_is_missing(self) -> None:
+        towards = Band(low=-1.0, high=0.2, votes=9, points=9)
+        found = widened(Band(low=0.0, high=0.4, votes=6, points=6), towards, "family")
+        assert (found.low, found.high) == (pytest.approx(-0.25), pytest.approx(0.4))
+
+    def test_a_class_without_points_has_the_next_ones(self) -> None:
+        towards = Band(low=-1.0, high=0.2, votes=9, points=9)
+        found = widened(None, towards, "family")
+        assert found == Band(low=-1.0, high=0.2, votes=0, points=0, widened="family")
+
+    def test_the_chain_ends_at_everything(self) -> None:
+        one = point("one", subject("a", M=1))
+        others = [
+            point(f"o{n}", subject(f"o{n}", generation="trn1", group="hbm", M=1)) for n in range(ENOUGH)
+        ]
+        e = {"one": 0.0} | {each.id: 0.8 for each in others}
+        found = bands(Evidence([one, *others]), e, "m", "1")["trn2"].groups["core"]
+        assert {kind: band.votes for kind, band in found.items()} == dict.fromkeys(BANDED, 0)
+        assert [band.widened for band in found.values()] == ["kernel", "operation", "family", GENERATIONS]
+        # One vote of eight: 7/8 of the way to what all families span.
+        assert found[SAME].high == pytest.approx(0.7)
+        assert EVERYTHING != GENERATIONS
+
+
+class TestErrors:
+    def compared(self, id: str, use: Use, e: float | None, crossed: float | None = None) -> Comparison:
+        return Comparison(
+            id=id,
+            family="gemm",
+            generation="trn2",
+            use=use,
+            vote=id,
+            honesty="untouched",
+            quantity="latency_s",
+            unit="s",
+            published=1.0,
+            emulated=None if e is None else math.exp(e),
+            e=e,
+            e_cross=crossed,
+        )
+
+    def test_bounds_are_in_no_band_and_fits_are_cross_validated(self) -> None:
+        points = (
+            self.compared("plain", Use.EMULATED, 0.2, 0.2),
+            self.compared("fitted", Use.EMULATED, 0.01, 0.3),
+            self.compared("shaped-fit", Use.EMULATED, 0.1),
+            self.compared("bound", Use.BOUND, 0.5),
+            self.compared("unknown", Use.NEEDS_SOURCE, None),
+        )
+        found = errors(Fidelity(by="m", version="1", points=points))
+        assert found == {"plain": 0.2, "fitted": 0.3, "shaped-fit": 0.1}
+
+    def test_a_contradicted_point_counts_by_its_distance(self) -> None:
+        inside = msgspec.structs.replace(self.compared("in", Use.CONTRADICTED, 0.1), span=(1.0, 2.0))
+        beyond = msgspec.structs.replace(
+            self.compared("out", Use.CONTRADICTED, math.log(4), 1.0), span=(1.0, 2.0)
+        )
+        found = errors(Fidelity(by="m", version="1", points=(inside, beyond)))
+        assert found == {"in": 0.0, "out": pytest.approx(math.log(2))}
+
+    def test_public_kernels_of_another_model_are_refused(self) -> None:
+        from trnbench.fidelity.statistics import row_of
+
+        public = PublicKernels(
+            generation="trn2", by="m", version="1", day="", row=row_of("public", "", "trn2", ())
+        )
+        with pytest.raises(BadInput) as caught:
+            errors(Fidelity(by="m", version="2", public=(public,)))
+        assert str(caught.value) == (
+            "public kernels were run by m 1, the rest by m 2\n"
+            "  cause: bands are of one model\n"
+            "  try:   run the public kernels again: docs/fidelity.md"
+        )
+
+
+def test_a_file_of_bands_comes_back(tmp_path: object) -> None:
+    from pathlib import Path
+
+    made = bands(Evidence([point("p", subject(M=1))]), {"p": 0.25}, "m", "1")["trn2"]
+    path = Path(str(tmp_path)) / "bands.json"
+    path.write_text(as_json(made))
+    assert read(path) == made
+    path.write_text("{}")
+    with pytest.raises(BadInput, match="does not hold bands"):
+        read(path)
+
+
+def test_shipped_bands_are_those_of_the_model() -> None:
+    """Whoever changes the model makes them anew: .ci/renew_tables FOLDER."""
+    from trnbench.emulator.backend import MODEL_VERSION
+    from trnbench.fidelity.nearness.nearby import made
+    from trnbench.registry import load_registry
+
+    registry = load_registry()
+    paths = {name: each.bands for name, each in registry.generations.items() if each.bands is not None}
+    shipped = {name: read(path) for name, path in paths.items()}
+    assert {each.version for each in shipped.values()} == {MODEL_VERSION}
+    found = made(registry)
+    assert found.keys() == shipped.keys()
+    for name, bands_now in found.items():
+        for group, classes in bands_now.groups.items():
+            for kind, band in classes.items():
+                kept = shipped[name].groups[group][kind]
+                assert (kept.votes, kept.points, kept.widened) == (band.votes, band.points, band.widened)
+                assert (kept.low, kept.high) == (pytest.approx(band.low), pytest.approx(band.high))

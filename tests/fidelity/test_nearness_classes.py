@@ -1,0 +1,239 @@
+"""The class of the nearest published evidence, for each group of families."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from evidence_point import point, subject
+
+from trnbench import Nearness, Scope, System
+from trnbench.fidelity.nearness.best import above, best_of
+from trnbench.fidelity.nearness.evidence import Evidence, same_size
+from trnbench.fidelity.nearness.nearby import Nearby, nearby
+from trnbench.fidelity.nearness.question import of_case, of_kernel
+from trnbench.fidelity.point import Quantity
+from trnbench.kernels.case import Case
+from trnbench.registry import Registry, load_registry
+from trnbench.results.measurement import Metric
+from trnbench.run.plan import plan
+from trnbench.run.selection import Selection
+
+TRN1, TRN2, ULTRA, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "u-trn2x64", "trn3-gen2-ultraserver"
+CLUSTER = "trn1-ultracluster:2"
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load_registry()
+
+
+@pytest.fixture(scope="module")
+def near(registry: Registry) -> Nearby:
+    return nearby(registry)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A case, by kernel and axes, and the class that it must have."""
+
+    kernel: str
+    instance: str
+    kind: Nearness
+    axes: dict[str, Any] = field(default_factory=dict)
+    scope: Scope = Scope.CORE
+    first: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kernel}-{self.instance}-{self.scope}-{self.kind}"
+
+
+def _system(kernel: str, instance: str, kind: Nearness, first: str = "", **axes: Any) -> Asked:
+    scope = Scope.ULTRASERVER if instance in (ULTRA, TRN3) else Scope.INSTANCE
+    return Asked(kernel, instance, kind, axes, Scope.CLUSTER if instance == CLUSTER else scope, first)
+
+
+SAME, KERNEL, OPERATION, FAMILY, ELSEWHERE, NONE = Nearness
+CASES = (
+    # Core: our kernels are other programs than the published ones.
+    Asked("gemm", TRN1, OPERATION, {"dtype": "bf16", "size": 4096}, first="t1-gemm-4096-bf16-blocked"),
+    Asked("gemm", TRN1, FAMILY, {"dtype": "fp16", "size": 4096}),
+    Asked("gemm", TRN3, OPERATION, {"dtype": "bf16", "size": 4096}, first="t3-gemm-bf16-4096x4096x4096"),
+    Asked("attention", TRN2, OPERATION, {"dtype": "bf16", "seq": 1024, "head_dim": 128, "mask": "full"}),
+    Asked("attention", TRN3, FAMILY, {"dtype": "bf16", "seq": 1024, "head_dim": 128, "mask": "full"}),
+    Asked("selective_scan", TRN1, OPERATION, {"tokens": 512}),
+    Asked("softmax", TRN1, FAMILY, {"dtype": "fp32", "columns": 2048}),
+    # Streams: whoever writes them, they are the same; trn2 and trn3 must not borrow trn1's.
+    Asked("hbm_read", TRN1, SAME, {"size": 2**30}, first="t1-hbm-read-1c-1GiB"),
+    Asked("hbm_read", TRN1, KERNEL, {"size": 2**20}),
+    Asked("hbm_triad", TRN1, FAMILY, {"size": 2**30}),
+    Asked("hbm_read", TRN2, ELSEWHERE, {"size": 2**30}),
+    Asked("hbm_read", TRN3, ELSEWHERE, {"size": 2**30}),
+    # Transfers and instructions.
+    Asked("dma_sweep", TRN2, SAME, {"bytes_per_partition": 2048}, first="t2-dma-128x1024"),
+    Asked("dma_sweep", TRN3, FAMILY, {"bytes_per_partition": 2048}),
+    Asked("dma_sweep", TRN1, ELSEWHERE, {"bytes_per_partition": 2048}),
+    Asked("tensor_throughput", TRN2, SAME, {"dtype": "bf16", "columns": 512}),
+    Asked("tensor_throughput", TRN2, KERNEL, {"dtype": "bf16", "columns": 64}),
+    Asked("tensor_latency", TRN2, OPERATION, {"dtype": "bf16"}),
+    Asked("vector_throughput", TRN2, KERNEL, {"op": "tensor_scalar", "dtype": "fp32", "elements": 2048}),
+    Asked("vector_throughput", TRN2, OPERATION, {"op": "copy", "dtype": "fp32", "elements": 128}),
+    Asked("gpsimd_throughput", TRN2, FAMILY, {"op": "copy", "dtype": "fp32", "elements": 128}),
+    Asked("vector_throughput", TRN3, ELSEWHERE, {"op": "copy", "dtype": "fp32", "elements": 128}),
+    # Host copies.
+    Asked("host_to_device", TRN1, KERNEL, {"size": 64 * 2**20}, Scope.DEVICE),
+    Asked("host_to_device", TRN2, ELSEWHERE, {"size": 64 * 2**20}, Scope.DEVICE),
+    # Links: a kernel is a collective with its kind of rank and its context.
+    _system("all_reduce", TRN2, SAME, size=2**30, first="t2-nccom-allreduce-bf16-1024M"),
+    _system("all_reduce", TRN2, KERNEL, size=4096),
+    _system("all_reduce", TRN1, KERNEL, size=2**30),
+    _system("all_to_all", TRN2, OPERATION, size=2**30),
+    _system("all_reduce", ULTRA, NONE, size=2**30),
+    _system("all_reduce", TRN3, NONE, size=2**30),
+    _system("point_to_point", TRN2, OPERATION, size=2**20, reach="neighbour"),
+    _system("point_to_point", ULTRA, NONE, size=2**20, reach="other-host"),
+    _system("point_to_point", CLUSTER, NONE, size=2**20, reach="other-host"),
+    _system("point_to_point", TRN3, ELSEWHERE, size=2**20, reach="neighbour"),
+)
+
+
+def case_of(registry: Registry, asked: Asked) -> tuple[Case, System]:
+    chosen = Selection.of(
+        kernels=(asked.kernel,),
+        instances=(asked.instance,),
+        scopes=(str(asked.scope),),
+        axes=[f"{name}={value}" for name, value in asked.axes.items()],
+    )
+    planned = plan(registry, chosen)
+    return planned.cases[0], next(iter(planned.systems.values()))
+
+
+@pytest.mark.parametrize("asked", CASES, ids=str)
+def test_the_class_of_a_case(asked: Asked, registry: Registry, near: Nearby) -> None:
+    case, system = case_of(registry, asked)
+    found = near.of(of_case(case, system), version=near_version(near))
+    assert found.kind is asked.kind
+    assert (found.band is not None) is asked.kind.banded
+    assert bool(found.points) is (asked.kind is not NONE)
+    assert bool(found.note) is not asked.kind.banded
+    if asked.first:
+        assert found.points[0] == asked.first
+
+
+def near_version(near: Nearby) -> str:
+    """Of the model that the shipped bands are of."""
+    (version,) = {bands.version for bands in near.bands.values() if not isinstance(bands, str)}
+    return version
+
+
+def test_a_cluster_of_collectives_has_its_own_evidence(registry: Registry, near: Nearby) -> None:
+    case, system = case_of(registry, _system("all_reduce", CLUSTER, SAME, size=2**30))
+    found = near.of(of_case(case, system), version=near_version(near))
+    assert found.kind.banded
+    assert all(id.startswith(("t1-nccom-ar64", "t1-efa", "t1-adt")) for id in found.points)
+
+
+def test_bands_are_of_one_model(registry: Registry, near: Nearby) -> None:
+    case, system = case_of(registry, CASES[0])
+    found = near.of(of_case(case, system), version="another")
+    assert (found.kind, found.band) == (OPERATION, None)
+    assert found.note == f"bands are of model {near_version(near)}, this number is of another"
+
+
+def test_facts_of_ones_own_have_the_band_of_the_shipped_model(registry: Registry) -> None:
+    import msgspec
+
+    case, system = case_of(registry, CASES[0])
+    own = msgspec.structs.replace(system, costs={**system.costs, "mine": {}})
+    changed = nearby(registry, {own.name: own})
+    found = changed.of(of_case(case, own), version=near_version(changed), system=own.name)
+    assert found.band is not None
+    assert found.note == "band of the shipped model"
+    same = nearby(registry, {system.name: system})
+    assert same.of(of_case(case, system), version=near_version(same), system=system.name).note == ""
+
+
+class TestSizes:
+    def test_a_factor_of_two_in_each_axis_is_the_same(self) -> None:
+        one = subject(M=1024, N=512)
+        assert same_size(one, subject(M=2048, N=256))
+        assert not same_size(one, subject(M=2049, N=512))
+        assert not same_size(one, subject(M=1024, N=255))
+
+    def test_a_size_unknown_is_not_the_same(self) -> None:
+        assert not same_size(subject(M=1024), subject(M=1024, N=512))
+        assert not same_size(subject(), subject())
+
+    def test_another_type_is_another_size(self) -> None:
+        assert not same_size(subject(M=8), subject(M=8, dtype="fp32"))
+        kind, _ = Evidence([point("p", subject(M=8, dtype="fp32"))]).classify(subject(M=8))
+        assert kind is KERNEL
+
+
+class TestKernels:
+    POINTS = (
+        point("p", subject("trn2 / gemm / lib/deep/gemm.py / product", M=8)),
+        point("q", subject("other", "attention")),
+    )
+
+    def test_a_published_file_and_function_is_the_kernel(self) -> None:
+        import msgspec
+
+        known = msgspec.structs.replace(self.POINTS[0], kernel=("deep/gemm.py", "product"))
+        for source, program in (
+            ("/home/me/lib/deep/gemm.py::product", known.subject.program),
+            ("/home/me/lib/gemm.py::product", ""),
+            ("/home/me/lib/deep/gemm.py::other", ""),
+        ):
+            found = of_kernel("trn2", source, "bf16", (known, self.POINTS[1]))
+            assert found.program == program
+            kind, _ = Evidence((known, self.POINTS[1])).classify(found)
+            assert kind is (KERNEL if program else FAMILY)
+
+    def test_the_operation_is_what_one_says_it_is(self) -> None:
+        found = of_kernel("trn2", "mine.py::f", "bf16", self.POINTS, "gemm")
+        assert Evidence(self.POINTS).classify(found)[0] is OPERATION
+
+
+class TestBest:
+    RATE = Metric(name="flops_per_s", value=88.0, unit="FLOP/s", better="higher", scope=Scope.CORE)
+
+    def test_it_is_of_the_same_type_scope_and_metric(self) -> None:
+        of = subject()
+        flops = Quantity.FLOPS
+        points = (
+            point("good", of, value=76.0, quantity=flops),
+            point("better", of, value=80.0, quantity=flops),
+            point("two-cores", of, value=160.0, quantity=flops, scope=Scope.LOGICAL_CORE),
+            point("fp8", subject(dtype="fp8"), value=150.0, quantity=flops),
+            point("time", of, value=1e-3),
+        )
+        found = best_of(points, KERNEL, of, self.RATE)
+        assert found is not None
+        assert (found.id, found.value, found.kind) == ("better", 80.0, KERNEL)
+        assert best_of(points, FAMILY, of, self.RATE) is None
+
+    @pytest.mark.parametrize(
+        ("kind", "value", "said"),
+        [
+            (SAME, 80.0 * 1.10, ""),
+            (SAME, 80.0 * 1.11, "11 % above the best published (p)"),
+            (KERNEL, 80.0 * 1.5, "50 % above the best published at another size (p)"),
+            (KERNEL, 80.0 * 3, "3.0 times the best published at another size (p)"),
+            (OPERATION, 80.0 * 3, ""),
+        ],
+    )
+    def test_more_than_a_tenth_above_is_said(self, kind: Nearness, value: float, said: str) -> None:
+        best = best_of(
+            [point("p", subject(), value=80.0, quantity=Quantity.FLOPS)], kind, subject(), self.RATE
+        )
+        assert above(value, self.RATE, best) == said
+
+    def test_of_a_time_the_very_same_size_counts(self) -> None:
+        time = Metric(name="latency_s", value=1e-3, unit="s", better="lower", scope=Scope.CORE)
+        points = [point("p", subject(M=8), value=2e-3), point("q", subject(M=16), value=1e-3)]
+        found = best_of(points, SAME, subject(M=8), time)
+        assert found is not None
+        assert found.id == "p"
+        assert above(1e-3, time, found) == "2.0 times the best published (p)"

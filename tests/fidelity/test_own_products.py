@@ -1,0 +1,91 @@
+"""Our own product beside the best published one of each shape."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from trnbench.cli.main import cli
+from trnbench.facts.scope import Scope
+from trnbench.fidelity.bench import Bench
+from trnbench.fidelity.same import products
+from trnbench.fidelity.validate import published_points
+from trnbench.kernels.extent import Extent
+from trnbench.registry import Registry, load_registry
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(cli, ["validate", "--same", *args])
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load_registry()
+
+
+def test_the_best_published_of_a_shape_is_held_against_ours(registry: Registry) -> None:
+    found = {each.id: each for each in products(registry, "trn1")}
+    best = found["t1-gemm-4096-bf16-coalesced"]
+    assert (best.m, best.n, best.k, best.dtype, best.cores) == (4096, 4096, 4096, "bf16", 1)
+    assert best.published_flops_per_s == 71.78e12
+    assert set(best.others) == {
+        "t1-gemm-4096-bf16-blocked",
+        "t1-gemm-4096-bf16-xla",
+        "t1-gemm-4096-dtype-bf16",
+    }
+    assert best.e == pytest.approx(math.log(best.published_flops_per_s / best.model_flops_per_s))
+    assert not any("int8" in each.dtype or "int8" in str(each.others) for each in found.values())
+
+
+def test_a_latency_and_a_share_of_the_peak_become_rates(registry: Registry) -> None:
+    found = {each.id: each for each in products(registry, "trn2")}
+    assert found["t2-gemm4096-v2"].published_flops_per_s == pytest.approx(2 * 4096**3 / 1801e-6)
+    peak = registry.system("trn2-16.48xlarge").fact(Scope.CORE, "peak_flops", dtype="bf16")
+    assert peak is not None
+    assert found["t2-gemm2048-lhsT-hand"].published_flops_per_s == pytest.approx(0.9092 * peak)
+    assert "t2-kda-base-matmul" not in found  # the scale of its times is disputed
+
+
+def test_a_product_of_two_cores_is_timed_as_two_programs(registry: Registry) -> None:
+    own = next(each for each in products(registry, "trn3") if each.id == "t3-gemm-bf16-2048x1024x4096")
+    assert (own.cores, own.kernel) == (2, "gemm_shared")
+    assert (own.m, own.n, own.k) == (2048, 4096, 1024)
+    point = next(each for each in published_points(registry, ("trn3",))["trn3"] if each.id == own.id)
+    scope = Scope.LOGICAL_CORE
+    axes = {"dtype": "bf16", "m": own.m, "n": own.n, "k": own.k}
+    seen, _ = Bench(registry).observe("gemm_shared", point.system, axes, scope, Extent(scope=scope, cores=2))
+    assert seen.time_s is not None
+    launch = sum(part.seconds for part in seen.parts if part.name == "launch")
+    assert 2 * own.m * own.n * own.k / own.model_flops_per_s == pytest.approx(seen.time_s - launch, abs=1e-12)
+
+
+def test_rows_come_by_work_and_only_of_generations_with_points(registry: Registry) -> None:
+    found = products(registry, "trn3")
+    work = [each.m * each.n * each.k for each in found]
+    assert work == sorted(work)
+    assert len(found) == 34
+    assert products(registry, "trn3") is found  # kept
+    assert products(registry, "trn9") == ()
+    other = load_registry()
+    other.generations["trn3"] = msgspec.structs.replace(other.generations["trn3"], published=None)
+    assert products(other, "trn3") == ()
+
+
+def test_the_command_prints_one_row_for_each_shape() -> None:
+    rows = json.loads(run("--generation", "trn1", "--format", "json").stdout)
+    assert [row["id"] for row in rows] == [each.id for each in products(load_registry(), "trn1")]
+    assert all(row["error"] == pytest.approx(math.expm1(row["e"])) for row in rows)
+    table = run("--generation", "trn1")
+    assert table.exit_code == 0
+    assert "4096 x 4096 x 4096" in table.stdout
+    assert "two programs" in table.stderr
+
+
+def test_what_does_not_go_with_it_is_told() -> None:
+    assert run("--points").exit_code == 2
+    assert "--same goes with --generation and --format alone" in run("--family", "gemm").stderr
+    assert run("--generation", "trn9").exit_code == 2

@@ -1,0 +1,261 @@
+"""Every per cent of headline and scoreboard, worked out again from the stored JSON and the book of facts.
+
+Nothing here calls what chose the peaks, judged the cases or made the words: rates are work over time, figures
+are the facts' own values times counts of devices and cores.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+import pytest
+
+import trnbench
+from trnbench_reports import view
+from trnbench_reports.sections import scoreboard
+
+COUNTS = {
+    "flops_per_s": "flops",
+    "hbm_bytes_per_s": "hbm_bytes",
+    "busbw_bytes_per_s": "link_bytes",
+    "network_bytes_per_s": "network_bytes",
+}
+PERCENT = re.compile(r"(<|[+−]?)([\d,]+(?:\.\d+)?)[ \u00a0]%")
+Raw = dict[str, Any]
+
+
+@pytest.fixture(scope="module", params=["one system", "all generations"])
+def run(request: pytest.FixtureRequest) -> trnbench.Run:
+    if request.param == "one system":
+        return trnbench.bench(("gemm", "hbm_copy"), instances=("trn2-16.48xlarge",), dtypes=("bf16",))
+    return trnbench.bench(("gemm", "hbm_copy", "all_reduce"), excludes=("size=16384", "dtype=tf32"))
+
+
+@pytest.fixture(scope="module")
+def raw(run: trnbench.Run) -> Raw:
+    found: Raw = json.loads(trnbench.dumps(run))
+    return found
+
+
+def test_every_per_cent_of_the_headline(run: trnbench.Run, raw: Raw) -> None:
+    cases = {_id(each): each for each in raw["measurements"]}
+    lines = trnbench.headline(run).said
+    assert lines
+    for line, said in lines:
+        case = _best(raw, cases[line.sweep.case], line.systems[0])
+        assert _id(case) == line.sweep.case
+        wanted = list(_of_line(raw, case))
+        shown = list(PERCENT.findall(said.text))
+        assert len(shown) == len(wanted), said.text
+        for text, value in zip(shown, wanted, strict=True):
+            _check(text, value, said.text)
+
+
+def test_every_per_cent_of_the_scoreboard(run: trnbench.Run, raw: Raw) -> None:
+    used = {each.case.instance for each in run.measurements}
+    records = [each for each in view.systems(run) if each.instance in used]
+    pairs = zip(run.measurements, raw["measurements"], strict=True)
+    cases = {view.anchor(0, each): data for each, data in pairs}
+    seen = 0
+    for _, rows in scoreboard.groups(0, run, records):
+        for row in rows:
+            kinds = set()
+            for cell, record in zip(row.cells, records, strict=True):
+                if cell is None or "%" not in cell.text:
+                    continue
+                case = cases[cell.anchor]
+                assert case["case"]["instance"] == record.instance
+                assert case is _highest(raw, case)
+                kinds.add((case["primary"], _linked(case) and _spoken(case)))
+                fraction = _rate(case) / _figure(raw, case, _chosen(case))
+                (text,) = PERCENT.findall(cell.text)
+                _check(text, fraction, cell.text)
+                _interval(raw, case, fraction, cell.near)
+                seen += 1
+            assert len(kinds) <= 1, f"{row.kernel} {row.label} mixes {kinds}"
+    assert seen >= 3
+
+
+def _interval(raw: Raw, case: Raw, fraction: float, near: str) -> None:
+    """`kernel · 61–72 %`: p10 and p90 of the band about the share, no more than the clocks allow."""
+    band = (case["evidence"]["nearest"] or {}).get("band")
+    ends = re.findall(r"([\d.,]+)(?:[ \u00a0]%)?", near.partition("·")[2].replace("<", ""))
+    if band is None:
+        assert not ends
+        return
+    low, high = (fraction * math.exp(band[name]) for name in ("low", "high"))
+    if case["judgement"]["of_engine_bound"]:
+        top = max(fraction * _clock_figure(raw, case) / _rate(case), fraction)
+        high = min(high, top)
+        low = min(low, high)
+    assert len(ends) in (1, 2), near
+    for text, value in zip((ends[0], ends[-1]), (low, high), strict=True):
+        assert abs(float(text.replace(",", "")) - value * 100) <= 0.11, (near, low, high)
+
+
+def _of_line(raw: Raw, case: Raw) -> list[float]:
+    """The per cents of a line in the order of its words."""
+    chosen = _chosen(case)
+    rate, figure = _rate(case), _figure(raw, case, chosen)
+    found = [rate / figure]
+    new = _replaced(raw, case, chosen)
+    if new is not None:
+        found.append(rate / (figure * new))
+    best = (case["evidence"]["nearest"] or {}).get("best")
+    if best and best["kind"] in ("same", "kernel") and 1.1 < rate / best["value"] < 2:
+        found.append(rate / best["value"] - 1)
+    if case["case"]["kernel"] == "gemm" and rate / _clock_figure(raw, case) >= 0.98:
+        found.append(rate / _clock_figure(raw, case))
+    found += _beyond(case, rate / figure)
+    if case["case"]["kernel"] == "gemm":
+        found += _products(raw, case)
+    return found
+
+
+def _beyond(case: Raw, fraction: float) -> list[float]:
+    """The three largest causes of at least half a per cent: the part of each beyond the time at the peak."""
+    terms = case["detail"].get("waterfall") or list(case["detail"].get("waterfall_s", {}).items())
+    if not terms:
+        return []
+    time_s, at = case["time_s"], 0.0
+    peak_s = fraction * time_s
+    shares = []
+    for _, seconds in terms:
+        shares.append(max(at + seconds - max(at, peak_s), 0.0) / time_s)
+        at += seconds
+    return sorted((each for each in shares if each >= 0.005), reverse=True)[:3]
+
+
+def _products(raw: Raw, case: Raw) -> list[float]:
+    """Time of our product by that of the published one, less 1."""
+    mine = [e for e in raw["fidelity"]["products"] if e["generation"] == case["case"]["generation"]]
+    errors = [e["published_flops_per_s"] / e["model_flops_per_s"] - 1 for e in mine]
+    if len(errors) > 4:
+        errors = [min(errors), max(errors), sorted(errors)[len(errors) // 2]]
+    return errors
+
+
+def _check(text: tuple[str, str], value: float, where: str) -> None:
+    sign, digits = text
+    shown = float(digits.replace(",", ""))
+    if sign == "<":
+        assert 0 <= value * 100 < shown, where
+        return
+    assert sign != "−" or value < 0, where
+    # Half of the last digit; what is not 100 % never reads as 100 %.
+    last = 0.1 if "." in digits else 1.0
+    assert abs(shown - abs(value) * 100) <= (0.11 if 99 < shown < 101 else last / 2 + 1e-9), (where, value)
+
+
+def _id(case: Raw) -> str:
+    key = case["case"]
+    inner = ",".join(f"{name}={value}" for name, value in key["point"].items())
+    return f"{key['instance']}::{key['kernel']}{f'[{inner}]' if inner else ''}@{key['scope']}"
+
+
+def _good(case: Raw) -> bool:
+    return case["status"] in ("ok", "document-low") and case["time_s"] is not None
+
+
+def _rate(case: Raw) -> float:
+    return float(case["work"][COUNTS[case["primary"]]] / case["time_s"])
+
+
+def _best(raw: Raw, like: Raw, system: str) -> Raw:
+    """The quickest by rate of the sweep that `like` is of."""
+    return max((each for each in _alike(raw, like) if each["case"]["instance"] == system), key=_rate)
+
+
+def _highest(raw: Raw, like: Raw) -> Raw:
+    return max(_alike(raw, like), key=lambda each: _rate(each) / _figure(raw, each, _chosen(each)))
+
+
+def _alike(raw: Raw, like: Raw) -> list[Raw]:
+    names = ("kernel", "instance", "scope")
+    return [
+        each
+        for each in raw["measurements"]
+        if _good(each)
+        and all(each["case"][name] == like["case"][name] for name in names)
+        and each["case"]["point"].get("dtype") == like["case"]["point"].get("dtype")
+    ]
+
+
+def _chosen(case: Raw) -> Raw:
+    chosen: Raw = case["judgement"]["peaks"]["chosen"]
+    return chosen
+
+
+def _spoken(case: Raw) -> str:
+    return str(case["metrics"][case["primary"]]["scope"])
+
+
+def _linked(case: Raw) -> bool:
+    return case["primary"] in ("busbw_bytes_per_s", "network_bytes_per_s")
+
+
+def _fact(raw: Raw, generation: str, name: str) -> Raw:
+    return next(each for each in raw["books"][generation]["facts"] if _fact_id(each) == name)
+
+
+def _fact_id(fact: Raw) -> str:
+    marks = [*fact["dtypes"], *(["sparse"] if fact["sparse"] else []), fact["qualifier"]]
+    inner = ",".join(mark for mark in marks if mark)
+    part = f"#{fact['part']}" if fact["part"] else ""
+    return f"{fact['subject']}/{fact['metric']}{f'[{inner}]' if inner else ''}@{fact['source']}{part}"
+
+
+def _figure(raw: Raw, case: Raw, chosen: Raw) -> float:
+    """The facts' values at the scope that the metric speaks of."""
+    record = raw["systems"][case["case"]["instance"]]
+    facts = [_fact(raw, record["generation"], name) for name in chosen["facts"]]
+    if chosen["policy"] == "engine":
+        return _clock_figure(raw, case)
+    cores, devices = record["cores_per_device"], record["devices"]
+    whole = cores * devices
+    holds = {"core": 1, "device": cores, "instance": whole / record["hosts"], record["scope"]: whole}
+    if record["scope"] == "instance":
+        holds["instance"] = whole
+    wanted = case["metrics"][case["primary"]]["scope"]
+    value = sum(each["value"] for each in facts) * holds[wanted] / holds[facts[0]["scope"]]
+    if facts[0]["direction"] == "both-ways":
+        value /= 2
+    if case["primary"] == "busbw_bytes_per_s":
+        # 2·(n−1)/n of n ranks against that of as many devices: the same bytes leave each of them.
+        ranks = case["work"]["link_bytes"] / case["work"]["payload_bytes"]
+        value *= ranks / (2 * (devices - 1) / devices)
+    return float(value)
+
+
+def _clock_figure(raw: Raw, case: Raw) -> float:
+    """Rows × columns × 2 × clock, times what the type makes of it, of all cores in scope."""
+    record = raw["systems"][case["case"]["instance"]]
+    bound = case["judgement"]["peaks"]["engine_bound"]
+    facts = [_fact(raw, record["generation"], name) for name in bound["facts"]]
+    cores = {
+        "core": 1,
+        "device": record["cores_per_device"],
+        record["scope"]: record["cores_per_device"] * record["devices"],
+    }[case["case"]["scope"]]
+    return float(2 * cores * math.prod(each["value"] for each in facts))
+
+
+def _replaced(raw: Raw, case: Raw, chosen: Raw) -> float | None:
+    """The superseding document's figure of the same subject and kind by the superseded one."""
+    if not chosen["superseded_by"]:
+        return None
+    book = raw["books"][case["case"]["generation"]]["facts"]
+    old = next(each for each in book if _fact_id(each) == chosen["facts"][0])
+    same = ("subject", "metric", "scope", "sparse", "qualifier", "direction")
+    new = next(
+        each
+        for each in book
+        if each["source"] == chosen["superseded_by"]
+        and all(each[name] == old[name] for name in same)
+        and case["case"]["point"]["dtype"] in each["dtypes"]
+        and not each["part"]
+    )
+    return float(new["value"] / old["value"])

@@ -1,0 +1,434 @@
+"""The first words of a run: lines, their order, and every number in them worked out once more."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+import pytest
+from synthetic_run import make_run, with_verdicts
+
+from trnbench import Grade, Measurement, Run, Scope, Status, headline
+from trnbench.results.nearness import Band, BestPublished, Nearest, Nearness
+from trnbench.results.own_product import OwnProduct
+from trnbench.run.headline import Line
+from trnbench.run.headline.rest import rest
+from trnbench.run.headline.words import said
+
+replace = msgspec.structs.replace
+
+BAND = Band(low=-0.1, high=0.2, votes=9, points=20)
+
+
+def near(kind: Nearness, **more: Any) -> Nearest:
+    return Nearest(kind=kind, band=BAND if kind.banded else None, **more)
+
+
+def changed(run: Run, wanted: Any, change: Any) -> Run:
+    """`run` with `change(case)` in place of every case that `wanted` names."""
+    return replace(
+        run, measurements=tuple(change(each) if wanted(each) else each for each in run.measurements)
+    )
+
+
+def judged_by(nearest: Nearest) -> Any:
+    return lambda each: replace(each, evidence=replace(each.evidence, nearest=nearest))
+
+
+def of(run: Run, question: str, generation: str) -> Line:
+    return next(e for e in headline(run).lines if (e.question, e.generation) == (question, generation))
+
+
+@pytest.fixture(scope="module")
+def small() -> Run:
+    return make_run(sizes=5, extra_kernels=0)
+
+
+class TestLines:
+    def test_one_for_each_generation_and_each_fabric(self, small: Run) -> None:
+        lines = headline(small).lines
+        asked = [(each.question, each.generation) for each in lines]
+        assert sorted(each for each in asked if each[0] != "all-reduce") == [
+            *(("product", f"trn{n}") for n in (1, 2, 3)),
+            *(("stream", f"trn{n}") for n in (1, 2, 3)),
+        ]
+        fabrics = [each.systems for each in lines if each.question == "all-reduce"]
+        assert fabrics == [(name,) for name, each in small.systems.items() if each.devices > 1]
+
+    def test_the_range_over_the_sweep_and_its_best(self, small: Run) -> None:
+        line = of(small, "product", "trn2")
+        mine = [
+            each
+            for each in small.measurements
+            if each.case.generation == "trn2"
+            and each.case.kernel == "gemm"
+            and each.case.dtype == "bf16"
+            and each.case.scope is Scope.CORE
+        ]
+        values = [each.metrics["flops_per_s"].value for each in mine]
+        assert (line.sweep.worst, line.sweep.best) == (min(values), max(values))
+        assert line.sweep.points == 5
+        assert line.sweep.over == "m=n=k 512 to 8,192"
+        assert line.sweep.at == "8,192"
+        best = next(each for each in mine if each.id == line.sweep.case)
+        assert best.metrics["flops_per_s"].value == max(values)
+
+    def test_where_less_is_better_the_least_is_best(self, small: Run) -> None:
+        late = tuple(each for each in small.measurements if each.case.kernel == "dma_latency")
+        slower = replace(
+            late[0],
+            case=replace(late[0].case, point={"size": 128}),
+            metrics={"latency_s": replace(late[0].metrics["latency_s"], value=1.0)},
+        )
+        (line,) = [
+            e
+            for e in headline(replace(small, measurements=(*late, slower))).lines
+            if "trn1.2xlarge" in e.systems and e.sweep.points == 2
+        ]
+        assert (line.question, line.kernel) == ("kernel", "dma_latency")
+        assert (line.sweep.worst, line.sweep.best) == (1.0, late[0].metrics["latency_s"].value)
+
+    def test_systems_that_gave_the_same_are_one_line(self, small: Run) -> None:
+        assert of(small, "product", "trn1").systems == ("trn1.2xlarge", "trn1.32xlarge", "trn1-ultracluster")
+        other = changed(
+            small,
+            lambda each: each.case.instance == "trn1.32xlarge",
+            lambda each: replace(each, time_s=each.time_s and each.time_s * 2),
+        )
+        found = [
+            e.systems for e in headline(other).lines if (e.question, e.generation) == ("product", "trn1")
+        ]
+        assert found == [("trn1.2xlarge", "trn1-ultracluster"), ("trn1.32xlarge",)]
+
+    def test_kernels_that_no_question_asks_for_speak_for_themselves(self, small: Run) -> None:
+        cases = tuple(each for each in small.measurements if each.case.kernel == "softmax")
+        lines = headline(replace(small, measurements=cases)).lines
+        assert {(each.question, each.kernel) for each in lines} == {("kernel", "softmax")}
+
+    def test_grades_never_mix(self, small: Run) -> None:
+        half = changed(
+            small,
+            lambda each: each.case.kernel == "gemm" and each.case.point["m"] == 512,
+            lambda each: replace(each, evidence=replace(each.evidence, grade=Grade.MEASURED)),
+        )
+        mine = [e for e in headline(half).lines if (e.question, e.generation) == ("product", "trn2")]
+        assert [(each.grade, each.sweep.points) for each in mine] == [
+            (Grade.MEASURED, 1),
+            (Grade.EMULATED, 4),
+        ]
+
+    def test_two_definitions_never_share_a_line(self, small: Run) -> None:
+        first = next(
+            each for each in small.measurements if each.case.kernel == "all_reduce" and each.judgement
+        )
+        cores = replace(
+            first,
+            metrics={
+                "busbw_bytes_per_s": replace(first.metrics[first.primary], scope=Scope.CORE, value=9e15)
+            },
+        )
+        line = of(replace(small, measurements=(first, cores)), "all-reduce", first.case.generation)
+        assert line.sweep.points == 1
+        assert line.sweep.best == first.metrics[first.primary].value
+
+
+class TestTrust:
+    def test_a_band_gives_an_interval_round_the_best(self, small: Run) -> None:
+        run = changed(small, lambda _: True, judged_by(near(Nearness.KERNEL)))
+        line = of(run, "stream", "trn1")
+        assert line.expected == pytest.approx(
+            (line.sweep.best * math.exp(-0.1), line.sweep.best * math.exp(0.2)), rel=1e-9
+        )
+        assert not line.muted
+        assert "Expect " in said(line).trust
+        assert "this kernel is published at other sizes; 9 votes" in said(line).trust
+
+    def test_an_interval_ends_at_the_clock(self, small: Run) -> None:
+        line = of(changed(small, lambda _: True, judged_by(near(Nearness.SAME))), "product", "trn2")
+        assert line.expected is not None
+        assert line.clock is not None
+        assert line.expected[1] == pytest.approx(line.sweep.best / line.clock)
+
+    def test_without_a_band_a_line_is_grey_last_and_says_why(self, small: Run) -> None:
+        run = changed(small, lambda _: True, judged_by(near(Nearness.FAMILY)))
+        run = changed(
+            run,
+            lambda each: each.case.generation == "trn1" and each.case.kernel == "gemm",
+            judged_by(near(Nearness.ELSEWHERE)),
+        )
+        run = changed(
+            run,
+            lambda each: each.case.generation == "trn3",
+            judged_by(near(Nearness.NONE, note="no such point")),
+        )
+        run = changed(
+            run,
+            lambda each: each.case.generation == "trn2" and each.case.kernel == "hbm_copy",
+            judged_by(near(Nearness.SAME)),
+        )
+        lines = headline(run).lines
+        assert (lines[0].question, lines[0].generation) == ("stream", "trn2")
+        muted = [each.muted for each in lines]
+        assert muted == sorted(muted)
+        assert {each.generation for each in lines if each.muted} == {"trn1", "trn3"}
+        for line in lines:
+            assert line.muted == (line.expected is None)
+        grey = of(run, "product", "trn1")
+        assert said(grey).trust.startswith("No interval: published on another generation only.")
+        assert said(of(run, "product", "trn3")).trust.startswith("No interval: no such point.")
+
+    def test_runs_stored_before_nearness_say_so(self, small: Run) -> None:
+        lines = headline(small).lines
+        assert lines
+        assert all(each.muted and each.reason == "nearness not recorded" for each in lines)
+
+    def test_what_was_measured_needs_no_band(self, small: Run) -> None:
+        measured = changed(
+            small,
+            lambda _: True,
+            lambda each: replace(each, evidence=replace(each.evidence, grade=Grade.MEASURED)),
+        )
+        found = headline(measured)
+        assert found.means == ""
+        assert not any(each.muted for each in found.lines)
+        words = said(found.lines[0])
+        assert words.subject.startswith("Measured, ")
+        assert "No interval" not in words.trust
+        assert "The model" not in words.trust
+
+    def test_a_formula_is_grey_and_named(self, small: Run) -> None:
+        derived = changed(
+            small,
+            lambda _: True,
+            lambda each: replace(each, evidence=replace(each.evidence, grade=Grade.DERIVED)),
+        )
+        line = headline(derived).lines[0]
+        assert line.muted
+        assert line.reason == "worked out by a formula: no program stands behind it"
+
+    def test_the_best_published_stands_beside_and_an_excess_is_said(self, small: Run) -> None:
+        best = BestPublished(
+            id="p-1",
+            metric="flops_per_s",
+            value=1e12,
+            unit="FLOP/s",
+            source="a source",
+            kind=Nearness.SAME,
+        )
+        run = changed(small, lambda _: True, judged_by(near(Nearness.SAME, best=best)))
+        line = of(run, "product", "trn1")
+        assert line.above
+        assert f"Best published: 1 TFLOPS (same: p-1); the model is {line.above}." in said(line).trust
+        # Another metric is not comparable.
+        assert "Best published" not in said(of(run, "stream", "trn1")).trust
+
+    def test_a_model_at_its_clock_says_so(self, small: Run) -> None:
+        run = changed(
+            small,
+            lambda each: each.judgement is not None and each.case.kernel == "gemm",
+            lambda each: replace(each, judgement=replace(each.judgement, of_engine_bound=0.9997)),
+        )
+        told = said(of(run, "product", "trn2")).trust
+        assert "The model is at its clock (99.9 % of what it allows)" in told
+        assert "at its clock" not in said(of(small, "product", "trn2")).trust
+
+    def test_our_product_at_published_shapes(self, small: Run) -> None:
+        def product(number: int, e: float) -> OwnProduct:
+            return OwnProduct(
+                id=f"p{number}",
+                generation="trn1",
+                m=4096,
+                n=4096,
+                k=4096 * number,
+                dtype="bf16",
+                cores=1,
+                kernel="gemm",
+                model_flops_per_s=9e13,
+                published_flops_per_s=9e13 * math.exp(-e),
+                e=e,
+                source="a source",
+            )
+
+        def told(*products: OwnProduct) -> str:
+            from trnbench import Fidelity
+
+            run = replace(small, fidelity=Fidelity(by="model", products=products))
+            assert of(run, "product", "trn2").own == ()
+            assert of(run, "stream", "trn1").own == ()
+            return said(of(run, "product", "trn1")).trust
+
+        assert "of the same shape: 4096³ bf16 −21 %, 4096×4096×8192 bf16 +11 %." in told(
+            product(1, -0.23), product(2, 0.1)
+        )
+        five = told(*(product(n, -n / 100) for n in range(1, 6)))
+        assert "of the same shape: −4.9 % to −1.0 % over 5 shapes, median −3.0 %." in five
+
+
+class TestPromise:
+    def test_a_superseded_figure_stands_beside_what_replaced_it(self, small: Run) -> None:
+        line = of(superseded(small), "product", "trn2")
+        assert line.of is not None
+        assert line.since is not None
+        assert line.since.value == pytest.approx(line.of.value * 1.25)
+        assert line.since.fraction == pytest.approx(line.of.fraction / 1.25)
+        assert line.since.source == "new"
+        assert "implied since by A newer page (2026-01-01)" in said(line).text
+
+    def test_without_the_new_figure_in_the_book_the_latest_is_taken(self, small: Run) -> None:
+        from trnbench import PeakPolicy
+
+        def change(each: Measurement) -> Measurement:
+            assert each.judgement is not None
+            peaks = each.judgement.peaks
+            latest = replace(peaks.alternatives[0], policy=PeakPolicy.LATEST, superseded_by="")
+            chosen = replace(peaks.chosen, superseded_by="gone")
+            peaks = replace(peaks, chosen=chosen, alternatives=(latest,))
+            return replace(each, judgement=replace(each.judgement, peaks=peaks))
+
+        run = changed(small, lambda each: each.judgement is not None, change)
+        line = of(run, "product", "trn2")
+        assert line.since is not None
+        assert line.since.fraction == pytest.approx(line.sweep.best / line.since.value)
+
+    def test_nothing_superseded_nothing_beside(self, small: Run) -> None:
+        assert all(each.since is None for each in headline(small).lines)
+
+    def test_a_figure_below_the_result_is_called_low(self, small: Run) -> None:
+        run = changed(
+            small,
+            lambda each: each.judgement is not None,
+            lambda each: replace(
+                each, status=Status.DOCUMENT_LOW, judgement=replace(each.judgement, fraction=1.004)
+            ),
+        )
+        assert "(less than the clocks allow: the figure is low)" in said(of(run, "product", "trn2")).text
+        assert "(no clock bounds it: the figure is low)" in said(of(run, "stream", "trn2")).text
+
+
+class TestRest:
+    def case(self, small: Run, fraction: float, terms: dict[str, float]) -> Measurement:
+        first = next(each for each in small.measurements if each.judgement and each.case.kernel == "gemm")
+        assert first.judgement is not None
+        return replace(
+            first,
+            time_s=math.fsum(terms.values()),
+            detail={"waterfall": [[name, seconds] for name, seconds in terms.items()]},
+            judgement=replace(first.judgement, fraction=fraction),
+        )
+
+    def test_causes_are_shares_of_the_time_largest_first(self, small: Run) -> None:
+        case = self.case(small, 0.5, {"tensor at its peak": 6.0, "DMA engines": 1.0, "launch": 3.0})
+        assert [(each.name, each.share) for each in rest(case)] == [
+            ("launch", pytest.approx(0.3)),
+            ("DMA engines", pytest.approx(0.1)),
+            ("limit of tensor in the model", pytest.approx(0.1)),
+        ]
+        assert math.fsum(each.share for each in rest(case)) == pytest.approx(1 - 0.5)
+
+    def test_a_peak_below_the_clock_is_taken_off_what_follows(self, small: Run) -> None:
+        case = self.case(small, 0.9, {"hbm at its peak": 1.0, "DMA engines": 8.5, "launch": 0.5})
+        assert [(each.name, each.share) for each in rest(case)] == [
+            ("DMA engines", pytest.approx(0.05)),
+            ("launch", pytest.approx(0.05)),
+        ]
+
+    def test_a_waterfall_that_does_not_add_up_is_none(self, small: Run) -> None:
+        case = self.case(small, 0.5, {"tensor at its peak": 6.0, "launch": 4.0})
+        assert rest(replace(case, time_s=11.0)) == ()
+        assert rest(replace(case, detail={"waterfall": [["a", "b"], 3]})) == ()
+        assert rest(replace(case, detail={})) == ()
+
+
+class TestSilence:
+    def test_an_empty_run(self, small: Run) -> None:
+        found = headline(replace(small, measurements=()))
+        assert (found.lines, found.silence) == ((), "no case was carried out")
+
+    def test_all_skipped_says_why(self, small: Run) -> None:
+        skipped = changed(
+            small,
+            lambda _: True,
+            lambda each: replace(each, status=Status.SKIPPED, reason_text="no such link", metrics={}),
+        )
+        found = headline(skipped)
+        assert found.lines == ()
+        count = len(small.measurements)
+        assert found.silence == (
+            f"no case gave a number to hold against a document ({count:,} skipped; most often: no such link)"
+        )
+
+    def test_suspect_and_failed_cases_are_counted_and_never_lead(self, small: Run) -> None:
+        run = with_verdicts(small)
+        assert headline(run).alarms == (("trn1.2xlarge", "1 suspect, 1 failed"),)
+        bad = {each.id for each in run.measurements if each.status in (Status.SUSPECT, Status.FAILED)}
+        assert not bad & {each.sweep.case for each in headline(run).lines}
+
+    def test_an_interrupted_run_speaks_of_what_it_has(self, small: Run) -> None:
+        run = replace(small, interrupted=True, measurements=small.measurements[:3])
+        assert [each.sweep.points for each in headline(run).lines] == [3]
+
+    @pytest.mark.parametrize("value", [math.inf, math.nan, 0.0, -1.0])
+    def test_no_number_no_line(self, small: Run, value: float) -> None:
+        def spoil(each: Measurement) -> Measurement:
+            return replace(each, metrics={n: replace(m, value=value) for n, m in each.metrics.items()})
+
+        assert headline(changed(small, lambda _: True, spoil)).lines == ()
+
+
+def superseded(run: Run) -> Run:
+    """Its bf16 peaks of trn2 replaced by a figure a quarter higher that a newer document prints."""
+    from trnbench import Fact, Source
+
+    book = run.books["trn2"]
+    new = Source(id="new", document="A newer page", date="2026-01-01")
+    facts = []
+    for each in run.measurements:
+        if each.judgement and each.case.generation == "trn2" and each.case.kernel == "gemm":
+            chosen = each.judgement.peaks.chosen
+            old = Fact(
+                subject=chosen.facts[0].partition("/")[0],
+                metric=chosen.metric,
+                printed="8",
+                printed_unit="PFLOPS",
+                value=8e15,
+                scope=Scope.INSTANCE,
+                source=chosen.facts[0].rpartition("@")[2],
+                locator="a table",
+                dtypes=(each.case.dtype,),
+                superseded_by="new",
+            )
+            facts += [old, replace(old, printed="10", value=10e15, source="new", superseded_by="")]
+            assert old.id == chosen.facts[0]
+    made = replace(book, facts=(*facts, *book.facts), sources={**book.sources, "new": new})
+
+    def change(each: Measurement) -> Measurement:
+        assert each.judgement is not None
+        peaks = each.judgement.peaks
+        peaks = replace(peaks, chosen=replace(peaks.chosen, superseded_by="new"))
+        return replace(each, judgement=replace(each.judgement, peaks=peaks))
+
+    mine = changed(
+        run,
+        lambda e: e.judgement is not None and e.case.generation == "trn2" and e.case.kernel == "gemm",
+        change,
+    )
+    return replace(mine, books={**run.books, "trn2": made})
+
+
+class TestStored:
+    def test_a_run_with_a_product_keeps_what_the_model_makes_of_published_ones(self) -> None:
+        import trnbench
+        from trnbench.fidelity.same import products
+
+        registry = trnbench.load_registry()
+        asked = {"instances": ("trn2-16.48xlarge",), "registry": registry}
+        run = trnbench.bench(("gemm",), axes=("size=512", "dtype=bf16"), **asked)
+        assert run.fidelity is not None
+        assert run.fidelity.products == products(registry, "trn2") != ()
+        again = trnbench.loads(trnbench.dumps(run))
+        assert headline(again) == headline(run)
+        assert "best published one of the same shape" in headline(again).said[0][1].trust
+        other = trnbench.bench(("hbm_copy",), axes=("size=1M",), **asked)
+        assert other.fidelity is not None
+        assert other.fidelity.products == ()
