@@ -233,3 +233,44 @@ def test_no_space_for_another_attempt(store: Store, monkeypatch: pytest.MonkeyPa
     monkeypatch.undo()
     assert store.load() == before
     assert not resumed(store, *MODES).interrupted
+
+
+class Elsewhere:
+    """Carries out cases as a cluster does: in any order, each under its number among those it was sent."""
+
+    name = "ray"
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+        self.notes: list[str] = []
+
+    def placed(self, backend: Any, *, keep_identity: bool = False) -> Any:
+        return backend
+
+    def pool(self, attempts: Any, cases: Any, *, jobs: int, apart: bool, retries: int) -> Elsewhere:
+        self._attempts, self._cases = attempts, cases
+        return self
+
+    def outcomes(self, waiting: Any) -> Iterator[Any]:
+        for number, case in reversed(list(enumerate(self._cases))):
+            self.sent.append(str(case.key.point["mode"]))
+            yield (number, *self._attempts(case))
+
+    def ended(self, code: int, error: Any = None) -> None:
+        raise AssertionError("the command tells it, not the run")
+
+
+def test_a_run_of_a_cluster_goes_on_there(store: Store) -> None:
+    undisturbed = carried_out(store, *MODES, executor="ray")
+    first = carried_out(store, *MODES, backend=Counting(dies_at=2), executor="ray")
+    found, cluster = registry(*MODES), Elsewhere()
+    with Earlier(store, unfinished(store)) as earlier:
+        assert earlier.settings.executor == "ray"
+        planned = earlier.planned(found)
+        chosen = found.backends["emulated"]
+        taken = earlier.taken_up(planned, chosen, found, anyway=False)
+        run = execute(planned, chosen, found, earlier.settings, store=store, executor=cluster, resumed=taken)
+    assert run.id == first.id
+    assert cluster.sent == ["nap", "slightly", "unsupported", "above"]
+    assert but_for_times(run) == but_for_times(undisturbed)
+    assert store.load(run.id) == run
