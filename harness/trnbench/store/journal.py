@@ -218,11 +218,17 @@ class Journal:
         self._digest = digest
 
     def rename(self, path: Path) -> None:
-        """Another name for the file. Raises `StoreError`."""
+        """Another name in the same folder, which outlasts the power. Raises `StoreError`."""
         try:
             self.path = self.path.rename(path)
         except OSError as error:
             raise _refused(path, error) from error
+        with contextlib.suppress(OSError):  # a file system that cannot
+            folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
 
     def sync(self) -> None:
         """Until this returns, the power must not fail; from then on it may."""
