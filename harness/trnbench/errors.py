@@ -36,7 +36,7 @@ class ExitCode(IntEnum):
     GATE = 1  # a gate failed, a result is wrong or suspect
     USAGE = 2  # usage, configuration, missing or unreadable file
     CRASH = 3  # a case or a plugin crashed, internal error
-    EMPTY = 5  # nothing selected
+    EMPTY = 5  # nothing selected, or all that was selected skipped
     TIMEOUT = 124
     INTERRUPTED = 130
 

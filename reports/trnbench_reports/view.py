@@ -8,6 +8,7 @@ from hashlib import blake2s
 from typing import TYPE_CHECKING
 
 from trnbench import (
+    Grade,
     Measurement,
     Metric,
     Run,
@@ -70,6 +71,8 @@ def reach(record: SystemRecord | None, scope: Scope) -> str:
 def best(found: Iterable[Measurement]) -> Measurement | None:
     """The case that stands for a sweep: the highest share of its peak, else the best value."""
     good = [each for each in found if each.status in GOOD and primary(each) is not None]
+    # A bound by a formula is not set beside what was emulated: it stands for a sweep that has nothing else.
+    good = [each for each in good if each.evidence.grade is not Grade.DERIVED] or good
     judged = [each for each in good if each.judgement is not None]
     if judged:
         return max(judged, key=lambda each: each.judgement.fraction if each.judgement else 0.0)

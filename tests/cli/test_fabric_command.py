@@ -86,14 +86,42 @@ class TestTable:
         (one,) = rows("run", "all_reduce", "-i", TRN2, "-b", "64M", "-e", "64M", "--degrade", "d0-d1=0.5")
         assert (one["nearness"], one["expected_low_s"], one["expected_high_s"]) == ("none", None, None)
 
-    def test_share_of_the_documented_figure_needs_the_same_scope(self) -> None:
+    def test_the_documented_figure_is_of_the_same_ranks_as_busbw(self) -> None:
         (one,) = rows("run", "all_reduce", "-i", TRN2, "-b", "1G", "-e", "1G")
-        assert 0.5 < float(str(one["peak_share"])) < 1
-        (core,) = rows("run", "all_reduce", "-i", TRN2, "-b", "1G", "-e", "1G", "--ranks", "core")
-        assert core["peak_share"] is None
-        assert "# peak: none, ranks share a device's links" in out(
-            "run", "all_reduce", "-i", TRN2, "-b", "1G", "-e", "1G", "--ranks", "core"
-        )
+        assert one["peak_share"] == pytest.approx(float(str(one["busbw_gb_s"])) / 1024)
+        args = ("run", "all_reduce", "-i", TRN2, "-b", "1G", "-e", "1G", "--ranks", "logical-core")
+        (core,) = rows(*args)
+        # 2·63/64 over 2·15/16: 64 ranks on the links of 16 devices.
+        assert core["peak_share"] == pytest.approx(float(str(core["busbw_gb_s"])) / (1024 * 21 / 20))
+        said = out(*args)
+        assert "# peak: derived 1.08 TB/s, busbw of 64 ranks over the links of a device, one way" in said
+        assert "the figure × 21/20" in said
+
+    def test_no_peak_where_nothing_need_cross_a_link(self) -> None:
+        args = ("run", "permute", "-i", TRN2, "-b", "1M", "-e", "1M", "--ranks", "core")
+        assert rows(*args)[0]["peak_share"] is None
+        assert "# peak: none, these ranks need no link between devices" in out(*args)
+        far = ("run", "all_reduce", "-i", "trn1-ultracluster:2", "-b", "1M", "-e", "1M")
+        assert "# peak: none, a network lies between" in out(*far)
+
+    def test_context_is_printed_and_changes_the_start_alone(self) -> None:
+        args = ("run", "all_reduce", "-i", TRN1, "-b", "8K", "-e", "8K", "-a", "mesh")
+        alone, graph = rows(*args), rows(*args, "--context", "graph")
+        # Half of 38 and 11 µs: the starts of [fabric] and [fabric.graph].
+        assert float(str(alone[0]["time_s"])) - float(str(graph[0]["time_s"])) == pytest.approx(24.5e-6)
+        assert "# context: nccom, alone, as nccom-test measures it" in out(*args)
+        said = out(*args, "--context", "graph").splitlines()
+        assert "# context: graph, inside a compiled graph" in said
+        assert "# assumed: gather_start 5.5 µs (0 s to 11 µs); reduce_start 19 µs (0 s to 38 µs)" in said
+
+    def test_by_what_right_auto_takes_an_algorithm_is_said(self) -> None:
+        ring = ("run", "all_gather", "-i", TRN1, "--ranks", "logical-core", "-b", "64K", "-e", "64K")
+        why = "ring (published times that grow by the steps of a ring; observed: t1-nccom-ag32-*)"
+        assert f"# auto: {why}" in out(*ring)
+        none = out("run", "all_gather", "-i", TRN1, "-b", "64K", "-e", "64K")
+        assert "# auto: no rule observed: best of ring, bucket, mesh, rdh" in none
+        graph = out(*ring, "--context", "graph")
+        assert "# auto: no rule observed: best of ring, bucket, mesh, rdh, kangaring" in graph
 
     def test_nothing_beats_its_bound(self) -> None:
         for name in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "permute"):

@@ -56,12 +56,22 @@ class TestProbes:
 
     def test_algorithms_say_why_not_and_which_thresholds(self) -> None:
         found = {str(row["algorithm"]): row for row in rows("algorithms", "-i", TRN2)}
-        assert found["mesh"]["auto"] == "below 1 MB"
-        assert found["rdh"]["auto"] == "1 to 56 MB"
-        assert found["kangaring"]["auto"] == "from 56 MB"
+        assert {row["auto"] for row in found.values()} == {""}  # what was observed speaks of cores
         assert found["kangaring"]["collectives"] == "–"
         assert "kangaring needs pairs of ranks that share a device" in str(found["kangaring"]["not"])
         cores = {
             str(row["algorithm"]): row for row in rows("algorithms", "-i", TRN2, "--ranks", "logical-core")
         }
         assert "all_reduce" in str(cores["kangaring"]["collectives"])
+        assert cores["mesh"]["auto"] == "8, 64 ranks below 1 MB"
+        assert cores["rdh"]["auto"] == "8, 64 ranks 1 to 56 MB"
+        assert cores["kangaring"]["auto"] == "8, 64 ranks from 56 MB"
+
+
+def test_starts_inside_a_graph_are_moved_through_their_range() -> None:
+    found = rows("sensitivity", "all_reduce", "-i", TRN1, "-s", "8K", "--context", "graph")
+    moved = {(row["what"], row["setting"]) for row in found}
+    assert {("graph reduce_start", "0 s"), ("graph reduce_start", "38 µs")} <= moved
+    assert not any(
+        "start" in str(row["what"]) for row in rows("sensitivity", "all_reduce", "-i", TRN1, "-s", "8K")
+    )

@@ -113,12 +113,6 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
         "  cause: SBUF has 128 partitions\n",
     ),
     (
-        ("vector_latency", *TRN2, "--check", "reference"),
-        "error: --check reference: vector_chain has no NumPy reference\n"
-        "  cause: it is about the time of single instructions, not about a result\n"
-        "  try:   --check FILE.py::FUNCTION\n",
-    ),
-    (
         ("softmax",),
         "error: no --instance is given\n"
         "  cause: limits and times are those of one machine\n"

@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
-from trnbench.cli.nki import arguments, reference
+from trnbench.cli.nki import arguments
+from trnbench.nki import compared
 
 SMALL = str(Path(__file__).parent / "nki_kernels" / "small.py")
 BAD = str(Path(__file__).parent / "nki_kernels" / "bad.py")
@@ -119,21 +120,21 @@ def test_tensor_arguments(text: str, shape: tuple[int, ...], dtype: str) -> None
 
 def test_comparing() -> None:
     one = np.array([[1.0, np.nan], [np.inf, 4.0]], np.float32)
-    (same,) = reference.compare([one], ["float32"], [one.copy()], ["float32"])
+    (same,) = compared.compare([one], ["float32"], [one.copy()], ["float32"])
     assert same.ok
     other = one.copy()
     other[0, 1] = 2.0
-    (nan,) = reference.compare([one], ["float32"], [other], ["float32"])
+    (nan,) = compared.compare([one], ["float32"], [other], ["float32"])
     assert (nan.wrong, nan.where, nan.error) == (1, (0, 1), np.inf)
     whole = np.array([1, 2, 3], np.int32)
-    (integer,) = reference.compare([whole], ["int32"], [whole + np.array([0, 0, 1])], ["bfloat16"])
+    (integer,) = compared.compare([whole], ["int32"], [whole + np.array([0, 0, 1])], ["bfloat16"])
     assert integer.wrong == 1  # integers have no tolerance
 
 
 def test_the_coarsest_type_sets_the_tolerance() -> None:
     got = np.full(4, 100.0, np.float32)
-    (fine,) = reference.compare([got], ["float32"], [got * 1.01], ["float32"])
-    (coarse,) = reference.compare([got], ["float32"], [got * 1.01], ["float32", "bfloat16"])
+    (fine,) = compared.compare([got], ["float32"], [got * 1.01], ["float32"])
+    (coarse,) = compared.compare([got], ["float32"], [got * 1.01], ["float32", "bfloat16"])
     assert (fine.ok, coarse.ok) == (False, True)
 
 

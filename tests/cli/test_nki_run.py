@@ -112,7 +112,7 @@ def test_the_table_for_people() -> None:
 
 
 def test_every_line_that_issued_something_has_time(run: Any) -> None:
-    assert len(run["lines"]) >= 5
+    assert len(run["lines"]) >= 4  # zeros that a product overwrites are none
     assert all(each["seconds"] > 0 for each in run["lines"])
     assert sum(each["instructions"] for each in run["lines"]) == run["instructions"]
     spent = [each["seconds"] for each in run["lines"]]

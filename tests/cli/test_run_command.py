@@ -19,6 +19,7 @@ from click.testing import CliRunner, Result
 
 from trnbench.cli.context import Session
 from trnbench.cli.main import cli
+from trnbench.facts.scope import Scope
 from trnbench.store.store import Store
 
 
@@ -107,10 +108,48 @@ def test_csv_is_one_row_for_each_system() -> None:
         (("half", "wrong"), 1),
         (("above", "crash"), 3),
         (("above", "memory", "half"), 3),
+        (("unsupported", "huge"), 5),
+        (("unsupported", "half"), 0),
     ],
 )
 def test_exit_codes(modes: tuple[str, ...], code: int) -> None:
     assert invoke("run", "--no-report", modes=modes).exit_code == code
+
+
+def test_a_run_that_skipped_everything_says_why(tmp_path: Path) -> None:
+    done = invoke("run", "--no-report", modes=("unsupported", "huge"), scopes=(Scope.CORE, Scope.DEVICE))
+    (stored,) = Store(tmp_path / "results.db").list()
+    assert done.exit_code == 5
+    assert done.stderr.splitlines()[1:] == [
+        "error: all 4 selected cases were skipped",
+        "  cause: 2 × the actor refuses; 2 × needs 9 devices, tiny.2 has 2",
+        f"  try:   trnbench runs show {stored.id}   says why, case by case; "
+        "trnbench info act   where it runs",
+    ]
+    quiet = invoke("run", "--no-report", "-q", "--format", "json", modes=("huge",))
+    assert json.loads(quiet.stdout)["exit_code"] == quiet.exit_code == 5
+    assert quiet.stderr.startswith(
+        "error: the one selected case was skipped\n  cause: 1 × needs 9 devices, tiny.2 has 2\n"
+    )
+    shown = invoke("runs", "show", "latest", "--status", "skipped")
+    assert shown.exit_code == 0
+    assert invoke("report", "latest").exit_code == 0
+
+
+def test_the_installed_command_exits_5_when_all_is_skipped(tmp_path: Path) -> None:
+    asked = ["gemm_int8", "-i", "trn1.2xlarge", "--no-report"]
+    command = [sys.executable, "-m", "trnbench", "run", *asked]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False)
+    assert done.returncode == 5
+    assert done.stdout.startswith("instance ")
+    assert (
+        "error: all 4 selected cases were skipped\n"
+        "  cause: 4 × no public NKI instruction multiplies INT8 matrices: nc_matmul takes floating-point "
+        "operands only\n"
+    ) in done.stderr
+    command[4:5] = ["gemm_int8", "gemm", "-a", "size=1024"]
+    some = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False)
+    assert (some.returncode, "error" in some.stderr) == (0, False)
 
 
 def test_a_time_limit_has_its_code() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -110,14 +111,20 @@ def test_kept_by_core_not_by_instance(make_case: Any) -> None:
     assert recorder.of(*make_case("gemm", "trn1.32xlarge", dtype="bf16", size=512)) is not one
 
 
-def test_too_many_calls_fall_back_and_say_so(make_case: Any) -> None:
+def test_too_many_calls_are_no_reason_for_a_formula(make_case: Any) -> None:
     case, system = make_case("gemm", "trn2-16.48xlarge", dtype="bf16", size=1024)
-    seen = CoreModel(Recorder(limit=50)).estimate(case, system)
-    assert seen.implementation == "model: roofline from the work formula"
-    assert seen.notes[0].startswith(
-        "not recorded (kernel 'gemm_best' issued more than 50 instructions (gemm_best.py:"
+    model = CoreModel(Recorder(limit=50))
+    with pytest.raises(KernelError) as caught:
+        model.estimate(case, system)
+    assert re.fullmatch(
+        r"trnbench\.kernels\.nki\.gemm_best:gemm_best \(gemm_best\.py:\d+\) cannot be recorded: "
+        r"kernel 'gemm_best' issued more than 50 instructions \(gemm_best\.py:\d+\)",
+        caught.value.what,
     )
-    assert seen.notes[0].endswith("): estimated from the work formula")
+    assert caught.value.try_ == "check the loop's bounds, or cut the problem: def gemm_best_pieces(inputs)"
+    with pytest.raises(KernelError) as again:  # kept: the next case does not record it anew
+        model.estimate(case, system)
+    assert again.value is caught.value
 
 
 @pytest.mark.parametrize(("dtype", "source"), [("bf16", "gemm_best"), ("mxfp8", "gemm_mx_best")])
@@ -130,7 +137,10 @@ def test_a_point_has_the_first_source_that_takes_it(make_case: Any, dtype: str, 
 def test_points_no_source_takes_use_the_work_formula(make_case: Any) -> None:
     case, system = make_case("gemm", "trn3-gen2-ultraserver", dtype="mxfp8", size=1000)
     assert Recorder().of(case, system) is None
-    assert CoreModel().estimate(case, system).implementation == "model: roofline from the work formula"
+    seen = CoreModel().estimate(case, system)
+    assert seen.implementation == "model: roofline from the work formula"
+    assert seen.formula.startswith("flops = 2·M·N·K; ")
+    assert seen.formula.endswith("; gemm declares: its NKI sources take no such point")
 
 
 def test_a_kernel_without_inputs_cannot_be_recorded(
@@ -142,5 +152,8 @@ def test_a_kernel_without_inputs_cannot_be_recorded(
     kernel = msgspec.structs.replace(case.kernel, implementations={"nki": "own_kernels:mine"})
     with pytest.raises(KernelError) as caught:
         Recorder().of(msgspec.structs.replace(case, kernel=kernel), system)
-    assert caught.value.what == "own_kernels:mine cannot be given arguments: its module has no mine_inputs"
+    assert caught.value.what == (
+        "the NKI source of gemm cannot be used: "
+        "own_kernels:mine cannot be given arguments: its module has no mine_inputs (own_kernels.py:2)"
+    )
     assert "nki" not in sys.modules

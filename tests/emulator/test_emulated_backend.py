@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trnbench.backend import Backend
-from trnbench.emulator.backend import TICKS_PER_SECOND, EmulatedBackend
+from trnbench.emulator.backend import MODEL_VERSION, TICKS_PER_SECOND, EmulatedBackend
 from trnbench.facts.scope import Scope
 from trnbench.kernels.work import Work
 from trnbench.peaks.engine import engine_bound
-from trnbench.results.evidence import Grade
+from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Reason
 
 QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25)
@@ -194,6 +194,13 @@ def test_a_third_partys_kernel_is_emulated_from_its_work(make_case: Any, backend
     seen = backend.observe(msgspec.structs.replace(case, kernel=stencil), system)
     assert {part.name for part in seen.parts} == {"tensor", "vector", "dma", "hbm", "fill", "launch"}
     assert seen.implementation == "model: roofline from the work formula"
+    assert seen.evidence == Evidence(
+        grade=Grade.DERIVED,
+        by="roofline: max(engines + lead, DMA, device memory) + fill + launch",
+        version=MODEL_VERSION,
+        note="flops, vector_flops, hbm_bytes; my_stencil declares: it has no NKI source",
+    )
+    assert seen.stop_reason == "formula"
 
 
 def test_scopes_of_single_devices(make_case: Any, backend: EmulatedBackend) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.emulate import KernelResult, time_program
 from trnbench.emulator.core.recorded import Recorder, Recording
 from trnbench.nki import Machine, load_kernel
+from trnbench.nki.source import Source
 
 BASE = "trnbench.kernels.nki"
 SYSTEMS = ("trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver")
@@ -41,10 +43,10 @@ PROBLEMS = {
 
 def _timed(name: str, where: Any, *, whole: bool) -> tuple[Recording, KernelResult]:
     ref, inputs = PROBLEMS[name]
-    kernel, module, _ = load_kernel(f"{BASE}.{ref}", nki="trnbench")
-    pieces = None if whole else getattr(module, f"{ref.rpartition(':')[2]}_pieces")
-    found = Recorder()._record(kernel, Machine.of(where), inputs, pieces, "trnbench")
-    assert found.program is not None
+    kernel, module, by = load_kernel(f"{BASE}.{ref}", nki="trnbench")
+    if whole:
+        module = ModuleType(module.__name__)  # with no pieces beside the kernel
+    found = Recorder()._record(Source(ref, kernel, module, by, inputs), Machine.of(where))
     return found, time_program(found.program, CostTable(where), pieces=found.pieces, explain=False)
 
 
@@ -58,7 +60,7 @@ def test_pieces_take_as_long_as_the_whole(registry: Any, name: str, where: str) 
     assert some.busy_s == pytest.approx(all_of_it.busy_s, rel=0.03)
     assert some.bytes == all_of_it.bytes
     assert some.bound == all_of_it.bound
-    assert len(parts.program or ()) <= len(one.program or ())
+    assert len(parts.program) <= len(one.program)
 
 
 @pytest.mark.parametrize("name", ["gemm_best of unlike blocks", "gemm_naive of a few tiles"])

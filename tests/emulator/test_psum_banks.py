@@ -70,7 +70,7 @@ def test_tiles_go_round(recorded: Recorded) -> None:
 
 def test_a_bank_that_is_held_is_passed_over(recorded: Recorded) -> None:
     body = (
-        "keep = psum(1024)\nnisa.memset(dst=keep, value=0.0)\nfor i in range(9):\n    t = psum(8)\n"
+        "keep = psum(1024)\nnisa.memset(dst=keep, value=1.0)\nfor i in range(9):\n    t = psum(8)\n"
         "    nisa.activation(dst=t, op=nl.exp, data=a[:, 0:8])\n"
         "nisa.tensor_copy(dst=a, src=keep[:, 512:1024])\nnisa.tensor_copy(dst=a, src=keep[:, 256:768])"
     )

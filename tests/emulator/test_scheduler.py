@@ -124,7 +124,7 @@ def test_a_starved_tensor_engine_runs_slower(registry: Any) -> None:
     assert pace.throttle is not None
     busy = schedule(found, pace).busy["tensor"]
     cool = schedule(found, pace, without=Without(throttle=True)).busy["tensor"]
-    assert busy == 2 * cool
+    assert 1.5 * cool < busy <= 2 * cool
     assert Pace(CostTable(registry.system("trn1.32xlarge"))).throttle is None
 
 

@@ -360,4 +360,4 @@ def test_constants_that_make_no_sense_are_refused() -> None:
         with pytest.raises(FactError) as refusal:
             constants_of({"fabric": {key: {"value": value}}})
         assert str(refusal.value).startswith(f"[fabric.{key}] of the cost table: {value:g} makes no sense")
-    assert constants_of({}).auto == ()
+    assert constants_of({}).rules == ()

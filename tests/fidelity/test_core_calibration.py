@@ -70,7 +70,7 @@ def test_another_value_takes_the_place_of_a_constant(registry: Registry) -> None
     assert {row["name"]: row["value"] for row in costs["fits"]}["dma.transfer_ns"] == 500
     table = Bench(registry, values={"dma.transfer_ns": 500}).table(system)
     assert table.transfers.transfer_s == pytest.approx(500e-9)
-    assert Bench(registry).table(system).transfers.transfer_s == pytest.approx(144e-9)
+    assert Bench(registry).table(system).transfers.transfer_s == pytest.approx(106e-9)
 
 
 def test_a_single_odd_point_pulls_little() -> None:

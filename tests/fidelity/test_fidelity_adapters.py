@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -9,12 +10,14 @@ import msgspec
 import pytest
 from published_point import published_point
 
+from trnbench.facts.scope import Scope
 from trnbench.fidelity.adapters import collective, dma, hbm, instruction, source
 from trnbench.fidelity.bench import Bench, can_refit, fits_of, refitted
 from trnbench.fidelity.kernel_source import KernelSource
 from trnbench.fidelity.point import Kind, PublishedPoint, Quantity, Usable
 from trnbench.fidelity.prediction import NotEmulated
 from trnbench.fidelity.validate import compare
+from trnbench.kernels.extent import Extent
 from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Use
 
@@ -136,7 +139,7 @@ class TestSources:
 
     def test_a_public_kernel_is_loaded_and_timed(self, registry: Registry, folder: Path) -> None:
         (found,) = compare(self.wanted(), Bench(registry, kernels=folder), with_same=False)
-        assert found.use is Use.HELD_OUT
+        assert (found.use, found.honesty) == (Use.EMULATED, "untouched")
         assert found.emulated is not None
         assert found.emulated > 0
         assert found.how.startswith("kernels/scaled.py::scaled, 3 calls, ")
@@ -155,7 +158,7 @@ class TestSources:
     def test_the_file_with_the_longest_common_path_is_taken(self, registry: Registry, folder: Path) -> None:
         (folder / "scaled.py").write_text("this is no Python")
         (found,) = compare(self.wanted(), Bench(registry, kernels=folder), with_same=False)
-        assert found.use is Use.HELD_OUT
+        assert (found.use, found.honesty) == (Use.EMULATED, "untouched")
 
     def test_a_kernel_that_does_not_load(self, registry: Registry, folder: Path) -> None:
         (folder / "repo" / "kernels" / "scaled.py").write_text("raise RuntimeError('no')")
@@ -169,7 +172,7 @@ class TestSources:
         low = self.wanted(kind=Kind.UPPER_BOUND, value=1e-12)
         found = [compare(each, Bench(registry, kernels=folder), with_same=False)[0] for each in (high, low)]
         assert [each.use for each in found] == [Use.BOUND, Use.BOUND]
-        assert [each.held for each in found] == [True, False]
+        assert [each.e is not None and each.e <= 0 for each in found] == [True, False]
 
 
 class TestFits:
@@ -206,8 +209,17 @@ class TestFits:
         ]
         fresh._costs["trn2"] = {**costs, "fits": changed}
         (found,) = compare(each, Bench(fresh), with_same=False)
-        assert found.use is Use.IN_SAMPLE
-        assert found.cross_validated == pytest.approx(512 / 2.4e9 + 100e-9)
+        assert (found.use, found.honesty) == (Use.EMULATED, "fitted")
+        assert found.published is not None
+        assert found.e_cross == pytest.approx(math.log((512 / 2.4e9 + 100e-9) / found.published), abs=1e-5)
+        shaped = msgspec.structs.replace(each, shaped=("a.rule",))
+        (seen,) = compare(shaped, Bench(fresh), with_same=False)
+        assert (seen.honesty, seen.e, seen.e_cross) == ("fitted", found.e, None)  # never called held out
+
+    def test_a_point_that_shaped_a_rule_says_so(self, registry: Registry) -> None:
+        each = point(operation="descriptor", family="dma", shape={"bytes": 512}, shaped=("a.rule",))
+        (found,) = compare(each, Bench(registry), with_same=False)
+        assert (found.honesty, found.e_cross) == ("shaped", found.e)
 
 
 def test_our_own_kernel_is_a_row_of_its_own(bench: Bench) -> None:
@@ -225,7 +237,7 @@ def test_our_own_kernel_is_a_row_of_its_own(bench: Bench) -> None:
     assert second.how.startswith("our gemm_ragged without launch: ")
 
 
-def test_contradicted_points_are_not_counted(bench: Bench) -> None:
+def test_a_contradicted_point_says_by_what(bench: Bench) -> None:
     each = point(operation="descriptor", family="dma", shape={"bytes": 512}, contradicts=("y",))
     each = msgspec.structs.replace(each, how_measured="a tool", notes="an older version")
     (found,) = compare(each, bench)
@@ -241,3 +253,12 @@ def test_a_model_that_crashes_costs_its_own_point(bench: Bench, monkeypatch: pyt
     monkeypatch.setattr(dma, "predict", crash)
     (found,) = compare(point(operation="descriptor", family="dma", shape={"bytes": 512}), bench)
     assert (found.use, found.how) == (Use.NOT_EMULATED, "ZeroDivisionError: by nothing")
+
+
+def test_a_formula_predicts_nothing(bench: Bench) -> None:
+    """K = 100 is no multiple of what microscaled products take: declared, so that a formula stands in."""
+    extent = Extent(scope=Scope.CORE)
+    point = {"dtype": "mxfp8", "size": 100}
+    with pytest.raises(NotEmulated) as caught:
+        bench.observe("gemm", "trn3-gen2-ultraserver", point, Scope.CORE, extent)
+    assert caught.value.why == "no source of gemm takes this point: only a formula answers"

@@ -1,127 +1,211 @@
-"""Error statistics: invariants over random errors."""
+"""Error statistics: invariants over random errors, and what each column counts."""
 
 from __future__ import annotations
 
+import math
+
+import msgspec
 import pytest
+from comparison import comparison
 from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.fidelity.family import FAMILIES
-from trnbench.fidelity.statistics import of_family, relative_error, slower, summarise, worst_first
-from trnbench.fidelity.tables import percent, signed
-from trnbench.results.fidelity import Comparison, FamilyFidelity, Use
+from trnbench.fidelity.statistics import (
+    bounds_of,
+    counted_error,
+    crossed,
+    errors_of,
+    of_votes,
+    row_of,
+    rows_of,
+    time_error,
+    worst_first,
+)
+from trnbench.results.fidelity import COUNTED, Bounds, FamilyFidelity, Honesty, Use
 
 VALUES = st.floats(min_value=1e-9, max_value=1e15)
-ERRORS = st.lists(st.floats(min_value=-0.99, max_value=50.0), min_size=1, max_size=40)
+RATIOS = st.floats(min_value=1e-3, max_value=1e3)
+ROWS = st.lists(
+    st.tuples(st.sampled_from("abcdefgh"), st.integers(0, 30), st.floats(-3, 3)),
+    min_size=1,
+    max_size=40,
+    unique_by=lambda row: row[1],
+).map(lambda rows: [(vote, f"p{number}", e) for vote, number, e in rows])
 
 
-@given(VALUES, st.floats(min_value=1e-3, max_value=1e3))
-def test_errors_of_times_and_rates_are_one_another(published: float, ratio: float) -> None:
-    time = relative_error(published * ratio, published)
-    rate = relative_error(1 / (published * ratio), 1 / published)
-    assert slower(rate, lower_is_better=False) == pytest.approx(time, rel=1e-6, abs=1e-9)
-    assert slower(time, lower_is_better=True) == time
+@given(VALUES, RATIOS)
+def test_times_and_rates_have_one_error(published: float, ratio: float) -> None:
+    time = time_error(published * ratio, published, lower_is_better=True)
+    rate = time_error(1 / (published * ratio), 1 / published, lower_is_better=False)
+    assert rate == pytest.approx(time, abs=1e-9)
+    assert time == pytest.approx(math.log(ratio), abs=1e-9)
 
 
-@given(VALUES)
-def test_a_right_answer_has_no_error(value: float) -> None:
-    assert relative_error(value, value) == 0.0
-    assert slower(0.0, lower_is_better=False) == 0.0
+@given(VALUES, RATIOS)
+def test_too_slow_and_too_fast_are_as_far_off(published: float, ratio: float) -> None:
+    slow = time_error(published * ratio, published, lower_is_better=True)
+    fast = time_error(published / ratio, published, lower_is_better=True)
+    assert slow == pytest.approx(-fast, abs=1e-9)
 
 
-@pytest.mark.parametrize("published", [0.0, -1.0, float("nan")])
-def test_nothing_is_compared_with_nothing(published: float) -> None:
-    with pytest.raises(ValueError, match="a published value is above zero, not"):
-        relative_error(1.0, published)
+@pytest.mark.parametrize(("model", "published"), [(0.0, 1.0), (1.0, 0.0), (-1.0, 1.0), (1.0, float("nan"))])
+def test_nothing_is_compared_with_nothing(model: float, published: float) -> None:
+    with pytest.raises(ValueError, match="a time or rate is above zero"):
+        time_error(model, published, lower_is_better=True)
 
 
-def test_a_rate_of_zero_has_no_time() -> None:
-    with pytest.raises(ValueError, match="a rate of zero has no time"):
-        slower(-1.0, lower_is_better=False)
+@given(ROWS, st.randoms(), st.data())
+def test_votes_know_no_order_and_no_row_twice(
+    rows: list[tuple[str, str, float]], random: object, data: st.DataObject
+) -> None:
+    found = of_votes(rows)
+    again = [*rows, data.draw(st.sampled_from(rows))]
+    random.shuffle(again)  # type: ignore[attr-defined]
+    assert of_votes(again) == found
 
 
-@given(ERRORS, st.randoms())
-def test_a_summary_is_ordered_and_knows_no_order(errors: list[float], random: object) -> None:
-    named = [(f"p{number}", each, each) for number, each in enumerate(errors)]
-    found = summarise(named)
+@given(ROWS)
+def test_a_summary_is_ordered(rows: list[tuple[str, str, float]]) -> None:
+    found = of_votes(rows)
     assert found is not None
-    assert found.count == len(errors)
-    assert 0 <= found.median <= found.p90 <= found.worst == max(map(abs, errors))
-    assert min(errors) <= found.bias <= max(errors)
-    random.shuffle(named)  # type: ignore[attr-defined]
-    assert summarise(named) == found
-    assert abs({name: each for name, each, _ in named}[found.worst_id]) == found.worst
+    sizes = {id: abs(e) for _, id, e in rows}
+    assert (found.votes, found.points) == (len({vote for vote, _, _ in rows}), len(rows))
+    assert found.worst == max(sizes.values()) == sizes[found.worst_id]
+    assert 0 <= found.median <= found.worst
+    assert min(e for *_, e in rows) <= found.bias <= max(e for *_, e in rows)
+    if found.votes < 5:
+        assert found.listed == {id: e for _, id, e in rows}
+        assert (found.p90, found.median_span, found.p90_span) == (None, None, None)
+    else:
+        assert found.listed == {}
+        assert found.p90 is not None
+        assert found.median_span is not None
+        assert found.p90_span is not None
+        assert found.median <= found.p90 <= found.worst
+        assert found.median_span.low <= found.median_span.high <= found.worst
+        assert found.median_span.low <= found.p90_span.high
+
+
+def test_a_kernel_of_many_rows_has_one_vote() -> None:
+    rows = [("many", f"m{number}", 0.1) for number in range(40)]
+    rows += [(name, name, 0.5) for name in "abcd"]
+    found = of_votes(rows)
+    assert found is not None
+    assert (found.votes, found.points, found.median, found.p90) == (5, 44, 0.5, 0.5)
+
+
+def test_errors_of_one_kernel_are_averaged_by_size_and_the_bias_by_sign() -> None:
+    found = of_votes([("a", "one", 0.3), ("a", "two", -0.1)])
+    assert found is not None
+    assert (found.median, found.bias) == (pytest.approx(0.2), pytest.approx(0.1))
+
+
+def test_the_interval_is_the_same_every_time_and_holds_the_statistic() -> None:
+    rows = [(f"v{number}", f"p{number}", 0.01 * number**2) for number in range(1, 18)]
+    first, second = of_votes(rows), of_votes(rows)
+    assert first is not None
+    assert first == second
+    assert first.median_span is not None
+    assert first.p90_span is not None
+    assert first.median_span.low < first.median < first.median_span.high
+    assert first.p90 is not None
+    assert first.p90_span.low < first.p90 <= first.p90_span.high
 
 
 def test_no_errors_have_no_summary() -> None:
-    assert summarise([]) is None
+    assert of_votes([]) is None
+    assert errors_of([comparison("a")]) is None
+    assert bounds_of([comparison("a", 0.3)]) is None
 
 
-def comparison(id: str, use: Use, error: float, crossed: float | None = None) -> Comparison:
-    return Comparison(
-        id=id,
-        family="hbm",
-        generation="g",
-        use=use,
-        quantity="latency_s",
-        unit="s",
-        published=1.0,
-        emulated=1.0 + error,
-        error=error,
-        slower=error,
-        cross_validated=crossed,
-    )
+@given(st.floats(-3, 3), st.floats(0.01, 1), st.floats(1, 100))
+def test_a_contradicted_point_counts_its_distance_to_the_interval(e: float, low: float, high: float) -> None:
+    point = comparison("a", e, use=Use.CONTRADICTED, span=(low, high))
+    found = counted_error(point)
+    time = math.exp(e)
+    expected = math.log(time / low) if time < low else math.log(time / high) if time > high else 0.0
+    assert found == pytest.approx(expected, abs=1e-9)
 
 
-def test_only_held_out_and_in_sample_points_count() -> None:
-    found = of_family(
-        FAMILIES["hbm"],
-        [
-            comparison("a", Use.HELD_OUT, 0.1, 1.1),
-            comparison("b", Use.IN_SAMPLE, 0.0),
-            comparison("c", Use.IN_SAMPLE, 0.02, 0.7),
-            comparison("d", Use.SAME_OPERATION, 9.0, 10.0),
-            comparison("e", Use.CONTRADICTED, 9.0),
-            comparison("f", Use.BOUND, 9.0),
-        ],
-    )
-    assert found.errors is not None
-    assert found.cross_validated is not None
-    assert (found.errors.count, found.in_sample, found.errors.worst) == (3, 2, 0.1)
-    assert (found.cross_validated.count, found.cross_validated.worst_id) == (2, "c")
-    assert found.cross_validated.worst == pytest.approx(0.3)
-    assert found.uses == {
-        "held out": 1,
-        "in-sample": 2,
-        "contradicted": 1,
-        "bound": 1,
-        "same operation": 1,
+@given(st.floats(-3, 3), st.floats(0.01, 1), st.floats(1, 100))
+def test_the_interval_of_rates_is_turned_round(e: float, low: float, high: float) -> None:
+    time = comparison("a", e, use=Use.CONTRADICTED, span=(low, high))
+    rate = msgspec.structs.replace(time, unit="B/s", emulated=math.exp(-e), span=(1 / high, 1 / low))
+    assert counted_error(rate) == pytest.approx(counted_error(time), abs=1e-9)
+
+
+@given(st.floats(-3, 3))
+def test_a_bound_has_an_error_of_one_side(e: float) -> None:
+    assert counted_error(comparison("a", e, use=Use.BOUND)) == max(0.0, e)
+
+
+def test_bounds_are_counted_apart() -> None:
+    points = [
+        comparison("held", -2.0, use=Use.BOUND),
+        comparison("exact", 0.0, use=Use.BOUND),
+        comparison("broken", 0.5, use=Use.BOUND),
+        comparison("worst", 1.5, use=Use.BOUND),
+        comparison("refused", use=Use.NOT_EMULATED),
+        comparison("time", 0.1),
+    ]
+    assert bounds_of(points) == Bounds(count=4, broken=2, worst=1.5, worst_id="worst")
+    assert bounds_of(points[:2]) == Bounds(count=2)
+    found = errors_of(points)
+    assert found is not None
+    assert (found.points, found.worst_id) == (1, "time")
+
+
+def test_each_column_counts_its_own_points() -> None:
+    points = [
+        comparison("fitted", 0.1, honesty="fitted", e_cross=0.4),
+        comparison("alone", 0.2, honesty="fitted"),
+        comparison("shaped", 0.3, honesty="shaped", e_cross=0.3),
+        comparison("untouched", -0.5, e_cross=-0.5),
+        comparison("disputed", 0.7, use=Use.CONTRADICTED, span=(1.0, 10.0)),
+        comparison("ours", 9.0, use=Use.SAME_OPERATION),
+        comparison("source", use=Use.NEEDS_SOURCE),
+    ]
+    row = row_of("hbm", "HBM streams", "trn1", points)
+    listed = {
+        name: set(found.listed) if (found := getattr(row, name)) else set()
+        for name in ("fitted", "cross_validated", "shaped", "untouched")
     }
+    assert listed == {
+        "fitted": {"fitted", "alone"},
+        "cross_validated": {"fitted"},
+        "shaped": {"shaped"},
+        "untouched": {"untouched", "disputed"},
+    }
+    assert row.errors is not None
+    assert (row.errors.votes, row.errors.points, row.errors.worst_id) == (5, 5, "untouched")
+    assert row.cross_validated is not None
+    assert row.cross_validated.median == 0.4
+    assert row.uses == {"emulated": 4, "contradicted": 1, "needs source": 1}
+    assert crossed([points[2]]) is None
+    assert errors_of(points, Honesty.SHAPED) == row.shaped
+    assert set(COUNTED) == {Use.EMULATED, Use.CONTRADICTED}
+
+
+def test_generations_lend_each_other_nothing() -> None:
+    one, other = comparison("one", 0.1), comparison("other", 0.2, generation="trn2")
+    rows = rows_of(FAMILIES, [one, other, comparison("none", family="model", use=Use.NOT_USED)])
+    assert [(each.name, each.generation) for each in rows] == [
+        ("hbm", "trn2"),
+        ("hbm", "trn1"),
+        ("model", "trn1"),
+    ]
+    assert rows[1] == row_of("hbm", "HBM streams", "trn1", [one])
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(min_value=0, max_value=9)), max_size=8))
 def test_worst_first(medians: list[float | None]) -> None:
     families = []
     for number, median in enumerate(medians):
-        errors = None if median is None else summarise([("p", median, median)])
-        families.append(FamilyFidelity(name=str(number), title="", errors=errors))
+        errors = None if median is None else of_votes([("v", "p", median)])
+        families.append(FamilyFidelity(name=str(number), title="", generation="g", errors=errors))
     ordered = worst_first(families)
     shown = [each.errors.median for each in ordered if each.errors]
     assert shown == sorted(shown, reverse=True)
     assert all(each.errors is None for each in ordered[len(shown) :])
     assert sorted(each.name for each in ordered) == sorted(each.name for each in families)
-
-
-@pytest.mark.parametrize(
-    ("error", "plain", "with_sign"),
-    [
-        (0.0, "0.0 %", "0.0 %"),
-        (-0.0004, "-0.0 %", "0.0 %"),
-        (0.0123, "1.2 %", "+1.2 %"),
-        (-0.0996, "-10 %", "−10 %"),
-        (4.507, "451 %", "+451 %"),
-    ],
-)
-def test_how_errors_are_printed(error: float, plain: str, with_sign: str) -> None:
-    assert percent(error) == plain
-    assert signed(error) == with_sign

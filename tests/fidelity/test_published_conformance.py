@@ -45,6 +45,7 @@ class Plugin:
     def __init__(self, folder: Path, points: str) -> None:
         self.folder = folder
         self.public_kernels: Path | None = None
+        self.untouched: Path | None = None
         (folder / "facts.toml").write_text(FACTS)
         (folder / "costs.toml").write_text(COSTS)
         (folder / "published.toml").write_text(f"schema = 1\n[[group]]\npoints = [ {points} ]\n")
@@ -59,6 +60,7 @@ class Plugin:
             costs=self.folder / "costs.toml",
             published=self.folder / "published.toml",
             public_kernels=self.public_kernels,
+            untouched=self.untouched,
             instances=(
                 Instance(
                     name="mine.1",
@@ -112,7 +114,9 @@ def test_what_public_kernels_gave_is_of_published_points(tmp_path: Path) -> None
     ]
     plugin.public_kernels.write_text(
         '{"day": "2030-01-01", "by": "a model", "version": "1", "checkouts": [], "points": '
-        '[{"id": "gone", "generation": "mine", "use": "held out", "published": 1.0}]}'
+        '[{"id": "gone", "generation": "mine", "use": "emulated", "published": 1.0, "family": "hbm", '
+        '"vote": "", '
+        '"honesty": "", "quantity": "latency_s", "unit": "s"}]}'
     )
     assert findings(Registry.of(mine=plugin)) == [
         "point gone: public_kernels.json has a time of its kernel, but no such point is published"
@@ -122,3 +126,27 @@ def test_what_public_kernels_gave_is_of_published_points(tmp_path: Path) -> None
 def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
     (found,) = findings(Registry.of(mine=Plugin(tmp_path, '{ id = "a" }')))
     assert found.endswith("published.toml: [[group]] 1, point a: key 'family' is missing: ")
+
+
+GOOD = POINT.replace('"a"', '"b"').replace("mine.9", "mine.1")
+
+
+def test_the_frozen_list_names_published_points(tmp_path: Path) -> None:
+    plugin = Plugin(tmp_path, GOOD)
+    plugin.untouched = tmp_path / "untouched.toml"
+    head = 'schema = 1\nmodel = "m"\nversion = "6"\nday = 2030-01-01\n[errors]\n'
+    plugin.untouched.write_text(head + "b = 0.5\n")
+    assert findings(Registry.of(mine=plugin)) == []
+    plugin.untouched.write_text(head + "gone = 0.5\n")
+    assert findings(Registry.of(mine=plugin)) == [
+        f"generation mine: {plugin.untouched}: errors.gone: no such point is published: known: b"
+    ]
+
+
+def test_sequences_name_published_points(tmp_path: Path) -> None:
+    plugin = Plugin(tmp_path, GOOD)
+    path = tmp_path / "published.toml"
+    path.write_text(path.read_text() + '[[sequence]]\nname = "s"\nsource = "x"\npoints = ["b", "gone"]\n')
+    assert findings(Registry.of(mine=plugin)) == [
+        f"generation mine: {path}: sequence 's': names 'gone', which is no point of the file: known: b"
+    ]

@@ -146,6 +146,16 @@ def test_a_contradiction_is_answered(tmp_path: Path) -> None:
     assert len(load_published(write(tmp_path / "p.toml", one, {**other, "contradicts": '["a"]'}))) == 2
 
 
+def test_points_contradict_each_other_in_one_quantity(tmp_path: Path) -> None:
+    one = {**GOOD, "contradicts": '["b"]'}
+    other = {**GOOD, "id": '"b"', "contradicts": '["a"]', "quantity": '"busbw_bytes_per_s"'}
+    assert caught(write(tmp_path / "p.toml", one, other)) == (
+        "FILE: point a contradicts 'b'\n"
+        "  cause: one is of bandwidth_bytes_per_s, the other of busbw_bytes_per_s\n"
+        "  try:   points contradict each other in one quantity"
+    )
+
+
 def test_files_that_are_none(tmp_path: Path) -> None:
     assert caught(tmp_path / "none.toml", MissingFile).startswith("no such file: FILE")
     broken = tmp_path / "broken.toml"

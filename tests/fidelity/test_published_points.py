@@ -26,13 +26,13 @@ def points(registry: Registry) -> tuple[PublishedPoint, ...]:
 
 
 def test_all_points_load_and_no_id_is_used_twice(points: tuple[PublishedPoint, ...]) -> None:
-    assert len(points) == 373
-    assert len({point.id for point in points}) == 373
+    assert len(points) == 380
+    assert len({point.id for point in points}) == 380
 
 
 def test_every_generation_has_its_own(registry: Registry) -> None:
     counted = {name: len(found) for name, found in published_points(registry).items()}
-    assert counted == {"trn1": 143, "trn2": 167, "trn3": 63}
+    assert counted == {"trn1": 148, "trn2": 169, "trn3": 63}
     for name, found in published_points(registry).items():
         assert {point.generation for point in found} == {name}
 

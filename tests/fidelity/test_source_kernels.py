@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from published_point import published_point
 
+from trnbench.compiler import assumptions
 from trnbench.fidelity.adapters.source import find, predict, repository
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.kernel_source import KernelSource
@@ -133,3 +134,19 @@ def test_of_two_files_the_one_in_the_repository_is_taken(folder: Path) -> None:
 def test_the_repository_of_a_source() -> None:
     assert repository(point(ONE)) == "owner/repo"
     assert repository(point(ONE, source="a page")) == ""
+
+
+def test_what_the_compiler_is_not_taken_to_do_is_told(registry: Registry, folder: Path) -> None:
+    old = KernelSource(
+        file="kernels/old.py", function="product", arguments=("bfloat16[256,128]", "bfloat16[256,512]")
+    )
+    shipped = predict(point(old), Bench(registry, kernels=folder))
+    under = Bench(registry, kernels=folder, assumptions=assumptions("no-zero-elision,no-hoisting"))
+    without = predict(point(old), under)
+    assert ", 8 calls, " in shipped.how
+    assert ", 9 calls, " in without.how  # the zeros
+    assert without.how.endswith(", no-hoisting, no-zero-elision")
+    assert "no-" not in shipped.how
+    today = predict(point(ONE), under)
+    assert today.how.endswith(", no-zero-elision")  # the other is never done to such a kernel
+    assert "no-hoisting" not in today.how

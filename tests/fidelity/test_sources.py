@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 from click.testing import CliRunner
+from comparison import comparison
 
 from trnbench import Generation, hookimpl
 from trnbench.cli.main import cli
@@ -23,7 +24,6 @@ from trnbench.fidelity.sources import (
     BEGIN,
     END,
     Checkout,
-    SourcePoint,
     Sources,
     as_json,
     by_generation,
@@ -35,18 +35,14 @@ from trnbench.fidelity.sources import (
 )
 from trnbench.fidelity.tables import inserted
 from trnbench.registry.registry import Registry, load_registry
-from trnbench.results.fidelity import Use
+from trnbench.results.fidelity import Bounds, Comparison, Use
 
 ROOT = Path(__file__).parents[2]
 
 
-def point(id: str, published: float, emulated: float | None, **rest: Any) -> SourcePoint:
-    error = None if emulated is None else emulated / published - 1
-    use = rest.pop("use", Use.HELD_OUT if emulated is not None else Use.NOT_EMULATED)
-    return SourcePoint(
-        id=id, generation="trn1", use=use, published=published, emulated=emulated, error=error,
-        slower=error, **rest,
-    )  # fmt: skip
+def point(id: str, e: float | None, **rest: Any) -> Comparison:
+    rest = {"family": "kernel", **rest}
+    return comparison(id, e, **({"use": Use.NOT_EMULATED} if e is None else {}), **rest)
 
 
 MADE = Sources(
@@ -55,19 +51,24 @@ MADE = Sources(
     version="1",
     checkouts=(Checkout(repository="a/b", commit="0123456789abcdef", day="2026-01-02", note="a copy"),),
     points=(
-        point("one", 1.0, 1.1),
-        point("two", 2.0, 1.0),
-        point("three", 3.0, None, how="more than fits (kernel.py:3)"),
-        point("bound", 1.0, 0.9, use=Use.BOUND, held=True),
+        point("one", 0.1),
+        point("two", -0.4),
+        point("three", None, how="more than fits (kernel.py:3)"),
+        point("bound", 0.5, use=Use.BOUND),
     ),
 )
 
 
 def test_a_row_per_generation_and_where_the_kernels_are_from() -> None:
     assert markdown(MADE).splitlines()[2:] == [
-        "| generation | points | median | p90 | worst | bias | bounds held | not run |",
-        "| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |",
-        "| trn1 | 2 | 30 % | 46 % | 50 % (two) | −20 % | 1 of 1 | 1 |",
+        "Counts 3 of 4 published points (75 %): 2 measured and 1 bound. Of the rest 1 the model refuses or "
+        "has no answer for.",
+        "",
+        "| family | generation | kernels, points | median | p90 | bias | fitted | cross-validated | shaped | "
+        "untouched | bounds | worst |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| Public kernels | trn1 | 2, 2 | 28 % | – | −14 % | – | – | – | 2, 2: 28 % | broken 1 of 1, worst "
+        "×1.6 | 49 % (two) |",
         "",
         "Not run, and why:",
         "",
@@ -166,10 +167,14 @@ def test_each_generation_has_its_points(tmp_path: Path) -> None:
     mixed = msgspec.structs.replace(MADE, points=(*MADE.points, other))
     assert {name: len(each.points) for name, each in by_generation(mixed).items()} == {"trn1": 4, "trn2": 1}
     first, second = summaries(mixed)
-    assert first.errors is not None
-    assert (first.errors.count, first.bounds, first.bounds_held, first.not_run) == (2, 1, 1, 1)
-    assert second.errors is not None
-    assert (second.generation, second.errors.worst_id, second.version) == ("trn2", "one", "1")
+    assert first.row.errors is not None
+    assert (first.row.errors.points, first.row.bounds) == (
+        2,
+        Bounds(count=1, broken=1, worst=0.5, worst_id="bound"),
+    )
+    assert first.row.uses == {"emulated": 2, "bound": 1, "not emulated": 1}
+    assert second.row.errors is not None
+    assert (second.generation, second.row.errors.worst_id, second.version) == ("trn2", "one", "1")
 
 
 def test_a_run_carries_what_public_kernels_gave() -> None:
@@ -185,15 +190,55 @@ def test_a_run_carries_what_public_kernels_gave() -> None:
     assert found.public == summaries(public)
 
 
-def test_validate_says_what_public_kernels_gave() -> None:
+def renewed(tmp_path: Path, version: str) -> Registry:
+    """Installed plugins, trn3's public kernels as if run by another version of the model."""
+    registry = load_registry()
+    path = registry.generations["trn3"].public_kernels
+    assert path is not None
+    file = tmp_path / "public_kernels.json"
+    file.write_text(as_json(msgspec.structs.replace(read(path), version=version)))
+    registry.generations["trn3"] = msgspec.structs.replace(registry.generations["trn3"], public_kernels=file)
+    return registry
+
+
+def test_validate_says_when_public_kernels_were_run() -> None:
     result = CliRunner().invoke(cli, ["validate", "--generation", "trn3"])
-    (line,) = [each for each in result.stderr.splitlines() if each.startswith("public kernels of ")]
+    (line,) = [each for each in result.stderr.splitlines() if each.startswith("public kernels: ")]
     assert re.fullmatch(
-        r"public kernels of trn3, run on [-0-9]{10} by trnbench schedule \+ flows \d+: "
-        r"median [.\d]+ %, p90 [.\d]+ % \(\d+ points\)",
-        line.replace("\u00a0", " "),
+        r"public kernels: run on [-0-9]{10} by trnbench schedule \+ flows \d+, from sources that are not "
+        "part of trnbench",
+        line,
     )
-    assert "public kernels" not in CliRunner().invoke(cli, ["validate", "--family", "hbm"]).stderr
+    assert re.search(r"^Public kernels +trn3 +1, 34 ", result.stdout, re.MULTILINE)
+    assert "ublic kernels" not in CliRunner().invoke(cli, ["validate", "--family", "hbm"]).output
+
+
+def test_times_of_another_model_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from trnbench.cli.fidelity_tables import show
+    from trnbench.fidelity.validate import validate
+
+    found = validate(renewed(tmp_path, "0"), generations=["trn3"])
+    show(found, "table")
+    assert capsys.readouterr().err.splitlines()[1:] == [
+        f"public kernels: run on {found.public[0].day} by trnbench schedule + flows 0, from sources that are "
+        "not part of trnbench",
+        f"warning: their times are of trnbench schedule + flows 0, the model is trnbench schedule + flows "
+        f"{found.version}",
+        "  try:   trnbench validate --kernels FOLDER: docs/fidelity.md",
+    ]
+
+
+def test_what_points_say_today_counts(tmp_path: Path) -> None:
+    """Who votes and what the model has seen is not read from the file."""
+    registry = load_registry()
+    path = registry.generations["trn2"].public_kernels
+    assert path is not None
+    today = read(path)
+    blank = tuple(msgspec.structs.replace(each, vote="", honesty="fitted") for each in today.points)
+    file = tmp_path / "public_kernels.json"
+    file.write_text(as_json(msgspec.structs.replace(today, points=blank)))
+    registry.generations["trn2"] = msgspec.structs.replace(registry.generations["trn2"], public_kernels=file)
+    assert kept(registry, ["trn2"]) == kept(load_registry(), ["trn2"])
 
 
 def test_the_command_needs_a_folder() -> None:
@@ -207,7 +252,7 @@ def test_the_command_prints_both_forms(tmp_path: Path) -> None:
     found = json.loads(CliRunner().invoke(cli, [*arguments, "--format", "json"]).output)
     assert {each["use"] for each in found["points"]} == {"needs source", "no kernel"}
     shown = CliRunner().invoke(cli, [*arguments, "--format", "md"]).output
-    assert "| trn3 | 0 | – | – | – | – | – | 38 |" in shown
+    assert "| Public kernels | trn3 | 0 | – |" in shown
     assert "- nki-library d2ad3a57, 2026-04-13, does not have this kernel: t3-topk-b1-before, " in shown
     table = CliRunner().invoke(cli, arguments).output
     assert "not run" in table
@@ -220,6 +265,6 @@ def test_one_command_makes_the_tables_of_readme(tmp_path: Path) -> None:
         shutil.copy(ROOT / name, tmp_path / name)
     readme = tmp_path / "README.md"
     emptied = inserted(readme.read_text(), "nothing\n", BEGIN, END)
-    readme.write_text(emptied.replace("| family | points |", "| gone |"))
+    readme.write_text(emptied.replace("| family | generation |", "| gone |"))
     subprocess.run([sys.executable, tmp_path / ".ci" / "renew_tables"], check=True)
     assert readme.read_text() == (ROOT / "README.md").read_text()

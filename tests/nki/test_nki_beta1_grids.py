@@ -48,6 +48,26 @@ def test_a_grid_runs_its_programs_in_turn(beta1: Run) -> None:
 
 
 @pytest.mark.parametrize(
+    ("out", "count"), [("nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)", 3), ("x", 9)]
+)
+def test_programs_that_never_ask_for_their_number_are_one(beta1: Run, out: str, count: int) -> None:
+    """But where they write to what they are given: each may read what the one before has left."""
+    found = beta1(
+        f"""
+        @nki.jit
+        def kernel(x):
+            out = {out}
+            tile = nl.load(x)
+            nl.store(out, tile * 2.0)
+            return out
+        """,
+        made(128, 32),
+        grid=(3,),
+    )
+    assert found.count == count
+
+
+@pytest.mark.parametrize(
     ("grid", "of_core"),
     [
         ((4, 2), [[0, 1, 2, 3, 4, 5, 6, 7]]),

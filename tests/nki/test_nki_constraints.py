@@ -187,7 +187,7 @@ TILES = """
 for n in nl.affine_range(3):
     kept = [nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum) for _ in range({count})]
     for each in kept:
-        nisa.memset(each, 0)
+        nisa.memset(each, 1)
     {after}
 """
 

@@ -111,6 +111,12 @@ def test_hook_that_ends_the_process_does_not() -> None:
             "default_scopes has a scope that scopes has not",
             "name in default_scopes some of scopes",
         ),
+        (
+            "trnbench_kernels",
+            kernel("k", implementations={"nki": print}),
+            "implementations['nki'] is no reference",
+            'name the function: "package.module:function"',
+        ),
         ("trnbench_kernels", kernel("k", zipped=(("size", "n"),)), "zipped names no axis: n", "axes: size"),
         (
             "trnbench_backends",

@@ -6,69 +6,52 @@ import re
 
 import msgspec
 import pytest
+from comparison import comparison
 
-from trnbench import Comparison, FamilyFidelity, Fidelity, Run
-from trnbench.results.fidelity import Errors, PublicKernels, Use
-from trnbench_reports.charts.agreement import error_text
+from trnbench import Fidelity, Run
+from trnbench.fidelity.family import FAMILIES
+from trnbench.fidelity.statistics import row_of, rows_of
+from trnbench.results.fidelity import Moved, Mover, PublicKernels, Step, Use
+from trnbench_reports import numbers
 from trnbench_reports.sections import fidelity, headline
 
-
-def comparison(id: str, use: Use, published: float, emulated: float, unit: str = "s") -> Comparison:
-    return Comparison(
-        id=id,
-        family="hbm",
-        generation="trn1",
-        use=use,
-        quantity="latency_s",
-        unit=unit,
-        published=published,
-        emulated=emulated,
-        error=emulated / published - 1,
-        slower=emulated / published - 1,
-        source="<b>a source</b>",
-    )
-
-
+POINTS = (
+    comparison("a", 0.1, source="<b>a source</b>"),
+    comparison("b", -0.5, honesty="fitted", e_cross=-0.7),
+    comparison("c", 0.223, family="collective", unit="B/s", published=1e9, emulated=0.8e9),
+    comparison("d", 2.0, use=Use.SAME_OPERATION),
+    comparison("e", 0.7, use=Use.CONTRADICTED, span=(1.0, 1.5), generation="trn2"),
+    comparison("f", 1.0, use=Use.BOUND),
+    comparison("g", -1.0, use=Use.BOUND),
+    comparison("h", use=Use.NO_KERNEL),
+)
+KERNELS = [comparison(f"k{number}", 0.1 * number, family="kernel") for number in range(1, 7)]
 FIDELITY = Fidelity(
     by="model <i>x</i>",
     version="3",
-    families=(
-        FamilyFidelity(name="gemm", title="Matrix products", uses={"needs source": 9}),
-        FamilyFidelity(
-            name="hbm",
-            title="HBM streams",
-            in_sample=1,
-            errors=Errors(count=3, median=0.012, p90=0.3, worst=0.4, worst_id="b", bias=-0.012),
-            uses={"held out": 2, "in-sample": 1, "bound": 2, "contradicted": 1},
-            bounds_held=1,
-        ),
-        FamilyFidelity(
-            name="collective",
-            title="Collectives",
-            errors=Errors(count=1, median=0.5, p90=0.5, worst=0.5, worst_id="c", bias=0.5),
-            cross_validated=Errors(count=1, median=0.6, p90=0.6, worst=0.6, worst_id="c", bias=0.6),
-            uses={"held out": 1},
-        ),
-    ),
-    points=(
-        comparison("a", Use.HELD_OUT, 1e-6, 1.1e-6),
-        comparison("b", Use.IN_SAMPLE, 1e-3, 0.6e-3),
-        comparison("c", Use.HELD_OUT, 1e9, 1.2e9, "B/s"),
-        comparison("d", Use.SAME_OPERATION, 1e-3, 9e-3),
-        comparison("e", Use.CONTRADICTED, 1e-3, 2e-3),
-    ),
+    families=rows_of(FAMILIES, POINTS),
+    points=tuple(each for each in POINTS if each.emulated is not None),
     public=(
         PublicKernels(
             generation="trn1<b>",
             by="model",
             version="2",
             day="2026-01-02",
-            errors=Errors(count=4, median=0.25, p90=0.5, worst=0.6, worst_id="k", bias=0.1),
-            bounds=3,
-            bounds_held=1,
-            not_run=2,
+            row=row_of("public", "Public kernels", "trn1<b>", KERNELS),
         ),
-        PublicKernels(generation="trn3", by="model", version="2", day="2026-01-02", not_run=5),
+    ),
+    steps=(
+        Step(sequence="s", generation="g", source="x", start="v1", end="v2", published=-0.5, model=0.1),
+        Step(sequence="s", generation="g", source="x", start="v2", end="v3", published=-0.5),
+    ),
+    moved=(
+        Moved(
+            generation="trn1",
+            family="hbm",
+            title="HBM streams",
+            version="2",
+            movers=(Mover(id="a", then=0.5, now=0.1),),
+        ),
     ),
     notes=("a note",),
 )
@@ -79,41 +62,97 @@ def known(run: Run) -> Run:
     return msgspec.structs.replace(run, fidelity=FIDELITY)
 
 
+def page(run: Run) -> str:
+    return str(fidelity.render([run])).replace("\u00a0", " ")
+
+
 def test_a_run_without_it_has_no_section(run: Run) -> None:
     assert fidelity.render([run]) == ""
     assert "is not stated" in headline.trust(run)
 
 
-def test_families_are_worst_first_with_both_figures(known: Run) -> None:
-    collective, hbm = fidelity.lines(FIDELITY)
-    assert (collective.title, hbm.title) == ("Collectives", "HBM streams")
-    nbsp = "\u00a0"
-    assert hbm.cells == (f"1.2{nbsp}%", f"30.0{nbsp}%", f"40.0{nbsp}%", f"−1.2{nbsp}%")
-    assert (hbm.points, hbm.in_sample, hbm.crossed) == (3, 1, ("–", "–"))
-    assert collective.crossed == (f"60.0{nbsp}%", f"60.0{nbsp}%")
-    assert hbm.apart == "1 contradicted, 1 of 2 bounds held"
+def test_families_have_a_row_per_generation_worst_first(known: Run) -> None:
+    part = fidelity.part(0, known, FIDELITY)
+    assert [row[:2] for row in part.families.rows] == [
+        ("HBM streams", "trn1"),
+        ("HBM streams", "trn2"),
+        ("Collectives inside an instance", "trn1"),
+        ("Public kernels", "trn1<b>"),
+    ]
+    row = dict(
+        zip(part.families.heads, (cell.replace("\u00a0", " ") for cell in part.families.rows[0]), strict=True)
+    )
+    assert row == {
+        "family": "HBM streams",
+        "generation": "trn1",
+        "kernels, points": "2, 2",
+        "median": "35 %",
+        "p90": "–",
+        "bias": "−18 %",
+        "fitted": "1, 1: 65 %",
+        "cross-validated": "1, 1: 101 %",
+        "shaped": "–",
+        "untouched": "1, 1: 11 %",
+        "bounds": "broken 1 of 2, worst ×2.7",
+        "worst": "65 % (b)",
+    }
+    assert re.fullmatch(r"42 % \(\d+ to \d+ %\)", part.families.rows[3][3].replace("\u00a0", " "))
+    assert part.listed[0] == "HBM streams, trn1: a +11 %, b −39 %"
 
 
-def test_only_counted_points_are_drawn_and_each_unit_has_its_axes(known: Run) -> None:
-    text = str(fidelity.render([known]))
+def test_broken_inequalities_and_coverage_stand_above(known: Run) -> None:
+    text = page(known)
+    order = [
+        "Broken: 1 of 2 published inequalities, the worst ×2.7 (f).",
+        "Broken inequalities",
+        "Counts 6 of 7 published points (86 %): 4 measured and 2 bounds. Of the rest 1 have a kernel",
+        ">kernels, points<",
+    ]
+    places = [text.index(each) for each in order]
+    assert places == sorted(places)
+
+
+def test_counted_points_are_drawn_and_each_unit_has_its_axes(known: Run) -> None:
+    text = page(known)
     titles = re.findall(r"<figcaption><strong>(.*?)</strong>", text)
     assert titles == [
-        "2 points of times: 1 within 25 % of the published value",
-        "1 point of data rates: 1 within 25 % of the published value",
+        "3 points of times: 1 within a factor of 1.25 of the published value",
+        "1 point of data rates: 1 within a factor of 1.25 of the published value",
     ]
+    assert "untouched, contradicted" in text
     assert "a note" in text
 
 
-def test_contradicted_points_stand_apart_with_both_values(known: Run) -> None:
-    assert [each[:3] for each in fidelity.disputed(FIDELITY)] == [("e", "1\u00a0ms", "2\u00a0ms")]
-    assert "Points that other sources contradict, never counted <small>(1)</small>" in str(
-        fidelity.render([known])
+def test_contradicted_points_show_the_interval_that_counts(known: Run) -> None:
+    (row,) = fidelity.disputed(FIDELITY).rows
+    assert [cell.replace("\u00a0", " ") for cell in row[:4]] == ["e", "1 s", "1 s to 1.5 s", "2.01 s"]
+    assert "Points that sources contradict, counted against the interval they span <small>(1)" in page(known)
+
+
+def test_sequences_and_what_moved(known: Run) -> None:
+    text = page(known)
+    assert (
+        "Versions of one kernel: order kept in 0 of 1 steps, ratio off by 82 % in the median; 1 not" in text
     )
+    assert ">turned round<" in text
+    assert "errors by version 2 of the model, and now." in text
+    assert "a +65 % → +11 %" in text
+    still = msgspec.structs.replace(FIDELITY, moved=(msgspec.structs.replace(FIDELITY.moved[0], movers=()),))
+    assert "untouched when their list was frozen" not in page(msgspec.structs.replace(known, fidelity=still))
+
+
+def test_a_run_of_before_shows_its_points_and_says_why_no_more(known: Run) -> None:
+    old = msgspec.structs.replace(FIDELITY, families=(), public=(), steps=(), moved=())
+    text = page(msgspec.structs.replace(known, fidelity=old))
+    assert "None of its published points could be counted." in text
+    assert "points of times" in text
+    assert "Counts " not in text
 
 
 def test_nothing_in_the_data_is_markup(known: Run) -> None:
-    text = str(fidelity.render([known]))
+    text = page(known)
     assert "<b>a source" not in text
+    assert "trn1<b>" not in text
     assert "<i>x" not in text
     assert "model &lt;i&gt;x&lt;/i&gt;" in text
 
@@ -121,40 +160,26 @@ def test_nothing_in_the_data_is_markup(known: Run) -> None:
 def test_the_headline_quotes_the_error_of_the_families_it_names(known: Run) -> None:
     text = str(headline.render([known])).replace("\u00a0", " ")
     assert (
-        "The model&#39;s error: on public kernels of trn1&lt;b&gt; 25.0 % median, 50.0 % at the 90th "
-        "percentile; "
-        "on published HBM streams 1.2 % median, 30.0 % at the 90th percentile; "
-        "on published collectives 50.0 % median, 50.0 % at the 90th percentile."
+        "The model&#39;s error: on public kernels of trn1&lt;b&gt; 42 % in the median and 73 % at the 90th "
+        "percentile; on published HBM streams of trn1 35 % in the median and trn2 34 % in the median; "
+        "on published collectives of trn1 25 % in the median."
     ) in text
-    assert "HBM streams 1.2 %, 30.0 % (3 points); Collectives 50.0 %, 50.0 % (1 point); " in text
-    assert "Public kernels of trn1&lt;b&gt; 25.0 %, 50.0 % (4 points)." in text
+    assert "HBM streams of trn1 35 % (2 kernels, 2 points); " in text
+    assert "Public kernels of trn1&lt;b&gt; 42 %, 73 % (6 kernels, 6 points)." in text
 
 
 def test_without_public_kernels_the_error_of_products_is_unknown(known: Run) -> None:
     alone = msgspec.structs.replace(known, fidelity=msgspec.structs.replace(FIDELITY, public=()))
     text = str(headline.render([alone]))
     assert "The model&#39;s error: GEMMs: unknown without the published kernels; on published HBM" in text
-    assert "Public kernels" not in text + str(fidelity.render([alone]))
+    assert "Public kernels" not in text + page(alone)
 
 
-def test_public_kernels_have_a_table_that_says_which_model_and_when(known: Run) -> None:
-    (row,) = fidelity.public(FIDELITY)  # the generation without a point that counts has none
-    assert (row.generation, row.points, row.bounds, row.not_run) == ("trn1<b>", 4, "1 of 3", 2)
-    text = str(fidelity.render([known])).replace("\u00a0", " ")
-    assert '<td class="n" title="k">60.0 %</td>' in text
-    assert "<bdi>model 2</bdi></td><td>2026-01-02</td>" in text
+def test_public_kernels_say_which_model_and_when(known: Run) -> None:
+    assert fidelity.public(FIDELITY) == ["Public kernels: run on 2026-01-02 by model 2."]
 
 
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (None, "–"),
-        (0.0004, "0.0 %"),
-        (-0.0004, "0.0 %"),
-        (0.1234, "+12.3 %"),
-        (-0.5, "−50.0 %"),
-        (21.9, "+2,190 %"),
-    ],
-)
-def test_errors_in_words(error: float | None, text: str) -> None:
-    assert error_text(error).replace("\u00a0", " ") == text
+def test_errors_in_words() -> None:
+    assert numbers.error(None) == numbers.error_size(None) == "–"
+    assert numbers.error(-0.1) == "−9.5\u00a0%"
+    assert numbers.error_size(-0.1) == "11\u00a0%"

@@ -328,3 +328,13 @@ class TestCases:
         case = next(each for each in small.measurements if each.judgement)
         metric = case.metrics[case.primary]
         assert f'title="{numbers.exact(metric.value)} {metric.unit}"' in cases.render([small])
+
+
+def test_a_formula_stands_for_a_sweep_only_where_nothing_else_does() -> None:
+    judged = [each for each in make_run().measurements if each.judgement and each.status is Status.OK]
+    worst = min(judged, key=lambda each: each.judgement.fraction if each.judgement else 0.0)
+    top = view.best(judged)
+    assert top is not None
+    formula = replace(top, evidence=replace(top.evidence, grade=Grade.DERIVED))
+    assert view.best([formula, worst]) is worst
+    assert view.best([formula]) is formula

@@ -54,7 +54,13 @@ def only(run: Run) -> Measurement:
         ("crash", Status.FAILED, Reason.CRASH, "ZeroDivisionError: division by zero", ExitCode.CRASH),
         ("exit", Status.FAILED, Reason.CRASH, "SystemExit: 7", ExitCode.CRASH),
         ("memory", Status.FAILED, Reason.OUT_OF_MEMORY, "the process ran out of memory", ExitCode.CRASH),
-        ("rule", Status.FAILED, Reason.ERROR, "a rule is broken; the tile is too wide", ExitCode.CRASH),
+        (
+            "rule",
+            Status.FAILED,
+            Reason.ERROR,
+            "a rule is broken; the tile is too wide; try: a smaller one",
+            ExitCode.CRASH,
+        ),
         (
             "silent",
             Status.FAILED,
@@ -77,8 +83,8 @@ def only(run: Run) -> Measurement:
             ExitCode.CRASH,
         ),
         ("wrong", Status.FAILED, Reason.WRONG_RESULT, "1 of 4 elements differs", ExitCode.GATE),
-        ("unsupported", Status.SKIPPED, Reason.NONE, "the actor refuses", ExitCode.OK),
-        ("huge", Status.SKIPPED, Reason.NONE, "needs 9 devices, tiny.2 has 2", ExitCode.OK),
+        ("unsupported", Status.SKIPPED, Reason.NONE, "the actor refuses", ExitCode.EMPTY),
+        ("huge", Status.SKIPPED, Reason.NONE, "needs 9 devices, tiny.2 has 2", ExitCode.EMPTY),
     ],
 )
 def test_how_a_case_ends(mode: str, status: Status, reason: Reason, text: str, code: ExitCode) -> None:
@@ -127,13 +133,31 @@ def test_a_trace_is_kept_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None
         ),
         (
             Evidence(grade=Grade.PUBLISHED, by="a paper"),
-            "a run is measured or emulated; the backend calls its result published",
+            "a run is measured, emulated or derived; the backend calls its result published",
         ),
     ],
 )
 def test_without_evidence_nothing_passes(evidence: Evidence, text: str) -> None:
     one = only(carried_out("half", backend=tiny.Actor(evidence)))
     assert (one.status, one.reason, one.reason_text) == (Status.FAILED, Reason.NO_EVIDENCE, text)
+
+
+FORMULA = Evidence(grade=Grade.DERIVED, by="work / rate", note="flops")
+
+
+def test_a_formula_is_no_measurement() -> None:
+    derived = only(carried_out("half", backend=tiny.Actor(FORMULA)))
+    assert (derived.status, derived.evidence) == (Status.OK, FORMULA)
+
+    class Measuring(tiny.Actor):
+        def detect(self) -> Detection:
+            return Detection(available=True, instance="tiny.2")
+
+    measured = only(carried_out("half", backend=Measuring(FORMULA)))
+    assert (measured.status, measured.reason) == (Status.FAILED, Reason.NO_EVIDENCE)
+    assert measured.reason_text == (
+        "a measured run takes no formula; the backend derives its result by work / rate"
+    )
 
 
 def test_what_a_kernel_prints_stays_off_stdout(capfd: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from trnbench.run.plan import Plan
 
 
+REASONS = 5
+"""Different ones that are told of a run that skipped every case, the commonest first."""
+
+
 class Ended(NamedTuple):
     """The run as far as it came, the store that has it, and what ended it early."""
 
@@ -29,6 +33,7 @@ def tell(shared: Session, planned: Plan, ended: Ended, target: Path | None, form
         target = None
     if target is not None and (unwritten := _write_report(shared, done, target)):
         target, failure = None, failure or unwritten
+    failure = failure or _none_ran(done)
     code = int(failure.exit_code if failure else done.exit_code())
     _summarise(done, ended.store, target, format, code)
     if done.interrupted:
@@ -38,6 +43,27 @@ def tell(shared: Session, planned: Plan, ended: Ended, target: Path | None, form
     if failure is not None:
         raise failure
     return code
+
+
+def _none_ran(done: Run) -> TrnbenchError | None:
+    """The error of a run in which every case was skipped: nothing came of it, and why."""
+    if done.interrupted or not done.all_skipped:
+        return None
+    from collections import Counter
+
+    from trnbench.errors import NothingSelected
+
+    total = len(done.measurements)
+    reasons = Counter(each.reason_text for each in done.measurements).most_common()
+    told = [f"{count:,} × {reason}" for reason, count in reasons[:REASONS]]
+    if len(reasons) > REASONS:
+        told.append(f"{len(reasons) - REASONS:,} more reasons")
+    kernel = done.measurements[0].case.kernel
+    return NothingSelected(
+        "the one selected case was skipped" if total == 1 else f"all {total:,} selected cases were skipped",
+        cause="; ".join(told),
+        try_=f"trnbench runs show {done.id}   says why, case by case; trnbench info {kernel}   where it runs",
+    )
 
 
 def _write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | None:

@@ -19,11 +19,13 @@ def show(found: Fidelity, format: str) -> None:
     from trnbench.fidelity.tables import family_row, markdown
 
     if format == "md":
-        write(markdown(found))
+        write("".join(f"{note[0].upper()}{note[1:]}.\n\n" for note in found.notes) + markdown(found))
     elif format == "table":
         _show_parts(found)
     else:
-        rows = [family_row(each) for each in (*found.families, *(each.row for each in found.public))]
+        noted = {"notes": found.notes} if found.notes else {}
+        every = (*found.families, *(each.row for each in found.public))
+        rows = [family_row(each) | noted for each in every]
         emit(rows, tuple(rows[0]), format)
 
 
@@ -237,13 +239,13 @@ def _moved_rows(found: Fidelity) -> list[dict[str, object]]:
     ]
 
 
-def show_sources(found: Fidelity, kernels: Path, format: str) -> None:
+def show_sources(found: Fidelity, kernels: Path, format: str, assumed: str) -> None:
     """What is kept of public kernels run from `kernels`: JSON for the plugins, Markdown for README."""
     from datetime import UTC, datetime
 
     from trnbench.fidelity.sources import as_json, checkouts, markdown, of_fidelity
 
-    made = of_fidelity(found, checkouts(kernels), datetime.now(UTC).date().isoformat())
+    made = of_fidelity(found, checkouts(kernels), datetime.now(UTC).date().isoformat(), assumed)
     write(markdown(made) if format == "md" else as_json(made))
 
 

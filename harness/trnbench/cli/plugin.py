@@ -51,7 +51,7 @@ def list_(shared: Session, *, format: str) -> None:
 @format_option
 @session
 def check(shared: Session, *, subject: str | None, only: tuple[str, ...], format: str) -> int:
-    """Hold plugins to the contract: facts, topologies, kernels, bounds, determinism, reports.
+    """Hold plugins to the contract: facts, topologies, kernels, values, bounds, determinism, reports.
 
     NAME is a plugin or a distribution, PATH the folder of a project or a module that need not be
     installed; without either, every installed plugin is checked. Exit code 1 when a check fails.
@@ -66,15 +66,21 @@ def check(shared: Session, *, subject: str | None, only: tuple[str, ...], format
         on_check=lambda text: say(f"checking {text}", level=1),
     )
     rows: list[dict[str, object]] = [
-        {"check": each.check, "about": each.about, "problem": each.problem, "try": each.try_}
+        {
+            "check": each.check,
+            "about": each.about,
+            "grade": "warning" if each.warning else "problem",
+            "problem": each.problem,
+            "try": each.try_,
+        }
         for each in report.findings
     ]
     if format != "table":
-        emit(rows, ["check", "about", "problem", "try"], format)
+        emit(rows, ["check", "about", "grade", "problem", "try"], format)
     for each in report.findings if format == "table" else ():
         write(clean(f"{each}\n", keep="\n"))
     say(report.summary())
-    return ExitCode.GATE if rows else ExitCode.OK
+    return ExitCode.OK if report.passed else ExitCode.GATE
 
 
 @plugin.command()

@@ -10,7 +10,7 @@ import click
 
 from trnbench.cli.context import Session, session
 from trnbench.cli.names import complete_instances
-from trnbench.cli.output import format_option
+from trnbench.cli.output import format_option, say
 from trnbench.cli.own_products import show_own_products
 from trnbench.errors import ExitCode, MissingFile, NothingSelected, UnknownName, UsageError
 
@@ -40,6 +40,13 @@ TABLES = ("points", "bounds", "sequences", "moved")
 )
 @click.option(
     "--sources", is_flag=True, help="Only the points measured with a public kernel; needs --kernels."
+)
+@click.option(
+    "--assume",
+    "assume",
+    multiple=True,
+    metavar="no-NAME[,…]",
+    help="What the compiler of public kernels is not taken to do, as of trnbench nki run. Repeatable.",
 )
 @click.option("--points", "table", flag_value="points", help="One row per point instead.")
 @click.option("--bounds", "table", flag_value="bounds", help="The broken inequalities instead.")
@@ -85,6 +92,7 @@ def validate(
     generations: tuple[str, ...],
     kernels: Path | None,
     sources: bool,
+    assume: tuple[str, ...],
     own: bool,
     table: str | None,
     medians: tuple[str, ...],
@@ -100,12 +108,14 @@ def validate(
     the plugins keep them; --kernels runs them anew. A family of the limits may be `public`: all of those.
     """
     from trnbench.cli import fidelity_gates, fidelity_tables
+    from trnbench.compiler import assumptions
     from trnbench.fidelity.validate import validate as hold
 
     registry = state.registry
     _check_names(registry, families, generations)
     if own:
-        if families or instances or kernels or sources or table or medians or p90s or most_broken is not None:
+        of_points = families or instances or kernels or sources or assume or table
+        if of_points or medians or p90s or most_broken is not None:
             raise UsageError(
                 "--same goes with --generation and --format alone",
                 cause="it compares products of ours with published ones, which no other option is about",
@@ -129,6 +139,9 @@ def validate(
         )
     if sources and kernels is None:
         raise UsageError("--sources goes with --kernels PATH", try_="the folder with the public sources")
+    assumed = assumptions(assume)
+    if assume and kernels is None:
+        raise UsageError("--assume goes with --kernels PATH", try_="the folder with the public sources")
     found = hold(
         registry,
         families=families,
@@ -137,6 +150,7 @@ def validate(
         kernels=kernels,
         with_same=not sources,
         sources=sources,
+        assumptions=assumed,
     )
     if not found.points:
         raise NothingSelected(
@@ -147,11 +161,13 @@ def validate(
     if table is not None:
         fidelity_tables.show_table(table, found, format)
     elif sources and kernels is not None and format in ("md", "json"):
-        fidelity_tables.show_sources(found, kernels, format)
+        fidelity_tables.show_sources(found, kernels, format, str(assumed))
     else:
         fidelity_tables.show(found, format)
         if sources and format == "table":
             fidelity_tables.show_not_run(found)
+    for note in found.notes:
+        say(note)
     return fidelity_gates.judge(found, gates)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.backend import Detection, Observation
+from trnbench.errors import KernelError
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.kernels.case import Case
@@ -16,17 +17,17 @@ from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Part
 
 if TYPE_CHECKING:
-    from trnbench.emulator.core.roofline import CoreModel
+    from trnbench.emulator.core.roofline import CoreModel, Estimate
     from trnbench.emulator.core.shared import SharedModel
     from trnbench.emulator.fabric.estimate import FabricModel
 
 MODEL = "trnbench schedule + flows"
-MODEL_VERSION = "6"
+MODEL_VERSION = "7"
 # History: 1 engine sums and closed forms; 2 collectives as flows on links; 3 kernels scheduled; 4 transfers
 # by engine, path and descriptor, one fixed time of instructions, loads and stores apart; 5 banks of PSUM;
-# 6 triggers in the queues of engines, semaphores.
+# 6 triggers in the queues of engines, semaphores; 7 zeros in PSUM overwritten, boxes of device memory in
+# every dimension, latency of transfers and not of descriptors, Beta 1's copies by hardware, launches.
 
-CORES = "roofline: the busiest engine, DMA or memory, all else overlapped; an upper bound of performance"
 SCHEDULED = "instruction by instruction: queues, operands, buffers, DMA engines; costs as documented"
 LINKS = "flows on the documented links, max-min fair; starts and efficiencies fitted to published points"
 
@@ -80,11 +81,18 @@ class EmulatedBackend:
             copied = self._fabric.host_copy(case, system)
             return _observation(copied, LINKS)
         shared = case.kernel.spread is Spread.SHARED
-        timed = self._shared.estimate(case, system) if shared else self._core.estimate(case, system)
-        made = _observation(timed, SCHEDULED if timed.detail else CORES)
-        if not timed.detail:
-            return made
-        return msgspec.structs.replace(made, detail={**made.detail, "command": _command(case)})
+        try:
+            timed = self._shared.estimate(case, system) if shared else self._core.estimate(case, system)
+        except KernelError as error:
+            raise KernelError(
+                error.what, cause=error.cause, try_="; ".join(filter(None, (error.try_, _command(case))))
+            ) from error
+        if timed.formula:
+            return _derived(timed)
+        made = _observation(timed, SCHEDULED)
+        return msgspec.structs.replace(
+            made, detail={**made.detail, "command": f"{_command(case)} --trace {case.key.kernel}.json"}
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Nothing: loaded kernels and what was worked out with them stay in the process that did."""
@@ -110,7 +118,7 @@ class EmulatedBackend:
 
 
 def _command(case: Case) -> str:
-    """What writes the timeline of the same kernel at the same point."""
+    """What runs the same kernel alone at the same point."""
     import shlex
 
     words = ["trnbench", "nki", "run", case.key.kernel, "-i", case.key.instance]
@@ -121,7 +129,18 @@ def _command(case: Case) -> str:
     elif case.extent.cores > 1:
         alone = "logical-core" if case.key.scope is Scope.LOGICAL_CORE else "device"
         words += ["--cores", alone if case.extent.devices == 1 else "instance"]
-    return shlex.join([*words, "--trace", f"{case.key.kernel}.json"])
+    return shlex.join(words)
+
+
+def _derived(timed: Estimate) -> Observation:
+    """A time that follows from a formula: no instruction was emulated."""
+    from trnbench.emulator.core.roofline import FORMULA
+
+    return msgspec.structs.replace(
+        _observation(timed, ""),
+        evidence=Evidence(grade=Grade.DERIVED, by=FORMULA, version=MODEL_VERSION, note=timed.formula),
+        stop_reason="formula",
+    )
 
 
 def _observation(seen: Any, reach: str) -> Observation:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trnbench.compiler import AS_SHIPPED, Assumptions
 from trnbench.fidelity.prediction import NotEmulated
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ EMULATOR = "emulated"
 class Bench:
     """`kernels` is a folder of public sources, or None. `without` names a point whose own share in
     the fitted constants is taken out, where the cost file says what they are without it. `values`
-    take the place of constants of [[fits]] by name."""
+    take the place of constants of [[fits]] by name. `assumptions`: what the compiler is taken to do to
+    public kernels."""
 
     def __init__(
         self,
@@ -37,7 +39,9 @@ class Bench:
         kernels: Path | None = None,
         without: str = "",
         values: Mapping[str, float] = MappingProxyType({}),
+        assumptions: Assumptions = AS_SHIPPED,
     ) -> None:
+        self.assumptions = assumptions
         self.registry, self.kernels, self.without, self.values = registry, kernels, without, values
         self._refits: dict[object, Bench] = {}
         self._systems: dict[str, System] = {}
@@ -81,7 +85,9 @@ class Bench:
             return self
         key = (point.generation, left)
         if key not in self._refits:
-            self._refits[key] = Bench(self.registry, kernels=self.kernels, without=point.id)
+            self._refits[key] = Bench(
+                self.registry, kernels=self.kernels, without=point.id, assumptions=self.assumptions
+            )
         return self._refits[key]
 
     def table(self, name: str) -> CostTable:
@@ -101,6 +107,7 @@ class Bench:
         """
         from trnbench.errors import TrnbenchError
         from trnbench.kernels.case import Case
+        from trnbench.results.evidence import Grade
         from trnbench.results.measurement import CaseKey
 
         machine = self.system(system)
@@ -124,6 +131,8 @@ class Bench:
             raise NotEmulated(f"{error.what}{f' ({error.cause})' if error.cause else ''}") from None
         if seen.time_s is None or seen.time_s <= 0:
             raise NotEmulated(seen.reason_text or "the emulator gave no time")
+        if seen.evidence.grade is Grade.DERIVED:
+            raise NotEmulated(f"no source of {kernel} takes this point: only a formula answers")
         return seen, found.work(point, extent).as_counts()
 
 

@@ -70,7 +70,7 @@ def question(registry: Registry, generations: Collection[str]) -> object:
     files = {
         path
         for each in (*chosen, *bases)
-        for path in (*each.facts, each.costs, each.published, each.public_kernels)
+        for path in (*each.facts, each.costs, each.published, each.public_kernels, each.untouched)
         if path is not None
     }
     return (

@@ -36,14 +36,18 @@ class Checkout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     note: str = ""
 
 
-class Sources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`day`: when it was made, by which model; `points` are all that were measured with a public kernel."""
+class Sources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """`day`: when it was made, by which model; `points` are all that were measured with a public kernel.
+    `assumptions`: what the compiler was not taken to do, against the shipped model; what was made under some
+    is never kept beside a generation.
+    """
 
     day: str
     by: str
     version: str
     checkouts: tuple[Checkout, ...]
     points: tuple[Comparison, ...]
+    assumptions: str = ""
 
 
 def checkouts(folder: Path) -> tuple[Checkout, ...]:
@@ -63,10 +67,17 @@ def checkouts(folder: Path) -> tuple[Checkout, ...]:
     return tuple(found)
 
 
-def of_fidelity(fidelity: Fidelity, fetched: Iterable[Checkout], day: str) -> Sources:
+def of_fidelity(fidelity: Fidelity, fetched: Iterable[Checkout], day: str, assumptions: str = "") -> Sources:
     """What is kept of a comparison of `validate(…, sources=True)`."""
     points = tuple(each for each in fidelity.points if each.use is not Use.SAME_OPERATION)
-    return Sources(day=day, by=fidelity.by, version=fidelity.version, checkouts=tuple(fetched), points=points)
+    return Sources(
+        day=day,
+        by=fidelity.by,
+        version=fidelity.version,
+        checkouts=tuple(fetched),
+        points=points,
+        assumptions=assumptions,
+    )
 
 
 def read(path: Path) -> Sources:
@@ -109,6 +120,12 @@ def kept(registry: Registry, generations: Collection[str] = ()) -> Sources | Non
         if path is None or (generations and name not in generations):
             continue
         one = read(path)
+        if one.assumptions:
+            raise BadInput(
+                f"{path} was made under the assumptions {one.assumptions}",
+                cause="what is kept beside a generation is of the shipped model",
+                try_="run the public kernels again without --assume: docs/fidelity.md",
+            )
         if found is not None and (one.by, one.version) != (found.by, found.version):
             raise BadInput(
                 f"{path} is of {one.by} {one.version}, another generation's of {found.by} {found.version}",
@@ -158,9 +175,10 @@ def not_run(points: Iterable[Comparison]) -> dict[str, list[str]]:
 def markdown(found: Sources) -> str:
     """One row per generation, then which points were not run, then what the kernels came from."""
     rows = [each.row for each in summaries(found)]
+    under = f" under the assumptions {found.assumptions}" if found.assumptions else ""
     lines = [
-        f"Public kernels, run from their own sources by {found.by} {found.version} on {found.day}; only "
-        "numbers that a publication says it set in them are set. The sources are not part of this "
+        f"Public kernels, run from their own sources by {found.by} {found.version} on {found.day}{under}; "
+        "only numbers that a publication says it set in them are set. The sources are not part of this "
         "repository: repeating it takes the commits below. Columns are those of the table above.",
         "",
         coverage(uses_of(found.points)),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench.compiler import AS_SHIPPED, Assumptions
 from trnbench.errors import FactError, TrnbenchError
 from trnbench.fidelity import same
 from trnbench.fidelity import sources as sources_of
@@ -63,15 +64,17 @@ def validate(
     kernels: Path | None = None,
     with_same: bool = True,
     sources: bool = False,
+    assumptions: Assumptions = AS_SHIPPED,
 ) -> Fidelity:
     """Every published point emulated as far as that is possible; all of them unless some are named.
 
     `systems` are names of instances; one without a size means every size of it. `kernels` is a folder
     of public sources. `with_same` adds our own kernels of the same operation. `sources`: only the points
     that were measured with a public kernel. Without a folder the times of public kernels are those that the
-    generations keep of their last run.
+    generations keep of their last run. `assumptions`: what the compiler of those that are run is taken to do;
+    others than those of the shipped model are told in `notes`.
     """
-    bench = Bench(registry, kernels=kernels)
+    bench = Bench(registry, kernels=kernels, assumptions=assumptions)
     public = None if kernels or sources else sources_of.kept(registry, generations)
     run = {each.id: each for each in public.points} if public else {}
     comparisons: list[Comparison] = []
@@ -103,6 +106,7 @@ def validate(
         public=sources_of.summaries(msgspec.structs.replace(answered, points=mine)),
         steps=_steps(registry, published, comparisons),
         moved=_moved(registry, published, comparisons),
+        notes=(f"public kernels under the assumptions {assumptions}",) if assumptions.off else (),
     )
 
 

@@ -8,8 +8,8 @@ from trnbench.facts.scope import Scope
 
 
 class Extent(msgspec.Struct, frozen=True, kw_only=True):
-    """`ranks` take part in a collective: one per device, or one per logical core where the kernel says so; a core
-    kernel has one.
+    """`ranks` take part in a collective: one per device, or one per logical core where the kernel says so; a
+    core kernel has one.
     """
 
     scope: Scope

@@ -32,8 +32,8 @@ class PrimaryMetric(msgspec.Struct, frozen=True, kw_only=True):
     "payload_bytes" by the time. `peak` is the metric name of the documented figure ("" where no
     document gives one). `scope` is what the figure speaks of when that is not the case's scope:
     busbw is held against the links of one device, however many ranks take part; `peak_factor` is what
-    the figure is multiplied by to speak of the same thing: with several ranks on a device busbw by nccom-test's
-    definition is larger than the rate of the device's links.
+    the figure is multiplied by to speak of the same thing: with several ranks on a device busbw as
+    nccom-test defines it is larger than the rate of the device's links.
     """
 
     name: str  # Metric.name: "flops_per_s", "hbm_bytes_per_s", "busbw_bytes_per_s", "latency_s"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from trnbench.errors import KernelError
 from trnbench.nki.dtype import DType
+from trnbench.nki.instruction import Op
 from trnbench.nki.ledger import Ledger, Life
+from trnbench.nki.site import Place
 
 
 class Buffer(str, Enum):
@@ -119,12 +121,22 @@ def intern(
     return found
 
 
+class Cleared(NamedTuple):
+    """A memset of zeros by its op, view and place in the source."""
+
+    op: Op
+    form: Form
+    offset: int
+    place: Place
+
+
 class Storage(msgspec.Struct, eq=False):
     """One allocation. `data` is its bytes, None when only shapes are recorded.
 
     `written` tells which bytes of PSUM hold a value: a matmul overwrites the others. `place` is (memory,
     partition, byte) where the kernel chose the address itself: regions are then those of the memory.
-    Views that begin before element `row` surely begin at partition 0.
+    Views that begin before element `row` surely begin at partition 0. `cleared`: memsets of zeros in PSUM
+    that were not carried out yet, since a product may overwrite them.
     """
 
     form: Form
@@ -135,6 +147,7 @@ class Storage(msgspec.Struct, eq=False):
     place: tuple[Storage, int, int] | None = None
     data: npt.NDArray[np.uint8] | None = None
     written: npt.NDArray[np.bool_] | None = None
+    cleared: list[Cleared] | None = None
 
     def __del__(self) -> None:
         ledger = self.ledger

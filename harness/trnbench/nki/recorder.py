@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from trnbench.compiler import AS_SHIPPED, Assumptions
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.allocation import Allocations
-from trnbench.nki.instruction import DMA, Folds, Instruction, Issues, Loops, Op, Sink
+from trnbench.nki.instruction import DMA, TENSOR, Folds, Instruction, Issues, Loops, Op, Sink
 from trnbench.nki.machine import Machine
+from trnbench.nki.memory import Cleared, Storage
 from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
 
@@ -26,6 +29,10 @@ DEFAULT_LIMIT = 20_000_000
 
 _SCALED = ("nc_matmul_mx", "quantize_mx")
 """What has scales, which up to four tiles keep in one: four partitions of each quadrant for each."""
+
+
+class TooManyInstructions(KernelError):
+    """The kernel went on beyond the limit that its caller gave."""
 
 
 class Recorder(Allocations):
@@ -46,8 +53,11 @@ class Recorder(Allocations):
         program: int = 0,
         grid: int = 0,
         fold: bool = True,
+        assumptions: Assumptions = AS_SHIPPED,
     ) -> None:
         super().__init__(machine, functional=functional, programs=programs, program=program)
+        self.assumptions = assumptions
+        self.assumed: Counter[str] = Counter()  # what the compiler was taken to do, and how often
         self.grid = grid  # how many programs were launched, 0 without a grid
         self.asked = False  # for the number of this program
         self.indirect = False  # any tensor addressed at run time so far
@@ -62,16 +72,23 @@ class Recorder(Allocations):
         self.kernel = kernel
         self.ops: dict[Any, Op] = {}
 
+    def assumes(self, name: str) -> bool:
+        """Whether the compiler is taken to do this, asked where it would; the answer yes is counted."""
+        if name not in self.assumptions:
+            return False
+        self.assumed[name] += 1
+        return True
+
     def emit(self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]) -> None:
         """Record one instruction; its line is that of the nearest frame outside this package."""
-        self.count = count = self.count + 1
+        self.count = count = number = self.count + 1
         places = self.places
         frame = sys._getframe(2)
         if frame.f_code is not places.code:
             frame = places.outside(frame)
         place = places.lines.get(frame.f_lasti) or places.add(frame)
         if count > self.limit:
-            raise KernelError(
+            raise TooManyInstructions(
                 f"kernel {self.kernel!r} issued more than {self.limit:,} instructions ({site.told(place)})",
                 cause="a loop that never ends, or a problem far larger than meant",
                 try_="check the loop's bounds, or raise the instruction limit",
@@ -81,10 +98,52 @@ class Recorder(Allocations):
         for views in (writes, reads):
             for view in views:
                 storage = view.storage
+                if storage.cleared is not None:
+                    count = self._clear(op, view, views is writes)
                 storage.life.last = count
                 if view.offset >= storage.row:
                     self._check_start(op, view)
+        if count != number:
+            for view in (*writes, *reads):
+                view.storage.life.last = count
         self.issue(op, writes, reads, STATE.place or place)
+
+    def hold(self, op: Op, view: NkiTensor) -> None:
+        """A memset of zeros in PSUM, to be carried out only if somebody else than a product comes next.
+
+        The first product of an accumulation group overwrites the bank, as documented of a buffer of zeros
+        that products are added to: the zeros are never written. What reads or adds to them otherwise
+        (another engine, `accumulate=True`) finds them, and waits for the memset.
+        """
+        frame = site.caller()
+        place = STATE.place or (frame.f_code.co_filename, frame.f_lineno)
+        storage = view.storage
+        storage.cleared = [*(storage.cleared or ()), Cleared(op, view.form, view.offset, place)]
+
+    def clear(self, storage: Storage) -> None:
+        """Carry out the memsets of `storage` that wait."""
+        held, storage.cleared = storage.cleared, None
+        for op, form, offset, place in held or ():
+            self.count += 1
+            storage.life.last = self.count
+            self.issue(op, (NkiTensor(storage, form, offset),), (), place)
+
+    def _clear(self, op: Op, view: NkiTensor, written: bool) -> int:
+        """`op` uses a tile with memsets that wait; returns its number, behind those of them it needs."""
+        storage = view.storage
+        if written and op.engine == TENSOR:
+            left = [
+                each
+                for each in storage.cleared or ()
+                if not view.region.meets(NkiTensor(storage, each.form, each.offset).region)
+            ]
+            self.assumed["zero-elision"] += len(storage.cleared or ()) - len(left)
+            storage.cleared = left or None
+            return self.count
+        self.count -= 1
+        self.clear(storage)
+        self.count += 1
+        return self.count
 
     def _check_start(self, op: Op, view: NkiTensor) -> None:
         """Compute engines reach partitions from a multiple of 32 on (of 64, or 0, for larger operands)."""

@@ -21,6 +21,16 @@ class Region(NamedTuple):
     partition: tuple[int, int]
     free: tuple[int, int]
 
+    def meets(self, other: Region) -> bool:
+        """Do two boxes of one storage share an element?"""
+        (first, last), (start, end) = other.partition, other.free
+        return (
+            self.partition[0] < last
+            and first < self.partition[1]
+            and self.free[0] < end
+            and start < self.free[1]
+        )
+
 
 def region_of(view: NkiTensor) -> Region:
     """What of its storage `view` covers, for dependencies."""

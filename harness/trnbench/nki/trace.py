@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from trnbench.compiler import AS_SHIPPED, Assumptions
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.dtype import dtype_of
@@ -41,7 +42,8 @@ class Trace(msgspec.Struct, kw_only=True):
 
     `instructions` is filled when they were asked for; `tally` always (unless the caller brought
     a sink of its own). Peaks are bytes per partition. Of several `programs`, all give the values,
-    and the first one the instructions.
+    and the first one the instructions. `assumed`: what the compiler was taken to do to the kernel, and how
+    often that was decided; of rounds that fold, once.
     """
 
     kernel: str
@@ -55,6 +57,7 @@ class Trace(msgspec.Struct, kw_only=True):
     psum_peak_bytes: int = 0
     programs: int = 1
     asked: bool = False  # for nl.program_id: its programs differ
+    assumed: Mapping[str, int] = {}
 
 
 def record(
@@ -69,8 +72,9 @@ def record(
     limit: int = DEFAULT_LIMIT,
     fold: bool = True,
     program: int = 0,
+    assumptions: Assumptions = AS_SHIPPED,
 ) -> Trace:
-    """Execute `kernel` and record it.
+    """Execute `kernel` and record it, as the compiler leaves it under these assumptions.
 
     `program`: with shapes only, which one of a launch of several is recorded.
 
@@ -101,6 +105,7 @@ def record(
             program=number if together is not None else program,
             grid=grid,
             fold=fold,
+            assumptions=assumptions,
         )
         for number in range(grid if together is not None else 1)
     ]
@@ -134,6 +139,7 @@ def record(
         psum_peak_bytes=recorder.ledgers[Buffer.PSUM].peak,
         programs=max(grid, 1),
         asked=recorder.asked,
+        assumed=dict(recorder.assumed),
     )
 
 

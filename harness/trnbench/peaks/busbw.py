@@ -1,4 +1,4 @@
-"""The figure of a device's links as bus bandwidth of so many ranks: one definition on both sides of a share."""
+"""The figure of a device's links as bus bandwidth of so many ranks: one definition for both of a share."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from trnbench.backend import Backend
 from trnbench.facts.scope import Scope
 from trnbench.generation import Generation
 from trnbench.kernels.axis import Axis
-from trnbench.kernels.kernel import Kernel, PrimaryMetric
+from trnbench.kernels.kernel import NKI_KINDS, Kernel, PrimaryMetric
 from trnbench.section import Format, Importer, Section
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -100,6 +100,12 @@ def _kernel(kernel: Kernel) -> Kernel:
         "axes is no tuple of Axis",
         "give axes=(trnbench.Axis(...),)",
     )
+    for kind in NKI_KINDS:
+        need(
+            isinstance(kernel.implementations.get(kind, ""), str),
+            f"implementations[{kind!r}] is no reference",
+            'name the function: "package.module:function"',
+        )
     names = [axis.name for axis in kernel.axes]
     need(len(set(names)) == len(names), f"two axes share a name: {names}", "rename one of them")
     for axis in kernel.axes:

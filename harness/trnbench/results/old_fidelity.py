@@ -21,7 +21,7 @@ def old_fidelity(document: Document) -> Document:
     """`Run.fidelity` of schema 2 as `Fidelity` reads it; what is of today's form comes back as it is.
 
     Points keep their numbers, with e made of them. Their votes and what rules were chosen on was not
-    recorded, so statistics cannot be made again: families and public kernels are left out, and `NOTE` says so.
+    recorded, so statistics cannot be made again: families and public kernels are left out, `NOTE` says so.
     """
     points = document.get("points", ())
     if all("vote" in each for each in points) and not any("bounds_held" in each for each in _rows(document)):

@@ -76,9 +76,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         found = Counter(each.status for each in self.measurements)
         return {status: found.get(status, 0) for status in Status}
 
+    @property
+    def all_skipped(self) -> bool:
+        """Whether there were cases, and not one of them could run."""
+        return bool(self.measurements) and all(each.status is Status.SKIPPED for each in self.measurements)
+
     def exit_code(self) -> ExitCode:
-        """0 well, 1 suspect or wrong, 3 crashed, 124 timed out, 130 interrupted."""
-        codes = [ExitCode.OK]
+        """0 well, 1 suspect or wrong, 3 crashed, 5 all skipped, 124 timed out, 130 interrupted."""
+        codes = [ExitCode.EMPTY if self.all_skipped else ExitCode.OK]
         if self.interrupted:
             codes.append(ExitCode.INTERRUPTED)
         for each in self.measurements:

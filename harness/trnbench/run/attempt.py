@@ -23,6 +23,9 @@ from trnbench.run.environment import identity, scrub, scrub_all
 from trnbench.run.judge import Judge
 from trnbench.run.limit import CaseTimeout, limited
 
+NEXT = "; try: "
+"""In the text of a failed case: what comes behind it is what to type next."""
+
 
 class Attempts:
     """Tries cases with one backend, and judges them by one policy; `nearby` puts the nearest published
@@ -78,6 +81,11 @@ class Attempts:
             # What a kernel prints must not end up between the data on stdout.
             with contextlib.redirect_stdout(sys.stderr), limited(self.timeout_s):
                 seen = self.backend.observe(case, system)
+            if self._named and seen.evidence.grade is Grade.DERIVED:
+                text = (
+                    f"a measured run takes no formula; the backend derives its result by {seen.evidence.by}"
+                )
+                return self.gone_wrong(case, Reason.NO_EVIDENCE, text)
             return self.judge.judge(case, seen, system)
         except CaseTimeout:
             text = f"not done after {self.timeout_s:g} s (--timeout)"
@@ -86,7 +94,8 @@ class Attempts:
             text = f"the process ran out of memory{f': {error}' if str(error) else ''}"
             return self.gone_wrong(case, Reason.OUT_OF_MEMORY, text, _trace(error))
         except TrnbenchError as error:
-            text = f"{error.what}; {error.cause}" if error.cause else error.what
+            text = "; ".join(filter(None, (error.what, error.cause)))
+            text += f"{NEXT}{error.try_}" if error.try_ else ""
             return self.gone_wrong(case, Reason.ERROR, scrub(text), _trace(error))
         except (Exception, SystemExit) as error:
             text = f"{type(error).__name__}: {error} (at {_place(error)})"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.fidelity.nearness.best import above
-from trnbench.fidelity.nearness.nearby import Nearby
+from trnbench.fidelity.nearness.nearby import SHIPPED, Nearby
 from trnbench.fidelity.nearness.question import of_case, of_kernel
 from trnbench.kernels.case import Case
 from trnbench.results.evidence import Grade
@@ -89,6 +89,8 @@ def _with(
     if evidence.grade is not Grade.EMULATED:
         return run
     nearest = nearby.of(subject, version=evidence.version, system=run.system, metric=metric, case=case)
+    if nearest.band is not None and not all(each.on for each in run.assumed):
+        nearest = msgspec.structs.replace(nearest, note=SHIPPED)  # measured with every switch on
     remark = above(metric.value, metric, nearest.best) if metric is not None else ""
     note = "; ".join(filter(None, (evidence.note, remark)))
     return msgspec.structs.replace(

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trnbench.compiler import AS_SHIPPED, Assumptions, check_meaningful
 from trnbench.errors import KernelError, UsageError
 from trnbench.facts.peak import PeakPolicy
 from trnbench.generation import System
 from trnbench.nki import Machine, load_kernel, provide
+from trnbench.nki.beta1.grid import Beta1Kernel
 from trnbench.nki.instruction import DMA
 from trnbench.nki.recorder import DEFAULT_LIMIT
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Part
 from trnbench.results.waterfall import from_peak
+from trnbench.run.alternatives import alternatives, assumed
 from trnbench.run.counting import Counts
 from trnbench.run.grid import programs_of
 from trnbench.run.kernel import KernelRun, Line, ProgramRun, Share, best_of
 from trnbench.run.shares import extent_of, shares_of
 
 if TYPE_CHECKING:
+    from trnbench.emulator.core.emulate import KernelResult
+    from trnbench.emulator.core.program import Program
     from trnbench.emulator.trace import Timeline
 
 
@@ -55,6 +61,8 @@ def emulate(
     limit: int | None = None,
     fold: bool = True,
     timeline: bool = False,
+    assumptions: Assumptions = AS_SHIPPED,
+    compare: bool = True,
 ) -> tuple[KernelRun, Timeline | None]:
     """`trnbench.emulate_kernel` with everything looked up; the timeline only where it is asked for."""
     from trnbench.emulator.backend import MODEL, MODEL_VERSION
@@ -67,16 +75,22 @@ def emulate(
     extent = extent_of(system, cores, programs)
     given = {name: _shape(each) for name, each in args.items()}
     busy = max(extent.cores // extent.devices, 1)
-    with provide("trnbench"):
-        made = record_programs(
-            kernel,
-            (),
-            Machine.of(system),
-            count=programs,
-            kwargs=given,
-            limit=limit or DEFAULT_LIMIT,
-            fold=fold,
-        )
+    check_meaningful(assumptions, _name(kernel), beta1=isinstance(kernel, Beta1Kernel))
+
+    def recorded(under: Assumptions) -> tuple[Program, ...]:
+        with provide("trnbench"):
+            return record_programs(
+                kernel,
+                (),
+                Machine.of(system),
+                count=programs,
+                kwargs=given,
+                limit=limit or DEFAULT_LIMIT,
+                fold=fold,
+                assumptions=under,
+            )
+
+    made = recorded(assumptions)
     if not sum(map(len, made)):
         raise KernelError(
             f"kernel {_name(kernel)!r} issues no instruction",
@@ -103,10 +117,27 @@ def emulate(
     closest = best_of(a_second)
     held = closest.part if closest else ""
     table = CostTable(system)
-    result = (
-        time_program(made[0], table, sharing=busy, fold=fold, held=held)
-        if programs == 1
-        else time_programs(made, table, cores=busy, fold=fold, held=held)
+
+    def timed(launch: tuple[Program, ...], *, explain: bool = True) -> KernelResult:
+        if programs == 1:
+            return time_program(launch[0], table, sharing=busy, fold=fold, held=held, explain=explain)
+        return time_programs(launch, table, cores=busy, fold=fold, held=held, explain=explain)
+
+    result = timed(made)
+    used = Counter[str]()
+    for each in made:
+        used.update(each.assumed)
+    met = assumed(assumptions, used)
+    others, not_compared = (
+        alternatives(
+            result.latency_s,
+            sum(map(len, made)),
+            assumptions,
+            [each.name for each in met],
+            lambda under: timed(recorded(under), explain=False).latency_s,
+        )
+        if compare
+        else ((), "")
     )
     several = result if isinstance(result, LaunchResult) else None
     # Of the program that the lines are about.
@@ -144,6 +175,9 @@ def emulate(
         else (),
         last=several.last if several else 0,
         imbalance=several.imbalance if several else 0.0,
+        assumed=met,
+        alternatives=others,
+        not_compared=not_compared,
     )
     if not timeline:
         return run, None

@@ -132,7 +132,7 @@ def rank_causes(ratio: float, around: Circumstances) -> tuple[str, ...]:
 def _causes(around: Circumstances) -> list[_Cause]:
     rate, flops = around.unit == "B/s", around.unit == "FLOP/s"
     causes: list[_Cause] = []
-    if around.grade is Grade.EMULATED:
+    if around.grade in (Grade.EMULATED, Grade.DERIVED):
         causes.append(_Cause(float("inf"), 0.55, "the model charges this case less than the clocks do", True))
     else:
         # Likelier than a wrong timer, which rarely errs by so little.

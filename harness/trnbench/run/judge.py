@@ -199,8 +199,8 @@ def _no_evidence(seen: Observation) -> str:
             lacking.append("which clock took the time, the device's or the host's")
         if lacking:
             return f"measured on {seen.evidence.by}, but nothing says {'; nor '.join(lacking)}"
-    if seen.evidence.grade not in (Grade.MEASURED, Grade.EMULATED):
-        return f"a run is measured or emulated; the backend calls its result {seen.evidence.grade}"
+    if seen.evidence.grade not in (Grade.MEASURED, Grade.EMULATED, Grade.DERIVED):
+        return f"a run is measured, emulated or derived; the backend calls its result {seen.evidence.grade}"
     return ""
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trnbench.compiler import assumptions
 from trnbench.errors import UsageError
 from trnbench.facts.peak import PeakChoice, PeakPolicy
 from trnbench.facts.scope import Scope
@@ -14,6 +15,7 @@ from trnbench.generation import System
 from trnbench.results.evidence import Evidence
 from trnbench.results.expectation import expected_time
 from trnbench.results.measurement import Part
+from trnbench.run.alternatives import Alternative, Assumed
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -85,6 +87,9 @@ class KernelRun(msgspec.Struct, frozen=True, kw_only=True):
     `busy_s`: seconds per engine and queue. `bytes`: per memory and direction. `waterfall`: from the
     time at the peak that it came closest to up to `latency_s`, in order; its terms add up to `latency_s`.
     `path`: the critical path by cause, adding up to `latency_s` as well.
+
+    `assumed`: what the compiler was taken to do to it, and what it was told not to; `alternatives`: the time
+    with each of these the other way, the largest difference first. `not_compared` says why there are none.
     """
 
     kernel: str
@@ -108,6 +113,9 @@ class KernelRun(msgspec.Struct, frozen=True, kw_only=True):
     programs: tuple[ProgramRun, ...] = ()
     last: int = 0
     imbalance: float = 0.0
+    assumed: tuple[Assumed, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+    not_compared: str = ""
 
     @property
     def expected_s(self) -> tuple[float, float] | None:
@@ -132,6 +140,8 @@ def emulate_kernel(
     policy: PeakPolicy | str = PeakPolicy.SEED,
     limit: int | None = None,
     fold: bool = True,
+    assume: str | Iterable[str] = (),
+    compare: bool = True,
     registry: Registry | None = None,
 ) -> KernelRun:
     """Emulate an NKI kernel and say what it reaches of each peak, and what limits it.
@@ -144,7 +154,9 @@ def emulate_kernel(
     `cores` is then full of such launches, "core" one alone. `nki` says what `import nki` means in a file:
     "auto" is the real package where it is installed, which cannot be emulated; "trnbench" is ours.
     `fold=False` executes and schedules every round of every loop, also those that repeat the rounds
-    before; the result is the same, later.
+    before; the result is the same, later. `assume`: what the compiler is not taken to do, "no-hoisting" or
+    several such names (`trnbench.compiler.SWITCHES`). With `compare`, each of its decisions that the kernel
+    meets is timed the other way as well, where that is a matter of seconds.
 
     Raises `KernelError` for what the kernel does wrong, with its file and line; `UsageError` and
     `UnknownName` for arguments that name nothing.
@@ -164,6 +176,15 @@ def emulate_kernel(
     if grid:
         function = launched(function, grid if isinstance(grid, Sequence) else (grid,))
     run, _ = emulate(
-        function, args, system, cores=cores, by=by, policy=as_policy(policy), limit=limit, fold=fold
+        function,
+        args,
+        system,
+        cores=cores,
+        by=by,
+        policy=as_policy(policy),
+        limit=limit,
+        fold=fold,
+        assumptions=assumptions(assume),
+        compare=compare,
     )
     return beside_kernel(run, nearby(registry, {system.name: system}), registry, kernel, args)

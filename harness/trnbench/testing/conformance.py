@@ -12,8 +12,10 @@ from trnbench.testing.checks.facts import facts
 from trnbench.testing.checks.importers import importers
 from trnbench.testing.checks.kernels import kernels
 from trnbench.testing.checks.loading import loading
+from trnbench.testing.checks.references import references
 from trnbench.testing.checks.reports import reports
 from trnbench.testing.checks.topologies import topologies
+from trnbench.testing.checks.values import values
 from trnbench.testing.finding import Finding, Report
 from trnbench.testing.subject import Subject, subjects
 
@@ -22,9 +24,11 @@ Check = Callable[[Subject], Iterator[Finding | str]]
 
 CHECKS: Mapping[str, Check] = {
     "loading": loading,
+    "references": references,
     "facts": facts,
     "topologies": topologies,
     "kernels": kernels,
+    "values": values,
     "backends": backends,
     "emulation": emulation,
     "reports": reports,

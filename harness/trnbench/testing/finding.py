@@ -6,15 +6,20 @@ from typing import NamedTuple
 
 
 class Finding(NamedTuple):
-    """`about` is what it is about: a generation, an instance, a case, a section."""
+    """`about` is what it is about: a generation, an instance, a case, a section.
+
+    A `warning` breaks no promise: something could not be looked at.
+    """
 
     about: str
     problem: str
     try_: str
     check: str = ""
+    warning: bool = False
 
     def __str__(self) -> str:
-        return f"{self.check}: {self.about}\n  {self.problem}\n  try:   {self.try_}"
+        grade = "warning: " if self.warning else ""
+        return f"{self.check}: {self.about}\n  {grade}{self.problem}\n  try:   {self.try_}"
 
 
 class Report(NamedTuple):
@@ -25,11 +30,19 @@ class Report(NamedTuple):
     counted: dict[str, int]
 
     @property
+    def problems(self) -> tuple[Finding, ...]:
+        return tuple(each for each in self.findings if not each.warning)
+
+    @property
     def passed(self) -> bool:
-        return not self.findings
+        return not self.problems
 
     def summary(self) -> str:
         """One line: what was looked at, and the verdict."""
         looked = ", ".join(f"{name} {count}" for name, count in self.counted.items())
-        verdict = "all well" if self.passed else f"{len(self.findings)} problems"
+        problems = len(self.problems)
+        warnings = len(self.findings) - problems
+        verdict = f"{problems} problems" if problems else "all well"
+        if warnings:
+            verdict += f", {warnings} {'warning' if warnings == 1 else 'warnings'}"
         return f"{', '.join(self.subjects)}: {verdict} (looked at: {looked})"

@@ -17,7 +17,7 @@ def conformance() -> Callable[..., None]:
     def conform(what: str, *checks: str) -> None:
         report = check_plugin(what, checks=checks)
         if not report.passed:
-            pytest.fail("\n".join(map(str, report.findings)), pytrace=False)
+            pytest.fail("\n".join(map(str, report.problems)), pytrace=False)
 
     return conform
 

@@ -77,28 +77,24 @@ def point_of(kernel: Kernel, texts: Sequence[str]) -> dict[str, Value]:
 def prepare(kernel: Kernel, texts: Sequence[str]) -> tuple[Loaded, dict[str, Argument]]:
     """Its NKI kernel, and the arguments of the point.
 
-    Raises `UsageError` and `UnknownName`; among them where the source does not take the point.
+    Raises `UsageError` and `UnknownName`, among them where no source takes the point, and `KernelError`.
     """
     import inspect
 
     from trnbench.cli.nki.kernel import Loaded
-    from trnbench.nki import load_kernel
     from trnbench.nki.dtype import dtype_of
+    from trnbench.nki.source import Sources
 
     point = point_of(kernel, texts)
-    for ref in kernel.nki_sources:
-        found, module, by = load_kernel(ref, nki="trnbench")
-        inputs = getattr(module, f"{ref.rpartition(':')[2]}_inputs")(point)
-        if inputs is not None:
-            break
-    else:
+    source = Sources().taking(kernel.nki_sources, point)
+    if source is None:
         says = " and ".join("{2}_inputs of {0}".format(*each.partition(":")) for each in kernel.nki_sources)
         raise UsageError(
             f"the NKI source of {kernel.name} does not take {_shown(point)}",
             cause=f"which points are taken is said by {says}",
             try_=f"trnbench run {kernel.name}   estimates it from its FLOP and bytes",
         )
-    loaded = Loaded(ref, found, str(by), kernel, point).as_grid(
+    loaded = Loaded(source.ref, source.kernel, str(source.by), kernel, point).as_grid(
         SHARED if kernel.spread is Spread.SHARED else ()
     )
     names = inspect.signature(loaded.function).parameters
@@ -106,7 +102,7 @@ def prepare(kernel: Kernel, texts: Sequence[str]) -> tuple[Loaded, dict[str, Arg
         name: Argument(name, tuple(each[0]), dtype_of(each[1]).name)
         if isinstance(each, tuple)
         else Argument(name, value=each)
-        for name, each in zip(names, inputs, strict=True)
+        for name, each in zip(names, source.inputs, strict=True)
     }
     return loaded, arguments
 
@@ -135,21 +131,23 @@ def loaded_with(
         return loaded, given.fit(loaded.function, asked, loaded.name), reference
     systems()
     loaded, asked = prepare(kernel, texts)
-    return loaded, asked, reference_of(loaded.ref) if reference == REFERENCE else reference
+    return loaded, asked, reference_of(kernel, loaded.ref) if reference == REFERENCE else reference
 
 
-def reference_of(ref: str) -> str:
-    """The function that `--check reference` means for the kernel `ref`. Raises `UsageError`."""
-    from trnbench.kernels.nki import references
+def reference_of(kernel: Kernel, ref: str) -> str:
+    """The function that `--check reference` means for the source `ref`. Raises `UsageError`."""
+    from trnbench.nki import load_kernel
 
-    name = ref.rpartition(":")[2]
-    if not hasattr(references, name):
+    _, module, _ = load_kernel(ref, nki="trnbench")
+    home, _, name = ref.rpartition(":")
+    declared = getattr(module, f"{name}_reference", None)
+    if declared is None:
         raise UsageError(
-            f"--check reference: {name} has no NumPy reference",
-            cause="it is about the time of single instructions, not about a result",
+            f"--check reference: {kernel.name} has no NumPy reference",
+            cause=f"{home} has no {name}_reference beside the kernel",
             try_="--check FILE.py::FUNCTION",
         )
-    return f"{references.__name__}:{name}"
+    return declared if isinstance(declared, str) else f"{home}:{name}_reference"
 
 
 def _shown(point: dict[str, Value]) -> str:

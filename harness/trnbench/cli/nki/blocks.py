@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trnbench.cli.nki.assuming import told
 from trnbench.cli.output import Column
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def facts(run: KernelRun) -> list[str]:
             if run.imbalance < _EVEN
             else f"program {run.last} ends last, {percent_text(run.imbalance)} later than they do on average"
         )
-    return [*made, *nearness(run), *run.notes]
+    return [*made, *nearness(run), *told(run), *run.notes]
 
 
 def nearness(run: KernelRun) -> list[str]:

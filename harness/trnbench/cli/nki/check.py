@@ -15,9 +15,9 @@ from trnbench.errors import ExitCode
 
 if TYPE_CHECKING:
     from trnbench.cli.nki.kernel import Loaded
-    from trnbench.cli.nki.reference import Compared
     from trnbench.generation import System
     from trnbench.nki import Trace
+    from trnbench.nki.compared import Compared
 
 VALUES: tuple[Column | str, ...] = (
     "output",
@@ -102,13 +102,14 @@ def computed(
     memory: int,
 ) -> tuple[Trace, tuple[Compared, ...]]:
     """The kernel's values, and what they are against the reference where one is named."""
-    from trnbench.cli.nki import reference as against
     from trnbench.cli.nki.kernel import compute, guarded
+    from trnbench.cli.nki.reference import find
+    from trnbench.nki import compared
 
     function = None
     if reference:
         with guarded(loaded.ref, timeout_s=timeout_s):
-            function = against.find(reference, loaded.ref)
+            function = find(reference, loaded.ref)
     drawn = [each.name for each in asked.values() if each.shape is not None and each.file is None]
     if drawn:
         say(f"random values, seed {seed}: {', '.join(drawn)}", level=0)
@@ -117,10 +118,10 @@ def computed(
     if function is None:
         return trace, ()
     with guarded(loaded.ref, timeout_s=timeout_s):
-        wanted = against.call(function, str(reference), inputs)
+        wanted = compared.call(function, str(reference), inputs)
     dtypes = [each.dtype for each in trace.output_specs]
     types = [each.dtype for each in asked.values() if each.dtype]
-    return trace, against.compare(trace.outputs, dtypes, wanted, types, tolerance)
+    return trace, compared.compare(trace.outputs, dtypes, wanted, types, tolerance)
 
 
 def rows(trace: Trace, compared: tuple[Compared, ...]) -> list[dict[str, Any]]:

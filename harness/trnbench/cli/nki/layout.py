@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from trnbench.cli.nki.assuming import told
 from trnbench.cli.nki.blocks import (
     Block,
     blocks,
@@ -130,6 +131,9 @@ def show_runs(runs: Sequence[KernelRun], refused: Sequence[tuple[str, str, str]]
         ],
         format,
     )
+    for run in runs:
+        for each in told(run):
+            write(f"\n{run.system}: {each}\n" if format == "md" else f"{run.system}: {each}\n")
 
 
 def _csv(runs: Sequence[KernelRun]) -> None:
@@ -163,6 +167,12 @@ def _csv(runs: Sequence[KernelRun]) -> None:
         row(run, "run", "instructions", run.instructions, "1", f"nki: {run.nki}")
         if run.intensity is not None:
             row(run, "run", "intensity", run.intensity, "FLOP/B")
+        for switch in run.assumed:
+            how = "assumed" if switch.on else "not assumed"
+            row(run, "assumption", switch.name, switch.times, "1", f"{how}: {switch.about}")
+        for other in run.alternatives:
+            if not other.problem:
+                row(run, "alternative", other.name, other.latency_s, "s", f"slower by {other.slower:.4f}")
         for block in blocks(run, lines=True):
             for each in block.rows:
                 name = str(each.get("name") or each.get("place"))

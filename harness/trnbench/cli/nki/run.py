@@ -11,6 +11,7 @@ import click
 
 from trnbench.cli.context import Session, quiet_option, session
 from trnbench.cli.nki import arguments as given
+from trnbench.cli.nki.assuming import WithSwitches
 from trnbench.cli.nki.options import instance_option, kernel_options, runnable, size_of, system_of
 from trnbench.cli.output import format_option, say
 from trnbench.errors import ExitCode, FactError, KernelError, UsageError
@@ -25,7 +26,7 @@ CORES = ("core", "logical-core", "device", "instance")
 POLICIES = ("seed", "device", "engine", "latest")
 
 
-@click.command("run")
+@click.command("run", cls=WithSwitches)
 @kernel_options
 @partial(instance_option, many=True)
 @click.option(
@@ -48,6 +49,13 @@ POLICIES = ("seed", "device", "engine", "latest")
     "unfolded",
     is_flag=True,
     help="Execute and schedule every round of every loop. The result is the same.",
+)
+@click.option(
+    "--assume",
+    "assume",
+    multiple=True,
+    metavar="no-NAME[,…]",
+    help="What the compiler is not taken to do to the kernel; the names are below. Repeatable.",
 )
 @click.option("--functional", is_flag=True, help="Compute the values as well; --check does so too.")
 @click.option("--lines", is_flag=True, help="Time by source line.")
@@ -88,6 +96,7 @@ def run(
     cores: str,
     everywhere: bool,
     unfolded: bool,
+    assume: tuple[str, ...],
     functional: bool,
     lines: bool,
     policy: str,
@@ -101,13 +110,18 @@ def run(
     Only shapes count for the time; values are computed with --functional and --check. Exits with 1
     when a value is wrong, with 3 when the kernel breaks a rule of the machine (of several: of all of them),
     with 124 when it takes longer than --timeout.
+
+    What the compiler is taken to do to the kernel is told with the time, and so is the time without it where
+    that differs by more than 10 %.
     """
     from trnbench.cli.nki import layout
     from trnbench.cli.nki.benchmark import loaded_with
     from trnbench.cli.nki.check import VALUES, computed, rows, verdict
     from trnbench.cli.nki.kernel import guarded
+    from trnbench.compiler import assumptions
     from trnbench.run.grid import parse_grid
 
+    assumed = assumptions(assume)
     state.kept = "nothing was written"
     many = everywhere or len(dict.fromkeys(instances)) > 1
     room = size_of("--memory", memory, "4G")
@@ -138,7 +152,13 @@ def run(
             memory=room,
         )
         values, code = rows(found, compared), verdict(compared)
-    options: dict[str, Any] = {"cores": cores, "policy": policy, "limit": limit, "fold": not unfolded}
+    options: dict[str, Any] = {
+        "cores": cores,
+        "policy": policy,
+        "limit": limit,
+        "fold": not unfolded,
+        "assumptions": assumed,
+    }
     if many:
         with guarded(loaded.ref, timeout_s=timeout_s):
             runs, refused = _side_by_side(loaded, asked, systems, options, state.registry)
@@ -186,6 +206,7 @@ def _emulated(
         limit=options["limit"],
         fold=options["fold"],
         timeline=timeline,
+        assumptions=options["assumptions"],
     )
     near = nearby(registry, {system.name: system})
     if loaded.benchmark is not None:
@@ -264,6 +285,7 @@ def _write(path: Path, made: KernelRun, timeline: Any, cap: int) -> None:
         "scope": str(made.scope),
         "cores": made.cores,
         "latency_s": made.latency_s,
+        "assumptions": ", ".join(f"no-{each.name}" for each in made.assumed if not each.on),
     }
     file = write_trace(timeline, evidence=evidence, about=about, cap=cap)
     write_whole(path, file.data, option="--trace")

@@ -32,7 +32,7 @@ class Grid(msgspec.Struct, frozen=True):
 GRIDS: dict[str, Grid] = {
     "dma.descriptor_ns": Grid(0, 20, 0.1),
     "dma.transfer_ns": Grid(0, 400, 2),
-    "dma.descriptor_latency_ns": Grid(80, 140, 0.5),
+    "dma.transfer_latency_ns": Grid(600, 1200, 2),
     "instruction.fixed_ns": Grid(80, 320, 1),
 }
 

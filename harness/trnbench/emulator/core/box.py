@@ -7,8 +7,9 @@ from typing import Any
 from trnbench.nki.memory import Form
 from trnbench.nki.tensor import NkiTensor
 
-Box = tuple[int, int, int, int]
-"""First row, end of rows, first byte of a row, end of bytes."""
+Box = tuple[int, ...]
+"""First row, end of rows, first byte of a row, end of bytes; of a tensor in device memory with three
+dimensions or more then the first index and the end in each of them."""
 
 _KNOWN: dict[tuple[Form, Form, int], Box] = {}
 _MOST = 1 << 16
@@ -24,7 +25,8 @@ def box_of(view: NkiTensor) -> Box:
         size = region.storage.form.dtype.size
         return (*region.partition, region.free[0] * size, region.free[1] * size)
     root = region.storage.form
-    return (0, root.shape[0], 0, root.nbytes // root.shape[0])
+    whole = tuple(each for size in root.shape for each in (0, size)) if len(root.shape) > 2 else ()
+    return (0, root.shape[0], 0, root.nbytes // root.shape[0], *whole)
 
 
 def known_box(form: Form, root: Form, offset: int) -> Box:
@@ -39,7 +41,29 @@ def known_box(form: Form, root: Form, offset: int) -> Box:
 
 
 def direct_box(form: Form, root: Form, offset: int) -> Box:
-    """Rows and bytes of a row; a view across rows of HBM takes whole rows."""
+    """Rows and bytes of a row; a view across rows of HBM takes whole rows.
+
+    Of a tensor in HBM with more dimensions than rows and bytes the index in each is found as well: stores
+    of disjoint slices of an image touch no element of each other, though all reach from its first row to
+    its last.
+    """
+    rows = _rows(form, root, offset)
+    return rows if root.on_chip or len(root.shape) < 3 else (*rows, *_indices(form, root, offset))
+
+
+def joined(one: Box, other: Box) -> Box | None:
+    """The box of both, where it holds nothing else: they are alike but in one dimension, and touch there."""
+    differ = [at for at in range(0, len(one), 2) if one[at : at + 2] != other[at : at + 2]]
+    if len(one) > 4:
+        differ = [at for at in differ if at >= 4]
+    if len(differ) > 1:
+        return None
+    if differ and (one[differ[0] + 1] < other[differ[0]] or other[differ[0] + 1] < one[differ[0]]):
+        return None
+    return tuple((max if at % 2 else min)(pair) for at, pair in enumerate(zip(one, other, strict=True)))
+
+
+def _rows(form: Form, root: Form, offset: int) -> Box:
     size = form.dtype.size
     row = root.free * root.dtype.size if root.on_chip else root.nbytes // root.shape[0]
     first, start = divmod(offset * size, row)
@@ -53,6 +77,44 @@ def direct_box(form: Form, root: Form, offset: int) -> Box:
     if begin // row == (end - 1) // row:
         return (begin // row, begin // row + 1, begin % row, (end - 1) % row + 1)
     return (begin // row, (end - 1) // row + 1, 0, row)
+
+
+def _indices(form: Form, root: Form, offset: int) -> tuple[int, ...]:
+    """First index and end in each dimension of `root`, which lies in memory row by row."""
+    strides = [1]
+    for each in reversed(root.shape[1:]):
+        strides.insert(0, strides[0] * each)
+    if form.dtype.size == root.dtype.size:
+        first = _index(offset, strides)
+        last = list(first)
+        for count, stride in zip(form.shape, form.strides, strict=True):
+            if count == 1 or not stride:
+                continue
+            axis = next((at for at, each in enumerate(strides) if 0 < each <= stride), None)
+            if axis is None or stride % strides[axis]:
+                break
+            last[axis] += (count - 1) * (stride // strides[axis])
+        else:
+            if all(at < size for at, size in zip(last, root.shape, strict=True)):
+                return tuple(each for at, end in zip(first, last, strict=True) for each in (at, end + 1))
+    # A view that goes on from one row of a dimension to the next: from its first element to its last.
+    size = form.dtype.size
+    low, high = _span(form.shape, form.strides, size)
+    first = _index((offset * size + low) // root.dtype.size, strides)
+    last = _index((offset * size + high - 1) // root.dtype.size, strides)
+    found: list[int] = []
+    for at, end, whole in zip(first, last, root.shape, strict=True):
+        apart = len(found) > 0 and found[-1] - found[-2] > 1
+        found += [0, whole] if apart else [at, end + 1]
+    return tuple(found)
+
+
+def _index(offset: int, strides: list[int]) -> list[int]:
+    found = []
+    for stride in strides:
+        at, offset = divmod(offset, stride)
+        found.append(at)
+    return found
 
 
 def _span(shape: Any, strides: Any, size: int) -> tuple[int, int]:

@@ -112,6 +112,12 @@ class CostTable:
         fit = self.fits.get(name)
         return float(fit["value"]) if fit else 0.0
 
+    @property
+    def launch_s(self) -> float:
+        """Seconds that a launched program takes beside its instructions, by the device's clock: `[launch]`, 0
+        where the cost file has none."""
+        return float(self.system.costs.get("launch", {}).get("device_us", {}).get("value", 0.0)) * 1e-6
+
     # DMA ----------------------------------------------------------------------------------------
 
     def dma_entry(self, key: str) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from trnbench.compiler import AS_SHIPPED, Assumptions
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.pace import TICKS, Pace, Without, rivals
@@ -18,9 +19,6 @@ from trnbench.nki import Machine, record
 from trnbench.nki.recorder import DEFAULT_LIMIT
 from trnbench.peaks.engine import engine_rate
 from trnbench.results.waterfall import AT_PEAK
-
-LAUNCH = "launch-overhead"
-"""The assumption that gives the time from the host's call to the first instruction."""
 
 _ANCHORS = ("tensor", "hbm")
 _ENGINES = ("gpsimd", "scalar", "vector", "tensor")
@@ -60,6 +58,7 @@ def emulate_kernel(
     cores: int = 1,
     limit: int = DEFAULT_LIMIT,
     fold: bool = True,
+    assumptions: Assumptions = AS_SHIPPED,
 ) -> KernelResult:
     """Record `kernel` with shapes only and schedule it. `cores` of one device run it at once.
 
@@ -70,7 +69,10 @@ def emulate_kernel(
     """
     machine = Machine.of(system)
     builder = Builder(machine)
-    record(kernel, args, kwargs, machine=machine, sink=builder, limit=limit, fold=fold)
+    record(
+        kernel, args, kwargs,
+        machine=machine, sink=builder, limit=limit, fold=fold, assumptions=assumptions,
+    )  # fmt: skip
     return time_program(builder.program, CostTable(system), sharing=cores, fold=fold)
 
 
@@ -93,7 +95,7 @@ def time_program(
     pieces = pieces or (Piece((len(program),), 1),)
     marks = tuple(end for piece in pieces for end in piece.ends)
     assumed = pace.assumed
-    launch = round(assumed.value(LAUNCH) * TICKS)
+    launch = round(table.launch_s * TICKS)
 
     def run(without: Without) -> tuple[int, dict[str, int], Schedule]:
         made = schedule(program, pace, without=without, marks=marks, fold=fold)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from trnbench.compiler import AS_SHIPPED, Assumptions
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.core import MET, Core
 from trnbench.emulator.core.critical import Path
@@ -117,8 +118,9 @@ def record_programs(
     kwargs: dict[str, Any] | None = None,
     limit: int = DEFAULT_LIMIT,
     fold: bool = True,
+    assumptions: Assumptions = AS_SHIPPED,
 ) -> tuple[Program, ...]:
-    """`count` programs of one launch, with shapes only.
+    """`count` programs of one launch, with shapes only, as the compiler leaves them.
 
     Raises `KernelError` for what the kernel does wrong, among it meetings that are not the same for all.
     """
@@ -126,8 +128,10 @@ def record_programs(
     for number in range(count):
         builder = Builder(machine)
         made = record(
-            kernel, args, kwargs, machine=machine, sink=builder, limit=limit, fold=fold, program=number
-        )
+            kernel, args, kwargs,
+            machine=machine, sink=builder, limit=limit, fold=fold, program=number, assumptions=assumptions,
+        )  # fmt: skip
+        builder.program.assumed = made.assumed
         # Grids of Beta 1 deal their programs to cores.
         builder.program.shares = made.asked or not getattr(kernel, "grid", 0)
         found.append(builder.program)

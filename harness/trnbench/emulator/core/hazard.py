@@ -86,7 +86,18 @@ def write_to(use: Use, number: int, queue: int, waits: Users) -> None:
 
 
 def overlap(one: Box, other: Box) -> bool:
-    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
+    return (
+        one[0] < other[1]
+        and other[0] < one[1]
+        and one[2] < other[3]
+        and other[2] < one[3]
+        and (len(one) == 4 or _meet(one, other))
+    )
+
+
+def _meet(one: Box, other: Box) -> bool:
+    """In every dimension of a tensor in device memory."""
+    return all(one[at] < other[at + 1] and other[at] < one[at + 1] for at in range(4, len(one), 2))
 
 
 def _wait(waits: Users, users: Users, kind: int, own: int = -1) -> None:

@@ -9,7 +9,6 @@ import msgspec
 
 from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.emulate import (
-    LAUNCH,
     KernelResult,
     Piece,
     absent_from,
@@ -98,7 +97,7 @@ def time_programs(
     """
     pace = Pace(table, sharing=max(_sharing(programs, cores), 1))
     assumed = pace.assumed
-    launch = round(assumed.value(LAUNCH) * TICKS)
+    launch = round(table.launch_s * TICKS)
     meet = any(map(meetings, programs)) and len(programs) > 1
     signal = round(assumed.value(SIGNAL) * TICKS) if meet else 0
 

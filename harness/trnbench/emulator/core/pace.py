@@ -117,7 +117,7 @@ class Pace:
             tuple(self.step(op, whole) for op in program.ops),
             tuple(rate.value if rate else 0.0 for rate in rates),
             tuple((name, each.value, each.printed) for name, each in sorted(book.assumptions.items())),
-            (self.engines, self.throttle, self.exclusions, self.semaphore),
+            (self.engines, self.throttle, self.exclusions, self.semaphore, self.table.launch_s),
         )
 
     def step(self, op: Op, without: Without) -> Step:
@@ -164,7 +164,7 @@ class Pace:
             engines=engines,
             hbm=_ticks(moved * self.sharing / table.hbm_rate),
             path=_ticks(costs.path_s(op.variables)),
-            floor=_ticks(costs.floor_s(op.variables, engines)),
+            floor=_ticks(costs.floor_s(op.variables)),
             hold=made or self.trigger,
         )
 

@@ -7,6 +7,7 @@ follows from the machine, so the same program can be scheduled on several.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
 
 import msgspec
 import numpy as np
@@ -46,7 +47,7 @@ class Program:
     Instruction i is `ops[op[i]]` at `places[place[i]]` and waits for `deps[first[i]:first[i + 1]]`, each an
     instruction · 4 + kind. Queues issue and complete in order, so that one dependency per queue is enough,
     and none on what the instruction's own queue has waited for before. `runs` are the loops it came from.
-    `psum`: which banks instructions use.
+    `psum`: which banks instructions use. `assumed`: what the compiler was taken to do, and how often.
     """
 
     def __init__(self, banks: int = 1, bank_bytes: int = 1) -> None:
@@ -57,6 +58,7 @@ class Program:
         self.first = array("Q", [0])
         self.deps = array("Q")
         self.runs: list[Run] = []
+        self.assumed: Mapping[str, int] = {}
         self.shares = True  # the problem with the other programs of its launch
         self.psum = Banked(banks, bank_bytes)
         self.kinds: dict[tuple[int, ...], Kinds] = {}  # by the ops whose banks matter

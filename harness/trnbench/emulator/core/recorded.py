@@ -10,15 +10,17 @@ import msgspec
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.emulate import Piece, counted
 from trnbench.emulator.core.program import Program
-from trnbench.errors import KernelError
+from trnbench.errors import KernelError, TrnbenchError
 from trnbench.generation import System
 from trnbench.kernels.case import Case
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
+from trnbench.nki import Machine, TensorSpec, record
 from trnbench.nki.instruction import Op
 from trnbench.nki.provide import provide
+from trnbench.nki.recorder import TooManyInstructions
+from trnbench.nki.source import Source, Sources
 
 CALL_LIMIT = 500_000
-"""Instructions of one case: a second or two where loops fold. More need pieces, or the work formula."""
+"""Instructions of one case: a second or two where loops fold. A kernel that issues more needs pieces."""
 
 WHOLE = 4_000
 """Instructions up to which a problem is recorded whole whose pieces are too short to settle."""
@@ -46,56 +48,39 @@ class Recording(msgspec.Struct, frozen=True):
     calls: int
     how: str
     by: str  # which nki
-    program: Program | None = None
-    pieces: tuple[Piece, ...] = ()
-    ref: str = ""  # of the kernel
-    problem: str = ""  # why it could not be recorded; then the tally is empty
+    program: Program
+    pieces: tuple[Piece, ...]
+    ref: str  # of the kernel
 
 
 class Recorder:
-    """Records in timing mode and keeps what it recorded.
-
-    Beside a kernel `fn` its module has `fn_inputs(point)`, the arguments: shapes and data types of
-    tensors, other values as they are (None where it cannot take the case), and may have
-    `fn_pieces(inputs)`: the independent pieces of the problem, each with how often it occurs. Each
-    piece is recorded a few times in a row.
-    """
+    """Records in timing mode and keeps what it recorded; each piece of a problem a few times in a row."""
 
     def __init__(self, limit: int = CALL_LIMIT) -> None:
         self.limit = limit
-        self._kernels: dict[str, Any] = {}
-        self._known: dict[Any, Recording | None] = {}
+        self._sources = Sources()
+        self._known: dict[Any, Recording | KernelError] = {}
         self._machines: dict[int, tuple[System, Machine]] = {}
 
     def of(self, case: Case, system: System) -> Recording | None:
-        """None where the kernel has no NKI implementation that takes this point."""
-        return next(filter(None, (self._of(ref, case, system) for ref in case.kernel.nki_sources)), None)
+        """None where the kernel declares no NKI source for this point.
 
-    def _of(self, ref: str, case: Case, system: System) -> Recording | None:
-        kernel, module, by = self._load(ref)
-        name = ref.rpartition(":")[2]
-        inputs = getattr(module, f"{name}_inputs", None)
-        if inputs is None:
-            raise KernelError(
-                f"{ref} cannot be given arguments: its module has no {name}_inputs",
-                cause="the shapes of a kernel's arguments follow from a case's point",
-                try_=f"def {name}_inputs(point): return ((shape, dtype), …)",
-            )
-        specs = inputs(case.key.point)
-        if specs is None:
+        Raises `KernelError` where it has one that cannot be loaded, asked or recorded: nothing else may
+        stand in for that.
+        """
+        source = taken(self._sources, case)
+        if source is None:
             return None
         machine = self._machine(system)
-        key = (ref, machine, specs)
+        key = (source.ref, machine, source.inputs)
         if key not in self._known:
-            pieces = getattr(module, f"{name}_pieces", None)
-            made = self._record(kernel, machine, specs, pieces, str(by))
-            self._known[key] = msgspec.structs.replace(made, ref=ref)
-        return self._known[key]
-
-    def _load(self, ref: str) -> tuple[Any, Any, Any]:
-        found = self._kernels.get(ref)
-        if found is None:
-            found = self._kernels[ref] = load_kernel(ref, nki="trnbench")
+            try:
+                self._known[key] = self._record(source, machine)
+            except KernelError as error:
+                self._known[key] = error
+        found = self._known[key]
+        if isinstance(found, KernelError):
+            raise found.with_traceback(None)  # one error for every case that meets it
         return found
 
     def _machine(self, system: System) -> Machine:
@@ -104,8 +89,8 @@ class Recorder:
             found = self._machines[id(system)] = (system, Machine.of(system))
         return found[1]
 
-    def _record(self, kernel: Any, machine: Machine, specs: Any, pieces: Any, by: str) -> Recording:
-        parts = pieces(specs) if pieces is not None else ((specs, 1),)
+    def _record(self, source: Source, machine: Machine) -> Recording:
+        kernel, specs, parts = source.kernel, source.inputs, source.pieces()
         if len(parts) > 1 and sum(times for _, times in parts) <= FEW * len(parts):
             parts = ((specs, 1),)
         builder = Builder(machine)
@@ -134,7 +119,7 @@ class Recorder:
                         ends.append(ends[-1] + carry_out(part))
                     found.append(Piece(tuple(ends), times))
         except KernelError as error:
-            return Recording({}, calls, "", by, problem=error.what)
+            raise unrecorded(source, error) from error
         program = builder.program
         merged: dict[Any, Op] = {}
         total: dict[Op, int] = {}
@@ -146,7 +131,28 @@ class Recorder:
         how = "recorded call by call"
         if repeated > len(parts):
             how += f" in {len(parts)} pieces that stand for {repeated}"
-        return Recording(total, calls, how, by, program, tuple(found))
+        return Recording(total, calls, how, str(source.by), program, tuple(found), source.ref)
+
+
+def taken(sources: Sources, case: Case) -> Source | None:
+    """The NKI source that takes the case's point; None where the kernel declares that it has none.
+
+    Raises `KernelError` for a source that cannot be loaded, or asked for its arguments.
+    """
+    try:
+        return sources.taking(case.kernel.nki_sources, case.key.point)
+    except TrnbenchError as error:
+        what = f"the NKI source of {case.kernel.name} cannot be used: {error.what}"
+        raise KernelError(what, cause=error.cause, try_=error.try_) from error
+
+
+def unrecorded(source: Source, error: KernelError) -> KernelError:
+    """`error` of a kernel that was being recorded, with the place of the kernel."""
+    next_ = error.try_
+    if isinstance(error, TooManyInstructions):
+        next_ = f"check the loop's bounds, or cut the problem: def {source.name}_pieces(inputs)"
+    what = f"{source.ref} ({source.place}) cannot be recorded: {error.what}"
+    return KernelError(what, cause=error.cause, try_=next_)
 
 
 def argument(given: Any) -> Any:

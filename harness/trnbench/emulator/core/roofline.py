@@ -8,8 +8,7 @@ import msgspec
 
 from trnbench.emulator.assumed import Assumed
 from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.demand import Demand, of_recording, of_work
-from trnbench.emulator.core.emulate import LAUNCH as LAUNCH
+from trnbench.emulator.core.demand import of_recording, of_work
 from trnbench.emulator.core.emulate import KernelResult, time_program
 from trnbench.emulator.core.likeness import likeness
 from trnbench.emulator.core.pace import Pace
@@ -22,6 +21,10 @@ from trnbench.results.measurement import Part
 _HELD = {"peak_flops": "tensor", "hbm_bandwidth": "hbm", "dma_bandwidth": "dma"}
 
 
+FORMULA = "roofline: max(engines + lead, DMA, device memory) + fill + launch"
+"""Of the work that a kernel counts: an upper bound of performance, all that can overlap does."""
+
+
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """`parts` are what each cause would take alone; `bound` names the longest that overlaps."""
 
@@ -32,6 +35,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     counters: dict[str, float]
     notes: tuple[str, ...]
     detail: dict[str, Any] = {}
+    formula: str = ""  # where it was derived, not emulated: what was summed
 
 
 class CoreModel:
@@ -50,14 +54,18 @@ class CoreModel:
         return found[1]
 
     def estimate(self, case: Case, system: System) -> Estimate:
-        """Scheduled where the kernel's instructions are known, else
-        time = max(engines + lead, DMA, HBM share) + fill + launch.
+        """Scheduled call by call; derived by `FORMULA` where the kernel declares no NKI source for the point.
+
+        Raises `KernelError` for a source that cannot be recorded: no formula stands in for that.
         """
         table = self.table(system)
         recording = self.recorder.of(case, system)
-        if recording is not None and recording.program is not None:
+        if recording is not None:
             return self._scheduled(case, recording, table)
-        demand, implementation, notes = self._demand(case, system, table)
+        return self._derived(case, system, table)
+
+    def _derived(self, case: Case, system: System, table: CostTable) -> Estimate:
+        demand = of_work(case, table)
         extent = case.extent
         sharing = max(extent.cores // max(extent.devices, 1), 1)
         overlapping = dict(demand.engines)
@@ -74,7 +82,7 @@ class CoreModel:
         bound = max(ends, key=lambda name: (ends[name], name), default="launch")
         longest = ends.get(bound, 0.0)
         lead = demand.lead_s if bound in demand.engines else 0.0
-        serial = {"fill": demand.fill_s + lead, "launch": assumed.value(LAUNCH)}
+        serial = {"fill": demand.fill_s + lead, "launch": table.launch_s}
         if max(serial.values()) > longest:
             bound = max(serial, key=lambda name: (serial[name], name))
         parts = {**overlapping, **{name: seconds for name, seconds in serial.items() if seconds}}
@@ -82,15 +90,15 @@ class CoreModel:
             time_s=longest + demand.fill_s + serial["launch"],
             parts=tuple(Part(name=name, seconds=seconds) for name, seconds in parts.items()),
             bound=bound,
-            implementation=implementation,
+            implementation=f"model: roofline {demand.how}",
             counters=dict(demand.counters),
-            notes=(*notes, *demand.notes, *assumed.notes()),
+            notes=(*demand.notes, *assumed.notes()),
+            formula=_summed(case),
         )
 
     def _scheduled(self, case: Case, recording: Recording, table: CostTable) -> Estimate:
         sharing = max(case.extent.cores // max(case.extent.devices, 1), 1)
         program = recording.program
-        assert program is not None
         # Systems with the same core take the same time, and so do data types of one size at one rate: it is
         # scheduled once for all of them.
         held, explain = held_by(case), case.explain
@@ -125,15 +133,13 @@ class CoreModel:
             found = self._alike[id(recording)] = (recording, likeness(program, recording.pieces))
         return found[1]
 
-    def _demand(self, case: Case, system: System, table: CostTable) -> tuple[Demand, str, tuple[str, ...]]:
-        recording = self.recorder.of(case, system)
-        notes: tuple[str, ...] = ()
-        if recording is not None:
-            notes = (f"not recorded ({recording.problem}): estimated from the work formula",)
-        elif case.kernel.nki_sources:
-            notes = ("its NKI source does not take this point: estimated from the work formula",)
-        demand = of_work(case, table)
-        return demand, f"model: roofline {demand.how}", notes
+
+def _summed(case: Case) -> str:
+    """What `FORMULA` was given, and why a formula it is."""
+    work = case.kernel.work(case.key.point, case.extent)
+    counted = work.formula or ", ".join(work.as_counts())
+    declared = "its NKI sources take no such point" if case.kernel.nki_sources else "it has no NKI source"
+    return f"{counted}; {case.kernel.name} declares: {declared}"
 
 
 def held_by(case: Case) -> str:

@@ -11,15 +11,16 @@ from trnbench.emulator.core.grid import record_programs
 from trnbench.emulator.core.launched import LaunchResult, time_programs
 from trnbench.emulator.core.pace import Pace
 from trnbench.emulator.core.program import Program
-from trnbench.emulator.core.recorded import CALL_LIMIT, argument
+from trnbench.emulator.core.recorded import CALL_LIMIT, argument, taken, unrecorded
 from trnbench.emulator.core.roofline import Estimate, held_by
 from trnbench.errors import KernelError
 from trnbench.generation import System
 from trnbench.kernels.case import Case
-from trnbench.nki import Machine, load_kernel
+from trnbench.nki import Machine
 from trnbench.nki.instruction import DMA
 from trnbench.nki.jit import Kernel
 from trnbench.nki.provide import provide
+from trnbench.nki.source import Sources
 from trnbench.results.measurement import Part
 
 
@@ -27,7 +28,7 @@ class SharedModel:
     """Programs are recorded once for a machine and a point, and scheduled once for equal costs."""
 
     def __init__(self) -> None:
-        self._kernels: dict[str, tuple[Any, Any, Any]] = {}
+        self._sources = Sources()
         self._recorded: dict[Any, tuple[Program, ...]] = {}
         self._timed: dict[Any, LaunchResult] = {}
         self._tables: dict[str, tuple[System, CostTable]] = {}
@@ -65,25 +66,24 @@ class SharedModel:
     def _programs(self, case: Case, system: System) -> tuple[str, str, Any, tuple[Program, ...]]:
         """Source, which nki, what tells the programs from others, and the programs."""
         count, machine = case.extent.cores, Machine.of(system)
-        for ref in case.kernel.nki_sources:
-            if ref not in self._kernels:
-                self._kernels[ref] = load_kernel(ref, nki="trnbench")
-            kernel, module, by = self._kernels[ref]
-            specs = getattr(module, f"{ref.rpartition(':')[2]}_inputs")(case.key.point)
-            if specs is None:
-                continue
-            key = (ref, machine, specs, count)
-            if key not in self._recorded:
-                launch = Kernel(kernel.function, kernel.options, count)
-                args = [argument(each) for each in specs]
+        source = taken(self._sources, case)
+        if source is None:
+            raise KernelError(
+                f"{case.kernel.name} has no NKI source that takes {dict(case.key.point)}",
+                cause="programs that share a problem are emulated call by call, not from a formula",
+            )
+        key = (source.ref, machine, source.inputs, count)
+        if key not in self._recorded:
+            launch = Kernel(source.kernel.function, source.kernel.options, count)
+            args = [argument(each) for each in source.inputs]
+            try:
                 with provide("trnbench"):
-                    found = record_programs(launch, args, machine, count=count, limit=CALL_LIMIT)
-                self._recorded[key] = found
-            return ref, str(by), key, self._recorded[key]
-        raise KernelError(
-            f"{case.kernel.name} has no NKI source that takes {dict(case.key.point)}",
-            cause="programs that share a problem are emulated call by call, not from a formula",
-        )
+                    self._recorded[key] = record_programs(
+                        launch, args, machine, count=count, limit=CALL_LIMIT
+                    )
+            except KernelError as error:
+                raise unrecorded(source, error) from error
+        return source.ref, str(source.by), key, self._recorded[key]
 
     def _table(self, system: System) -> CostTable:
         found = self._tables.get(system.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench.emulator.core.box import Box
+from trnbench.emulator.core.box import Box, joined
 from trnbench.nki.ledger import Life
 from trnbench.nki.memory import Form
 
@@ -35,9 +35,11 @@ class Area(msgspec.Struct, eq=False, gc=False):
             if len(reads) < _MAX_BOXES:
                 use.readers = reads[use.box] = {queue: number}
                 return
-            hull, users = _hull([*reads.items(), (use.box, {})])
-            self.reads = {hull: users}
+            found = dict(_fewer([*reads.items(), (use.box, {queue: number})]))
+            self.reads = found
             self.version += 1  # what uses remember of readers is not valid any more
+            use.readers = next(users for box, users in found.items() if _inside(use.box, box))
+            return
         users[queue] = number
         use.readers = users
 
@@ -53,7 +55,7 @@ class Area(msgspec.Struct, eq=False, gc=False):
             self.writes = writes = [each for each in writes if not _inside(each[0], box)]
         writes.append((box, {queue: number}))
         if len(writes) > _MAX_BOXES:
-            self.writes = [_hull(writes)]
+            self.writes = _fewer(writes)
 
 
 class Use(msgspec.Struct, eq=False, gc=False):
@@ -98,7 +100,14 @@ class Tile(msgspec.Struct, eq=False, gc=False):
 
 def _inside(one: Box, other: Box) -> bool:
     return one is other or (
-        other[0] <= one[0] and one[1] <= other[1] and other[2] <= one[2] and one[3] <= other[3]
+        other[0] <= one[0]
+        and one[1] <= other[1]
+        and other[2] <= one[2]
+        and one[3] <= other[3]
+        and (
+            len(one) == 4
+            or all(other[at] <= one[at] and one[at + 1] <= other[at + 1] for at in range(4, len(one), 2))
+        )
     )
 
 
@@ -106,17 +115,28 @@ def _later(users: Users, by: int) -> Users:
     return {queue: number + by for queue, number in users.items()}
 
 
+def _fewer(entries: list[tuple[Box, Users]]) -> list[tuple[Box, Users]]:
+    """Too many boxes to search: those that touch become one; if that does not halve them, their hull stands
+    for all of them, which waits for more, never for less."""
+    found: list[tuple[Box, Users]] = []
+    for box, users in entries:
+        joint = joined(found[-1][0], box) if found else None
+        if joint is None:
+            found.append((box, users))
+        else:
+            found[-1] = (joint, _latest([found[-1][1], users]))
+    return found if len(found) <= _MAX_BOXES // 2 else [_hull(found)]
+
+
 def _hull(entries: list[tuple[Box, Users]]) -> tuple[Box, Users]:
-    """Too many boxes to search: their hull stands for them, which waits for more, never for less."""
     boxes = [box for box, _ in entries]
+    hull = tuple((max if at % 2 else min)(each) for at, each in enumerate(zip(*boxes, strict=True)))
+    return hull, _latest([users for _, users in entries])
+
+
+def _latest(entries: list[Users]) -> Users:
     latest: Users = {}
-    for _, users in entries:
+    for users in entries:
         for queue, number in users.items():
             latest[queue] = max(latest.get(queue, -1), number)
-    hull = (
-        min(box[0] for box in boxes),
-        max(box[1] for box in boxes),
-        min(box[2] for box in boxes),
-        max(box[3] for box in boxes),
-    )
-    return hull, latest
+    return latest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trnbench.emulator.core.trigger import descriptors_by
+from trnbench.emulator.core.trigger import HARDWARE, SOFTWARE, descriptors_by
 
 NANO = 1e-9
 
@@ -16,8 +16,8 @@ class TransferCosts:
     An engine moves one transfer at a time: a fixed time (it ends with the update of a semaphore), then
     for every descriptor a fixed time and its bytes at the rate of one engine. All engines of a core
     together never pass the vendor's planning figure, engines × bytes per ns. What goes from device memory
-    to device memory passes there twice. One transfer alone does not get that far: an engine ends its
-    descriptors no faster than one after the other's latency, a time that other transfers fill.
+    to device memory passes there twice. One transfer alone does not get that far: from its first byte to its
+    end it takes a latency at least, however little it moves, a time that other transfers fill.
 
     A transfer begins with a trigger, an instruction of the engine that gives it. Descriptors that are not
     prepared beforehand are made before the transfer can start, and the trigger lasts that long: by a hardware
@@ -38,11 +38,13 @@ class TransferCosts:
         self.reach = int(table.get("partitions_per_engine", 1))
         self.descriptor_s = constant("dma.descriptor_ns") * NANO
         self.transfer_s = constant("dma.transfer_ns") * NANO
-        self.latency_s = constant("dma.descriptor_latency_ns") * NANO
+        self.latency_s = constant("dma.transfer_latency_ns") * NANO
         self.start_s = entry("semaphore_to_start_ns") * NANO
-        self._generation = {"hwdge": float(table.get("hwdge_ns", 0.0)) * NANO}
+        self._generation = {}
+        if "hwdge_ns" in table:
+            self._generation[HARDWARE] = float(table["hwdge_ns"]) * NANO
         if "swdge_cycles" in table:
-            self._generation["swdge"] = float(table["swdge_cycles"]) / clock("gpsimd")
+            self._generation[SOFTWARE] = float(table["swdge_cycles"]) / clock("gpsimd")
         self._inside = float(table.get("gpsimd_bytes_per_ns_per_direction", 0.0)) / NANO
         self._transposed = {
             "hbm": float(table.get("transpose_fraction_hbm", 1.0)),
@@ -74,11 +76,9 @@ class TransferCosts:
         """Seconds that a transfer's trigger makes descriptors before the transfer starts."""
         return self._generation.get(descriptors_by(variables), 0.0)
 
-    def floor_s(self, variables: Mapping[str, Any], engines: int) -> float:
-        """Seconds from the first byte of one transfer to its end that its descriptors take at least."""
-        if self._gpsimd(variables):
-            return 0.0
-        return -(-int(variables["descriptors"]) // engines) * self.latency_s
+    def floor_s(self, variables: Mapping[str, Any]) -> float:
+        """Seconds from the first byte of one transfer to its end, at least."""
+        return 0.0 if self._gpsimd(variables) else self.latency_s
 
     def path_s(self, variables: Mapping[str, Any]) -> float:
         """Seconds its bytes take on the way that all engines of the core share."""

@@ -11,8 +11,8 @@ LEVELS = ("device", "logical-core", "core")
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """`level` says what a rank is, `context` whether a collective runs alone, as nccom-test measures it, or inside
-    a compiled graph. Empty `neuronlink_direction` and `trn3_links` keep the default.
+    """`level` says what a rank is, `context` whether a collective runs alone, as nccom-test measures it,
+    or inside a compiled graph. Empty `neuronlink_direction` and `trn3_links` keep the default.
 
     `degrade`: (node name, node name, factor) per directed link, 0 for a dead one. `straggler`: (rank,
     share) of its device's memory bandwidth that a slow rank has left. `late`: (rank, seconds) that a rank

@@ -70,8 +70,8 @@ _KNOWN: dict[tuple[str, str, str], Fabric] = {}
 
 
 def fabric_for(system: System, lnc: int = 0, context: str = NCCOM) -> Fabric:
-    """Its ranks are cores of `lnc` physical ones, what they do stands in `context`; the same object for the same
-    system. Raises UsageError for an unknown context.
+    """Its ranks are cores of `lnc` physical ones, what they do stands in `context`; the same object for the
+    same system. Raises UsageError for an unknown context.
     """
     default = int(system.costs.get("lnc", {}).get("default", 1))
     level = "core" if (lnc or default) == 1 else "logical-core"

@@ -18,8 +18,8 @@ class Threshold(msgspec.Struct, frozen=True):
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """What was observed: on a generation, in a context, for these collectives of so many ranks (cores, logical
-    or physical) of so many instances. `points` are published; `*` at the end stands for many.
+    """What was observed: on a generation, in a context, for these collectives of so many ranks (cores,
+    logical or physical) of so many instances. `points` are published; `*` at the end stands for many.
     """
 
     generation: str
@@ -66,7 +66,7 @@ def rules_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
             ) from None
         if not rule.take or rule.take[-1].max_bytes != float("inf"):
             raise FactError(
-                f"[[fabric.rules]] number {number + 1} of the cost table names no algorithm for large messages",
+                f"[[fabric.rules]] number {number + 1} of the cost table names nothing for large messages",
                 cause="the last algorithm of take has no below_bytes",
                 try_="correct the row in costs.toml",
             )

@@ -21,21 +21,19 @@ from trnbench.errors import UnknownName
 
 HALVES = ("ring-1", "ring-2", "bucket-1", "bucket-2")
 """Parts of an algorithm that `auto` tries as a whole."""
-SLOW_ABOVE = 256
+SLOW_ABOVE = {
+    "ring": 256,
+    "ring-1": 256,
+    "ring-2": 256,
+    "pairwise": 256,
+    "tree": 256,
+    "hierarchical-ring": 128,
+    "hierarchical-rdh": 128,
+    "hierarchical-mesh": 128,
+}
 """Ranks above which `auto` leaves out algorithms that have to be simulated flow by flow."""
 MOST_MESSAGES = 100_000
 """Messages of a plan, repetitions not counted, above which `best` leaves it out: some seconds."""
-ONE_BY_ONE = (
-    "ring",
-    "ring-1",
-    "ring-2",
-    "pairwise",
-    "tree",
-    "hierarchical-ring",
-    "hierarchical-rdh",
-    "hierarchical-mesh",
-)
-
 
 Chains = tuple[tuple[Step, ...], ...]
 
@@ -158,9 +156,10 @@ class Runner:
     def _too_slow(self, name: str, *, quick: bool) -> str:
         """Why it is left out; empty where it is not."""
         if quick:
-            most = SLOW_ABOVE if self.collective != BROADCAST else SLOW_ABOVE // 8
-            slow = self.network.size > most and name in ONE_BY_ONE
-            return f"above {most} ranks only on request" if slow else ""
+            most = SLOW_ABOVE.get(name, self.network.size)
+            if self.collective == BROADCAST and name in SLOW_ABOVE:
+                most //= 8
+            return f"above {most} ranks only on request" if self.network.size > most else ""
         network = self.network_of(name)
         chains = self.schedule(name).chains
         count = sum(

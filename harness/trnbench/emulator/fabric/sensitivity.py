@@ -68,6 +68,17 @@ def _others(fabric: Fabric) -> Iterator[tuple[str, str, str, str, Fabric]]:
             if value != each.value:
                 other = Fabric(_with(system, name, value), options)
                 yield name, show(each.value, unit), show(value, unit), each.reason, other
+    for name, start in fabric.constants.assumed.items():
+        for value in (start.low, start.high):
+            if value != start.value:
+                other = Fabric(_starting(system, options.context, name, value), options)
+                yield (
+                    f"{options.context} {name}",
+                    show(start.value, "s"),
+                    show(value, "s"),
+                    start.reason,
+                    other,
+                )
     for name, readings in READINGS.items():
         if name == "trn3_links" and "trn3" not in system.generation.name:
             continue
@@ -76,6 +87,14 @@ def _others(fabric: Fabric) -> Iterator[tuple[str, str, str, str, Fabric]]:
             if reading != now:
                 other = Fabric(system, msgspec.structs.replace(options, **{name: reading}))
                 yield name.replace("_", "-"), now, reading, "the documents can be read either way", other
+
+
+def _starting(system: System, context: str, name: str, seconds: float) -> System:
+    """With another start in this context."""
+    table = system.costs["fabric"]
+    key = f"{name}_us"
+    own = {**table[context], key: {**table[context][key], "value": seconds * 1e6}}
+    return msgspec.structs.replace(system, costs={**system.costs, "fabric": {**table, context: own}})
 
 
 def _with(system: System, name: str, value: float) -> System:

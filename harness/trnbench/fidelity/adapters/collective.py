@@ -11,8 +11,8 @@ OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broad
 
 
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:
-    """A time, or the bus bandwidth by the documented factor. Ranks are cores or logical cores. Where the source
-    says that its time holds a launch of so many µs (`launch_us`), so does ours.
+    """A time, or the bus bandwidth by the documented factor. Ranks are cores or logical cores. Where the
+    source says that its time holds a launch of so many µs (`launch_us`), so does ours.
 
     Raises `NotEmulated` where ranks or size are not stated or do not fit the system.
     """

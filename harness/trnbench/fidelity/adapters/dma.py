@@ -18,7 +18,8 @@ RUNS = 2  # descriptors of a partition, and twice as many: the difference is tha
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     """A time, a rate, or a share of the rate of large transfers, as the point asks.
 
-    Times begin with the first byte, as those of a profile's DMA tables do.
+    Times begin with the first byte, as those of a profile's DMA tables do; a rate is that of a whole kernel
+    of transfers, from its first trigger on: the bytes and the time that such profiles print give it.
     """
     if point.operation in ("descriptor", "packets"):
         return _descriptors(point, bench)
@@ -36,7 +37,7 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     what = f"{rows} descriptors of {run} B"
     if point.quantity is Quantity.LATENCY:
         return Prediction(value=_seconds(point, bench, rows, 1, run), how=f"one transfer alone of {what}")
-    time_s = _seconds(point, bench, rows, 1, run, count=IN_A_ROW)
+    time_s = _seconds(point, bench, rows, 1, run, count=IN_A_ROW, whole=True)
     return Prediction(
         value=IN_A_ROW * rows * run / time_s, how=f"{IN_A_ROW} transfers of {what}, one behind the other"
     )
@@ -47,14 +48,14 @@ def _descriptors(point: PublishedPoint, bench: Bench) -> Prediction:
     size = point.number("bytes")
     if size is None or point.quantity is not Quantity.LATENCY:
         raise NotEmulated("the bytes of a descriptor are not stated")
+    rows = bench.table(point.system).transfers.reach
     if point.operation == "packets":
         count = point.number("descriptors") or 1
-        # Rows of device memory: they go to all engines.
+        # The kernel it is told of works on as many partitions as one engine reaches.
         return Prediction(
-            value=_seconds(point, bench, 1, count, size),
-            how=f"one transfer alone of {count} descriptors of {size} B",
+            value=_seconds(point, bench, rows, -(-count // rows), size),
+            how=f"one transfer alone of {count} descriptors of {size} B on one engine",
         )
-    rows = bench.table(point.system).transfers.reach
     fewer, more = (_seconds(point, bench, rows, runs, size, hidden=True) for runs in (RUNS, 2 * RUNS))
     return Prediction(
         value=(more - fewer) / (rows * RUNS),
@@ -63,11 +64,19 @@ def _descriptors(point: PublishedPoint, bench: Bench) -> Prediction:
 
 
 def _seconds(
-    point: PublishedPoint, bench: Bench, rows: int, runs: int, size: int, count: int = 1, hidden: bool = False
+    point: PublishedPoint,
+    bench: Bench,
+    rows: int,
+    runs: int,
+    size: int,
+    *,
+    count: int = 1,
+    hidden: bool = False,
+    whole: bool = False,
 ) -> float:
     """From the first byte of `count` loads of `runs` × `size` bytes on `rows` partitions to the last.
 
-    `hidden`: without the latency of a transfer, which those behind it fill.
+    `hidden`: without the latency of a transfer, which those behind it fill. `whole`: from the first trigger.
     """
     from trnbench.emulator.core.pace import TICKS, Pace, Without
 
@@ -75,5 +84,5 @@ def _seconds(
     apart = size if runs == 1 else 2 * size
     source: Any = ((count, rows, runs, apart), "uint8")
     made = scheduled(TRANSFERS, (source, size), bench, point.system, without=Without(start=hidden))
-    waited = 0 if hidden else Pace(bench.table(point.system)).dma_start
+    waited = 0 if hidden or whole else Pace(bench.table(point.system)).dma_start
     return (made.total - made.start[0] - waited) / TICKS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trnbench.fidelity.bench import Bench
+from trnbench.fidelity.clock import launch_of
 from trnbench.fidelity.point import PublishedPoint, Quantity
 from trnbench.fidelity.prediction import NotEmulated, Prediction
 from trnbench.fidelity.scheduled import scheduled
@@ -14,7 +15,6 @@ SUITE_SIZE = 8 * GIB
 RUN_BYTES = 16384
 """A partition's share of a transfer where the point does not say; rates do not change beyond 4 KiB."""
 _PASSES = {"hbm_read": 1, "hbm_write": 1, "hbm_copy": 2}
-_LAUNCH = "host-launch-overhead"
 
 
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:
@@ -38,14 +38,11 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         raise NotEmulated(f"{size:,} B are no whole transfers of {rows} × {run:,} B")
     shape = ((chunks, rows, run // 4), "float32")
     made = scheduled(f"{STREAMS}:{point.operation}", (shape,), bench, point.system, cores=cores)
-    time_s, how = made.total * 1e-12, ""
-    if "wall clock" in point.how_measured:
-        launch = system.book.assumptions.get(_LAUNCH)
-        if launch is not None:
-            time_s += launch.value
-            how = f", {launch.printed} {launch.printed_unit} of launch assumed"
+    launch, launched = launch_of(point, bench)
+    time_s = made.total * 1e-12 + launch
     bound = max(made.busy, key=lambda name: (made.busy[name], name))
     return Prediction(
         value=passes * size * cores / time_s,
-        how=f"{point.operation} of {size:,} B per core on {cores} of {point.system}, {bound}-bound{how}",
+        how=f"{point.operation} of {size:,} B per core on {cores} of {point.system}, {bound}-bound"
+        + (f", {launched}" if launched else ""),
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from trnbench.compiler import AS_SHIPPED, Assumptions, negations
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.pace import Pace
 from trnbench.emulator.core.program import Program
@@ -19,6 +20,7 @@ from trnbench.emulator.core.scheduler import schedule
 from trnbench.errors import TrnbenchError
 from trnbench.facts.scope import Scope
 from trnbench.fidelity.adapters.program_text import prepared
+from trnbench.fidelity.clock import launch_of
 from trnbench.fidelity.kernel_source import KernelSource
 from trnbench.fidelity.point import PublishedPoint, Quantity
 from trnbench.fidelity.prediction import NotEmulated, Prediction
@@ -38,8 +40,8 @@ CALL_LIMIT = 2_000_000
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     """The time of the kernel named in the point, or the rate or the share of a peak that follows from it.
 
-    Without the launch: profiles count from the first instruction. Raises `NotEmulated` when the point
-    names no file, the folder lacks it, it does not load, or breaks a rule of the machine.
+    With a launch where the publication's clock has one in it: `launch_of`. Raises `NotEmulated` when the
+    point names no file, the folder lacks it, it does not load, or breaks a rule of the machine.
     """
     source = point.kernel
     if source is None:
@@ -48,17 +50,19 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     if bench.kernels is None:
         raise NotEmulated(f"{source.file}::{source.function}", source_missing=True)
     time_s = flops = 0.0
+    launch, launched = launch_of(point, bench)
     calls, bounds = 0, []
     busy: dict[str, float] = {}
     nki = ""
     for each in (source, *source.also):
         path = find(bench.kernels, each, repository(point))
-        made = _recorded(bench.kernels, path, each, Machine.of(bench.system(point.system)))
+        machine = Machine.of(bench.system(point.system))
+        made = _recorded(bench.kernels, path, each, machine, bench.assumptions)
         found = _scheduled(made.program, bench, point.system, cores=made.together)
         seconds = found.total * 1e-12
         if not seconds:
             raise NotEmulated("the kernel does nothing that takes time")
-        time_s += seconds
+        time_s += seconds + launch
         flops += sum(made.program.ops[number].flops for number in made.program.op) * made.together
         calls += len(made.program)
         for engine, ticks in found.busy.items():
@@ -68,6 +72,7 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     names = " + ".join(each.function for each in (source, *source.also))
     names += "".join(f" with {each.replace('=', ' = ')}" for each in source.constants)
     how = f"{source.file}::{names}, {calls:,} calls, {' and '.join(dict.fromkeys(bounds))}-bound, {nki}"
+    how += f", {launched}" if launched else ""
     return Prediction(value=_wanted(point, bench, time_s, flops, busy), how=how)
 
 
@@ -140,8 +145,10 @@ class _Made(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def _recorded(folder: Path, path: Path, source: KernelSource, machine: Machine) -> _Made:
-    """What the kernel does follows from its file and the machine's limits, not from any cost."""
+def _recorded(
+    folder: Path, path: Path, source: KernelSource, machine: Machine, assumptions: Assumptions = AS_SHIPPED
+) -> _Made:
+    """What the kernel does follows from its file, the machine's limits and its compiler, from no cost."""
     builder = Builder(machine)
     try:
         with stand_ins(folder) as absent, provide("trnbench"), prepared(path, source) as file:
@@ -154,13 +161,14 @@ def _recorded(folder: Path, path: Path, source: KernelSource, machine: Machine) 
                 kernel,
                 [_argument(text) for text, equals, _ in given if not equals],
                 {name: _argument(text) for name, equals, text in given if equals},
-                machine=machine, sink=builder, limit=CALL_LIMIT,
+                machine=machine, sink=builder, limit=CALL_LIMIT, assumptions=assumptions,
             )  # fmt: skip
     except TrnbenchError as error:
         raise NotEmulated(f"{error.what}{f' ({error.cause})' if error.cause else ''}") from None
     nki = f"NKI {by.dialect} by {by.by} {by.version}" if by.dialect else f"NKI by {by}"
     if absent:
         nki += f", {', '.join(absent)} stood in for"
+    nki += "".join(f", {each}" for each in negations(assumptions, beta1=beta1))
     return _Made(builder.program, nki, 1 if beta1 else max(prod(source.grid), 1))
 
 

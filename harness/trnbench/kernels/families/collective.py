@@ -163,8 +163,8 @@ def peak_factor(collective: str, ranks: int, devices: int) -> Fraction | None:
     """What busbw of `ranks` ranks can be of the rate of one device's links; exact, None where nothing must
     leave a device.
 
-    Of a tensor of S bytes a device must send factor(devices)·S (of its ranks' own tensors each one's), and busbw
-    is factor(ranks)·S by the time.
+    Of a tensor of S bytes a device must send factor(devices)·S (of its ranks' own tensors each one's), and
+    busbw is factor(ranks)·S by the time.
     """
     pattern = PATTERNS.get(collective)
     each = ranks // devices

@@ -145,3 +145,6 @@ def attention_pieces(inputs):
     *tensors, causal = inputs
     heads = tensors[0][0][0]
     return (((*(((1, *shape[1:]), dtype) for shape, dtype in tensors), causal), heads),)
+
+
+attention_reference = "trnbench.kernels.nki.references:attention"

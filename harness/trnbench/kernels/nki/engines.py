@@ -198,3 +198,13 @@ def tensor_burst_inputs(point):
     depth = 2 if name == "fp8" else 1
     shapes = (ROWS, depth, ROWS), (ROWS, depth, int(point["columns"]))
     return (*((shape, _NAMES[name]) for shape in shapes), int(point["instructions"]))
+
+
+tensor_burst_reference = "trnbench.kernels.nki.references:tensor_burst"
+tensor_chain_reference = "trnbench.kernels.nki.references:tensor_chain"
+vector_burst_reference = scalar_burst_reference = gpsimd_burst_reference = (
+    "trnbench.measure.neuron.instruction:burst"
+)
+vector_chain_reference = scalar_chain_reference = gpsimd_chain_reference = (
+    "trnbench.measure.neuron.instruction:chain"
+)

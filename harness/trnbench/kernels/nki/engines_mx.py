@@ -106,3 +106,7 @@ def quantize_burst_inputs(point):
     """One operand of 128 partitions, and how often it is quantised."""
     shape = (ROWS, int(point["elements"]))
     return (shape, _PLAIN[str(point["dtype"])]), int(point["instructions"])
+
+
+tensor_mx_burst_reference = "trnbench.kernels.nki.references:tensor_mx_burst"
+quantize_burst_reference = "trnbench.kernels.nki.references:quantize_burst"

@@ -63,3 +63,6 @@ def expert_gemm_inputs(point):
     )
     dtype = _NAMES[str(point["dtype"])]
     return (((experts, hidden, tokens), dtype), ((experts, hidden, columns), dtype))
+
+
+expert_gemm_reference = "trnbench.kernels.nki.references:expert_gemm"

@@ -195,3 +195,7 @@ def gemm_naive_pieces(inputs):
 def _split(size, block):
     whole, rest = divmod(size, block)
     return [(block, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)
+
+
+gemm_naive_reference = "trnbench.kernels.nki.references:gemm_naive"
+gemm_blocked_reference = "trnbench.kernels.nki.references:gemm_blocked"

@@ -203,3 +203,7 @@ def _pieces(inputs, rows, columns):
 def _split(size, block):
     whole, rest = divmod(size, block)
     return [(block, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)
+
+
+gemm_mx_naive_reference = "trnbench.kernels.nki.references:gemm_mx_naive"
+gemm_mx_blocked_reference = "trnbench.kernels.nki.references:gemm_mx_blocked"

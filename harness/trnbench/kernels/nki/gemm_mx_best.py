@@ -240,3 +240,6 @@ def _inputs(words, m, n, dtype):
 def _split(size, block):
     whole, rest = divmod(size, block)
     return [(block, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)
+
+
+gemm_mx_best_reference = "trnbench.kernels.nki.references:gemm_mx_best"

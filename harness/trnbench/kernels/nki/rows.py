@@ -163,3 +163,8 @@ def layer_norm_inputs(point):
     """The rows and two vectors of weights."""
     x, weights = rms_norm_inputs(point)
     return (x, weights, weights)
+
+
+softmax_reference = "trnbench.kernels.nki.references:softmax"
+layer_norm_reference = "trnbench.kernels.nki.references:layer_norm"
+rms_norm_reference = "trnbench.kernels.nki.references:rms_norm"

@@ -76,3 +76,6 @@ def selective_scan_inputs(point):
     dtype = _NAMES[str(point["dtype"])]
     along, across = ((channels, tokens), dtype), ((states, tokens), dtype)
     return (along, along, ((channels, states), dtype), across, across)
+
+
+selective_scan_reference = "trnbench.kernels.nki.references:selective_scan"

@@ -126,3 +126,10 @@ def dma_sweep_inputs(point):
     """Bytes, so that a run is what the axis says."""
     shape = tuple(int(point[name]) for name in ("transfers", "partitions", "bytes_per_partition"))
     return ((shape, "uint8"),)
+
+
+hbm_read_reference = "trnbench.kernels.nki.references:hbm_read"
+hbm_write_reference = "trnbench.kernels.nki.references:hbm_write"
+hbm_copy_reference = "trnbench.kernels.nki.references:hbm_copy"
+hbm_triad_reference = "trnbench.kernels.nki.references:hbm_triad"
+dma_sweep_reference = "trnbench.kernels.nki.references:dma_sweep"

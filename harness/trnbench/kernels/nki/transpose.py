@@ -66,3 +66,6 @@ def transpose_pieces(inputs):
 def _split(size):
     whole, rest = divmod(size, BLOCK)
     return [(BLOCK, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)
+
+
+transpose_reference = "trnbench.kernels.nki.references:transpose"

@@ -28,6 +28,16 @@ def repeated(kernel: str, tile: Any, op: str, count: int) -> Any:
     return tile.astype(np.float64)
 
 
+def burst(tile: Any, op: str, count: int) -> Any:
+    """What `vector_burst`, `scalar_burst` and `gpsimd_burst` leave."""
+    return repeated("vector_burst", tile, op, count)
+
+
+def chain(tile: Any, op: str, count: int) -> Any:
+    """What `vector_chain`, `scalar_chain` and `gpsimd_chain` leave."""
+    return repeated("vector_chain", tile, op, count)
+
+
 def _formula(op: str) -> Callable[[Any], Any]:
     import numpy as np
 

@@ -46,14 +46,9 @@ def source_of(case: Case, kind: str = "nki", point: Point | None = None) -> Sour
 
 def _taking(ref: str, kind: str, point: Point) -> Source | None:
     name, _, function = ref.replace("::", ":", 1).partition(":")
-    module = beside(name, kind)
-    describe = getattr(module, f"{function}_inputs", None)
-    if describe is None:
-        raise KernelError(
-            f"{ref} cannot be given arguments: its module has no {function}_inputs",
-            try_=f"def {function}_inputs(point): return ((shape, dtype), …)",
-        )
-    found = describe(point)
+    from trnbench.nki.source import inputs_of
+
+    found = inputs_of(beside(name, kind), ref, point)
     if found is None:
         return None
     spec = importlib.util.find_spec(name)

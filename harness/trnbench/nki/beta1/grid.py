@@ -10,6 +10,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from math import prod
 from typing import Any
 
 from trnbench.errors import KernelError
@@ -32,6 +33,7 @@ class _Launch:
     def __init__(self) -> None:
         self.sizes: tuple[int, ...] = ()
         self.at: tuple[int, ...] = ()
+        self.asked = False  # for the number of a program: only then are they unlike each other
         self._shared: list[Root] = []
         self._next = 0
 
@@ -62,6 +64,7 @@ LAUNCH = _Launch()
 
 def program_id(axis: int = 0) -> int:
     """Index of this program along a dimension of the grid."""
+    LAUNCH.asked = True
     return _along("program_id", LAUNCH.at, axis)
 
 
@@ -135,6 +138,7 @@ def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, k
     SLOT.held = None
     given = [_tile(each) for each in args]
     named = {name: _tile(each) for name, each in kwargs.items()}
+    tiles = [each for each in (*given, *named.values()) if isinstance(each, Tile)]
     result: Any = None
     core = _only_core(sizes)
     recorder = STATE.recorder  # None where NumPy asks a kernel for its values
@@ -142,8 +146,12 @@ def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, k
         for at in LAUNCH.programs(sizes):
             if core is not None and core_of(sizes, at) != core:
                 continue
+            LAUNCH.asked = False
             result = function(*given, **named)
             settle()
+            alike = not LAUNCH.asked and prod(sizes) > 1 and not any(each.root.written for each in tiles)
+            if alike and (recorder is None or recorder.assumes("equal-programs")):
+                break  # the others do the very same; the compiler keeps one of equal stores
     if inside:
         return result
     if result is None:  # an old kernel writes to the tensors it is given

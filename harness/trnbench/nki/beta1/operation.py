@@ -141,7 +141,7 @@ def broadcast_to(src: Tile, shape: Any, *, dtype: Any = None, **_: Any) -> Tile:
     view = src.operand()
     if len(view.shape) != len(sizes):
         view = view.reshape((view.shape[0], *[1] * (len(sizes) - len(view.shape)), *view.shape[1:]))
-    if dtype is None and view.shape[0] == 1 and _stays(view, sizes):
+    if dtype is None and view.shape[0] == 1 and _stays(view, sizes) and _in_psum():
         row = view.reshape((1, view.form.free))
         return made_of(composite.spread(row, sizes[0]).reshape(sizes))
     return made_of(today.broadcast_to(view, sizes, dtype))
@@ -153,6 +153,12 @@ def _stays(row: NkiTensor, sizes: tuple[int, ...]) -> bool:
     free = prod(sizes[1:])
     bank = current().machine.psum_bank_bytes
     return row.dtype is DTYPES["float32"] and free == row.form.free and free * row.dtype.size <= bank
+
+
+def _in_psum() -> bool:
+    recorder = current()
+    made = "broadcast-product" in recorder.assumptions and recorder.assumes("broadcast-in-psum")
+    return made and recorder.assumes("broadcast-product")
 
 
 def column_of(tile: Tile) -> NkiTensor:

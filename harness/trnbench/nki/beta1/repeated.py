@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from trnbench.compiler import Assumptions
 from trnbench.nki.instruction import Instruction
 from trnbench.nki.memory import Buffer, Storage
 from trnbench.nki.tensor import NkiTensor
@@ -32,8 +33,8 @@ class Known(NamedTuple):
     loads: set[int]
 
 
-def known(recorded: Sequence[Recorded]) -> Known:
-    """Which instructions may be left out.
+def known(recorded: Sequence[Recorded], assumptions: Assumptions) -> Known:
+    """Which instructions may be left out: loads under `residence`, others under `hoisting`.
 
     Two loads are one where they read the same of a tensor that nobody wrote in between. Another
     instruction is one with the last of its own line where its operands are the same and unwritten since:
@@ -54,14 +55,16 @@ def known(recorded: Sequence[Recorded]) -> Known:
         if dst is not None:
             key = (each.op, dst.form, *(_value(view, same, versions) for view in each.reads))
             if each.op.opcode == "dma_copy":
-                before = loaded.setdefault(key, dst)
+                before = loaded.setdefault(key, dst) if "residence" in assumptions else dst
                 if each.reads[0].storage not in writers:
                     found.loads.add(number)
-            else:
+            elif "hoisting" in assumptions:
                 line = (each.file, each.line, rounds)
                 last = lines.get(line)
                 before = last[1] if last is not None and last[0] == key else dst
                 lines[line] = (key, before)
+            else:
+                before = dst
             if before is not dst:
                 found.again[number] = same[dst] = before
         for view in each.writes:

@@ -63,7 +63,7 @@ class Residence:
         instructions = self._instructions = [each for each, _ in recorded]
         self._recorder = recorder
         self._room = recorder.ledgers[Buffer.SBUF].capacity
-        self._again, self._repeatable = known(recorded)
+        self._again, self._repeatable = known(recorded, recorder.assumptions)
         self._same = {instructions[at].writes[0].storage: first for at, first in self._again.items()}
         self._fixed = _indirect(instructions)
         self._uses: dict[Storage, deque[int]] = {}
@@ -91,6 +91,8 @@ class Residence:
                         yield from self._placed(tile, tiles, each)
                 yield self._moved(each)
                 self._written(each, number)
+            else:
+                self._recorder.assumes("residence" if each.op.opcode == "dma_copy" else "hoisting")
             for tile in tiles:
                 self._used(tile)
 
@@ -136,10 +138,12 @@ class Residence:
             yield self._transfer(NkiTensor(fresh, form, 0), self._copies[tile], each)
 
     def _last(self, needed: list[Storage]) -> Storage | None:
-        """Of the tiles in SBUF that are not `needed` now, the one to leave."""
+        """Of the tiles in SBUF that are not `needed` now, the one to leave; None where none does."""
         for tile in self._idle:
             if tile not in needed:
                 return tile
+        if "spilling" not in self._recorder.assumptions:
+            return None
         kept: list[tuple[int, int, Storage]] = []
         found = None
         while self._next and found is None:
@@ -157,6 +161,8 @@ class Residence:
 
     def _left(self, tile: Storage, each: Instruction) -> Iterator[Instruction]:
         """A tile makes room for another."""
+        if tile not in self._idle:
+            self._recorder.assumes("spilling")
         if tile not in self._idle and tile not in self._loads and tile not in self._copies:
             form = tile.form
             copy = self._recorder.allocate(form.shape, form.dtype, Buffer.PRIVATE_HBM)

@@ -68,7 +68,7 @@ class Root:
 
     def renew(self, block: int) -> None:
         """Let what comes be written to another place: nobody reads what is there any more."""
-        if block in self._tiles:
+        if block in self._tiles and current().assumes("renaming"):
             self._tiles[block] = self._made(filled=False)
 
     def _made(self, *, filled: bool = True) -> NkiTensor:
@@ -91,7 +91,7 @@ class Root:
 
     def _filled(self, tile: NkiTensor) -> None:
         """By memset; but zeros in PSUM are free: the first product does not add, it overwrites."""
-        if self.buffer is Buffer.PSUM and self.fill == 0:
+        if self.buffer is Buffer.PSUM and self.fill == 0 and current().assumes("zero-elision"):
             if tile.storage.data is not None:
                 tile.storage.data[:] = 0
             return

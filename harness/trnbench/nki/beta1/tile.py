@@ -10,6 +10,7 @@ from trnbench.errors import KernelError
 from trnbench.nki import isa, site
 from trnbench.nki.beta1.arithmetic import Arithmetic
 from trnbench.nki.beta1.index import Grid
+from trnbench.nki.beta1.mask import box_of
 from trnbench.nki.beta1.operand import BLOCK, FREE, PARTITION, operand_of
 from trnbench.nki.beta1.pending import settle, taken
 from trnbench.nki.beta1.picked import picked
@@ -156,8 +157,10 @@ class Tile(Arithmetic):
 
     def overwritten(self, src: Tile, mask: Any = None) -> NkiTensor:
         """This tile as the destination of a transfer. Where that brings all of it anew from HBM, the
-        compiler of Beta 1 has a place of its own for it, and nothing waits for those who still read."""
-        if mask is None and not src.on_chip and self._is_all_of_a_place():
+        compiler of Beta 1 has a place of its own for it, and nothing waits for those who still read. A mask
+        that lets everything through leaves nothing out."""
+        whole = box_of(mask, self.shape) == box_of(None, self.shape)
+        if whole and not src.on_chip and self._is_all_of_a_place():
             self.root.renew(self.block)
         return self.operand(mask)
 

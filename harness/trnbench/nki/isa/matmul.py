@@ -61,6 +61,8 @@ def nc_matmul(
             recorder.machine, dst.form, stationary.form, moving.form, is_transpose, perf_mode,
             tile_position, tile_size,
         )  # fmt: skip
+    if accumulate and dst.storage.cleared is not None:
+        recorder.clear(dst.storage)
     recorder.emit(op, (dst,), (stationary, moving))
     if recorder.functional:
         _multiply(dst, stationary, moving, accumulate, perf_mode == matmul_perf_mode.double_row)

@@ -105,6 +105,8 @@ def nc_matmul_mx(
         rules.since(SINCE)
         return _product(rules, *forms, tile_position, tile_size)
 
+    if accumulate and dst.storage.cleared is not None:
+        recorder.clear(dst.storage)
     issue(
         recorder, ("nc_matmul_mx", *forms, tile_position, tile_size), build, (dst,),
         (stationary, moving, stationary_scale, moving_scale),

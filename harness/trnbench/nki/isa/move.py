@@ -22,7 +22,7 @@ from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
 
 _SCALAR_COPY_SINCE = 3  # NeuronCore-v3 copies bit by bit on Scalar
-_HARDWARE_DGE_SINCE = 3
+HARDWARE_DGE_SINCE = 3
 
 
 def dma_copy(
@@ -91,7 +91,7 @@ def generator(rules: Rules, mode: Any, engine: Any, priority: int | None) -> Non
     """What makes the descriptors, and for whom it may be asked."""
     version = rules.machine.nc_version
     rules.require(
-        word(mode) != "hwdge" or version >= _HARDWARE_DGE_SINCE,
+        word(mode) != "hwdge" or version >= HARDWARE_DGE_SINCE,
         "dge_mode hwdge is available from NeuronCore-v3 on",
         try_="dge_mode=nisa.dge_mode.swdge, or leave it open",
     )
@@ -159,7 +159,10 @@ def _copy(machine: Machine, dst: Form, src: Form, given: Any) -> Op:
 
 
 def memset(dst: NkiTensor, value: float, engine: engines = engines.unknown, name: str | None = None) -> None:
-    """Fill with a constant. With the engine unset Vector does it."""
+    """Fill with a constant. With the engine unset Vector does it.
+
+    Zeros in PSUM that a product comes upon first cost nothing: see `Recorder.hold`.
+    """
     recorder = STATE.recorder or current()
     key = ("memset", dst.form, engine, value == 0)
     op = recorder.ops.get(key)
@@ -180,6 +183,11 @@ def memset(dst: NkiTensor, value: float, engine: engines = engines.unknown, name
             moved(reads=(), writes=(dst.form,)),
             elements=dst.form.elements,
         )
-    recorder.emit(op, (dst,), ())
+    form = dst.form
+    zeros = value == 0 and form.memory == "psum" and dst.storage.place is None and not form.indirect
+    if zeros and "zero-elision" in recorder.assumptions:
+        recorder.hold(op, dst)
+    else:
+        recorder.emit(op, (dst,), ())
     if recorder.functional:
         dst.put(np.full(dst.shape, value, np.float64 if dst.form.dtype.is_float else np.int64))

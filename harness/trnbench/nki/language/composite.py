@@ -93,7 +93,8 @@ def broadcast_to(x: NkiTensor, shape: Any, dtype: Any = None) -> NkiTensor:
     """A tile of `shape`, dimensions of size 1 repeated.
 
     Partitions are filled by a product with ones, and Scalar brings it out of PSUM: published profiles of
-    kernels that do it leave Vector no time for it. What is no float goes by nc_stream_shuffle.
+    kernels that do it leave Vector no time for it. What is no float goes by nc_stream_shuffle, and so does
+    everything without `broadcast-product`.
     """
     sizes = tuple(shape)
     if len(sizes) != len(x.shape) or any(a not in (1, b) for a, b in zip(x.shape, sizes, strict=True)):
@@ -112,7 +113,8 @@ def broadcast_to(x: NkiTensor, shape: Any, dtype: Any = None) -> NkiTensor:
     if view.shape[0] == sizes[0]:
         return view
     dst = ndarray(sizes, kind, sbuf)
-    if kind.is_float and kind.packed is None and view.dtype.is_float:
+    floats = kind.is_float and kind.packed is None and view.dtype.is_float
+    if floats and current().assumes("broadcast-product"):
         _spread(dst.reshape((sizes[0], dst.form.free)), view.reshape((1, view.form.free)))
         return dst
     for start in range(0, sizes[0], _QUADRANT):

@@ -12,6 +12,7 @@ from trnbench.facts.scope import Scope
 from trnbench.kernels.case import Case
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
+from trnbench.run.attempt import NEXT
 from trnbench.run.execute import execute
 from trnbench.run.plan import Plan, plan
 from trnbench.run.selection import Selection
@@ -38,6 +39,7 @@ def emulation(subject: Subject) -> Iterator[Finding | str]:
     if cases is None:
         return
     first = execute(cases, backend, subject.registry).measurements
+    yield from _failed(first)
     for measurement in first:
         yield measurement.id
         yield from _judged(measurement)
@@ -74,13 +76,25 @@ def _sample(subject: Subject) -> Plan | None:
     return msgspec.structs.replace(plans[0], cases=tuple(chosen.values()), systems=merged)
 
 
-def _judged(measurement: Measurement) -> Iterator[Finding]:
-    if measurement.status is Status.FAILED:
+def _failed(measurements: tuple[Measurement, ...]) -> Iterator[Finding]:
+    """One finding for all cases of a kernel that fail alike."""
+    alike: dict[tuple[str, str], list[Measurement]] = {}
+    for each in measurements:
+        if each.status is Status.FAILED:
+            what = each.reason_text.partition(NEXT)[0]
+            alike.setdefault((each.case.kernel, what), []).append(each)
+    for (kernel, what), found in alike.items():
+        first = found[0]
+        more = f" ({len(found)} cases)" if len(found) > 1 else ""
         yield Finding(
-            measurement.id,
-            f"failed ({measurement.reason}): {measurement.reason_text}",
-            f"TRNBENCH_DEBUG=1 trnbench run {measurement.case.kernel} -i {measurement.case.instance}",
+            first.id,
+            f"failed ({first.reason}): {what}{more}",
+            first.reason_text.partition(NEXT)[2]
+            or f"TRNBENCH_DEBUG=1 trnbench run {kernel} -i {first.case.instance}",
         )
+
+
+def _judged(measurement: Measurement) -> Iterator[Finding]:
     judged = measurement.judgement
     bound = judged.of_engine_bound if judged else None
     if bound is not None and bound > 1.0 + ROUNDING:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trnbench.errors import TrnbenchError
 from trnbench.facts.assembly import Assembly
@@ -13,6 +15,9 @@ from trnbench.facts.scope import Scope
 from trnbench.generation import Generation
 from trnbench.testing.finding import Finding
 from trnbench.testing.subject import Subject
+
+if TYPE_CHECKING:
+    from trnbench.fidelity.point import PublishedPoint
 
 
 def facts(subject: Subject) -> Iterator[Finding | str]:
@@ -103,6 +108,22 @@ def _public_kernels(generation: Generation, published: Collection[str]) -> Itera
             )
 
 
+def _lists_of_points(
+    generation: Generation, published: Path, points: Collection[PublishedPoint]
+) -> Iterator[Finding | str]:
+    """Sequences and the frozen list of untouched points name points that are there."""
+    from trnbench.fidelity.sequence import load_sequences
+    from trnbench.fidelity.untouched import load_untouched
+
+    try:
+        for sequence in load_sequences(published, points):
+            yield sequence.name
+        if generation.untouched is not None:
+            yield from load_untouched(generation.untouched, (point.id for point in points)).errors
+    except TrnbenchError as error:
+        yield Finding(f"generation {generation.name}", f"{error.what}: {error.cause}", error.try_)
+
+
 def _published(subject: Subject, generation: Generation) -> Iterator[Finding | str]:
     """Measurements of others: the file loads, its systems exist, constants name points that are there."""
     if generation.published is None:
@@ -124,6 +145,7 @@ def _published(subject: Subject, generation: Generation) -> Iterator[Finding | s
         except TrnbenchError as error:
             yield Finding(f"point {point.id}", f"{error.what}: {error.cause}", error.try_)
     yield from _public_kernels(generation, {point.id for point in points})
+    yield from _lists_of_points(generation, generation.published, points)
     if generation.base:
         return  # constants of a base are fitted on points of the base's own plugin
     ids = [point.id for point in points]

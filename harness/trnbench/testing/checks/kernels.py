@@ -1,15 +1,13 @@
-"""Kernels: formulas that count what they should, names that exist, code that can be loaded."""
+"""Kernels: formulas that count what they should, names that exist."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 
-from trnbench.errors import TrnbenchError
 from trnbench.facts.scope import Scope
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point
-from trnbench.lazy import resolve
 from trnbench.testing.finding import Finding
 from trnbench.testing.subject import Subject
 
@@ -22,7 +20,6 @@ def kernels(subject: Subject) -> Iterator[Finding | str]:
         for point in corners(kernel):
             yield f"{kernel.name} {dict(point)}"
             yield from _point(kernel, point)
-        yield from _implementations(kernel)
 
 
 def corners(kernel: Kernel) -> Iterator[Point]:
@@ -72,22 +69,3 @@ def _point(kernel: Kernel, point: Point) -> Iterator[Finding]:
                 f"requires {need!r}, which nothing answers",
                 f"write KIND:NAME, KIND one of {', '.join(ASKS)}",
             )
-
-
-def _implementations(kernel: Kernel) -> Iterator[Finding]:
-    """NKI sources load anywhere; other kinds only where their stack is installed."""
-    for ref in kernel.nki_sources:
-        from trnbench.nki import load_kernel
-
-        try:
-            load_kernel(ref, nki="trnbench")
-        except TrnbenchError as error:
-            yield Finding(
-                f"kernel {kernel.name}", f"{error.what}: {error.cause}".rstrip(": "), error.try_ or ref
-            )
-    plain = kernel.implementations.get("numpy")
-    if isinstance(plain, str):
-        try:
-            resolve(plain)
-        except TrnbenchError as error:
-            yield Finding(f"kernel {kernel.name}", error.what, "correct the reference")

@@ -14,6 +14,7 @@ from trnbench.nki.isa.common import word
 from trnbench.nki.isa.constants import (
     unknown_engine,
 )
+from trnbench.nki.recorder import current
 
 activation = returning("activation", "op data bias scale reduce_op reduce_res reduce_cmd", "data")
 
@@ -42,7 +43,7 @@ def tensor_scalar(data: Tile, op0: Any, operand0: Any, *args: Any, **named: Any)
     profiles show them there."""
     alone = not args and not any(named.get(each) for each in ("op1", "dst"))
     opened = word(named.get("engine", unknown_engine)) == "unknown"
-    if alone and opened and scaled_by_scalar(op0, data):
+    if alone and opened and scaled_by_scalar(op0, data) and current().assumes("engine-choice"):
         kept = {each: named[each] for each in ("mask", "dtype") if each in named}
         return activation(op=FUNCTIONS["copy"], data=data, scale=operand0, **kept)
     return _tensor_scalar(data, op0, operand0, *args, **named)

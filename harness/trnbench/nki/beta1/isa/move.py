@@ -14,11 +14,15 @@ from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.dtype import dtype_of
 from trnbench.nki.functions import FUNCTIONS
 from trnbench.nki.isa.common import word
+from trnbench.nki.isa.constants import dge_mode as dge_modes
 from trnbench.nki.isa.constants import (
     oob_mode,
     unknown_engine,
 )
+from trnbench.nki.isa.move import HARDWARE_DGE_SINCE
 from trnbench.nki.memory import Buffer
+from trnbench.nki.recorder import current
+from trnbench.nki.tensor import NkiTensor
 
 
 def memset(
@@ -40,9 +44,15 @@ def dma_copy(
     mask: Any = None,
     dst_rmw_op: Any = None,
     oob_mode: Any = oob_mode.error,
+    dge_mode: Any = dge_modes.unknown,
     **_: Any,
 ) -> None:
-    """Copy between HBM and SBUF, in either direction; with dst_rmw_op, add to what is there."""
+    """Copy between HBM and SBUF, in either direction; with dst_rmw_op, add to what is there.
+
+    Where the core has a block for it, hardware makes the descriptors of a copy that leaves it open: kernels
+    of Trainium2 that issue hundreds of them take 0.62 µs for each. Those of `nl.load` and `nl.store` are
+    prepared beforehand.
+    """
     settle()
     if box_of(mask, dst.shape) is None:
         return
@@ -53,7 +63,17 @@ def dma_copy(
         return
     skipping = word(oob_mode) != "error"  # rows that are left out keep what they hold
     into = dst.operand(mask) if skipping else dst.overwritten(src, mask)
-    today.dma_copy(into, src.operand(mask), oob_mode=oob_mode)
+    source = src.operand(mask)
+    opened = word(dge_mode) == "unknown" and _by_hardware(into, source)
+    if opened and current().assumes("hardware-descriptors"):
+        dge_mode = dge_modes.hwdge
+    today.dma_copy(into, source, oob_mode=oob_mode, dge_mode=dge_modes(word(dge_mode)))
+
+
+def _by_hardware(dst: NkiTensor, src: NkiTensor) -> bool:
+    """It knows bytes, which it does not convert, and addresses, which it does not gather."""
+    since = current().machine.nc_version >= HARDWARE_DGE_SINCE
+    return since and src.dtype is dst.dtype and not src.form.indirect and not dst.form.indirect
 
 
 def dma_transpose(src: Tile, *, axes: Any = None, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:

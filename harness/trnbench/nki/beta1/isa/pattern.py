@@ -18,6 +18,7 @@ from trnbench.nki.isa.constants import (
     gpsimd_engine,
 )
 from trnbench.nki.memory import Buffer
+from trnbench.nki.recorder import current
 
 
 def iota(expr: Grid, dtype: Any, *, mask: Any = None, **_: Any) -> Tile:
@@ -67,8 +68,11 @@ def affine_select(
 
 
 def _brought(source: Tile, mask: Any, dst: Tile) -> None:
-    """Out of PSUM, by Scalar."""
-    today.activation(dst.operand(mask), FUNCTIONS["copy"], source.operand(mask))
+    """Out of PSUM."""
+    if current().assumes("engine-choice"):
+        today.activation(dst.operand(mask), FUNCTIONS["copy"], source.operand(mask))
+    else:
+        today.tensor_copy(dst.operand(mask), source.operand(mask))
 
 
 def _pattern(expr: Any, call: str) -> tuple[list[list[int]], int]:

@@ -17,6 +17,7 @@ from trnbench.nki.beta1.pending import later, settle
 from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.dtype import dtype_of
 from trnbench.nki.memory import Buffer
+from trnbench.nki.recorder import current
 
 
 def load(src: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
@@ -59,7 +60,14 @@ def copy(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     if not isinstance(src, Tile):
         return src  # type: ignore[no-any-return]
     settle()
-    return apply("copy", (src,), dtype=dtype, mask=mask)
+    if current().assumes("engine-choice"):
+        return apply("copy", (src,), dtype=dtype, mask=mask)
+
+    def issue(dst: Tile) -> None:
+        if box_of(mask, src.shape) is not None:
+            isa.tensor_copy(dst.operand(mask), src.operand(mask))
+
+    return later(src.shape, src.dtype if dtype is None else dtype_of(dtype), issue)
 
 
 def static_cast(value: Any, dtype: Any) -> Any:

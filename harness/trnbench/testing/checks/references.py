@@ -1,0 +1,138 @@
+"""Every "package.module:attribute" that it names leads somewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from trnbench.errors import PluginError, TrnbenchError
+from trnbench.kernels.kernel import NKI_KINDS, Kernel
+from trnbench.lazy import resolve
+from trnbench.testing.finding import Finding
+from trnbench.testing.subject import Subject
+
+BETA1 = "nki-beta1"
+SOURCES = (*NKI_KINDS, BETA1)
+"""Kinds whose module imports an `nki`, which has to be provided."""
+
+NAMES = {"collective": "a collective of the emulator", "model": "a model of the emulator"}
+"""Kinds that name something of the core, and what."""
+
+MODELS = ("roofline",)
+CODE = ("torch", "torch-distributed", "numpy", "c")
+
+
+class _Named(NamedTuple):
+    """A reference, and who gives it: "Kernel 'gemm'", in which field, from which hook."""
+
+    hook: str
+    object: str
+    field: str
+    ref: Any
+
+
+def references(subject: Subject) -> Iterator[Finding | str]:
+    """Builders, identification, sections, formats, importers, and the implementations of every kind."""
+    for each in (*_of_generations(subject), *_of_reports(subject), *_of_kernels(subject)):
+        yield f"{each.object} {each.field}"
+        if problem := _unresolved(each.ref):
+            yield _finding(subject, each, problem)
+    for kernel in subject.kernels:
+        yield from _implementations(subject, kernel)
+
+
+def _of_generations(subject: Subject) -> Iterator[_Named]:
+    hook = "trnbench_generations"
+    for generation in subject.generations:
+        if generation.identify:
+            yield _Named(hook, f"Generation {generation.name!r}", "identify", generation.identify)
+        for instance in generation.instances:
+            yield _Named(hook, f"Instance {instance.name!r}", "topology", instance.topology)
+
+
+def _of_reports(subject: Subject) -> Iterator[_Named]:
+    for kind, hook, field in (
+        ("section", "trnbench_reports", "render"),
+        ("format", "trnbench_reports", "write"),
+        ("importer", "trnbench_importers", "read"),
+    ):
+        for each in subject.of_kind(kind):
+            yield _Named(hook, f"{type(each).__name__} {each.name!r}", field, getattr(each, field))
+
+
+def _of_kernels(subject: Subject) -> Iterator[_Named]:
+    for kernel in subject.kernels:
+        for kind, ref in kernel.implementations.items():
+            if kind not in SOURCES and kind not in NAMES:
+                yield _implementation(kernel, kind, ref)
+
+
+def _implementation(kernel: Kernel, kind: str, ref: Any) -> _Named:
+    return _Named("trnbench_kernels", f"Kernel {kernel.name!r}", f"implementations[{kind!r}]", ref)
+
+
+def _implementations(subject: Subject, kernel: Kernel) -> Iterator[Finding | str]:
+    """Kinds that are known, sources that load under our nki, names that the emulator has."""
+    from trnbench.emulator.fabric.estimate import KNOWN
+
+    names: Mapping[str, tuple[str, ...]] = {"collective": KNOWN, "model": MODELS}
+    for kind, ref in kernel.implementations.items():
+        named = _implementation(kernel, kind, ref)
+        if kind in SOURCES:
+            yield f"{named.object} {named.field}"
+            if problem := _unloaded(ref):
+                yield _finding(subject, named, problem)
+        elif kind in NAMES:
+            yield f"{named.object} {named.field}"
+            if ref not in names[kind]:
+                known = ", ".join(names[kind])
+                yield _finding(subject, named, f"it is not {NAMES[kind]}: {known}")
+        elif kind not in (*CODE, *_carried_out(subject)):
+            yield _finding(subject, named, f"nothing carries out kind {kind!r}")
+
+
+def _carried_out(subject: Subject) -> set[str]:
+    """Kinds that an instance or a backend of any plugin names."""
+    registry = subject.registry
+    kinds = {kind for name in registry.instance_names() for kind in registry.instance(name)[1].stack}
+    for backend in registry.backends.values():
+        try:
+            kinds.update(backend.detect().kinds)
+        except Exception:  # the check of backends says so
+            continue
+    return kinds
+
+
+def _unresolved(ref: Any) -> str:
+    """ "" or why `ref` names no function. A package of others that is not installed here is no fault."""
+    try:
+        found = resolve(ref)
+    except PluginError as error:
+        missing = error.__cause__
+        if isinstance(missing, ModuleNotFoundError) and missing.name:
+            root = str(ref).partition(":")[0].partition(".")[0]
+            if missing.name.partition(".")[0] != root:
+                return ""
+        return error.what.partition(": ")[2] or error.what
+    except TrnbenchError as error:
+        return error.what
+    return "" if callable(found) else f"it is {type(found).__name__}, no function"
+
+
+def _unloaded(ref: Any) -> str:
+    from trnbench.nki import load_kernel
+
+    try:
+        load_kernel(str(ref).replace("::", ":", 1), nki="trnbench")
+    except TrnbenchError as error:
+        return f"{error.what}: {error.cause}".rstrip(": ")
+    return ""
+
+
+def _finding(subject: Subject, named: _Named, problem: str) -> Finding:
+    origin = subject.loaded.origin
+    return Finding(
+        f"{named.object} of {origin.source}",
+        f"{named.hook} gives {named.field} = {named.ref!r}, which cannot be used: {problem}",
+        f"correct it in {origin.target}, or install what it needs",
+    )

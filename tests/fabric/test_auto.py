@@ -1,0 +1,151 @@
+"""What `auto` takes on every shipped system: never much slower than the best, more bytes never quicker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatch
+
+import pytest
+
+from trnbench.emulator.fabric.algorithms.algorithm import COLLECTIVES, NotPossible
+from trnbench.emulator.fabric.cluster_runner import runner_of
+from trnbench.emulator.fabric.collective import run
+from trnbench.emulator.fabric.rule import rules_of
+from trnbench.emulator.fabric.systems import Fabric, Options
+from trnbench.errors import FactError
+from trnbench.fidelity.load import load_published
+from trnbench.kernels.families.collective import PATTERNS
+from trnbench.registry import Registry, load_registry
+
+SYSTEMS = (
+    "trn1.2xlarge",
+    "trn1.32xlarge",
+    "inf2.48xlarge",
+    "trn2-16.48xlarge",
+    "u-trn2x64",
+    "trn3-gen1-ultraserver",
+    "trn3-gen2-ultraserver",
+    "trn1-ultracluster:2",
+    "trn1-ultracluster",
+)
+SIZES = tuple(2.0**power for power in (10, 15, 20, 23, 26, 30))
+SLOWER = 1.05
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load_registry()
+
+
+def fabrics(registry: Registry, name: str, collective: str) -> Iterator[Fabric]:
+    """With the ranks that a case of this collective has."""
+    pattern = PATTERNS.get(collective)
+    level = pattern.rank if pattern else "device"
+    for context in ("nccom", "graph"):
+        fabric = Fabric(registry.system(name), Options(level=level, context=context))
+        if fabric.size > 1:
+            yield fabric
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_more_bytes_never_take_less_time_and_nothing_is_much_quicker(
+    registry: Registry, name: str, collective: str
+) -> None:
+    for fabric in fabrics(registry, name, collective):
+        last = 0.0
+        for size in SIZES:
+            runner = runner_of(fabric, collective, size)
+            found = runner.auto()
+            took = found.solution.time_s
+            assert took >= last * (1 - 1e-9), (fabric.options, size)
+            last = took
+            if runner.rule is not None:
+                assert found.choice.endswith(f"observed: {', '.join(runner.rule.points)})")
+                continue
+            assert found.choice.startswith(("no rule observed: best of ", "no rule observed: the only one"))
+            for other in runner.names():
+                if runner.meant(other) and other not in found.tried and other not in found.left_out:
+                    try:
+                        assert took <= SLOWER * runner.named(other).solution.time_s, (other, size)
+                    except NotPossible:
+                        continue
+
+
+@pytest.mark.parametrize(
+    ("name", "collective", "size"),
+    [
+        ("u-trn2x64", "reduce_scatter", 2.0**22),
+        ("trn3-gen1-ultraserver", "all_gather", 2.0**30),
+        ("trn3-gen2-ultraserver", "all_gather", 2.0**30),
+    ],
+)
+def test_what_is_left_out_for_speed_would_not_have_been_quicker(
+    registry: Registry, name: str, collective: str, size: float
+) -> None:
+    runner = runner_of(Fabric(registry.system(name), Options(level="logical-core")), collective, size)
+    found = runner.auto()
+    assert found.left_out
+    for other in found.left_out:
+        try:
+            assert found.solution.time_s <= SLOWER * runner.named(other).solution.time_s, other
+        except NotPossible:
+            continue
+
+
+def test_every_rule_stands_on_points_of_its_own_question(registry: Registry) -> None:
+    """Published points exist for each: of this generation, this collective, so many ranks and instances."""
+    for name in ("trn1.32xlarge", "trn2-16.48xlarge"):
+        generation = registry.system(name).generation
+        points = load_published(generation.published, generation.name)
+        for rule in rules_of(registry.system(name).costs["fabric"]["rules"]):
+            stood_on = [p for p in points if any(fnmatch(p.id, each) for each in rule.points)]
+            assert rule.generation == generation.name
+            assert {p.number("ranks") for p in stood_on} == set(rule.ranks)
+            assert {p.number("nodes") or 1 for p in stood_on} == {rule.instances}
+            assert {p.operation for p in stood_on} == set(rule.collectives)
+
+
+def test_a_rule_holds_only_where_it_was_observed(registry: Registry) -> None:
+    def chosen(name: str, context: str = "nccom", group: list[int] | None = None) -> str:
+        fabric = Fabric(registry.system(name), Options(level="logical-core", context=context))
+        return run(fabric, "all_gather", 2.0**16, group=group).choice
+
+    assert chosen("trn1.32xlarge").startswith("ring (")
+    assert chosen("trn2-16.48xlarge").startswith("mesh below 1 MB, rdh below 56 MB, kangaring above (")
+    assert chosen("trn2-16.48xlarge", group=list(range(8))).startswith("mesh below 1 MB")
+    for question in (
+        chosen("trn1.32xlarge", "graph"),
+        chosen("trn2-16.48xlarge", "graph"),
+        chosen("trn2-16.48xlarge", group=list(range(16))),
+        chosen("trn1-ultracluster:2"),
+        chosen("u-trn2x64"),
+        chosen("trn3-gen1-ultraserver"),
+    ):
+        assert question.startswith("no rule observed: best of ")
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"ranks": "many"}, "[[fabric.rules]] number 1 of the cost table cannot be read: "),
+        (
+            {"take": [{"algorithm": "mesh", "below_bytes": 10}]},
+            "[[fabric.rules]] number 1 of the cost table names nothing for large messages",
+        ),
+    ],
+)
+def test_a_rule_that_says_too_little_is_refused(change: dict[str, object], text: str) -> None:
+    row: dict[str, object] = {
+        "generation": "trn1",
+        "context": "nccom",
+        "collectives": ["all_gather"],
+        "ranks": [32],
+        "instances": 1,
+        "take": [{"algorithm": "ring"}],
+        "source": "somebody",
+        "points": ["p"],
+    }
+    with pytest.raises(FactError) as refusal:
+        rules_of([{**row, **change}])
+    assert str(refusal.value).startswith(text)

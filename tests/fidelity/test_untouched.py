@@ -1,0 +1,108 @@
+"""The frozen list: strict to read, no point leaves it, and how its points moved."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from pathlib import Path
+
+import msgspec
+import pytest
+from comparison import comparison
+
+from trnbench.errors import FactError
+from trnbench.fidelity.movement import MOVED, moved_cells, moved_text
+from trnbench.fidelity.untouched import Untouched, load_untouched, moved
+from trnbench.fidelity.validate import published_points
+from trnbench.registry import load_registry
+from trnbench.results.fidelity import Bounds, Mover, Use
+
+GOOD = 'schema = 1\nmodel = "m"\nversion = "6"\nday = 2026-11-22\n[errors]\n"a" = +0.5\n"b" = 1\n'
+
+
+def loaded(path: Path, text: str) -> Untouched:
+    path.write_text(text)
+    return load_untouched(path, ("a", "b"))
+
+
+def test_a_list_is_read(tmp_path: Path) -> None:
+    assert loaded(tmp_path / "u.toml", GOOD) == Untouched(
+        model="m", version="6", day=datetime.date(2026, 11, 22), errors={"a": 0.5, "b": 1.0}
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (GOOD.replace("schema = 1", "schema = 2"), "schema is 2"),
+        (GOOD.replace("model", "modell"), "unknown key 'modell'"),
+        (GOOD.replace('version = "6"\n', ""), "key 'version' is missing"),
+        (GOOD.replace('"b" = 1', '"b" = "1"'), "errors.b is '1'"),
+        (GOOD.replace('"b" = 1', '"b" = nan'), "errors.b is nan"),
+        (GOOD.replace('"b" = 1', '"c" = 1'), "errors.c: no such point is published"),
+    ],
+)
+def test_a_mistake_is_named(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(FactError) as caught:
+        loaded(tmp_path / "u.toml", text)
+    assert caught.value.what == f"{tmp_path / 'u.toml'}: {said}"
+
+
+@pytest.mark.parametrize(("generation", "count"), [("trn1", 85), ("trn2", 67), ("trn3", 35)])
+def test_no_point_leaves_the_list(generation: str, count: int) -> None:
+    registry = load_registry()
+    path = registry.generations[generation].untouched
+    assert path is not None
+    points = published_points(registry, [generation])[generation]
+    found = load_untouched(path, (point.id for point in points))
+    assert (found.version, len(found.errors)) == ("6", count)
+
+
+FROZEN = Untouched(
+    model="m",
+    version="6",
+    day=datetime.date(2026, 11, 22),
+    errors={"a": 0.5, "b": -0.2, "bound": 1.0, "gone": 0.1, "elsewhere": 0.3, "disputed": 0.4},
+)
+
+
+def test_then_and_now() -> None:
+    rows = {
+        "a": comparison("a", 0.1),
+        "b": comparison("b", -0.2004),
+        "bound": comparison("bound", -0.3, use=Use.BOUND),
+        "gone": comparison("gone", use=Use.NOT_EMULATED),
+        "unlisted": comparison("unlisted", 9.0),
+    }
+    (found,) = moved(FROZEN, rows)
+    assert (found.family, found.generation, found.version) == ("hbm", "trn1", "6")
+    assert found.then is not None
+    assert found.now is not None
+    assert found.then.listed == {"a": 0.5, "b": -0.2}
+    assert found.now.listed == {"a": 0.1, "b": -0.2004}
+    assert found.bounds_then == Bounds(count=1, broken=1, worst=1.0, worst_id="bound")
+    assert found.bounds_now == Bounds(count=1)
+    assert found.movers == (Mover(id="bound", then=1.0, now=0.0), Mover(id="a", then=0.5, now=0.1))
+    assert found.unanswered == ("gone",)
+    assert dict(zip(MOVED, moved_cells(found), strict=False))["median then"] == "42 %"
+    assert moved_cells(found)[-3:] == (
+        "1 of 1, ×2.7",
+        "0 of 1",
+        "bound +172 % → 0.0 %; a +65 % → +11 %; no answer now: gone",
+    )
+    assert moved_text([found]) == (
+        "Points that were untouched when their list was frozen (no point leaves it): errors by version 6 of "
+        "the model, and now."
+    )
+
+
+def test_then_counts_as_now_does() -> None:
+    """A rate's error of the time, and the interval of contradicted sources."""
+    row = comparison("disputed", 0.0, use=Use.CONTRADICTED, unit="B/s", span=(math.exp(-0.3), 1.0))
+    (found,) = moved(FROZEN, {"disputed": row})
+    assert found.then is not None
+    assert found.then.worst == pytest.approx(0.1)
+    same = msgspec.structs.replace(row, e=0.4, emulated=math.exp(-0.4))
+    (still,) = moved(FROZEN, {"disputed": same})
+    assert still.then == still.now
+    assert still.movers == ()

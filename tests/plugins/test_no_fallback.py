@@ -1,0 +1,205 @@
+"""A third party's kernel whose source cannot be emulated: failed, by name and line, never an estimate."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Install = Callable[..., Path]
+Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
+
+PLUGIN = """
+    import trnbench
+    from trnbench import Axis, Kernel, PrimaryMetric, Scope, Work
+
+    @trnbench.hookimpl
+    def trnbench_kernels():
+        yield Kernel(
+            name="acme_double", family="stream", title="Double", about="Reads, doubles, writes.",
+            axes=(
+                Axis(name="dtype", kind="str", values=("bf16", "fp32")),
+                Axis(name="rows", values=(128, 256)),
+            ),
+            scopes=(Scope.CORE,),
+            primary=PrimaryMetric(
+                name="hbm_bytes_per_s", unit="B/s", count="hbm_bytes", peak="hbm_bandwidth"
+            ),
+            work=lambda point, extent: Work(
+                bytes={"hbm": 2 * point["rows"] * 2048 * (2 if point["dtype"] == "bf16" else 4)},
+                formula="hbm_bytes = 2 · rows · 2048 · bytes of an element",
+            ),
+            footprint=lambda point, extent: {},
+            requires=lambda point: (),
+            implementations={"nki": "acme_nki:double"},
+        )
+"""
+SOURCE = """import nki
+import nki.isa as nisa
+import nki.language as nl
+
+@nki.jit
+def double(x):
+    rows, columns = x.shape
+    result = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    for row in range(0, rows, 128):
+        tile = nl.ndarray((128, columns), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=x[row:row + 128, 0:columns])
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=2.0)
+        nisa.dma_copy(dst=result[row:row + 128, 0:columns], src=tile)
+    return result
+
+def double_inputs(point):
+    return (((point["rows"], 2048), {"bf16": "bfloat16", "fp32": "float32"}[point["dtype"]]),)
+
+def double_reference(x):
+    return 2 * x
+"""
+WHERE = ("acme_double", "-i", "trn2-16.48xlarge", "--no-report")
+
+
+@pytest.fixture
+def bring(site: Path, install: Install) -> Callable[..., None]:
+    """`bring(old, new)`: the plugin is installed, that one thing changed in its source."""
+
+    def make(old: str = "", new: str = "", also: str = "") -> None:
+        assert old in SOURCE
+        install("acme-double", PLUGIN)
+        (site / "acme_nki.py").write_text(SOURCE.replace(old, new) + also)
+
+    return make
+
+
+def reasons(trnbench: Trnbench) -> list[tuple[str, str, str]]:
+    """(status, grade, reason) of each case of the newest run."""
+    run = json.loads(trnbench("export", "latest", "--as", "json").stdout)
+    return [
+        (each["status"], each["evidence"]["grade"], each.get("reason_text", ""))
+        for each in run["measurements"]
+    ]
+
+
+UNUSABLE = "the NKI source of acme_double cannot be used: "
+NEXT = "; try: {}trnbench nki run acme_double -i trn2-16.48xlarge --arg dtype=bf16 --arg rows=128"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "also", "text"),
+    [
+        (
+            "nisa.tensor_scalar(",
+            "nisa.tensr_scalar(",
+            "",
+            "acme_nki:double (acme_nki.py:5) cannot be recorded: nki.isa has no 'tensr_scalar' "
+            "(acme_nki.py:12); did you mean tensor_scalar, tensor_scalar_reduce, tensor_scalar_cumulative?"
+            + NEXT.format(""),
+        ),
+        (
+            "rows, columns = x.shape",
+            "rows, columns = x.shape[2]",
+            "",
+            "acme_nki:double (acme_nki.py:5) cannot be recorded: "
+            "kernel 'double' failed: IndexError: tuple index out of range (acme_nki.py:7)" + NEXT.format(""),
+        ),
+        (
+            "import nki.language as nl",
+            "import nki.languages as nl",
+            "",
+            UNUSABLE + "acme_nki imports 'nki.languages', which trnbench does not emulate "
+            "(acme_nki.py:3); language, isa and typing of nki and neuronxcc.nki are provided"
+            + NEXT.format("run the kernel on a device; "),
+        ),
+        (
+            '{"bf16": "bfloat16", "fp32": "float32"}',
+            '{"fp8": "float8_e4m3"}',
+            "",
+            UNUSABLE + "double_inputs failed: KeyError: 'bf16' (acme_nki.py:17)" + NEXT.format(""),
+        ),
+        (
+            "def double_inputs",
+            "def inputs",
+            "",
+            UNUSABLE + "acme_nki:double cannot be given arguments: its module has no double_inputs "
+            "(acme_nki.py:5); the shapes of a kernel's arguments follow from a case's point"
+            + NEXT.format(
+                "def double_inputs(point): return ((shape, dtype), …), or None where it does not take "
+                "the point; "
+            ),
+        ),
+        (
+            "",
+            "",
+            "\ndef double_pieces(inputs):\n    return ((inputs, len(inputs) / 0),)\n",
+            "double_pieces failed: ZeroDivisionError: division by zero (acme_nki.py:23)" + NEXT.format(""),
+        ),
+    ],
+    ids=["misspelt", "raises", "import", "inputs raise", "no inputs", "pieces raise"],
+)
+def test_a_source_that_fails_fails_every_case(
+    bring: Callable[..., None], trnbench: Trnbench, old: str, new: str, also: str, text: str
+) -> None:
+    bring(old, new, also)
+    done = trnbench("run", *WHERE)
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr
+    assert f"failed: trn2-16.48xlarge::acme_double[dtype=bf16,rows=128]@core: {text}\n" in done.stderr
+    found = reasons(trnbench)
+    assert [(status, grade) for status, grade, _ in found] == [("failed", "emulated")] * 4
+    assert found[0][2] == text
+
+
+def test_plugin_check_names_what_fails(bring: Callable[..., None], trnbench: Trnbench) -> None:
+    bring("nisa.tensor_scalar(", "nisa.tensr_scalar(")
+    told = trnbench("plugin", "check", "acme-double")
+    assert told.returncode == 1
+    assert (
+        "emulation: trn1.2xlarge::acme_double[dtype=bf16,rows=128]@core\n"
+        "  failed (error): acme_nki:double (acme_nki.py:5) cannot be recorded: nki.isa has no 'tensr_scalar' "
+        "(acme_nki.py:12); did you mean tensor_scalar, tensor_scalar_reduce, tensor_scalar_cumulative? "
+        "(10 cases)\n"
+        "  try:   trnbench nki run acme_double -i trn1.2xlarge --arg dtype=bf16 --arg rows=128\n"
+    ) in told.stdout
+    assert (
+        "values: kernel acme_double[dtype=bf16,rows=128]\n"
+        "  acme_nki:double (acme_nki.py:5): nki.isa has no 'tensr_scalar' (acme_nki.py:12); did you mean "
+        "tensor_scalar, tensor_scalar_reduce, tensor_scalar_cumulative?\n"
+    ) in told.stdout
+    assert "Traceback" not in told.stdout + told.stderr
+
+
+def test_a_source_that_works_is_emulated(bring: Callable[..., None], trnbench: Trnbench) -> None:
+    bring()
+    done = trnbench("run", *WHERE)
+    assert done.returncode == 0
+    assert reasons(trnbench) == [("ok", "emulated", "")] * 4
+
+
+def test_a_declared_formula_is_derived_and_shown_as_that(
+    bring: Callable[..., None], trnbench: Trnbench, tmp_path: Path
+) -> None:
+    bring(
+        "def double_inputs(point):\n", "def double_inputs(point):\n    if point['rows'] > 128: return None\n"
+    )
+    done = trnbench("run", *WHERE, "-a", "rows=256")
+    assert done.returncode == 0
+    assert reasons(trnbench) == [("ok", "derived", "")] * 2
+    shown = json.loads(trnbench("runs", "show", "latest", "--format", "json").stdout)["cases"]
+    assert [each["evidence"] for each in shown] == ["derived", "derived"]
+    rows = list(csv.DictReader(io.StringIO(trnbench("export", "latest", "--as", "csv").stdout)))
+    assert {each["evidence"] for each in rows} == {"derived"}
+    assert {each["evidence_by"] for each in rows} == {
+        "roofline: max(engines + lead, DMA, device memory) + fill + launch"
+    }
+    (measured, _) = json.loads(trnbench("export", "latest", "--as", "json").stdout)["measurements"]
+    assert measured["evidence"]["note"] == (
+        "hbm_bytes = 2 · rows · 2048 · bytes of an element; acme_double declares: its NKI sources take no "
+        "such point"
+    )
+    assert trnbench("report", "latest", "-o", "page.html").returncode == 0
+    board = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<abbr title=derived>F</abbr>" in board
