@@ -1,6 +1,6 @@
 """`python -m trnbench` is the `trnbench` command."""
 
-from trnbench.cli.main import main
+from trnbench.program import main
 
 if __name__ == "__main__":
     main()

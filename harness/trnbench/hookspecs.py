@@ -107,7 +107,7 @@ def trnbench_reports() -> Iterable[Section | Format]:
 
 @hookspec
 def trnbench_importers() -> Iterable[Importer]:
-    """Readers of other tools' result files.
+    """Readers of other tools' result files: ``trnbench import --as nccom FILE``.
 
     Example::
 

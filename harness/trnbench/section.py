@@ -35,7 +35,11 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Importer(msgspec.Struct, frozen=True, kw_only=True):
-    """A reader of another tool's results. `read` references `(data: bytes) -> Run`."""
+    """A reader of another tool's results, for `trnbench import --as NAME FILE`.
+
+    `read` references `(data: bytes) -> Run`, or a sequence of runs. What it cannot read it says by
+    raising a `trnbench.TrnbenchError`.
+    """
 
     name: str
     title: str

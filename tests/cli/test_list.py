@@ -131,7 +131,7 @@ ERRORS = [
         ("gem",),
         2,
         "error: unknown list 'gem'\n"
-        "  cause: known: backends, cases, families, formats, instances, kernels, sections, tags\n"
+        "  cause: known: backends, cases, families, formats, importers, instances, kernels, sections, tags\n"
         "  try:   trnbench list cases gem, for the cases of a kernel of that name",
     ),
     (

@@ -96,7 +96,7 @@ def test_a_format_that_raises_is_the_plugins_fault_and_leaves_no_file(run: Run, 
         "  cause: a bug in tiny_machine:broken_page; the runs are safe in the store\n"
         "  try:   trnbench export RUN --as json\n",
     )
-    assert [path.name for path in tmp_path.iterdir()] == ["results.db"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["results.db", "results.db.journals"]
 
 
 def test_the_schema_needs_no_run(tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +168,10 @@ def test_failures_are_named_on_stderr_and_silenced_by_q() -> None:
 
 def test_nothing_is_written_but_store_and_report(tmp_path: Path) -> None:
     invoke("run")
+    with Store(tmp_path / "results.db") as store:
+        (stored,) = store.list()
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == [
+        f"{stored.id}.journal",
         "results.db",
         "trnbench-report.html",
     ]
@@ -384,28 +389,23 @@ def test_a_report_that_fails_does_not_cost_the_run(tmp_path: Path, monkeypatch: 
     assert not (tmp_path / "trnbench-report.html").exists()
 
 
-def test_a_run_that_the_store_does_not_take_is_rescued(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from trnbench import loads
-    from trnbench.errors import StoreError
-    from trnbench.store.recording import Recording
-
-    def full(self: Recording) -> None:
-        raise StoreError("the store is full", cause="the disk is full", try_="make room")
-
-    monkeypatch.setattr(Recording, "_write", full)
-    done = invoke("run", "--format", "json")
-    assert done.exit_code == 2
-    run_id = json.loads(done.stdout)["run"]
+def test_a_run_that_the_store_does_not_take_is_in_its_journal(tmp_path: Path) -> None:
+    invoke("run")
+    path = tmp_path / "results.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        done = invoke("run", "--format", "json")
+        other.execute("ROLLBACK")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
     assert done.stderr.endswith(
-        f"error: run {run_id} is not whole in the store: the store is full\n"
-        "  cause: the disk is full\n"
-        f"  try:   make room; the whole run is in ./trnbench-{run_id}.json\n"
+        f"warning: the store {path} is locked; run {found['run']} is kept in its journal\n"
+        "  try:   wait for it to end, or name another file with --store; the next command then fills the "
+        "store\n"
     )
-    rescued = loads((tmp_path / f"trnbench-{run_id}.json").read_bytes())
-    assert (rescued.id, len(rescued.measurements)) == (run_id, 2)
     assert (tmp_path / "trnbench-report.html").exists()
+    shown = json.loads(invoke("runs", "list", "--format", "json").stdout)
+    assert [(row["run"], row["cases"], row["state"]) for row in shown][1:] == [(found["run"], 2, "done")]
 
 
 # ---- Ctrl-C, for real
@@ -441,7 +441,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_see_it(tmp_path: Path, jobs: 
     assert run.interrupted
     assert stored.state == "interrupted"
     assert f"interrupted: {kept} of 200 cases are kept as run {run.id}" in err
-    assert f"  try:   trnbench runs show {run.id}, or: trnbench report {run.id}" in err
+    assert f"  try:   trnbench resume {run.id}, or: trnbench runs show {run.id}" in err
     assert "Traceback" not in err
     assert f"run    {run.id}" in out
     assert not (tmp_path / "trnbench-report.html").exists()

@@ -41,7 +41,7 @@ def test_new_project_breaks_no_promise(project: Path) -> None:
     assert report.findings == ()
     assert report.passed
     assert list(report.counted) == list(CHECKS)
-    assert all(count for name, count in report.counted.items() if name != "backends")
+    assert all(count for name, count in report.counted.items() if name not in ("backends", "importers"))
 
 
 def test_import_error_is_found(project: Path) -> None:
@@ -484,3 +484,48 @@ def test_report_says_what_was_looked_at() -> None:
     assert Report(("a",), (note, finding), {"facts": 3}).summary() == (
         "a: 1 problems, 1 warning (looked at: facts 3)"
     )
+
+
+def with_importer(project: Path, body: str) -> None:
+    (plugin,) = project.rglob("plugin.py")
+    package = plugin.parent.name
+    (plugin.parent / "reading.py").write_text(f"import trnbench\n\n\ndef read(data):\n    {body}\n")
+    plugin.write_text(
+        plugin.read_text()
+        + "\n\n@trnbench.hookimpl\ndef trnbench_importers():\n"
+        + f'    yield trnbench.Importer(name="theirs", title="T", read="{package}.reading:read")\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (
+            "return None",
+            "importer 'theirs' cannot read an empty file: returned NoneType, not a run or a sequence of runs",
+        ),
+        (
+            "return data[7]",
+            "importer 'theirs' cannot read an empty file: failed: IndexError: index out of range",
+        ),
+    ],
+)
+def test_an_importer_that_fails_on_what_it_cannot_read_is_found(
+    project: Path, body: str, problem: str
+) -> None:
+    with_importer(project, body)
+    (finding,) = found(project, "importers")
+    assert (finding.about, finding.problem) == ("importer theirs", problem)
+
+
+def test_an_importer_that_refuses_in_words_breaks_no_promise(project: Path) -> None:
+    with_importer(project, "return trnbench.loads(data)")
+    report = check_plugin(str(project), checks=["importers"])
+    assert (report.findings, report.counted) == ((), {"importers": 1})
+
+
+def test_an_importer_that_cannot_be_imported_is_found(project: Path) -> None:
+    with_importer(project, "return None")
+    change(project, "plugin.py", "reading:read", "reading:missing")
+    (finding,) = found(project, "importers")
+    assert "reading:missing" in finding.problem

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from trnbench.errors import UsageError
+from trnbench.testing import CHECKS
 from trnbench.testing.project import SKELETON, write_project
 
 Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -54,7 +55,7 @@ def test_new_project_installs_and_passes_its_own_tests(
         timeout=300,
     )
     assert tested.returncode == 0, tested.stdout + tested.stderr
-    assert "11 passed" in tested.stdout
+    assert f"{len(CHECKS) + 2} passed" in tested.stdout
 
     checked = trnbench("plugin", "check", "acme-trn9")
     assert (checked.returncode, checked.stdout) == (0, "")

@@ -83,7 +83,7 @@ def test_a_store_of_a_newer_trnbench(store: Store, run: Run) -> None:
     connection.execute("PRAGMA user_version = 9")
     connection.close()
     expected = (
-        f"{store.path} has store version 9; this trnbench reads up to 1\n"
+        f"{store.path} has store version 9; this trnbench reads up to {layout.STORE_VERSION}\n"
         "  cause: a newer trnbench has used it; it was left as it is\n"
         "  try:   pip install --upgrade trnbench, or name another file with --store"
     )
@@ -106,6 +106,29 @@ def test_a_run_of_a_newer_result_schema(store: Store, run: Run) -> None:
         "  try:   pip install --upgrade trnbench"
     )
     assert store.list()[0].id == run.id
+
+
+def as_version_1(store: Store) -> None:
+    """What the version before journals left behind, readable by all."""
+    store.close()
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("ALTER TABLE runs DROP COLUMN indexed")
+        connection.execute("ALTER TABLE runs DROP COLUMN digest")
+        connection.execute("PRAGMA user_version = 1")
+    store.path.chmod(0o644)
+
+
+def test_a_store_from_before_journals_is_brought_up_to_date(store: Store, run: Run) -> None:
+    store.save(run)
+    as_version_1(store)
+    assert text_of(StoreError, store.load) == (
+        f"{store.path} has store version 1; it has to be brought to 2 first\n"
+        "  cause: an older trnbench wrote it, and this command only reads\n"
+        "  try:   trnbench store repair  brings it up to date"
+    )
+    store.save(msgspec.structs.replace(run, id="second"))
+    assert store.load(run.id) == run
+    assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
 
 
 def test_a_store_with_runs_of_schema_2_opens(store: Store, run: Run) -> None:
@@ -136,16 +159,12 @@ def test_an_older_store_is_brought_up_to_date(
 ) -> None:
     store.save(run)
     store.close()
-    monkeypatch.setattr(layout, "STORE_VERSION", 2)
-    assert text_of(StoreError, store.load) == (
-        f"{store.path} has store version 1; it has to be brought to 2 first\n"
-        "  cause: an older trnbench wrote it, and this command only reads\n"
-        "  try:   trnbench run, or any command that writes, brings it up to date"
-    )
+    before, after = layout.STORE_VERSION, layout.STORE_VERSION + 1
+    monkeypatch.setattr(layout, "STORE_VERSION", after)
     second = msgspec.structs.replace(run, id="second")
     assert text_of(StoreError, store.save, second) == (
-        f"{store.path} has store version 1, which this trnbench no longer reads\n"
-        "  cause: there is no step from version 1 to 2; it was left as it is\n"
+        f"{store.path} has store version {before}, which this trnbench no longer reads\n"
+        f"  cause: there is no step from version {before} to {after}; it was left as it is\n"
         "  try:   export its runs with the trnbench that wrote it"
     )
 
@@ -153,20 +172,31 @@ def test_an_older_store_is_brought_up_to_date(
         connection.execute("ALTER TABLE runs ADD COLUMN colour TEXT")
         raise RuntimeError("power cut")
 
-    monkeypatch.setitem(layout.MIGRATIONS, 1, fail)
+    monkeypatch.setitem(layout.MIGRATIONS, before, fail)
     with pytest.raises(RuntimeError):
         store.save(second)
 
     def step(connection: sqlite3.Connection) -> None:
         connection.execute("ALTER TABLE runs ADD COLUMN colour TEXT NOT NULL DEFAULT 'green'")
 
-    monkeypatch.setitem(layout.MIGRATIONS, 1, step)
+    monkeypatch.setitem(layout.MIGRATIONS, before, step)
     store.save(second)
     assert store.load(run.id) == run
     assert store.load("second") == second
     with closing(sqlite3.connect(store.path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (after,)
         assert connection.execute("SELECT DISTINCT colour FROM runs").fetchall() == [("green",)]
+
+
+def test_a_new_store_is_its_owners_alone(store: Store, run: Run) -> None:
+    before = os.umask(0)
+    try:
+        store.save(run)
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in store.path.parent.iterdir()}
+    assert set(modes.values()) == {0o600}
+    assert modes.keys() > {store.path.name}
 
 
 def test_damage_is_reported_and_nothing_replaced(store: Store, run: Run) -> None:
@@ -179,7 +209,7 @@ def test_damage_is_reported_and_nothing_replaced(store: Store, run: Run) -> None
     with pytest.raises(StoreError) as caught:
         store.load()
     assert caught.value.what.startswith(f"the store {store.path} is damaged: ")
-    assert ".recover" in caught.value.try_
+    assert caught.value.try_ == "trnbench store repair"
     assert store.path.read_bytes() == bytes(data)
 
 

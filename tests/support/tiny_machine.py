@@ -179,6 +179,17 @@ class Actor:
         time.sleep(60)
         raise AssertionError("survived")
 
+    def _crash_once(self) -> Observation:
+        """Until the file that TINY_SPARED names is there."""
+        if not os.path.exists(os.environ.get("TINY_SPARED", "")):
+            raise ZeroDivisionError("not spared")
+        return self._seen(FLOPS / DOCUMENTED)
+
+    def _signal(self) -> Observation:
+        """Gets the signal that TINY_SIGNAL names; goes on where it is ignored."""
+        os.kill(os.getpid(), int(os.environ["TINY_SIGNAL"]))
+        return self._seen(FLOPS / DOCUMENTED)
+
     def _nap(self) -> Observation:
         time.sleep(0.05)
         return self._seen(FLOPS / DOCUMENTED)
@@ -221,6 +232,9 @@ class Tiny:
 
 
 def page(runs: tuple[Run, ...]) -> bytes:
+    if number := os.environ.get("TINY_PAGE_SIGNAL"):
+        os.kill(os.getpid(), int(number))
+        time.sleep(60)
     rows = "".join(f"<p>{run.id}: {len(run.measurements)}" for run in runs)
     return f"<!doctype html><title>trnbench</title>{rows}".encode()
 
@@ -239,10 +253,11 @@ def main(*modes: str) -> None:
     """The installed program with nothing but this plugin: for tests that need a process."""
     from trnbench.cli.context import Session
     from trnbench.cli.main import cli
+    from trnbench.program import guarded
 
     shared = Session()
     shared.registry = registry(*modes)
-    cli.main(obj=shared)
+    guarded(lambda: cli.main(obj=shared))
 
 
 if __name__ == "__main__":

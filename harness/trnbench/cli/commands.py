@@ -21,6 +21,7 @@ GROUP, COMMAND_GROUP = "trnbench", "trnbench.commands"
 # In workflow order. Here, not in the commands, because --help must not import them.
 BUILT_IN = {
     "run": "Run benchmarks, emulated or measured, and write a report.",
+    "resume": "Go on with a run where it ended.",
     "nki": "Run an NKI kernel of your own, unchanged: time, limits, values.",
     "list": "List instances, kernels, backends, formats and sections.",
     "info": "Show all there is to know about one instance or kernel.",
@@ -31,6 +32,8 @@ BUILT_IN = {
     "runs": "List, show, tag and delete stored runs.",
     "report": "Write the HTML report of stored runs.",
     "export": "Write stored runs as JSON, CSV and other formats.",
+    "import": "Put runs from files into the store.",
+    "store": "Check, repair and back up the store.",
     "validate": "Hold the emulator against published measurements.",
     "doctor": "Say what works here, what does not, and what to do.",
     "config": "Show settings and where each one comes from.",

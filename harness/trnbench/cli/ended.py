@@ -11,7 +11,6 @@ from trnbench.errors import TrnbenchError
 if TYPE_CHECKING:
     from trnbench.cli.context import Session
     from trnbench.results.run import Run
-    from trnbench.run.execute import RunNotKept
     from trnbench.run.plan import Plan
 
 
@@ -40,21 +39,10 @@ def tell(shared: Session, planned: Plan, ended: Ended, target: Path | None, form
     if done.interrupted:
         cases, kept = len(planned.cases), len(done.measurements)
         say(f"\ninterrupted: {kept} of {cases} cases are kept as run {done.id}")
-        say(f"  try:   trnbench runs show {done.id}, or: trnbench report {done.id}")
+        say(f"  try:   trnbench resume {done.id}, or: trnbench runs show {done.id}")
     if failure is not None:
         raise failure
     return code
-
-
-def rescued(error: RunNotKept) -> TrnbenchError:
-    """A run that the store does not take goes into the working folder; the error says so."""
-    from trnbench.errors import StoreError
-    from trnbench.results.json import dumps
-    from trnbench.run.writing import write_whole
-
-    path = Path(f"trnbench-{error.run.id}.json")
-    write_whole(path, dumps(error.run))
-    return StoreError(error.what, cause=error.cause, try_=f"{error.try_}; the whole run is in ./{path}")
 
 
 def _none_ran(done: Run) -> TrnbenchError | None:

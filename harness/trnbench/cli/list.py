@@ -84,6 +84,13 @@ def _formats(registry: Registry, _: Selection) -> Iterable[Row]:
         yield {"format": name, "suffix": each.suffix, "title": each.title}
 
 
+def _importers(registry: Registry, _: Selection) -> Iterable[Row]:
+    from trnbench.run.importing import importers
+
+    for name, each in importers(registry).items():
+        yield {"importer": name, "title": each.title}
+
+
 def _sections(registry: Registry, _: Selection) -> Iterable[Row]:
     for each in registry.sections:
         yield {"section": each.name, "order": each.order, "title": each.title}
@@ -166,6 +173,7 @@ _LISTS: Mapping[str, _List] = {
     ),
     "backends": _List(_backends, ("backend", "available", "instance", "why", "try")),
     "formats": _List(_formats, ("format", "suffix", "title")),
+    "importers": _List(_importers, ("importer", "title")),
     "sections": _List(_sections, ("section", "order", "title")),
 }
 
@@ -201,8 +209,8 @@ class _What(click.ParamType[str]):
 @format_option
 @session
 def list_(state: Session, /, what: str, format: str, **chosen: Any) -> None:
-    """List what there is: kernels (the default), instances, cases, tags, families, backends, formats
-    or sections.
+    """List what there is: kernels (the default), instances, cases, tags, families, backends, formats,
+    importers or sections.
 
     The options narrow it down as they do for `trnbench run`, whose cases `list cases` shows.
     """

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -133,9 +133,3 @@ def cli(
     shared.no_plugin = no_plugin
     shared.store = store
     ctx.meta["trnbench.verbosity"] = shared.verbosity
-
-
-def main() -> NoReturn:
-    """The `trnbench` command."""
-    cli.main()
-    raise AssertionError("standalone mode ends the process")

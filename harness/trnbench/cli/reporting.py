@@ -37,6 +37,18 @@ def report_target(output: Path | None, *, force: bool) -> Path:
     return target
 
 
+def check_html(shared: Session) -> None:
+    """Raises `UsageError` where no plugin writes HTML, before the work instead of after it."""
+    from trnbench.run.render import formats
+
+    if "html" not in formats(shared.registry):
+        raise UsageError(
+            "no plugin here writes HTML reports",
+            cause="the reports were left out with --no-plugin, or failed to load: trnbench plugin list",
+            try_="--no-report  keeps the run; trnbench report writes the page later",
+        )
+
+
 def check_name(target: Path) -> None:
     """A report is HTML: a name that says otherwise is a mistake. Raises `UsageError`."""
     if target.suffix.lower() in (".json", ".csv", ".md", ".db"):

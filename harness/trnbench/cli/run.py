@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trnbench.cli.carrying import carry_out
 from trnbench.cli.context import Session, quiet_option, session
-from trnbench.cli.ended import Ended, rescued, tell
+from trnbench.cli.ended import tell
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_backends
-from trnbench.cli.output import emit, format_option, say, use_rich
+from trnbench.cli.output import emit, format_option, say
 from trnbench.cli.planned import CASE_COLUMNS, case_rows
-from trnbench.cli.reporting import REPORT, report_target
+from trnbench.cli.reporting import REPORT, check_html, report_target
 from trnbench.cli.selecting import selection_from, selection_options
-from trnbench.errors import UsageError
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
     from trnbench.registry import Registry
-    from trnbench.run.executor import Executor
     from trnbench.run.plan import Plan
     from trnbench.run.ranks.rank import Rank
     from trnbench.run.settings import RunSettings
@@ -134,12 +133,13 @@ def run(
         executor=executor,
         tags=checked_tags(labels),
         argv=tuple(sys.argv),
+        facts=tuple(str(each.absolute()) for each in facts_of(shared, facts)),
     ).checked()
     rank = find_rank() if executor == EXECUTORS[0] and not dry_run else None
     target = None
     if not (no_report or dry_run or (rank is not None and rank.rank > 0)):
         target = report_target(output, force=force)
-        _check_html(shared)
+        check_html(shared)
     # Whoever carries out the cases is gone before anything goes to stdout.
     with ExitStack() as stack:
         by = stack.enter_context(carried_out_by(executor, settings.jobs))
@@ -154,7 +154,7 @@ def run(
             from trnbench.run.ranks.executor import rank_executor
 
             by = stack.enter_context(rank_executor(rank))
-        ended = None if dry_run else _carry_out(shared, planned, chosen, settings, by)
+        ended = None if dry_run else carry_out(shared, planned, chosen, settings, by)
     if ended is None:
         _list_cases(planned, format)
         return 0
@@ -172,37 +172,6 @@ def _follow(rank: Rank, planned: Plan, chosen: Backend, settings: RunSettings, r
     return follow(rank, prepared(planned, chosen, settings, registry), planned.cases)
 
 
-def _carry_out(
-    shared: Session, planned: Plan, chosen: Backend, settings: RunSettings, by: Executor | None
-) -> Ended:
-    """The run, kept in the store."""
-    from trnbench.run.cut import RunCutShort
-    from trnbench.run.execute import RunNotKept, execute
-    from trnbench.run.progress import progress
-    from trnbench.store.store import Store
-
-    quiet = shared.verbosity < 0
-    with Store(shared.store_path) as store:
-        shared.kept = f"what was done is in {store.path}; see it with: trnbench runs show"
-        if not quiet:
-            say(_opening(planned, chosen.name))
-        try:
-            with progress(len(planned.cases), quiet=quiet, terminal=use_rich(sys.stderr)) as on_progress:
-                done = execute(
-                    planned, chosen, shared.registry, settings, on_progress, store=store, executor=by
-                )
-        except RunNotKept as error:
-            ended = Ended(error.run, store.path, rescued(error))
-        except RunCutShort as error:
-            ended = Ended(error.run, store.path, error)
-        else:
-            ended = Ended(done, store.path)
-    if by is not None:
-        failure = ended.failure
-        by.ended(int(failure.exit_code if failure else ended.run.exit_code()), failure)
-    return ended
-
-
 def _merged(selected: Mapping[str, Any], configured: Mapping[str, Any]) -> dict[str, Any]:
     """What is typed goes over what is configured, option by option."""
     merged = dict(selected)
@@ -210,28 +179,6 @@ def _merged(selected: Mapping[str, Any], configured: Mapping[str, Any]) -> dict[
         name = {"exclude": "excludes"}.get(key, key)
         merged[name] = merged.get(name) or value
     return merged
-
-
-def _opening(planned: Plan, backend: str) -> str:
-    total, skipped = len(planned.cases), len(planned.skipped)
-    systems = len(planned.systems)
-    return (
-        f"{backend}: {total:,} {'case' if total == 1 else 'cases'} "
-        f"on {systems} {'system' if systems == 1 else 'systems'}"
-        + (f", {skipped:,} of them skipped" if skipped else "")
-    )
-
-
-def _check_html(shared: Session) -> None:
-    """Raises `UsageError` where no plugin writes HTML, before the work instead of after it."""
-    from trnbench.run.render import formats
-
-    if "html" not in formats(shared.registry):
-        raise UsageError(
-            "no plugin here writes HTML reports",
-            cause="the reports were left out with --no-plugin, or failed to load: trnbench plugin list",
-            try_="--no-report  keeps the run; trnbench report writes the page later",
-        )
 
 
 def _list_cases(planned: Plan, format: str) -> None:

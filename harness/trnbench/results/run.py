@@ -18,7 +18,8 @@ from trnbench.topology.graph import Topology
 
 SCHEMA_VERSION = 3
 # History: 1 first version; 2 adds `fidelity`, None in runs made before; 3 adds `evidence.nearest`, None in
-# runs made before, in place of the flag `evidence.unvalidated`, and errors of the time in logarithms.
+# runs made before, in place of the flag `evidence.unvalidated`, errors of the time in logarithms, and
+# `digest`, empty in runs made before.
 
 
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,6 +69,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     fidelity: Fidelity | None = None  # the model against published points, of these generations
     interrupted: bool = False
     notes: tuple[str, ...] = ()
+    digest: str = ""  # of all the rest (results.digest); empty while it runs, and in runs of old
 
     def counts(self) -> dict[Status, int]:
         """Cases by status, every status present."""

@@ -72,6 +72,7 @@ def bench(
     from trnbench.run.selection import Selection
 
     registry = registry or load_registry()
+    facts = tuple(facts)
     selection = Selection.of(
         kernels=kernels,
         keyword=keyword,
@@ -95,6 +96,7 @@ def bench(
         sample_s=sample_s,
         keep_identity=keep_identity,
         executor=executor or "process",
+        facts=tuple(str(Path(each).absolute()) for each in facts),
     ).checked()
     with ExitStack() as stack:
         by = stack.enter_context(carried_out_by(executor, jobs))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING
 
-from trnbench.errors import UsageError
+from trnbench.errors import ExitCode, UsageError
+from trnbench.results.digest import fingerprint
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import Attempts
@@ -18,6 +19,7 @@ from trnbench.run.pool import Outcome, Pool
 from trnbench.run.progress import Step
 from trnbench.run.retry import Retries
 from trnbench.run.settings import RunSettings
+from trnbench.store.journal import JournalFull
 
 if TYPE_CHECKING:
     from trnbench.run.executor import Executor
@@ -46,7 +48,8 @@ def usual_jobs(cases: int) -> int:
 
 class Conduct:
     """Carries out every case and keeps what comes of it; what ended it early is in `interrupted`, `cut` and
-    `notes`. `apart`: one case at a time, each in a process of its own."""
+    `notes`. `apart`: one case at a time, each in a process of its own. `kept`: what is done already, by
+    position in the plan, each with its JSON."""
 
     def __init__(
         self,
@@ -59,11 +62,15 @@ class Conduct:
         executor: Executor | None = None,
         *,
         apart: bool = False,
+        kept: Mapping[int, tuple[Measurement, bytes]] = {},
     ) -> None:
         self._plan, self._attempts, self._settings = plan, attempts, settings
         self._recording, self._on_progress, self._interruption = recording, on_progress, interruption
         self._executor, self._apart = executor, apart
-        self._done: dict[int, Measurement] = {}
+        self._done: dict[int, Measurement] = {at: measurement for at, (measurement, _) in kept.items()}
+        self._fingerprints = {at: fingerprint(document) for at, (_, document) in kept.items()}
+        self._left = [at for at in range(len(plan.cases)) if at not in kept]
+        self._cases = plan.cases if not kept else tuple(plan.cases[at] for at in self._left)
         self.interrupted = False
         self.cut: CutShort | None = None
         self.notes: list[str] = []
@@ -72,8 +79,8 @@ class Conduct:
         bad = 0
         outcomes = self._outcomes()
         try:
-            for position, measurement, document in outcomes:
-                self._keep(position, measurement, document)
+            for index, measurement, document in outcomes:
+                self._keep(self._left[index], measurement, document)
                 bad += measurement.status in _BAD
                 if 0 < self._settings.maxfail <= bad:
                     self._stopped(f"stopped after {bad} failed or suspect cases (--maxfail)")
@@ -91,10 +98,18 @@ class Conduct:
     def measurements(self) -> tuple[Measurement, ...]:
         return tuple(self._done[position] for position in sorted(self._done))
 
+    def fingerprints(self) -> tuple[str, ...]:
+        """The fingerprint of each measurement, in the order of `measurements`."""
+        return tuple(self._fingerprints[position] for position in sorted(self._fingerprints))
+
     def _keep(self, position: int, measurement: Measurement, document: bytes) -> None:
-        self._done[position] = measurement
         if self._recording is not None:
-            self._recording.add(position, measurement, document)
+            try:
+                self._recording.add(position, measurement, document)
+            except JournalFull as error:
+                raise _full(self._recording, len(self._done), len(self._plan.cases), error) from error
+        self._done[position] = measurement
+        self._fingerprints[position] = fingerprint(document)
         if self._on_progress is not None:
             total = len(self._plan.cases)
             self._on_progress(Step(done=len(self._done), total=total, measurement=measurement))
@@ -110,7 +125,7 @@ class Conduct:
         if self._apart:
             # One at a time: two that run at once measure each other.
             return self._pooled(1)
-        jobs = self._settings.jobs or usual_jobs(sum(not case.skip for case in self._plan.cases))
+        jobs = self._settings.jobs or usual_jobs(sum(not case.skip for case in self._cases))
         if self._settings.timeout_s > 0.0 and not can_limit():
             # No alarm outside the main thread: a process of its own can be ended from here.
             return self._pooled(jobs)
@@ -118,7 +133,7 @@ class Conduct:
 
     def _here(self) -> Generator[Outcome]:
         retries = Retries(self._settings.retries)
-        for position, case in enumerate(self._plan.cases):
+        for position, case in enumerate(self._cases):
             while True:
                 with self._interruption.allowed():
                     measurement, document = self._attempts(case)
@@ -131,7 +146,7 @@ class Conduct:
         try:
             pool = executor.pool(
                 self._attempts,
-                self._plan.cases,
+                self._cases,
                 jobs=self._settings.jobs,
                 apart=self._apart,
                 retries=self._settings.retries,
@@ -151,7 +166,7 @@ class Conduct:
         try:
             pool = Pool(
                 self._attempts,
-                self._plan.cases,
+                self._cases,
                 jobs,
                 apart=self._apart,
                 retries=self._settings.retries,
@@ -162,3 +177,12 @@ class Conduct:
             )
             return self._here()
         return pool.outcomes(self._interruption.allowed)
+
+
+def _full(recording: Recording, kept: int, planned: int, error: JournalFull) -> CutShort:
+    return CutShort(
+        f"run {recording.run_id} was stopped, {kept} of {planned} cases are kept: {error.what}",
+        cause=error.cause,
+        try_=f"make room there, then: trnbench resume {recording.run_id}",
+        code=ExitCode.USAGE,
+    )

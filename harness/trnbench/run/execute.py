@@ -3,44 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from trnbench.backend import Backend
-from trnbench.errors import StoreError
 from trnbench.fidelity.nearness.nearby import nearby
+from trnbench.results.digest import sealed
 from trnbench.results.evidence import Grade
 from trnbench.results.run import Run
 from trnbench.run.attempt import Attempts
 from trnbench.run.conduct import Conduct
 from trnbench.run.cut import RunCutShort
-from trnbench.run.environment import identity
+from trnbench.run.environment import identity, scrub
 from trnbench.run.garbage import seldom_collected
 from trnbench.run.interruption import Interruption
 from trnbench.run.judge import Judge
 from trnbench.run.progress import Step
 from trnbench.run.settings import RunSettings
 from trnbench.run.snapshot import begin, now
+from trnbench.store.journal import JournalFull
+from trnbench.store.rows import attached
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
     from trnbench.run.executor import Executor
     from trnbench.run.plan import Plan
+    from trnbench.run.resumption import Resumption
     from trnbench.store.store import Store
 
 MEASURED_LIMIT_S = 300.0
 """For one measured case, where --timeout says nothing: a device that hangs must not hold up a night's run."""
-
-
-class RunNotKept(StoreError):
-    """The cases are done, but the store did not take all of them; `run` has them."""
-
-    def __init__(self, run: Run, error: StoreError) -> None:
-        self.run = run
-        what = f"run {run.id} is not whole in the store: {error.what}"
-        super().__init__(what, cause=error.cause, try_=error.try_)
 
 
 def execute(
@@ -52,24 +46,37 @@ def execute(
     *,
     store: Store | None = None,
     executor: Executor | None = None,
+    resumed: Resumption | None = None,
 ) -> Run:
     """The run of `plan`. Cases come out in the order of the plan, however many processes there were.
 
-    With a `store`, each measurement is kept as soon as it is there. Ctrl-C (SIGTERM too) returns
-    the run with what is done and `interrupted` set. Raises `UsageError` for settings that make no
-    sense, `StoreError` when the store takes nothing before the first case, `RunNotKept` (with the
-    run in it) when it did not take all at the end. With an `executor` the cases go to its machines;
-    raises `RunCutShort` (with the run in it) when none of them is left.
+    With a `store`, each measurement is kept as soon as it is there: in the run's journal, then in the
+    store as it takes them (`store.behind` says where it does not for now). Ctrl-C (SIGTERM and SIGHUP
+    too) returns the run with what is done and `interrupted` set. With an `executor` the cases go to
+    its machines. `resumed` is an earlier run of this plan to go on with.
+
+    Raises `UsageError` for settings that make no sense, `StoreError` when nothing can be kept before
+    the first case, `RunCutShort` (with the run in it) when its journal cannot grow or no machine of the
+    executor is left.
     """
     settings = (settings or RunSettings()).checked()
     attempts = prepared(plan, backend, settings, registry)
     backend, grade = attempts.backend, attempts.unseen.grade
     searched = nullcontext() if grade is Grade.MEASURED else seldom_collected()
     with identity(kept=settings.keep_identity), Interruption() as interruption, searched:
-        begun = begin(plan, backend, registry, settings, grade=grade)
-        recording = (
-            store.record(begun, planned=len(plan.cases), tags=settings.tags) if store is not None else None
-        )
+        begun = resumed.begun if resumed else begin(plan, backend, registry, settings, grade=grade)
+        parts = resumed.parts if resumed else attached(begun)
+        recording = resumed.recording if resumed else None
+        if recording is None and store is not None:
+            recording = store.record(
+                begun,
+                planned=len(plan.cases),
+                parts=parts,
+                tags=settings.tags,
+                plan=plan.digest(),
+                executor=executor.name if executor is not None else settings.executor,
+                facts=tuple(scrub(each) for each in settings.facts),
+            )
         conduct = Conduct(
             plan,
             attempts,
@@ -79,20 +86,21 @@ def execute(
             interruption,
             executor,
             apart=grade is Grade.MEASURED,
+            kept=resumed.kept if resumed else {},
         )
         conduct.carry_out()
         run = msgspec.structs.replace(
             begun,
             finished=now(),
-            measurements=conduct.measurements(),
             interrupted=conduct.interrupted,
             notes=(*begun.notes, *conduct.notes),
         )
+        run = sealed(run, (part.mark for part in parts), conduct.fingerprints())
+        run = msgspec.structs.replace(run, measurements=conduct.measurements())
         if recording is not None:
-            try:
+            with suppress(JournalFull):  # its cases are kept, and it is told below
                 recording.finish(run)
-            except StoreError as error:
-                raise RunNotKept(run, error) from error
+            recording.store.behind = recording.behind
     if conduct.cut is not None:
         raise RunCutShort(run, conduct.cut)
     return run

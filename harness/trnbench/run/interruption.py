@@ -9,11 +9,16 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def heeded() -> list[signal.Signals]:
+    """The signals that end a command, but not a hangup that is to be survived (nohup)."""
+    return [each for each in SIGNALS if each != signal.SIGHUP or signal.getsignal(each) != signal.SIG_IGN]
 
 
 class Interruption:
-    """While entered, SIGINT and SIGTERM raise `KeyboardInterrupt` only inside `allowed` blocks.
+    """While entered, SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt` only inside `allowed` blocks.
 
     Elsewhere they are remembered and raised by the next block. A second signal is not kept
     waiting: whoever asks twice means it.
@@ -22,17 +27,18 @@ class Interruption:
     def __init__(self) -> None:
         self.asked = 0
         self._open = False
-        self._before: list[Any] = []
+        self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread():
-            self._before = [signal.signal(number, self._arrived) for number in _SIGNALS]
+            for number in heeded():
+                self._before[number] = signal.signal(number, self._arrived)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for number, handler in zip(_SIGNALS, self._before, strict=False):
+        for number, handler in self._before.items():
             signal.signal(number, handler)
 
     def _arrived(self, _number: int, _frame: FrameType | None) -> None:

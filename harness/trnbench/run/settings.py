@@ -18,7 +18,8 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     that a case gets the same data whichever cases run before it or in which process.
     `retries` is how often a case that crashed, hung or ran out of memory is tried again; `sample_s`
     how long a measuring backend samples each case, 0 for its own choice. `executor` names who carried
-    the cases out (`trnbench.run.executor`).
+    the cases out (`trnbench.run.executor`); `facts` are the files of the user's own that the plan was made
+    with, for a journal to name.
     """
 
     policy: PeakPolicy = PeakPolicy.SEED
@@ -32,6 +33,7 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     executor: str = "process"
     tags: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
 
     def checked(self) -> RunSettings:
         """These settings. Raises `UsageError` for a value that makes no sense."""

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 
 from trnbench.errors import UsageError
 
+PART = ".part"
+
+YOUNG_S = 1.0
+"""A half-written file of this age is left alone: its writer may not have claimed it yet."""
+
+_OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 _LOOK_AT = 4096
 
 
@@ -33,15 +41,13 @@ def check_writable(
             cause=f"{option} names a folder that is missing or misspelt",
             try_=f"mkdir -p {folder}",
         )
-    special = path.exists() and not path.is_file()  # a pipe, /dev/null: nothing to replace
-    if special:
+    if _is_special(path):
+        if not os.access(path, os.W_OK):
+            raise _denied(path, option)
         return
+    _sweep(path)
     if not os.access(folder, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise UsageError(
-            f"cannot write {path}: permission denied",
-            cause="the file or its folder is read-only for this user",
-            try_=f"name a file elsewhere with {option}",
-        )
+        raise _denied(path, option)
     if path.exists() and not force and not _replaceable(path):
         raise UsageError(
             f"{path} exists and is no {'report' if option == '-o' else 'file'} of trnbench",
@@ -51,24 +57,25 @@ def check_writable(
 
 
 def write_whole(path: Path, data: bytes, *, option: str = "-o") -> None:
-    """Replace `path` by `data` in one step. Raises `UsageError` when the disk or folder refuses."""
-    if path.exists() and not path.is_file():
-        with path.open("wb") as stream:
-            stream.write(data)
+    """Replace `path` by `data` in one step; a pipe or device is written to as it is.
+
+    Raises `UsageError` when the disk, the folder or the reader refuses.
+    """
+    if _is_special(path):
+        _pour(path, data, option)
         return
     # A link is followed: the file it names is replaced, not the link.
     target = path.resolve()
     temporary = ""
     try:
-        handle, temporary = tempfile.mkstemp(
-            prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent
-        )
+        handle, temporary = tempfile.mkstemp(prefix=_prefix(target), suffix=PART, dir=target.parent)
         with os.fdopen(handle, "wb") as stream:
+            _claim(stream.fileno())
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask())
-        os.replace(temporary, target)
+            os.chmod(temporary, target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask())
+            os.replace(temporary, target)
     except OSError as error:
         raise UsageError(
             f"cannot write {path}: {error.strerror or error}",
@@ -79,6 +86,64 @@ def write_whole(path: Path, data: bytes, *, option: str = "-o") -> None:
         if temporary:
             with suppress(FileNotFoundError):
                 os.unlink(temporary)
+
+
+def _pour(path: Path, data: bytes, option: str) -> None:
+    try:
+        # To the end: behind /dev/stdout may be a file that others write to as well.
+        with path.open("ab") as stream:
+            stream.write(data)
+    except BrokenPipeError as error:
+        raise UsageError(
+            f"cannot write {path}: its reader went away",
+            cause="the program at the other end of the pipe ended before it had read everything",
+            try_=f"name a file with {option}",
+        ) from error
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {path}: {error.strerror or error}",
+            cause="it is no file, and what is behind it takes no more",
+            try_=f"name a file with {option}",
+        ) from error
+
+
+def _is_special(path: Path) -> bool:
+    """Whether there is nothing to replace: a pipe, a device, a name of an open file (/dev/stdout)."""
+    open_file = str(path.absolute()).startswith(_OPEN_FILES)
+    return path.exists() and not path.is_dir() and (not path.is_file() or open_file)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name[:100]}."
+
+
+def _claim(descriptor: int) -> None:
+    """Marks a file as being written, for `_sweep`; gone with the process, however it ends."""
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _sweep(path: Path) -> None:
+    """Remove what a killed process left half written in place of `path`."""
+    target = path.resolve()
+    before = time.time() - YOUNG_S
+    with suppress(OSError):
+        for name in os.listdir(target.parent):
+            if not (name.startswith(_prefix(target)) and name.endswith(PART)):
+                continue
+            left = target.parent / name
+            with suppress(OSError), left.open("rb") as stream:
+                if left.stat().st_mtime < before:
+                    fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    left.unlink()
+
+
+def _denied(path: Path, option: str) -> UsageError:
+    return UsageError(
+        f"cannot write {path}: permission denied",
+        cause="the file or its folder is read-only for this user",
+        try_=f"name a file elsewhere with {option}",
+    )
 
 
 def _replaceable(path: Path) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from trnbench.errors import StoreError
 from trnbench.store import layout
+from trnbench.store.journal import journals
 from trnbench.store.path import make_folder
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 BUSY_S = 5.0
 """How long to wait for another process that is writing."""
+
+
+class StoreBusy(StoreError):
+    """The store takes nothing for a while: it is locked, or the disk is full."""
 
 
 class NoRuns(StoreError):
@@ -30,14 +35,10 @@ def connect(path: Path, *, write: bool, busy_s: float = BUSY_S) -> sqlite3.Conne
     Raises `StoreError` that names the path when the file is missing (for reading), locked,
     corrupt, read-only, of another program or of a newer trnbench. The file is never replaced.
     """
-    if path.is_dir():
-        raise StoreError(
-            f"cannot keep results at {path}: it is a folder",
-            cause="--store or TRNBENCH_STORE names a folder, not a file",
-            try_=f"--store {path / 'results.db'}",
-        )
+    check_place(path)
     if write:
         make_folder(path)
+        _make_private(path)
     elif not path.exists():
         raise NoRuns(
             f"there are no stored runs yet: {path} does not exist",
@@ -52,6 +53,22 @@ def connect(path: Path, *, write: bool, busy_s: float = BUSY_S) -> sqlite3.Conne
             connection.close()
             raise
     return connection
+
+
+def check_place(path: Path) -> None:
+    """Raises `StoreError` where a folder is in the place of the file."""
+    if path.is_dir():
+        raise StoreError(
+            f"cannot keep results at {path}: it is a folder",
+            cause="--store or TRNBENCH_STORE names a folder, not a file",
+            try_=f"--store {path / 'results.db'}",
+        )
+
+
+def _make_private(path: Path) -> None:
+    """A new store is its owner's alone; SQLite gives the files beside it the same permissions."""
+    with suppress(OSError):  # it exists, or `_open` will say what is wrong
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
 
 
 def no_runs(path: Path) -> NoRuns:
@@ -108,7 +125,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None
             raise StoreError(
                 f"{path} has store version {version}; it has to be brought to {layout.STORE_VERSION} first",
                 cause="an older trnbench wrote it, and this command only reads",
-                try_="trnbench run, or any command that writes, brings it up to date",
+                try_="trnbench store repair  brings it up to date",
             )
         return
     if tables == 0:
@@ -129,6 +146,10 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
                 connection.execute(statement)
             version = layout.STORE_VERSION
             connection.execute(f"PRAGMA application_id = {layout.APPLICATION_ID}")
+        if version == 1:
+            # Stores used to be as readable as the umask said; whoever opens one up again may.
+            with suppress(OSError):
+                path.chmod(path.stat().st_mode & 0o700)
         while version < layout.STORE_VERSION:
             step = layout.MIGRATIONS.get(version)
             if step is None:
@@ -175,7 +196,7 @@ def explained(path: Path) -> Iterator[None]:
 def _translate(path: Path, error: sqlite3.Error) -> StoreError:
     text = str(error)
     if "locked" in text or "busy" in text:
-        return StoreError(
+        return StoreBusy(
             f"the store {path} is locked",
             cause="another trnbench, or a database browser, is writing to it",
             try_="wait for it to end, or name another file with --store",
@@ -184,13 +205,14 @@ def _translate(path: Path, error: sqlite3.Error) -> StoreError:
         return StoreError(
             f"{path} is not a store of trnbench: it is no SQLite database",
             cause="--store or TRNBENCH_STORE names some other file; it was left as it is",
-            try_="name another file with --store",
+            try_="name another file with --store"
+            + ("; journals are beside it: trnbench store repair" if any(journals(path)) else ""),
         )
     if "malformed" in text or "corrupt" in text:
         return StoreError(
             f"the store {path} is damaged: {text}",
             cause="the disk failed, or the file was copied while it was written to; it was left as it is",
-            try_=f'sqlite3 "{path}" .recover | sqlite3 recovered.db, then --store recovered.db',
+            try_="trnbench store repair",
         )
     if "readonly" in text:
         return StoreError(
@@ -198,10 +220,10 @@ def _translate(path: Path, error: sqlite3.Error) -> StoreError:
             cause="the file or its folder is read-only for this user",
             try_="--store ./results.db  keeps results in the working folder",
         )
-    if "full" in text:
-        return StoreError(
+    if "full" in text or "disk I/O" in text:
+        return StoreBusy(
             f"the store {path} cannot grow: {text}",
-            cause="the disk is full",
+            cause="the disk is full, or it fails",
             try_="trnbench runs prune --keep 10, or name a file on another disk with --store",
         )
     if "unable to open" in text:
@@ -213,5 +235,5 @@ def _translate(path: Path, error: sqlite3.Error) -> StoreError:
     return StoreError(
         f"the store {path} failed: {text}",
         cause="SQLite refused the operation; nothing was changed by it",
-        try_=f'sqlite3 "{path}" "PRAGMA integrity_check"',
+        try_="trnbench store check",
     )

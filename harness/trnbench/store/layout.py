@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import sqlite3
 
-STORE_VERSION = 1
-# History: 1 first version.
+STORE_VERSION = 2
+# History: 2 adds `runs.indexed` and `runs.digest`; 1 first version.
 
 APPLICATION_ID = 0x74726E62  # "trnb": tells our file from any other SQLite database
 
@@ -26,7 +26,9 @@ CREATE TABLE runs (
     grade          TEXT NOT NULL,
     policy         TEXT NOT NULL,
     planned        INTEGER NOT NULL,         -- cases; more than there are rows when it was cut short
-    head           TEXT NOT NULL             -- the run as JSON without what the tables below hold
+    head           TEXT NOT NULL,            -- the run as JSON without what the tables below hold
+    indexed        INTEGER NOT NULL DEFAULT 0, -- bytes of its journal that are in these tables
+    digest         TEXT NOT NULL DEFAULT ''  -- of the whole run, once it has ended
 ) STRICT;
 
 CREATE TABLE documents (                     -- facts and topologies: the same for many runs, kept once
@@ -74,8 +76,15 @@ CREATE TABLE tags (
 ) STRICT, WITHOUT ROWID;
 """
 
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
-"""From version n to n + 1, inside one transaction. Empty while version 1 is the only one."""
+
+def _with_journals(connection: sqlite3.Connection) -> None:
+    """Runs of version 1 have neither a journal nor a digest."""
+    connection.execute("ALTER TABLE runs ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0")
+    connection.execute("ALTER TABLE runs ADD COLUMN digest TEXT NOT NULL DEFAULT ''")
+
+
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: _with_journals}
+"""From version n to n + 1, inside one transaction."""
 
 
 def statements(script: str) -> list[str]:

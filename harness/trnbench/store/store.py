@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench.errors import StoreError, UnknownName, UsageError
+from trnbench.errors import StoreError, TrnbenchError, UnknownName, UsageError
+from trnbench.results.digest import PARTS
 from trnbench.results.json import dumps_measurement, loads, loads_value
 from trnbench.results.run import Run
 from trnbench.store.database import BUSY_S, NoRuns, connect, explained, no_runs, transaction
+from trnbench.store.journal import JournalInUse, is_in_use, journal_path
+from trnbench.store.journaled import Opening
 from trnbench.store.path import store_path
-from trnbench.store.rows import ATTACHED, insert_measurements, insert_run, insert_tags, measurement_row
+from trnbench.store.rows import (
+    Attached,
+    attached,
+    insert_measurements,
+    insert_run,
+    insert_tags,
+    measurement_row,
+)
 from trnbench.store.summary import RunSummary, summaries
 from trnbench.store.tag import LATEST, checked_tags
 
@@ -36,8 +46,11 @@ class Store:
     def __init__(self, path: str | Path | None = None, *, busy_s: float = BUSY_S) -> None:
         self.path = store_path(path)
         self._busy_s = busy_s
+        self._waits_s = busy_s
         self._connection: sqlite3.Connection | None = None
         self._writable = False
+        self._caught_up = False
+        self.behind: StoreError | None = None  # why it lacks cases of the run that was last recorded
 
     def __enter__(self) -> Store:
         return self
@@ -53,35 +66,61 @@ class Store:
             self._connection = None
             self._writable = False
 
-    def save(self, run: Run, tags: Iterable[str] = ()) -> None:
-        """Keep a finished run; all of it or, on an error, none of it."""
-        documents = [dumps_measurement(each) for each in run.measurements]
-        rows = [
-            measurement_row(at, each, document)
-            for at, (each, document) in enumerate(zip(run.measurements, documents, strict=True))
-        ]
-        with self.writing() as connection:
-            number = insert_run(connection, self.path, run, planned=len(rows))
-            insert_measurements(connection, number, rows)
-            insert_tags(connection, number, checked_tags(tags))
-
-    def record(self, run: Run, *, planned: int, tags: Iterable[str] = ()) -> Recording:
-        """Begin a run whose measurements arrive one by one; each is safe as soon as it is added."""
-        from trnbench.store.recording import Recording
-
+    def save(self, *runs: Run, tags: Iterable[str] = ()) -> None:
+        """Keep finished runs; all of it or, on an error, none of it."""
         tags = checked_tags(tags)
+        kept = []
+        for run in runs:
+            documents = [dumps_measurement(each) for each in run.measurements]
+            rows = [
+                measurement_row(at, each, zlib.compress(document))
+                for at, (each, document) in enumerate(zip(run.measurements, documents, strict=True))
+            ]
+            kept.append((run, attached(run), rows))
         with self.writing() as connection:
-            number = insert_run(connection, self.path, run, planned=planned, unfinished=True)
-            insert_tags(connection, number, tags)
-        return Recording(self, run.id, number)
+            for run, parts, rows in kept:
+                number = insert_run(connection, self.path, run, parts, planned=len(rows))
+                insert_measurements(connection, number, rows)
+                insert_tags(connection, number, tags)
+
+    def record(
+        self,
+        run: Run,
+        *,
+        planned: int,
+        tags: Iterable[str] = (),
+        parts: Iterable[Attached] | None = None,
+        **opening: Any,
+    ) -> Recording:
+        """Begin a run whose measurements arrive one by one; each is safe as soon as it is added.
+
+        `opening` as in `Opening`, `parts` what is attached to the run where the caller has it already.
+        A store that is locked or full for now is filled later; one that is none, damaged or closed
+        to this user is refused here.
+        """
+        from trnbench.store.beginning import begun
+
+        told = Opening(planned=planned, tags=checked_tags(tags), **opening)
+        return begun(self, run, told, attached(run) if parts is None else tuple(parts))
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Remove runs (full ids), all or none. Raises `UnknownName` for an id that is not there."""
+        """Remove runs (full ids) with their journals, all or none.
+
+        Raises `UnknownName` for an id that is not there, `JournalInUse` for a run under way.
+        """
         with self.writing() as connection:
             for run_id in ids:
                 if not connection.execute("DELETE FROM runs WHERE id = ?", (run_id,)).rowcount:
                     raise self._unknown(connection, run_id)
+                if is_in_use(self.journal(run_id)):
+                    raise JournalInUse(
+                        f"run {run_id} is under way",
+                        cause="another trnbench is carrying it out",
+                        try_="end it first: Ctrl-C there",
+                    )
             connection.execute("DELETE FROM documents WHERE sha256 NOT IN (SELECT sha256 FROM attachments)")
+            for run_id in ids:  # before the commit: a journal that stays would bring the run back
+                self.journal(run_id).unlink(missing_ok=True)
         with self.reading() as connection:
             # `execute` would step once, which frees one page.
             connection.executescript("PRAGMA incremental_vacuum")
@@ -103,13 +142,15 @@ class Store:
         with self.reading() as connection:
             run_id = self.resolve(ref)
             where = f"run {run_id} in {self.path}"
-            number, head, finished, interrupted = connection.execute(
-                "SELECT number, head, finished, interrupted FROM runs WHERE id = ?", (run_id,)
+            number, head, finished, interrupted, digest = connection.execute(
+                "SELECT number, head, finished, interrupted, digest FROM runs WHERE id = ?", (run_id,)
             ).fetchone()
             document: dict[str, Any] = loads_value(head, dict, where)
             # The columns change last, when a run ends; a run that was killed never got so far.
             document |= {"finished": finished, "interrupted": bool(interrupted)}
-            document |= {kind: {} for kind in ATTACHED}
+            if digest:  # results of old have no such field
+                document["digest"] = digest
+            document |= {kind: {} for kind in PARTS}
             for kind, name, content in connection.execute(
                 "SELECT kind, name, content FROM attachments JOIN documents USING (sha256) WHERE run = ?"
                 " ORDER BY position",
@@ -168,6 +209,28 @@ class Store:
                 )
             raise self._unknown(connection, ref)
 
+    def journal(self, run_id: str) -> Path:
+        """Where the journal of a run (full id) is, or would be."""
+        return journal_path(self.path, run_id)
+
+    def indexed(self) -> dict[str, int]:
+        """How many bytes of its journal the tables hold, by run; nothing where there is no store yet."""
+        try:
+            with self.reading() as connection:
+                return dict(connection.execute("SELECT id, indexed FROM runs"))
+        except StoreError:  # none yet, or of an older version
+            return {}
+
+    def catch_up(self) -> dict[Path, TrnbenchError]:
+        """Put into the tables what journals hold and they do not; see `filling.catch_up`.
+
+        Every command does so when it first looks into the store.
+        """
+        from trnbench.store.filling import catch_up
+
+        self._caught_up = True
+        return catch_up(self)
+
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """The connection, with its errors explained. Raises `StoreError` where there is no file."""
@@ -175,19 +238,26 @@ class Store:
             yield self._open(write=False)
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: all of it, or none."""
+    def writing(self, *, busy_s: float | None = None) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it, or none. `busy_s`: how long to wait for others, where not as usual."""
         with explained(self.path):
-            connection = self._open(write=True)
+            connection = self._open(write=True, busy_s=busy_s)
             with transaction(connection):
                 yield connection
 
-    def _open(self, *, write: bool) -> sqlite3.Connection:
+    def _open(self, *, write: bool, busy_s: float | None = None) -> sqlite3.Connection:
+        waits_s = self._busy_s if busy_s is None else min(busy_s, self._busy_s)
+        if not self._caught_up:
+            with suppress(StoreError):  # what is wrong with the store, the caller is about to hear
+                self.catch_up()
         if self._connection is not None and write and not self._writable:
             self.close()
         if self._connection is None:
-            self._connection = connect(self.path, write=write, busy_s=self._busy_s)
-            self._writable = write
+            self._connection = connect(self.path, write=write, busy_s=waits_s)
+            self._writable, self._waits_s = write, waits_s
+        if waits_s != self._waits_s:
+            self._connection.execute(f"PRAGMA busy_timeout = {round(waits_s * 1000)}")
+            self._waits_s = waits_s
         return self._connection
 
     def _number(self, connection: sqlite3.Connection, run_id: str) -> int:
@@ -207,5 +277,5 @@ class Store:
             raise StoreError(
                 f"the store {self.path} is damaged: {error}",
                 cause="the disk failed, or another program changed it; it was left as it is",
-                try_=f'sqlite3 "{self.path}" "PRAGMA integrity_check"',
+                try_="trnbench store repair",
             ) from error

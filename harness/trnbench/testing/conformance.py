@@ -9,6 +9,7 @@ from trnbench.registry.loader import described
 from trnbench.testing.checks.backends import backends
 from trnbench.testing.checks.emulation import emulation
 from trnbench.testing.checks.facts import facts
+from trnbench.testing.checks.importers import importers
 from trnbench.testing.checks.kernels import kernels
 from trnbench.testing.checks.loading import loading
 from trnbench.testing.checks.references import references
@@ -31,6 +32,7 @@ CHECKS: Mapping[str, Check] = {
     "backends": backends,
     "emulation": emulation,
     "reports": reports,
+    "importers": importers,
 }
 
 

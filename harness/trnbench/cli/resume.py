@@ -1,0 +1,95 @@
+"""`trnbench resume`: go on with a run where it ended."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from trnbench.cli.carrying import carry_on
+from trnbench.cli.context import Session, quiet_option, session
+from trnbench.cli.ended import tell
+from trnbench.cli.facts import facts_option
+from trnbench.cli.output import format_option
+from trnbench.cli.reporting import REPORT, check_html, report_target
+from trnbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from trnbench.run.resumption import Earlier
+
+
+@click.command()
+@click.argument("run", default="", metavar="[RUN]")
+@click.option("--anyway", is_flag=True, help="Go on although versions, settings or facts differ.")
+@facts_option
+@click.option("--jobs", type=int, metavar="N", help="Processes; 0: as many as pay off.  [default: as before]")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"Where the report goes.  [default: ./{REPORT}]",
+)
+@click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
+@click.option("--no-report", is_flag=True, help="Keep the run, write no report.")
+@quiet_option
+@format_option
+@session
+def resume(
+    shared: Session,
+    /,
+    *,
+    run: str,
+    anyway: bool,
+    facts: tuple[Path, ...],
+    jobs: int | None,
+    output: Path | None,
+    force: bool,
+    no_report: bool,
+    format: str,
+) -> int:
+    """Go on with a run: its missing and failed cases, and a report of the whole.
+
+    RUN is an id, the beginning of one, a tag, or the latest run that is not complete. The rest of the
+    run is carried out as it began; where plan, settings, versions or facts differ, the difference is named.
+    """
+    import msgspec
+
+    from trnbench.run.api import choose_backend
+    from trnbench.run.executor import executor as carried_out_by
+    from trnbench.run.resumption import Earlier, unfinished
+    from trnbench.store.store import Store
+
+    target = None
+    if not no_report:
+        target = report_target(output, force=force)
+        check_html(shared)
+    with ExitStack() as stack:
+        store = stack.enter_context(Store(shared.store_path))
+        earlier = stack.enter_context(Earlier(store, unfinished(store, run)))
+        _check_hosts(earlier)
+        settings = earlier.settings
+        by = stack.enter_context(carried_out_by(settings.executor, settings.jobs if jobs is None else jobs))
+        chosen = choose_backend(
+            shared.registry, earlier.run.backend, by, keep_identity=settings.keep_identity
+        )
+        planned = earlier.planned(shared.registry, facts)
+        resumed = earlier.taken_up(planned, chosen, shared.registry, anyway=anyway)
+        if jobs is not None:
+            settings = msgspec.structs.replace(settings, jobs=jobs).checked()
+        left = len(planned.cases) - len(resumed.kept)
+        opening = f"{chosen.name}: run {earlier.id} goes on with {left:,} of {len(planned.cases):,} cases"
+        ended = carry_on(shared, store, planned, chosen, settings, by, resumed=resumed, opening=opening)
+    return tell(shared, planned, ended, target, format)
+
+
+def _check_hosts(earlier: Earlier) -> None:
+    """Raises `UsageError` for a run of several ranks: only the first of them has the journal."""
+    if earlier.opening.executor == "ranks":
+        raise UsageError(
+            f"run {earlier.id} cannot be resumed: several ranks measured every case of it together",
+            cause="rank 0 alone has the journal, and the others would not know which cases are left",
+            try_="the same command on all ranks again, as a new run; what was done stays in this one",
+        )

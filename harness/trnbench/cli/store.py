@@ -1,0 +1,75 @@
+"""`trnbench store`: look after the file of results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trnbench.cli.context import Session, session
+from trnbench.cli.output import emit, format_option, say
+from trnbench.errors import ExitCode
+
+
+@click.group()
+def store() -> None:
+    """Check, repair and back up the store.
+
+    Other commands fill it from the journals beside it by themselves. The file is the one of --store,
+    TRNBENCH_STORE or the user's data folder.
+    """
+
+
+@store.command()
+@format_option
+@session
+def check(shared: Session, /, *, format: str) -> int:
+    """Compare tables, documents, journals and digests; exit code 1 where they differ."""
+    from trnbench.store.checking import check as checked
+    from trnbench.store.store import Store
+
+    with Store(shared.store_path) as opened:
+        found = checked(opened)
+        rows = [
+            {"run": each.run, "problem": each.what, "repair": "yes" if each.repair else "no"}
+            for each in found
+        ]
+        if rows or format != "table":
+            emit(rows, ("run", "problem", "repair"), format)
+        if not found:
+            say(f"{opened.path}: nothing is wrong")
+            return ExitCode.OK
+    if any(each.repair for each in found):
+        say("repair with: trnbench store repair")
+    return ExitCode.GATE
+
+
+@store.command()
+@session
+def repair(shared: Session, /) -> None:
+    """Fill the store from its journals, and write again what its documents contradict.
+
+    A damaged database is put aside and made anew from every run that can be read. No file is removed.
+    """
+    from trnbench.store.repairing import repair as repaired
+    from trnbench.store.store import Store
+
+    with Store(shared.store_path) as opened:
+        done = repaired(opened)
+        for each in done:
+            click.echo(each)
+        if not done:
+            say(f"{opened.path}: nothing was to be done")
+
+
+@store.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@session
+def backup(shared: Session, /, *, file: Path) -> None:
+    """Copy the store into a new FILE, while others may write to it, and print its path."""
+    from trnbench.store.repairing import backup as backed_up
+    from trnbench.store.store import Store
+
+    with Store(shared.store_path) as opened:
+        backed_up(opened, file)
+    click.echo(str(file))

@@ -1,0 +1,61 @@
+"""The installed command: from its first line on, a signal ends it with code 130 and a sentence."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import NoReturn
+
+INTERRUPTED = 130
+
+
+def main() -> NoReturn:
+    """The `trnbench` command."""
+    guarded(_command)
+
+
+def guarded(command: Callable[[], object]) -> NoReturn:
+    """Carry out `command`, which ends with `SystemExit`, and end the process with its code.
+
+    SIGINT, SIGTERM and SIGHUP (unless it is ignored: nohup) raise `KeyboardInterrupt`, while modules
+    are loaded and while a report is written too.
+    """
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    code = INTERRUPTED
+    try:
+        for number in numbers:
+            signal.signal(number, _interrupt)
+        command()
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else INTERRUPTED
+    except KeyboardInterrupt:  # before there was anybody to say so, or while somebody did
+        with suppress(OSError):
+            os.write(2, b"\ninterrupted\n")
+    # From here on the outcome stands: a signal may hasten the end, no more.
+    for number in numbers:
+        signal.signal(number, _hasten)
+    sys.exit(code)
+
+
+def _command() -> None:
+    from trnbench.cli.main import cli
+
+    cli.main()
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _hasten(_number: int, _frame: FrameType | None) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(INTERRUPTED)

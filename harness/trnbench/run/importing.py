@@ -1,0 +1,131 @@
+"""Runs out of files: our own, and what importing plugins read."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trnbench.errors import BadInput, MissingFile, PluginError, TrnbenchError, UnknownName
+from trnbench.lazy import resolve
+from trnbench.results.run import Run
+from trnbench.section import Importer
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
+
+OWN = "trnbench"
+
+CORE_IMPORTERS = {
+    OWN: Importer(name=OWN, title="a run as JSON or as its journal", read="trnbench.run.importing:read_own")
+}
+"""What needs no plugin: what trnbench wrote can always be read back."""
+
+
+def importers(registry: Registry) -> dict[str, Importer]:
+    """Every reader by name; trnbench's own name is its own."""
+    return {**registry.importers, **CORE_IMPORTERS}
+
+
+def find_importer(registry: Registry, name: str = "") -> Importer:
+    """The reader called `name`, our own for "". Raises `UnknownName`."""
+    known = importers(registry)
+    if (name or OWN) not in known:
+        raise UnknownName("importer", name, known, try_="trnbench list importers")
+    return known[name or OWN]
+
+
+def read_file(path: Path | None) -> bytes:
+    """What a file holds, standard input for None. Raises `MissingFile`, `BadInput`."""
+    try:
+        return sys.stdin.buffer.read() if path is None else path.read_bytes()
+    except FileNotFoundError as error:
+        raise MissingFile(
+            f"there is no file {path}", cause="it is misspelt, or in another folder", try_="ls"
+        ) from error
+    except OSError as error:
+        raise BadInput(
+            f"cannot read {path}: {error.strerror or error}",
+            cause="it is no file, or closed to this user",
+            try_="trnbench import FILE",
+        ) from error
+
+
+def read_runs(importer: Importer, data: bytes, where: str, *, anyway: bool = False) -> tuple[Run, ...]:
+    """The runs in `data`, which is called `where` in errors.
+
+    Raises `BadInput` for what is no run, and, unless `anyway`, for one that was edited after its digest
+    was made; `PluginError` when the reader fails or returns something else.
+    """
+    if importer.name == OWN:
+        return tuple(_own(data, where, anyway=anyway))
+    try:
+        found = resolve(importer.read)(data)
+    except TrnbenchError:
+        raise
+    except Exception as error:
+        raise _blamed(importer, where, f"failed: {type(error).__name__}: {error}") from error
+    runs = (found,) if isinstance(found, Run) else found
+    if not isinstance(runs, Sequence) or not runs or not all(isinstance(each, Run) for each in runs):
+        raise _blamed(importer, where, f"returned {type(found).__name__}, not a run or a sequence of runs")
+    return tuple(runs)
+
+
+def read_own(data: bytes) -> tuple[Run, ...]:
+    """`Importer.read` of our own files."""
+    return read_runs(CORE_IMPORTERS[OWN], data, "this file")
+
+
+def _own(data: bytes, where: str, *, anyway: bool) -> Iterator[Run]:
+    import msgspec
+
+    from trnbench.results.digest import is_edited
+    from trnbench.results.json import loads
+    from trnbench.store.journal import MAGIC
+
+    if data.startswith(MAGIC):
+        yield _journal(data, where)
+        return
+    try:
+        documents: Any = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInput(
+            f"{where} is not JSON: {error}",
+            cause="the file is cut short, or it is something else",
+            try_="trnbench import --as NAME  for what a plugin reads: trnbench list importers",
+        ) from error
+    parts = documents if isinstance(documents, list) else [documents]
+    for number, document in enumerate(parts, start=1):
+        called = where if len(parts) == 1 else f"{where}, run {number}"
+        run = loads(msgspec.json.encode(document), called)
+        if not anyway and is_edited(document):
+            raise BadInput(
+                f"{called} was edited: its digest belongs to another content",
+                cause="a figure or a word in it was changed after the run had ended",
+                try_="--anyway  keeps it as it is; its digest goes on saying so",
+            )
+        yield run
+
+
+def _journal(data: bytes, where: str) -> Run:
+    from trnbench.store.journal import read_chain
+    from trnbench.store.journaled import journaled
+
+    chain = read_chain(data)
+    if not chain.records:
+        raise BadInput(
+            f"{where} holds no run",
+            cause="the journal was cut off before its first record was whole",
+            try_="another copy of it",
+        )
+    return journaled(chain, where).whole()
+
+
+def _blamed(importer: Importer, where: str, what: str) -> PluginError:
+    return PluginError(
+        f"importer {importer.name!r} cannot read {where}: {what}",
+        cause=f"a bug in {importer.read}; nothing was stored",
+        try_="trnbench plugin check",
+        object_=f"Importer {importer.name!r}",
+    )

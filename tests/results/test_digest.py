@@ -1,0 +1,85 @@
+"""A run's digest stays through every way of writing it, and no edit leaves it as it is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stored_run import make_run
+
+from trnbench import Run
+from trnbench.results.digest import content_digest, fingerprint, is_edited
+from trnbench.results.json import dumps, loads
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return make_run()
+
+
+def document(run: Run) -> dict[str, Any]:
+    return dict(json.loads(dumps(run)))
+
+
+def test_a_run_that_ended_has_its_digest(run: Run) -> None:
+    assert len(run.digest) == 64
+    assert content_digest(document(run)) == run.digest
+    assert not is_edited(document(run))
+
+
+def test_it_stays_however_the_run_is_written(run: Run) -> None:
+    again = json.loads(json.dumps(document(run), indent=3, ensure_ascii=True))
+    assert content_digest(again) == run.digest
+    assert document(loads(dumps(run)))["digest"] == run.digest
+    assert content_digest(document(loads(dumps(run)))) == run.digest
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    if isinstance(value, dict):
+        return [found for key, each in value.items() for found in leaves(each, (*path, key))]
+    if isinstance(value, list):
+        return [found for key, each in enumerate(value) for found in leaves(each, (*path, key))]
+    return [path]
+
+
+def changed(value: Any) -> Any:
+    if isinstance(value, bool) or value is None:
+        return not value
+    return f"{value}x" if isinstance(value, str) else 2 * value + 1
+
+
+@given(st.data())
+def test_an_edit_anywhere_shows(run: Run, data: st.DataObject) -> None:
+    edited = document(run)
+    path = data.draw(st.sampled_from([each for each in leaves(edited) if each != ("digest",)]))
+    place = edited
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = changed(place[path[-1]])
+    assert is_edited(edited)
+
+
+@pytest.mark.parametrize("part", ["measurements", "books", "topologies"])
+def test_what_is_left_out_shows(run: Run, part: str) -> None:
+    edited = document(run)
+    edited[part] = edited[part][1:] if isinstance(edited[part], list) else {}
+    assert is_edited(edited)
+
+
+def test_measurements_cannot_change_places(run: Run) -> None:
+    edited = document(run)
+    edited["measurements"].reverse()
+    assert is_edited(edited)
+
+
+def test_a_whole_number_is_the_same_as_a_float() -> None:
+    assert fingerprint(b'{"a": [3, 27000000000000000000]}') == fingerprint(b'{"a":[3.0,2.7e19]}')
+    assert fingerprint(b'{"a":"3"}') != fingerprint(b'{"a":3}')
+
+
+def test_a_run_without_a_digest_tells_nothing(run: Run) -> None:
+    assert not is_edited(document(msgspec.structs.replace(run, digest="", backend="another")))

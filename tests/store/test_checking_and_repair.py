@@ -1,0 +1,205 @@
+"""What is wrong with a store is found, and made good out of documents and journals, by Python alone."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import zlib
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+from stored_run import make_run, text_of
+
+from trnbench import Run
+from trnbench.errors import StoreError, UsageError
+from trnbench.store.checking import Problem, check
+from trnbench.store.repairing import backup, repair
+from trnbench.store.store import Store
+
+
+@pytest.fixture
+def kept(store: Store, run: Run) -> Store:
+    """A store with a recorded run and, before it, a saved one (without a journal)."""
+    store.save(make_run(), tags=["old"])
+    recording = store.record(
+        msgspec.structs.replace(run, measurements=(), finished="", digest=""), planned=5, tags=["new"]
+    )
+    for position, each in enumerate(run.measurements):
+        recording.add(position, each)
+    recording.finish(run)
+    return store
+
+
+def saved(store: Store) -> str:
+    with reopened(store) as opened:
+        return opened.resolve("old")
+
+
+def edit(store: Store, statement: str, *values: object) -> None:
+    store.close()
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.execute(statement, values)
+        connection.commit()
+
+
+def reopened(store: Store) -> Store:
+    store.close()
+    return Store(store.path)
+
+
+def found(store: Store) -> tuple[Problem, ...]:
+    with reopened(store) as opened:
+        return check(opened)
+
+
+def repaired(store: Store) -> list[str]:
+    with reopened(store) as opened:
+        return repair(opened)
+
+
+def test_nothing_is_wrong_with_a_good_store(kept: Store) -> None:
+    assert found(kept) == ()
+    assert repaired(kept) == []
+    assert found(kept) == ()
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("status", "'failed'"), ("value", "1.0"), ("fraction", "0.99"), ("kernel", "'other'"), ("unit", "'W'")],
+)
+def test_a_column_that_its_document_contradicts(kept: Store, run: Run, column: str, value: str) -> None:
+    edit(
+        kept,
+        f"UPDATE measurements SET {column} = {value} WHERE position = 1 AND"
+        " run = (SELECT number FROM runs WHERE id = ?)",
+        run.id,
+    )
+    (problem,) = found(kept)
+    case = run.measurements[1].id
+    assert (problem.run, problem.repair) == (run.id, True)
+    assert problem.what.startswith(f"column {column} of {case} is {value}, its document says ")
+    assert repaired(kept) == [f"run {run.id}: 1 columns were written again from its documents"]
+    assert found(kept) == ()
+
+
+def test_a_column_of_a_run_that_its_document_contradicts(kept: Store, run: Run) -> None:
+    edit(kept, "UPDATE runs SET backend = 'another' WHERE id = ?", run.id)
+    assert found(kept) == (
+        Problem(run.id, "column runs.backend is 'another', its document says 'emulated'", True),
+    )
+    assert repaired(kept) == [f"run {run.id}: 1 columns were written again from its documents"]
+    assert found(kept) == ()
+
+
+def doctored(run: Run) -> bytes:
+    one = msgspec.structs.replace(run.measurements[0], time_s=1e-9)
+    return zlib.compress(msgspec.json.encode(one))
+
+
+def test_an_edited_figure_shows_and_the_journal_has_the_true_one(kept: Store, run: Run) -> None:
+    statement = (
+        "UPDATE measurements SET document = ?, time_s = 1e-9 WHERE position = 0 AND"
+        " run = (SELECT number FROM runs WHERE id = ?)"
+    )
+    edit(kept, statement, doctored(run), run.id)
+    what = "its digest belongs to another content: it was edited after it had ended"
+    assert found(kept) == (Problem(run.id, what, True),)
+    assert repaired(kept) == [
+        f"run {run.id} was written again from its journal: its digest belongs to another content"
+    ]
+    assert found(kept) == ()
+    assert Store(kept.path).load(run.id) == run
+    other = saved(kept)
+    edit(kept, statement, doctored(run), other)
+    assert found(kept) == (Problem(other, what, False),)
+    assert repaired(kept) == [
+        f"run {other} stays as it is, without a journal to renew it from: "
+        "its digest belongs to another content"
+    ]
+
+
+def test_a_document_that_cannot_be_read(kept: Store, run: Run) -> None:
+    other = saved(kept)
+    edit(kept, "UPDATE documents SET content = x'00'")
+    assert [(each.run, each.repair) for each in found(kept)] == [(other, False), (run.id, True)]
+    assert all(each.what.startswith("a document cannot be read: ") for each in found(kept))
+    repaired(kept)  # both runs share their documents: the journal of one has them
+    assert found(kept) == ()
+
+
+def test_a_database_with_damaged_pages_is_made_anew(kept: Store, run: Run) -> None:
+    kept.close()
+    data = bytearray(kept.path.read_bytes())
+    for page in range(3, len(data) // 4096):
+        data[page * 4096 : page * 4096 + 2048] = os.urandom(2048)
+    kept.path.write_bytes(data)
+    aside = kept.path.with_name("results.db.damaged-1")
+    done = repaired(kept)
+    assert done[-2:] == [f"the damaged database is now {aside}", f"{kept.path} was made anew"]
+    assert aside.read_bytes() == data
+    assert found(kept) == ()
+    with reopened(kept) as store:
+        assert store.load(run.id) == run
+        assert store.load("new") == run
+
+
+def test_a_database_that_is_no_more_is_made_anew_from_the_journals(kept: Store, run: Run) -> None:
+    kept.close()
+    kept.path.write_bytes(os.urandom(9000))
+    assert text_of(StoreError, Store(kept.path).load) == (
+        f"{kept.path} is not a store of trnbench: it is no SQLite database\n"
+        "  cause: --store or TRNBENCH_STORE names some other file; it was left as it is\n"
+        "  try:   name another file with --store; journals are beside it: trnbench store repair"
+    )
+    repaired(kept)
+    with reopened(kept) as store:
+        assert [each.id for each in store.list()] == [run.id]
+        assert store.load() == run
+        assert store.list()[0].tags == ("new",)
+
+
+def test_another_programs_file_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "diary.db"
+    path.write_text("dear diary\n" * 100)
+    with pytest.raises(StoreError, match="it is no SQLite database"):
+        repair(Store(path))
+    assert [each.name for each in tmp_path.iterdir()] == ["diary.db"]
+
+
+def test_damage_of_a_journal_is_told(kept: Store, run: Run) -> None:
+    path = kept.journal(run.id)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    (problem,) = found(kept)
+    assert (problem.run, problem.repair) == (run.id, False)
+    assert problem.what.startswith("its journal ends ")
+    with reopened(kept) as store:  # what the store had is still there
+        assert store.load(run.id) == run
+
+
+def test_a_backup_is_a_store_of_its_own(kept: Store, run: Run, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    before = os.umask(0)
+    try:
+        backup(kept, target)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    with Store(target) as copy:
+        assert copy.load(run.id) == run
+        assert check(copy) == ()
+    assert text_of(UsageError, backup, kept, target) == (
+        f"cannot write {target}: File exists\n"
+        "  cause: a backup goes into a new file, in a folder that can be written to\n"
+        "  try:   trnbench store backup NEW.db"
+    )
+
+
+def test_a_backup_of_no_store_leaves_no_file(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there are no stored runs yet"):
+        backup(Store(tmp_path / "none.db"), tmp_path / "copy.db")
+    assert list(tmp_path.iterdir()) == []
