@@ -32,7 +32,7 @@ def show_headline(run: Run, format: str) -> None:
     found = headline(run)
     shades = format == "table" and use_rich(sys.stdout)
     lines = [_item(said.text, format, grey=shades and line.muted) for line, said in found.said]
-    told = [*(f"{system}: {bad}" for system, bad in found.alarms), found.silence, found.means]
+    told = [*(f"{system}: {bad}" for system, bad in found.alarms), found.silence, found.footnote, found.means]
     lines += [_item(each, format) for each in told if each]
     write("\n" + "\n".join(lines) + "\n")
 
