@@ -84,7 +84,7 @@ def _since(line: Line) -> str:
         words += f", the figure is low: {allowed}"
     if line.since is not None:
         newer = line.since
-        words += f"; {_document(newer)}: {_bare(newer.value, line)}, {percent(newer.fraction)}"
+        words += f"; since {_bare(newer.value, line)}, {_document(newer)}: {percent(newer.fraction)}"
     return f"{words})"
 
 
