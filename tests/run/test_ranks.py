@@ -284,7 +284,7 @@ def test_a_case_that_one_rank_leaves_out_is_no_result(tmp_path: Path) -> None:
 
     registry = machine.registry("well", folder=tmp_path)
     planned = plan(registry)
-    attempts = prepared(planned, registry.backends["stand-in"], RunSettings())
+    attempts = prepared(planned, registry.backends["stand-in"], RunSettings(), registry)
     case = planned.cases[0]
     system = planned.systems[case.key.instance]
     skipped = attempts.judge.skipped(case, system, "no compiler")
