@@ -45,7 +45,7 @@ def _item(text: str, format: str, *, grey: bool = False) -> str:
         return f"- {escaped(text)}"
     width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
     # A number and its unit stay together.
-    bound = re.sub(r"(?<=\d) (?=\S)", NBSP, text)
+    bound = re.sub(r"(?<=\d) (?=[%A-Za-zµ])", NBSP, text)
     filled = textwrap.fill(
         bound, max(width - 1, 20), initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
     )
