@@ -159,8 +159,9 @@ def expect_share(measurement: Measurement) -> str:
 
 def ranged(low: str, high: str) -> str:
     """Two numbers with their units: the unit once where both have it."""
-    value, space, unit = low.rpartition(numbers.NBSP)
-    return f"{value}–{high}" if space and high.endswith(f"{space}{unit}") else f"{low}–{high}"
+    value, space, unit = low.replace(" ", numbers.NBSP).rpartition(numbers.NBSP)
+    same = space and high.replace(" ", numbers.NBSP).endswith(f"{space}{unit}")
+    return f"{value}–{high}" if same else f"{low}–{high}"
 
 
 def faint(measurement: Measurement) -> bool:

@@ -70,9 +70,11 @@ def test_a_row_per_generation_and_where_the_kernels_are_from() -> None:
         "| Public kernels | trn1 | 2, 2 | 28 % | – | −14 % | – | – | – | 2, 2: 28 % | broken 1 of 1, worst "
         "×1.6 | 49 % (two) |",
         "",
-        "Not run, and why:",
+        "<details><summary>Not run, and why</summary>",
         "",
         "- more than fits: three",
+        "",
+        "</details>",
         "",
         "Sources: a/b 0123456789ab (2026-01-02, a copy).",
     ]

@@ -111,7 +111,8 @@ def test_markdown_leads_with_evidence(run: Run) -> None:
     lines = trnbench.headline(run).said
     shown = [re.sub(r"\\(.)", r"\1", line.removeprefix("- ")) for line in sentences]
     assert shown[: len(lines)] == [said.text for _, said in lines]
-    assert all(each.startswith("Emulated, ") for each in shown[: len(lines)])
+    assert all(": model " in each for each in shown[: len(lines)])
+    assert shown[-1].startswith("Emulated: computed by a model ")
     assert sentences[len(lines)] == "- trn1.2xlarge: **1 SUSPECT, 1 FAILED**"
 
 

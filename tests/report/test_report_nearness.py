@@ -36,8 +36,8 @@ def marked() -> Run:
 
 def test_a_cell_has_the_class_and_the_interval_of_its_share(marked: Run) -> None:
     page = str(scoreboard.render([marked]))
-    told = [(each, re.search(r'<small class="near">([^<]*)<', each)) for each in page.split("<td ")[1:]]
-    cells = [(each.partition(">")[0], near[1]) for each, near in told if near]
+    told = [(each, re.search(r'<small class="near">(.*?)</small>', each)) for each in page.split("<td ")[1:]]
+    cells = [(each.partition(">")[0], re.sub(r"</?span>", "", near[1])) for each, near in told if near]
     said = {near.partition(" · ")[0] for _, near in cells}
     assert said == {"kernel", "elsewhere", "none"}
     for style, near in cells:
@@ -74,3 +74,9 @@ def test_a_number_stored_without_is_grey_and_says_so(marked: Run) -> None:
     assert view.near_text(bare) == "nearness not recorded"
     assert view.faint(bare)
     assert view.expect_text(bare) == view.expect_share(bare) == ""
+
+
+@pytest.mark.parametrize("blank", [" ", "\u00a0"])
+def test_a_range_has_its_unit_once_whichever_blank_parts_it(blank: str) -> None:
+    assert view.ranged(f"63.0{blank}%", f"82.1{blank}%") == f"63.0–82.1{blank}%"
+    assert view.ranged(f"850{blank}GB/s", f"1.2{blank}TB/s") == f"850{blank}GB/s–1.2{blank}TB/s"

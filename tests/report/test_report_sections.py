@@ -51,7 +51,8 @@ class TestHeadline:
         shown = re.findall(r"<li class=\"([^\"]*)\">(.*?)</li>", str(headline.render([small])))
         made = trnbench.headline(small).said
         assert made
-        assert [plain(text).strip() for _, text in shown] == [said.text for _, said in made]
+        bare = [plain(re.sub(r"<[^>]+>", "", text)) for _, text in shown]
+        assert bare == [said.text for _, said in made]
         assert [("faint" in kind.split()) for kind, _ in shown] == [line.muted for line, _ in made]
 
     def test_the_share_leads_to_its_case(self, small: Run) -> None:
@@ -59,7 +60,10 @@ class TestHeadline:
         for item, (line, _) in zip(headline.items(0, small, found), found.said, strict=True):
             (case,) = (each for each in small.measurements if each.id == line.sweep.case)
             assert item.anchor == view.anchor(0, case)
-            assert f'<a href="#{item.anchor}">{item.share}</a>' in str(headline.render([small]))
+            link = rf'<a href="#{item.anchor}" title="([^"]*)">{re.escape(item.share)}</a>'
+            (title,) = re.findall(link, str(headline.render([small])))
+            assert line.of is not None
+            assert line.of.document in title
 
     def test_nothing_without_a_band_is_bold(self, small: Run) -> None:
         shown = re.findall(r"<li class=\"[^\"]*faint\">(.*?)</li>", str(headline.render([small])))

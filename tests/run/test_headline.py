@@ -10,6 +10,7 @@ import pytest
 from synthetic_run import make_run, with_verdicts
 
 from trnbench import Grade, Measurement, Run, Scope, Status, headline
+from trnbench.facts.format import show
 from trnbench.results.nearness import Band, BestPublished, Nearest, Nearness
 from trnbench.results.own_product import OwnProduct
 from trnbench.run.headline import Line
@@ -141,8 +142,8 @@ class TestTrust:
             (line.sweep.best * math.exp(-0.1), line.sweep.best * math.exp(0.2)), rel=1e-9
         )
         assert not line.muted
-        assert "Expect " in said(line).trust
-        assert "this kernel is published at other sizes; 9 votes" in said(line).trust
+        low, high = (show(each, "B/s").partition(" ")[0] for each in line.expected or ())
+        assert said(line).promise.endswith(f"; expect {low}–{high} (kernel, 9 votes)")
 
     def test_an_interval_ends_at_the_clock(self, small: Run) -> None:
         line = of(changed(small, lambda _: True, judged_by(near(Nearness.SAME))), "product", "trn2")
@@ -168,15 +169,23 @@ class TestTrust:
             judged_by(near(Nearness.SAME)),
         )
         lines = headline(run).lines
-        assert (lines[0].question, lines[0].generation) == ("stream", "trn2")
+        assert (lines[0].question, lines[0].generation) == ("product", "trn2")
+        asked_for = [
+            ("product", "stream", "all-reduce").index(each.question) for each in lines if not each.muted
+        ]
+        assert asked_for == sorted(asked_for)
         muted = [each.muted for each in lines]
         assert muted == sorted(muted)
         assert {each.generation for each in lines if each.muted} == {"trn1", "trn3"}
         for line in lines:
             assert line.muted == (line.expected is None)
-        grey = of(run, "product", "trn1")
-        assert said(grey).trust.startswith("No interval: published on another generation only.")
-        assert said(of(run, "product", "trn3")).trust.startswith("No interval: no such point.")
+        told = {(line.question, line.generation): words.trust for line, words in headline(run).said}
+        assert told["product", "trn1"].startswith("No interval: published on another generation only.")
+        asked = len([each for each in lines if each.generation == "trn3"]) - 1
+        assert told["product", "trn3"].startswith(
+            f"No interval here nor in the {asked} lines below: no such point."
+        )
+        assert sum("no such point" in each for each in told.values()) == 1
 
     def test_runs_stored_before_nearness_say_so(self, small: Run) -> None:
         lines = headline(small).lines
@@ -193,9 +202,9 @@ class TestTrust:
         assert found.means == ""
         assert not any(each.muted for each in found.lines)
         words = said(found.lines[0])
-        assert words.subject.startswith("Measured, ")
+        assert words.result.startswith("measured ")
         assert "No interval" not in words.trust
-        assert "The model" not in words.trust
+        assert "model" not in words.text
 
     def test_a_formula_is_grey_and_named(self, small: Run) -> None:
         derived = changed(
@@ -206,6 +215,24 @@ class TestTrust:
         line = headline(derived).lines[0]
         assert line.muted
         assert line.reason == "worked out by a formula: no program stands behind it"
+        assert said(line).result.startswith("formula ")
+
+    def test_a_formula_is_passed_over_where_a_program_was_emulated(self, small: Run) -> None:
+        run = changed(
+            changed(small, lambda _: True, judged_by(near(Nearness.SAME))),
+            lambda each: each.case.kernel == "gemm" and each.case.point["m"] > 512,
+            lambda each: replace(each, evidence=replace(each.evidence, grade=Grade.DERIVED)),
+        )
+        mine = [e for e in headline(run).lines if (e.question, e.generation) == ("product", "trn2")]
+        assert [(each.grade, each.sweep.points) for each in mine] == [(Grade.EMULATED, 1)]
+
+    def test_a_formula_has_no_interval_whatever_stands_near_it(self, small: Run) -> None:
+        derived = changed(
+            changed(small, lambda _: True, judged_by(near(Nearness.SAME))),
+            lambda _: True,
+            lambda each: replace(each, evidence=replace(each.evidence, grade=Grade.DERIVED)),
+        )
+        assert all(each.muted and each.expected is None for each in headline(derived).lines)
 
     def test_the_best_published_stands_beside_and_an_excess_is_said(self, small: Run) -> None:
         best = BestPublished(
@@ -219,9 +246,44 @@ class TestTrust:
         run = changed(small, lambda _: True, judged_by(near(Nearness.SAME, best=best)))
         line = of(run, "product", "trn1")
         assert line.above
-        assert f"Best published: 1 TFLOPS (same: p-1); the model is {line.above}." in said(line).trust
+        times = f"{line.sweep.best / 1e12:.1f} times that"
+        assert f"; best published 1 (p-1; the model {times}), expect " in said(line).promise
         # Another metric is not comparable.
-        assert "Best published" not in said(of(run, "stream", "trn1")).trust
+        assert "best published" not in said(of(run, "stream", "trn1")).promise
+
+    def test_an_excess_below_twice_is_told_in_per_cent(self, small: Run) -> None:
+        value = of(small, "product", "trn1").sweep.best / 1.25
+        best = BestPublished(
+            id="p-1",
+            metric="flops_per_s",
+            value=value,
+            unit="FLOP/s",
+            source="a source",
+            kind=Nearness.KERNEL,
+        )
+        run = changed(small, lambda _: True, judged_by(near(Nearness.FAMILY, best=best)))
+        told = said(of(run, "product", "trn1")).promise
+        assert " (kernel: p-1; the model 25 % above), expect " in told
+
+    @pytest.mark.parametrize(
+        ("low", "high", "told"),
+        [
+            (7e13, 8e13, "expect 70–80 ("),
+            (7e13, 2e15, "expect 70 TFLOPS–2 PFLOPS ("),
+            (7e11, 8e11, "expect 700–800 GFLOPS ("),
+            (8e13, 8e13, "expect 80 ("),
+        ],
+    )
+    def test_the_unit_of_an_interval_is_that_of_the_best_or_told(
+        self, small: Run, low: float, high: float, told: str
+    ) -> None:
+        line = of(small, "product", "trn1")
+        sweep = replace(line.sweep, best=9e13)
+        line = replace(line, sweep=sweep, expected=(low, high), nearness="kernel", muted=False)
+        assert told in said(line).promise
+        assert "no vote, the band of all points)" in said(line).promise
+        widened = said(replace(line, votes=1, widened="family", band_note="of the shipped model"))
+        assert "(kernel, 1 vote, widened, of the shipped model)" in widened.promise
 
     def test_a_model_at_its_clock_says_so(self, small: Run) -> None:
         run = changed(
@@ -230,8 +292,8 @@ class TestTrust:
             lambda each: replace(each, judgement=replace(each.judgement, of_engine_bound=0.9997)),
         )
         told = said(of(run, "product", "trn2")).trust
-        assert "The model is at its clock (99.9 % of what it allows)" in told
-        assert "at its clock" not in said(of(small, "product", "trn2")).trust
+        assert told.endswith("At its clock: a clock held against a document, not a kernel.")
+        assert "At its clock" not in said(of(small, "product", "trn2")).trust
 
     def test_our_product_at_published_shapes(self, small: Run) -> None:
         def product(number: int, e: float) -> OwnProduct:
@@ -258,11 +320,12 @@ class TestTrust:
             assert of(run, "stream", "trn1").own == ()
             return said(of(run, "product", "trn1")).trust
 
-        assert "of the same shape: 4096³ bf16 −21 %, 4096×4096×8192 bf16 +11 %." in told(
-            product(1, -0.23), product(2, 0.1)
-        )
-        five = told(*(product(n, -n / 100) for n in range(1, 6)))
-        assert "of the same shape: −4.9 % to −1.0 % over 5 shapes, median −3.0 %." in five
+        against = "Our product against published: "
+        assert f"{against}−21 % of the time at 1 shape." in told(product(1, -0.23))
+        two = told(product(1, -0.23), product(2, 0.1))
+        assert f"{against}−21 % … +11 % of the time at 2 shapes." in two
+        six = told(*(product(n, -n / 100) for n in range(1, 7)))
+        assert f"{against}−5.8 % … −1.0 % of the time at 6 shapes, median −3.4 %." in six
 
 
 class TestPromise:
@@ -273,7 +336,7 @@ class TestPromise:
         assert line.since.value == pytest.approx(line.of.value * 1.25)
         assert line.since.fraction == pytest.approx(line.of.fraction / 1.25)
         assert line.since.source == "new"
-        assert "implied since by A newer page (2026-01-01)" in said(line).text
+        assert f"; since {show(line.since.value, 'FLOP/s').split()[0]}, new 2026: " in said(line).promise
 
     def test_without_the_new_figure_in_the_book_the_latest_is_taken(self, small: Run) -> None:
         from trnbench import PeakPolicy
@@ -294,6 +357,23 @@ class TestPromise:
     def test_nothing_superseded_nothing_beside(self, small: Run) -> None:
         assert all(each.since is None for each in headline(small).lines)
 
+    def test_one_footnote_says_what_no_document_does(self, small: Run) -> None:
+        assert (
+            headline(small).footnote
+            == "No document says whether a figure of links counts one direction or both."
+        )
+        alone = tuple(each for each in small.measurements if each.case.kernel == "gemm")
+        assert headline(replace(small, measurements=alone)).footnote == ""
+
+    def test_the_detail_names_the_document_and_whether_it_prints_the_figure(self, small: Run) -> None:
+        line = of(small, "product", "trn2")
+        assert line.of is not None
+        full = said(line).detail
+        assert full.startswith(f"{said(line).share} of the {show(line.of.value, 'FLOP/s')} that ")
+        assert line.of.document in full
+        assert full.endswith(" prints" if line.of.printed else " implies")
+        assert "not stated" in said(of(small, "all-reduce", "trn2")).detail
+
     def test_a_figure_below_the_result_is_called_low(self, small: Run) -> None:
         run = changed(
             small,
@@ -302,8 +382,8 @@ class TestPromise:
                 each, status=Status.DOCUMENT_LOW, judgement=replace(each.judgement, fraction=1.004)
             ),
         )
-        assert "(less than the clocks allow: the figure is low)" in said(of(run, "product", "trn2")).text
-        assert "(no clock bounds it: the figure is low)" in said(of(run, "stream", "trn2")).text
+        assert "100.4 %, the figure is low: the clocks allow more)" in said(of(run, "product", "trn2")).text
+        assert "100.4 %, the figure is low: no clock bounds it)" in said(of(run, "stream", "trn2")).text
 
 
 class TestRest:
@@ -428,7 +508,7 @@ class TestStored:
         assert run.fidelity.products == products(registry, "trn2") != ()
         again = trnbench.loads(trnbench.dumps(run))
         assert headline(again) == headline(run)
-        assert "best published one of the same shape" in headline(again).said[0][1].trust
+        assert "Our product against published: " in headline(again).said[0][1].trust
         other = trnbench.bench(("hbm_copy",), axes=("size=1M",), **asked)
         assert other.fidelity is not None
         assert other.fidelity.products == ()

@@ -32,7 +32,7 @@ def show_headline(run: Run, format: str) -> None:
     found = headline(run)
     shades = format == "table" and use_rich(sys.stdout)
     lines = [_item(said.text, format, grey=shades and line.muted) for line, said in found.said]
-    told = [*(f"{system}: {bad}" for system, bad in found.alarms), found.silence, found.means]
+    told = [*(f"{system}: {bad}" for system, bad in found.alarms), found.silence, found.footnote, found.means]
     lines += [_item(each, format) for each in told if each]
     write("\n" + "\n".join(lines) + "\n")
 
@@ -45,7 +45,7 @@ def _item(text: str, format: str, *, grey: bool = False) -> str:
         return f"- {escaped(text)}"
     width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
     # A number and its unit stay together.
-    bound = re.sub(r"(?<=\d) (?=\S)", NBSP, text)
+    bound = re.sub(r"(?<=\d) (?=[%A-Za-zµ])", NBSP, text)
     filled = textwrap.fill(
         bound, max(width - 1, 20), initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
     )

@@ -13,7 +13,7 @@ from trnbench.errors import BadInput
 from trnbench.facts.table import Place, read_toml
 from trnbench.fidelity.coverage import coverage
 from trnbench.fidelity.statistics import row_of, uses_of
-from trnbench.fidelity.tables import HEADS, cells, grid
+from trnbench.fidelity.tables import HEADS, cells, folded, grid
 from trnbench.results.fidelity import Comparison, Fidelity, PublicKernels, Use
 
 if TYPE_CHECKING:
@@ -185,13 +185,8 @@ def markdown(found: Sources) -> str:
         "",
         *grid(HEADS, map(cells, rows)),
     ]
-    if reasons := not_run(found.points):
-        lines += [
-            "",
-            "Not run, and why:",
-            "",
-            *(f"- {why}: {', '.join(ids)}" for why, ids in reasons.items()),
-        ]
+    reasons = not_run(found.points).items()
+    lines += folded("Not run, and why", [f"- {why}: {', '.join(ids)}" for why, ids in reasons])
     if found.checkouts:
         lines += ["", f"Sources: {'; '.join(map(_named, found.checkouts))}."]
     return "\n".join(lines) + "\n"

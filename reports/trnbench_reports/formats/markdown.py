@@ -29,7 +29,7 @@ def _run(run: Run) -> list[str]:
     found = headline(run)
     lines += [f"- {_plain(said.text, 2400)}" for _, said in found.said]
     lines += [f"- {_plain(system)}: **{bad.upper()}**" for system, bad in found.alarms]
-    lines += [f"- {_plain(each)}" for each in (found.silence, found.means) if each]
+    lines += [f"- {_plain(each)}" for each in (found.silence, found.footnote, found.means) if each]
     return [*lines, "", *_board(run), ""]
 
 

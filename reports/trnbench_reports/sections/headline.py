@@ -23,6 +23,7 @@ class Item:
     share: str
     promise: str
     trust: str
+    detail: str
     anchor: str
     colour: int
     faint: bool

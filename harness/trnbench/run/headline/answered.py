@@ -52,6 +52,7 @@ def line(run: Run, answer: Answer) -> Line:
             at=at,
             case=best.id,
         ),
+        whole=answer.whole,
         ranks=_ranks(run, best, metric),
         of=promised(run, best),
         since=superseding(run, best),
@@ -75,16 +76,18 @@ def _muted(case: Measurement) -> str:
     """Why no interval can be given; "" for what was measured, and where a band stands."""
     if case.evidence.grade is Grade.MEASURED:
         return ""
+    if case.evidence.grade is Grade.DERIVED:
+        return FORMULA
     nearest = case.evidence.nearest
     if nearest is None:
-        return FORMULA if case.evidence.grade is Grade.DERIVED else NOT_RECORDED
+        return NOT_RECORDED
     if nearest.kind.banded and nearest.band is not None:
         return ""
     return nearest.note or REASONS.get(nearest.kind, "no band is known")
 
 
 def _ranks(run: Run, case: Measurement, metric: Metric) -> str:
-    """What a rank of the bandwidth is, and how many: from what each must send of the tensor, 2·(n−1)/n.
+    """How many ranks of what kind, from what each must send of the tensor, 2·(n−1)/n; what is counted.
 
     Empty for what has no ranks.
     """
@@ -92,14 +95,14 @@ def _ranks(run: Run, case: Measurement, metric: Metric) -> str:
     if record is None:
         return ""
     if metric.name == "network_bytes_per_s":
-        return f"{record.hosts:,} hosts, what one sends over the network"
+        return f"{record.hosts:,} hosts, what each sends"
     payload, link = (case.work.get(name, 0.0) for name in ("payload_bytes", "link_bytes"))
     share = link / payload if payload > 0 else 0.0
     if metric.name != "busbw_bytes_per_s" or case.case.kernel != "all_reduce" or not 1.0 <= share < 2.0:
         return ""
     ranks = round(2 / (2 - share))
     kinds = {record.devices: "device", record.devices * record.cores_per_device: "core"}
-    return f"bus bandwidth of {ranks:,} ranks, each a {kinds.get(ranks, 'logical core')}"
+    return f"{ranks:,} {kinds.get(ranks, 'logical-core')} ranks, bus bandwidth"
 
 
 def _own(run: Run, answer: Answer, best: Measurement) -> tuple[OwnProduct, ...]:

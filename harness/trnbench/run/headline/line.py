@@ -53,7 +53,8 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One kernel on the systems of one generation that gave the same numbers.
 
-    - `ranks`: of a collective, what a rank of its bandwidth is, and how many there are.
+    - `whole`: no system of the generation that was asked gave other numbers.
+    - `ranks`: of a collective, how many ranks of what kind, and what its bandwidth counts.
     - `of` and `since`: the figure it is held against, and the one that has superseded that.
     - `clock`: the share of what the clocks allow, of the best case.
     - `expected`: what the band of the nearest published evidence leaves of the best value, low before high,
@@ -73,6 +74,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     dtype: str
     grade: Grade
     sweep: Sweep
+    whole: bool = True
     ranks: str = ""
     of: Promised | None = None
     since: Promised | None = None

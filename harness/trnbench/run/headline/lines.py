@@ -7,48 +7,57 @@ from collections import Counter
 import msgspec
 
 from trnbench.results.measurement import Status
-from trnbench.results.nearness import Nearness
 from trnbench.results.run import Run
 from trnbench.run.headline.answered import line
 from trnbench.run.headline.line import Line
+from trnbench.run.headline.promised import UNSTATED
 from trnbench.run.headline.question import QUESTIONS, answers
 from trnbench.run.headline.words import Said, said
 
-_NEARNESS = [str(each) for each in Nearness]
+UNSTATED_NOTE = "No document says whether a figure of links counts one direction or both."
 _ASKED = [each.name for each in QUESTIONS]
 
 
 class Headline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`lines`: nearest evidence first, what has no band last; `silence`: why there is no line, else "".
+    """`lines`: by question and generation, what has no band last; `silence`: why there is no line, else "".
     `alarms`: (system, `1 suspect, 2 failed`) of each with such cases. `means`: what an emulated number is.
+    `footnote`: what is to be known of the figures of several lines.
     """
 
     lines: tuple[Line, ...] = ()
     alarms: tuple[tuple[str, str], ...] = ()
     means: str = ""
+    footnote: str = ""
     silence: str = ""
 
     @property
     def said(self) -> tuple[tuple[Line, Said], ...]:
-        """Each line with its words."""
-        return tuple((each, said(each)) for each in self.lines)
+        """Each line with its words. A reason that several grey lines share is told with the first."""
+        reasons = [each.reason if each.muted else "" for each in self.lines]
+        found = []
+        for at, each in enumerate(self.lines):
+            told = bool(at and each.muted and reasons[at - 1] == each.reason)
+            alike = -1 if told else sum(reason == each.reason for reason in reasons[at + 1 :])
+            found.append((each, said(each, alike)))
+        return tuple(found)
 
 
 def headline(run: Run) -> Headline:
     """What a run says first, from what is stored in it alone."""
     found = [line(run, each) for each in answers(run)]
     order = {record.generation: record.order for record in run.systems.values()}
-    found.sort(key=lambda each: (_believed(each), order.get(each.generation, 10**6), _asked(each)))
+    found.sort(key=lambda each: (each.muted, _asked(each), order.get(each.generation, 10**6)))
+    # Grey lines of one reason stand together.
+    reasons = list(dict.fromkeys(each.reason for each in found if each.muted))
+    found.sort(key=lambda each: reasons.index(each.reason) if each.muted else -1)
+    unstated = any(each.of is not None and each.of.note == UNSTATED for each in found)
     return Headline(
-        lines=tuple(found), alarms=_alarms(run), means=_means(run), silence="" if found else _silence(run)
+        lines=tuple(found),
+        alarms=_alarms(run),
+        means=_means(run),
+        footnote=UNSTATED_NOTE if unstated else "",
+        silence="" if found else _silence(run),
     )
-
-
-def _believed(each: Line) -> int:
-    """Measured first, then by nearness; what is grey stands last."""
-    if each.muted:
-        return len(_NEARNESS)
-    return _NEARNESS.index(each.nearness) if each.nearness in _NEARNESS else -1
 
 
 def _asked(each: Line) -> int:

@@ -46,6 +46,7 @@ class Answer(NamedTuple):
     question: Question
     systems: tuple[str, ...]
     cases: tuple[Measurement, ...]
+    whole: bool
 
 
 def primary(case: Measurement) -> Metric | None:
@@ -74,8 +75,13 @@ def _answers(run: Run, question: Question, good: Sequence[Measurement]) -> Itera
         kernel = next(k for k in question.kernels if any(each.case.kernel == k for each in here))
         here = [each for each in here if each.case.kernel == kernel]
         dtype = _dtype(here)
+        here = [each for each in here if each.case.dtype == dtype]
+        # A bound by a formula is not set beside what was emulated: it speaks where nothing else does.
+        better = {each.case.instance for each in here if each.evidence.grade is not Grade.DERIVED}
         for grade in Grade:
-            cases = [each for each in here if each.case.dtype == dtype and each.evidence.grade is grade]
+            cases = [each for each in here if each.evidence.grade is grade]
+            if grade is Grade.DERIVED:
+                cases = [each for each in cases if each.case.instance not in better]
             yield from _same(run, question, cases)
 
 
@@ -97,7 +103,7 @@ def _same(run: Run, question: Question, cases: Sequence[Measurement]) -> Iterato
         else:
             kept.append(([system], swept, marks))
     for systems, swept, _ in kept:
-        yield Answer(question, tuple(systems), swept)
+        yield Answer(question, tuple(systems), swept, whole=len(kept) == 1)
 
 
 def _mark(case: Measurement) -> object:

@@ -2,167 +2,198 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import NamedTuple
 
 from trnbench.facts.format import percent, show
 from trnbench.facts.scope import Scope
 from trnbench.results.error_text import signed_text
-from trnbench.results.own_product import OwnProduct
 from trnbench.run.headline.line import Line, Promised
 
 AT_CLOCK = 0.98
 """From this share of the clock bound on, a model says what the clock is, and nothing of a kernel."""
-LISTED = 4
-"""Published shapes of our own product that are named one by one."""
+FEW = 4
+"""Shapes of our own product whose extremes say enough."""
 
-_STANDS = {
-    "same": "this kernel near this size is published",
-    "kernel": "this kernel is published at other sizes",
-    "operation": "other kernels of this operation are published",
-    "family": "other kernels of this family are published",
-}
 _CALLED = {"gemm": "product", "hbm_copy": "copy within device memory", "all_reduce": "all-reduce"}
+_BY = {"emulated": "model", "derived": "formula"}
+"""Who says the number, where the grade alone does not name it."""
 
 
 class Said(NamedTuple):
-    """`subject: result, share promise. trust`; the share stands apart for those who link it."""
+    """`subject: result share promise. trust`; the share stands apart for those who link it, and `detail`
+    says of it what a line has no room for."""
 
     subject: str
     result: str
     share: str
     promise: str
     trust: str
+    detail: str
 
     @property
     def text(self) -> str:
         """The whole line."""
-        claim = f"{self.subject}: {self.result}"
-        if self.share:
-            claim += f", {self.share}{self.promise}"
-        return f"{claim}. {self.trust}".rstrip()
+        return f"{self.subject}: {self.result}{self.share}{self.promise}. {self.trust}".rstrip()
 
 
-def said(line: Line) -> Said:
-    """The words of `line`; every number in them is a field of it."""
-    parts = (_expect(line), _published(line), _clock(line), _rest(line), _own(line))
+def said(line: Line, alike: int = 0) -> Said:
+    """The words of `line`; every number in them is a field of it.
+
+    `alike`: how many of the lines that follow have no interval for the same reason; −1 where a line before
+    has said the reason.
+    """
+    expect = ", ".join(filter(None, (_published(line), _expect(line))))
+    parts = (_no_interval(line, alike), _clock(line), _rest(line), _own(line))
     return Said(
         subject=_subject(line),
         result=_result(line),
         share=percent(line.of.fraction) if line.of else "",
-        promise=_promise(line),
+        promise="".join((_since(line), _sweep(line), f"; {expect}" if expect else "")),
         trust=" ".join(filter(None, parts)),
+        detail=_detail(line),
     )
 
 
 def _subject(line: Line) -> str:
-    """`Emulated, trn2, one core, bf16 product`; systems are named where they answer for themselves."""
+    """`trn2, one core, bf16 product`; a system is named where it answers for itself."""
     part = line.scope.rank <= Scope.DEVICE.rank
-    where = line.generation if part and len(line.systems) > 1 else ", ".join(line.systems)
+    where = line.generation if part and line.whole else ", ".join(line.systems)
     reach = f", one {str(line.scope).replace('-', ' ')}" if part else ""
     what = " ".join(filter(None, (line.dtype, _CALLED.get(line.kernel, line.kernel))))
     ranks = f" ({line.ranks})" if line.ranks else ""
-    grade = str(line.grade)
-    return f"{grade[:1].upper()}{grade[1:]}, {where}{reach}, {what}{ranks}"
+    return f"{where}{reach}, {what}{ranks}"
 
 
 def _result(line: Line) -> str:
-    sweep = line.sweep
-    if sweep.points == 1:
-        return show(sweep.best, sweep.unit) + (f" at {sweep.over}" if sweep.over else "")
-    over = sweep.over or f"{sweep.points} cases"
-    at = f", best at {sweep.at}" if sweep.at else ""
-    return f"{between(sweep.worst, sweep.best, sweep.unit)} over {over}{at}"
+    """`model 78.6 TFLOPS of 78.1 promised (seed-trn2 2024: `."""
+    by = _BY.get(str(line.grade), str(line.grade))
+    words = f"{by} {show(line.sweep.best, line.sweep.unit)}"
+    if line.of is None:
+        return words
+    return f"{words} of {_bare(line.of.value, line)} promised ({_document(line.of)}: "
 
 
-def between(first: float, last: float, unit: str) -> str:
-    """`70 to 78 TFLOPS`: the unit once where both have the same."""
-    start, end = show(first, unit), show(last, unit)
-    if start == end:
-        return end
-    bare, _, name = start.partition(" ")
-    return f"{bare} to {end}" if name and end.endswith(f" {name}") else f"{start} to {end}"
-
-
-def _promise(line: Line) -> str:
+def _since(line: Line) -> str:
+    """What follows the share up to the end of its bracket."""
     if line.of is None:
         return ""
-    of, unit = line.of, line.sweep.unit
-    words = f" of the {show(of.value, unit)} that {_document(of)} {'prints' if of.printed else 'implies'}"
-    if of.note:
-        words += f" ({of.note})"
-    if of.fraction > 1 and not _at_clock(line):
-        allowed = "no clock bounds it" if line.clock is None else "less than the clocks allow"
-        words += f" ({allowed}: the figure is low)"
+    words = ""
+    if line.of.fraction > 1 and not _at_clock(line):
+        allowed = "no clock bounds it" if line.clock is None else "the clocks allow more"
+        words += f", the figure is low: {allowed}"
     if line.since is not None:
-        since = "printed" if line.since.printed else "implied"
-        words += f", {percent(line.since.fraction)} of the {show(line.since.value, unit)} {since} since by"
-        words += f" {_document(line.since)}"
-    return words
+        newer = line.since
+        words += f"; since {_bare(newer.value, line)}, {_document(newer)}: {percent(newer.fraction)}"
+    return f"{words})"
+
+
+def _sweep(line: Line) -> str:
+    """Where the best stands, and what it is the best of."""
+    sweep = line.sweep
+    if sweep.points == 1:
+        return f" at {sweep.over}" if sweep.over else ""
+    over = (sweep.over or f"{sweep.points} cases").replace(" to ", "–")
+    at = f" at {sweep.at}," if sweep.at else ","
+    return f"{at} best of {over} from {_bare(sweep.worst, line)}"
+
+
+def _bare(value: float, line: Line) -> str:
+    """Without the unit where the best of the line has the same."""
+    number, _, unit = show(value, line.sweep.unit).partition(" ")
+    return number if unit == _unit(line) else f"{number} {unit}".rstrip()
+
+
+def _unit(line: Line) -> str:
+    return show(line.sweep.best, line.sweep.unit).partition(" ")[2]
 
 
 def _document(promised: Promised) -> str:
-    named = promised.document or promised.source or "the clocks"
-    return f"{named} ({promised.date})" if promised.date else named
+    """By its id, which `trnbench spec` and the report's documents go by, and its year."""
+    year = promised.date.partition("-")[0]
+    return " ".join(filter(None, (promised.source or "the clocks", year)))
+
+
+def _detail(line: Line) -> str:
+    """The share in full: the document by its name, and whether it prints the figure."""
+    if line.of is None:
+        return ""
+    of = line.of
+    named = of.document or of.source or "the clocks"
+    words = f"{percent(of.fraction)} of the {show(of.value, line.sweep.unit)} that {named}"
+    words += f" ({of.date})" if of.date else ""
+    words += " prints" if of.printed else " implies"
+    return f"{words}; {of.note}" if of.note else words
 
 
 def _at_clock(line: Line) -> bool:
-    return line.clock is not None and line.clock >= AT_CLOCK and str(line.grade) != "measured"
+    return line.clock is not None and line.clock >= AT_CLOCK and str(line.grade) == "emulated"
 
 
 def _clock(line: Line) -> str:
-    if line.clock is None or not _at_clock(line):
+    return "At its clock: a clock held against a document, not a kernel." if _at_clock(line) else ""
+
+
+def _no_interval(line: Line, alike: int) -> str:
+    if not line.muted or alike < 0:
         return ""
-    return (
-        f"The model is at its clock ({percent(line.clock)} of what it allows): "
-        "this holds a clock against a document and says nothing of a kernel."
-    )
+    also = f" here nor in the {f'{alike} lines' if alike > 1 else 'line'} below" if alike else ""
+    return f"No interval{also}: {line.reason}."
 
 
 def _expect(line: Line) -> str:
-    if line.muted:
-        return f"No interval: {line.reason}."
+    """`expect 45–79 (operation, 7 votes, widened)`."""
     if line.expected is None:
         return ""
-    stands = _STANDS.get(line.nearness, line.nearness)
-    behind = "; ".join(filter(None, (stands, _band(line), line.band_note)))
-    return f"Expect {between(*line.expected, line.sweep.unit)} at best ({behind})."
+    low, high = (_bare(each, line) for each in line.expected)
+    # `45–1.2 TFLOPS` would lend the unit of one end to the other.
+    if (" " in low) != (" " in high):
+        low, high = (each if " " in each else f"{each} {_unit(line)}" for each in (low, high))
+    bare, _, unit = low.partition(" ")
+    between = low if low == high else f"{bare if high.endswith(f' {unit}') else low}–{high}"
+    behind = ", ".join(filter(None, (line.nearness, _votes(line), line.band_note)))
+    return f"expect {between} ({behind})"
 
 
-def _band(line: Line) -> str:
+def _votes(line: Line) -> str:
     if not line.votes:
-        return f"none of them votes, the band is that of {line.widened or 'all points'}"
+        return f"no vote, the band of {line.widened or 'all points'}"
     counted = f"{line.votes:,} vote{'' if line.votes == 1 else 's'}"
-    return f"{counted}, widened towards {line.widened}" if line.widened else counted
+    return f"{counted}, widened" if line.widened else counted
 
 
 def _published(line: Line) -> str:
+    """Its class is told where the interval that follows is of another."""
     best = line.published
     if best is None or best.metric != line.sweep.metric:
         return ""
-    above = f"; the model is {line.above}" if line.above else ""
-    return f"Best published: {show(best.value, best.unit)} ({best.kind}: {best.id}){above}."
+    kind = "" if line.expected is not None and str(best.kind) == line.nearness else f"{best.kind}: "
+    return f"best published {_bare(best.value, line)} ({kind}{best.id}{_above(line, best.value)})"
+
+
+def _above(line: Line, published: float) -> str:
+    if not line.above:
+        return ""
+    times = line.sweep.best / published if line.sweep.better == "higher" else published / line.sweep.best
+    return f"; the model {f'{times:,.1f} times that' if times >= 2 else f'{(times - 1) * 100:.0f} % above'}"
 
 
 def _rest(line: Line) -> str:
+    if _at_clock(line):
+        return ""
     if line.rest:
-        causes = ", ".join(f"{each.name} {percent(each.share)}" for each in line.rest)
-        return f"The rest: {causes} of the time."
-    return f"Bound by {line.bound}." if line.bound and not _at_clock(line) else ""
+        causes = (f"{each.name.removesuffix(' in the model')} {percent(each.share)}" for each in line.rest)
+        return f"The rest: {', '.join(causes)}."
+    return f"Bound by {line.bound}." if line.bound else ""
 
 
 def _own(line: Line) -> str:
-    """Each shape where they are few, else how far they spread; of the time, so that − is too fast."""
+    """How far they spread; of the time, so that − is too fast. `trnbench validate --same` lists them."""
     if not line.own:
         return ""
-    spread = sorted(each.e for each in line.own)
-    if len(spread) <= LISTED:
-        told = ", ".join(f"{_shape(each)} {signed_text(each.e)}" for each in line.own)
-    else:
-        least, middle, most = (signed_text(spread[at]) for at in (0, len(spread) // 2, -1))
-        told = f"{least} to {most} over {len(spread)} shapes, median {middle}"
-    return f"The model's time of our product against the best published one of the same shape: {told}."
-
-
-def _shape(of: OwnProduct) -> str:
-    cube = of.m == of.n == of.k
-    return f"{f'{of.m}³' if cube else f'{of.m}×{of.n}×{of.k}'} {of.dtype}"
+    errors = [each.e for each in line.own]
+    least, most = (signed_text(each) for each in (min(errors), max(errors)))
+    spread = least if len(errors) == 1 else f"{least} … {most}"
+    shapes = "1 shape" if len(errors) == 1 else f"{len(errors)} shapes"
+    middle = f", median {signed_text(median(errors))}" if len(errors) > FEW else ""
+    return f"Our product against published: {spread} of the time at {shapes}{middle}."
