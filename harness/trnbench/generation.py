@@ -53,6 +53,7 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     published: Path | None = None
     public_kernels: Path | None = None  # what public kernels gave when they were last run
     bands: Path | None = None  # of the model's error by nearness, made when both were last compared
+    products: Path | None = None  # our own beside published ones, timed when both were last compared
     untouched: Path | None = (
         None  # points the model had not seen before its rules changed, with errors of then
     )

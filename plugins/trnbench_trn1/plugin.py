@@ -24,6 +24,7 @@ def trnbench_generations() -> Iterator[Generation]:
         published=HERE / "published.toml",
         public_kernels=HERE / "public_kernels.json",
         bands=HERE / "bands.json",
+        products=HERE / "products.json",
         untouched=HERE / "untouched.toml",
         instances=(
             _trn1("trn1.2xlarge", "Trn1 2xlarge (1 device)", "single_device"),

@@ -13,6 +13,7 @@ from trnbench.fidelity.nearness.best import above, best_of
 from trnbench.fidelity.nearness.evidence import Evidence, same_size
 from trnbench.fidelity.nearness.nearby import Nearby, nearby
 from trnbench.fidelity.nearness.question import of_case, of_kernel
+from trnbench.fidelity.nearness.subject import Subject
 from trnbench.fidelity.point import Quantity
 from trnbench.kernels.case import Case
 from trnbench.registry import Registry, load_registry
@@ -219,16 +220,54 @@ class TestBest:
         [
             (SAME, 80.0 * 1.10, ""),
             (SAME, 80.0 * 1.11, "11 % above the best published (p)"),
-            (KERNEL, 80.0 * 1.5, "50 % above the best published at another size (p)"),
-            (KERNEL, 80.0 * 3, "3.0 times the best published at another size (p)"),
+            (KERNEL, 80.0 * 1.5, "50 % above the best published at M 4,096 (p)"),
+            (KERNEL, 80.0 * 3, "3.0 times the best published at M 4,096 (p)"),
             (OPERATION, 80.0 * 3, ""),
         ],
     )
     def test_more_than_a_tenth_above_is_said(self, kind: Nearness, value: float, said: str) -> None:
-        best = best_of(
-            [point("p", subject(), value=80.0, quantity=Quantity.FLOPS)], kind, subject(), self.RATE
-        )
+        of = subject(M=4096)
+        best = best_of([point("p", of, value=80.0, quantity=Quantity.FLOPS)], kind, of, self.RATE)
         assert above(value, self.RATE, best) == said
+
+    def test_a_rate_of_a_small_size_bounds_none_of_a_large_one(self) -> None:
+        """Of points of other sizes those count that are as large; where none is, no multiple is said."""
+        small = point("small", subject(M=64), value=2.0, quantity=Quantity.FLOPS)
+        large = point("large", subject(M=8192), value=80.0, quantity=Quantity.FLOPS)
+        fast = point("fast", subject(M=1024), value=90.0, quantity=Quantity.FLOPS)
+        asked = subject(M=4096)
+        found = best_of([small, large, fast], KERNEL, asked, self.RATE)
+        assert found is not None
+        assert (found.id, found.at, found.reaches) == ("large", "M 8,192", True)
+        assert above(88.5, self.RATE, found) == "11 % above the best published at M 8,192 (large)"
+        found = best_of([small, fast], KERNEL, asked, self.RATE)
+        assert found is not None
+        assert (found.id, found.reaches) == ("fast", False)
+        assert above(880.0, self.RATE, found) == "the best published is at M 1,024 only (fast)"
+
+    def test_of_a_collective_ranks_are_named_and_have_to_be_as_many(self) -> None:
+        def of(**sizes: float) -> Subject:
+            return Subject(generation="trn1", group="collective", program="p", operation="nccom", sizes=sizes)
+
+        rate = Metric(name="busbw_bytes_per_s", value=9e10, unit="B/s", better="higher", scope=Scope.DEVICE)
+        one = of(bytes=65536.0, ranks=32.0, nodes=1.0)
+        two = of(bytes=2.0**30, ranks=64.0, nodes=2.0)
+        points = [
+            point("small", one, value=177e6, quantity=Quantity.BUSBW),
+            point("more", of(bytes=2.0**30, ranks=128.0, nodes=4.0), value=3e10, quantity=Quantity.BUSBW),
+        ]
+        found = best_of(points, KERNEL, of(bytes=2.0**30, ranks=32.0, nodes=1.0), rate)
+        assert found is not None
+        assert above(9e10, rate, found) == (
+            "the best published is at 1 GiB, 128 ranks of 4 instances only (more)"
+        )
+        found = best_of(points[:1], KERNEL, of(bytes=2.0**30, ranks=32.0, nodes=1.0), rate)
+        assert above(9e10, rate, found) == "the best published is at 64 KiB, 32 ranks only (small)"
+        found = best_of(points, KERNEL, two, rate)
+        assert (
+            above(9e10, rate, found)
+            == "3.0 times the best published at 1 GiB, 128 ranks of 4 instances (more)"
+        )
 
     def test_of_a_time_the_very_same_size_counts(self) -> None:
         time = Metric(name="latency_s", value=1e-3, unit="s", better="lower", scope=Scope.CORE)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
+from trnbench.errors import BadInput
 from trnbench.facts.scope import Scope
 from trnbench.fidelity.bench import Bench
+from trnbench.fidelity.own_snapshot import as_json, made, read, shipped
 from trnbench.fidelity.same import products
 from trnbench.fidelity.validate import published_points
 from trnbench.kernels.extent import Extent
@@ -89,3 +92,51 @@ def test_what_does_not_go_with_it_is_told() -> None:
     assert run("--points").exit_code == 2
     assert "--same goes with --generation and --format alone" in run("--family", "gemm").stderr
     assert run("--generation", "trn9").exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["trn1", "trn2", "trn3"])
+def test_shipped_rows_are_those_of_the_model(registry: Registry, name: str) -> None:
+    """Whoever changes the model, facts, costs or points makes them anew: .ci/renew_tables."""
+    path = registry.generations[name].products
+    assert path is not None
+    assert read(path) == made(registry, name)
+    assert path.read_text() == as_json(read(path))
+    assert shipped(registry, name) == (products(registry, name), "")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"version": "6"}, "they were timed by trnbench schedule + flows 6, this run is by "),
+        ({"files": "0"}, "facts, costs or points have changed since they were timed"),
+    ],
+)
+def test_rows_of_another_model_or_other_files_are_left_out(
+    tmp_path: Path, change: dict[str, str], why: str
+) -> None:
+    registry = load_registry()
+    trn1 = registry.generations["trn1"]
+    assert trn1.products is not None
+    path = tmp_path / "products.json"
+    path.write_text(as_json(msgspec.structs.replace(read(trn1.products), **change)))
+    registry.generations["trn1"] = msgspec.structs.replace(trn1, products=path)
+    rows, said = shipped(registry, "trn1")
+    assert rows == ()
+    assert said.startswith(f"our own products are not set beside published ones of trn1: {why}")
+
+
+def test_a_changed_cost_file_is_another_question(tmp_path: Path) -> None:
+    registry = load_registry()
+    trn1 = registry.generations["trn1"]
+    assert trn1.costs is not None
+    path = tmp_path / "costs.toml"
+    path.write_text(trn1.costs.read_text() + "\n# mine\n")
+    registry.generations["trn1"] = msgspec.structs.replace(trn1, costs=path)
+    assert shipped(registry, "trn1")[1].endswith("facts, costs or points have changed since they were timed")
+
+
+def test_a_file_without_rows_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "products.json"
+    path.write_text("{}")
+    with pytest.raises(BadInput, match="does not hold products"):
+        read(path)

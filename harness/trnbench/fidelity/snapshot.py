@@ -1,7 +1,8 @@
 """The fidelity of a run: what its model got wrong, kept with its results.
 
 Our own kernels of the same operation are no fidelity: `trnbench validate` has them. Of our own product alone
-a run keeps what the model makes of each published shape, to be read beside its headline.
+a run keeps what the model makes of each published shape, to be read beside its headline: the rows that are
+shipped, or none.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import msgspec
 from trnbench.errors import TrnbenchError
 from trnbench.fidelity.bench import EMULATOR
 from trnbench.fidelity.family import FAMILIES
-from trnbench.fidelity.same import products
+from trnbench.fidelity.own_snapshot import shipped
 from trnbench.fidelity.validate import kept, validate
 from trnbench.results.fidelity import Fidelity
 
@@ -46,13 +47,16 @@ def fidelity_of(
         return None
     try:
         families = () if linked else tuple(name for name in FAMILIES if name not in LINKED)
-        key = (question(registry, brought), families, multiplied)
+        key = (question(registry, brought), families)
         if key not in _KNOWN:
             _KNOWN.clear()
-            found = kept(validate(registry, generations=brought, families=families, with_same=False))
-            own = tuple(each for name in brought for each in products(registry, name)) if multiplied else ()
-            _KNOWN[key] = msgspec.structs.replace(found, products=own)
-        return _KNOWN[key]
+            _KNOWN[key] = kept(validate(registry, generations=brought, families=families, with_same=False))
+        found = _KNOWN[key]
+        if not multiplied:
+            return found
+        own = [shipped(registry, name) for name in brought]
+        notes.extend(why for _, why in own if why)
+        return msgspec.structs.replace(found, products=tuple(each for rows, _ in own for each in rows))
     except (TrnbenchError, OSError) as error:
         why = error.what if isinstance(error, TrnbenchError) else str(error)
         notes.append(f"the model was not held against published points: {why}")

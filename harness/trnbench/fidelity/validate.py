@@ -94,7 +94,7 @@ def validate(
             if first.use is Use.NEEDS_SOURCE:
                 first = run.get(point.id, first)
             comparisons += (first, *more)
-    by, version = _model(bench)
+    by, version = model_of(bench)
     answered = public or sources_of.Sources(day="", by=by, version=version, checkouts=(), points=())
     of_source = {point.id for point in known.values() if point.usable is Usable.SOURCE}
     mine = tuple(each for each in comparisons if each.id in of_source and each.published is not None)
@@ -249,7 +249,7 @@ def span_of(point: PublishedPoint, points: Mapping[str, PublishedPoint]) -> tupl
     return min(values), max(values)
 
 
-def _model(bench: Bench) -> tuple[str, str]:
+def model_of(bench: Bench) -> tuple[str, str]:
     """Name and version of the model as runs record them."""
     try:
         said = bench.backend.environment()

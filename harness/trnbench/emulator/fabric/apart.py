@@ -54,6 +54,8 @@ def apart(
     alone: dict[int, float] = {}
     load = np.zeros(len(capacity))
     seen: set[tuple[int, int, int, int]] = set()
+    used_of: list[Indices] = []
+    loads: list[Floats] = []
     for number, chain in enumerate(chains):
         for each in (s for one in chain for s in one.sendings):
             mix = id(each.weights)
@@ -64,7 +66,10 @@ def apart(
             key = (number, each.src, each.dst, mix)
             if key not in seen and np.isfinite(alone[mix]):
                 seen.add(key)
-                np.add.at(load, each.resources, each.weights * alone[mix])
+                used_of.append(each.resources)
+                loads.append(each.weights * alone[mix])
+    if loads:
+        np.add.at(load, np.concatenate(used_of), np.concatenate(loads))
     if not compete and (load > capacity * (1 + 16 * FULL)).any():
         return None
     carried = np.zeros(len(capacity))
@@ -80,8 +85,8 @@ def apart(
                 [before + ticks(s.size / alone[id(s.weights)]) + s.latency for s in one.sendings],
                 dtype=np.int64,
             )
-            for s in one.sendings:
-                np.add.at(carried, s.resources, s.weights * s.size * one.times)
+            at = np.concatenate([s.resources for s in one.sendings])
+            np.add.at(carried, at, np.concatenate([s.weights * s.size * one.times for s in one.sendings]))
             for _ in range(one.times):
                 arrive = np.maximum(ready[src], ready[dst]) + takes
                 following = ready.copy()

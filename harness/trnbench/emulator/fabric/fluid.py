@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from bisect import bisect
 from collections.abc import Sequence
 
 import msgspec
@@ -117,71 +118,80 @@ def simulate(
         for earlier in flow.after:
             dependents[earlier].append(index)
     left_times = [flow.times for flow in flows]
-    remaining = [0.0] * len(flows)
+    before = [flow.before for flow in flows]
+    latency = [flow.latency for flow in flows]
+    empty = [flow.size <= 0 or not len(flow.resources) for flow in flows]
     arrival = [-1] * len(flows)
-    starts: list[tuple[int, int]] = [(flow.before, i) for i, flow in enumerate(flows) if not flow.after]
+    starts: list[tuple[int, int]] = [(before[i], i) for i, flow in enumerate(flows) if not flow.after]
     heapq.heapify(starts)
     arrivals: list[tuple[int, int]] = []
     mixes = [table.name(flow) for flow in flows]
+    # Flows that are under way, in order, and in the same places the bytes that are left of each and its rate.
     active: list[int] = []
-    rates: dict[int, float] = {}
+    remaining: list[float] = []
+    rates: list[float] = []
     now = 0
     watched = False
     open_count = len(flows)
-
-    def arrive(index: int, when: int) -> None:
-        nonlocal open_count
-        left_times[index] -= 1
-        if left_times[index]:
-            heapq.heappush(starts, (when + flows[index].before, index))
-            return
-        arrival[index] = when
-        open_count -= 1
-        for later in dependents[index]:
-            waiting[later] -= 1
-            if not waiting[later]:
-                heapq.heappush(starts, (when + flows[later].before, later))
-
+    push, pop, floor = heapq.heappush, heapq.heappop, math.floor
     while open_count:
-        ends = {i: now + ticks(remaining[i] / rates[i]) for i in active if rates[i] > 0}
-        upcoming = min(
-            min(ends.values(), default=_NEVER),
-            starts[0][0] if starts else _NEVER,
-            arrivals[0][0] if arrivals else _NEVER,
-        )
+        upcoming = _NEVER
+        if active:
+            # As `ticks` rounds; spelt out, for nothing is computed as often.
+            lasts = [
+                floor(bytes_left / rate * TICKS_PER_SECOND + 0.5 + _NUDGE) if rate > 0 else _NEVER
+                for bytes_left, rate in zip(remaining, rates, strict=True)
+            ]
+            soonest = min(lasts)
+            if soonest < _NEVER:
+                upcoming = now + soonest
+        ending = upcoming
+        if starts and starts[0][0] < upcoming:
+            upcoming = starts[0][0]
+        if arrivals and arrivals[0][0] < upcoming:
+            upcoming = arrivals[0][0]
         if upcoming == _NEVER:
-            stuck = [i for i in range(len(flows)) if arrival[i] < 0]
-            raise ValueError(f"{len(stuck)} flows can never end: a link without bandwidth, or a circle")
+            stuck = sum(when < 0 for when in arrival)
+            raise ValueError(f"{stuck} flows can never end: a link without bandwidth, or a circle")
         elapsed = upcoming - now
-        ended = [i for i in active if ends.get(i) == upcoming]
-        if elapsed:
-            gone = set(ended)
-            for i in active:
-                if i not in gone:
-                    remaining[i] -= rates[i] * elapsed / TICKS_PER_SECOND
         now = upcoming
-        for i in ended:
-            heapq.heappush(arrivals, (now + flows[i].latency, i))
-        changed = bool(ended)
-        if ended:
-            gone = set(ended)
-            active = [i for i in active if i not in gone]
+        changed = False
+        if active:
+            if elapsed:
+                remaining = [
+                    bytes_left - rate * elapsed / TICKS_PER_SECOND
+                    for bytes_left, rate in zip(remaining, rates, strict=True)
+                ]
+            if ending == now:
+                changed = True
+                for place in [place for place, last in enumerate(lasts) if last == soonest][::-1]:
+                    index = active.pop(place)
+                    del remaining[place]
+                    push(arrivals, (now + latency[index], index))
         while arrivals and arrivals[0][0] == now:
-            arrive(heapq.heappop(arrivals)[1], now)
-        while starts and starts[0][0] == now:
-            index = heapq.heappop(starts)[1]
-            flow = flows[index]
-            if flow.size <= 0 or not len(flow.resources):
-                heapq.heappush(arrivals, (now + flow.latency, index))
+            index = pop(arrivals)[1]
+            left_times[index] -= 1
+            if left_times[index]:
+                push(starts, (now + before[index], index))
                 continue
-            remaining[index] = flow.size * scale
-            active.append(index)
+            arrival[index] = now
+            open_count -= 1
+            for later in dependents[index]:
+                waiting[later] -= 1
+                if not waiting[later]:
+                    push(starts, (now + before[later], later))
+        while starts and starts[0][0] == now:
+            index = pop(starts)[1]
+            if empty[index]:
+                push(arrivals, (now + latency[index], index))
+                continue
+            place = bisect(active, index)
+            active.insert(place, index)
+            remaining.insert(place, flows[index].size * scale)
             changed = True
         if changed and active:
-            active.sort()
-            found, limited = table.of(tuple([mixes[i] for i in active]))
+            rates, limited = table.of(tuple([mixes[i] for i in active]))
             watched |= limited
-            rates = dict(zip(active, found, strict=True))
     total = max(arrival, default=0)
     return Outcome(arrival, _carried(flows, len(capacity)) * scale, total, watched)
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from trnbench.emulator.fabric.classes import Classes
+from trnbench.emulator.fabric.maxmin import Floats, Indices
 from trnbench.emulator.fabric.network import PLANS, Network
-from trnbench.emulator.fabric.schedule import Schedule
+from trnbench.emulator.fabric.schedule import Move, Schedule
+
+Shares = list[tuple[Indices, Floats, int]]
+"""Resources, what is taken of each, and ticks of latency, for every pair of a move."""
 
 
 class Known(msgspec.Struct):
@@ -17,6 +21,7 @@ class Known(msgspec.Struct):
     latency: int | None = None
     classes: tuple[Classes | None, ...] = ()  # one, once looked for
     steps: dict[int, Classes] = {}  # of every step alone, by its place in the merged chains
+    moves: dict[int, tuple[Move, Shares]] = {}  # of every move, by its identity
 
 
 def known_of(network: Network, schedule: Schedule) -> Known:

@@ -21,8 +21,9 @@ from trnbench.emulator.fabric.symmetry import Symmetry, find_symmetry
 from trnbench.errors import TopologyError
 from trnbench.topology.graph import Link, LinkKind, Node, NodeKind, Topology
 
-RATES, PLANS, SOLVED, ORBITS, ORBIT_CAPACITY = "rates", "plans", "solved", "orbit shares", "orbit capacity"
-OF_CAPACITY = (RATES, PLANS, SOLVED, ORBITS, ORBIT_CAPACITY)
+RATES, PLANS, SOLVED = "rates", "plans", "solved"
+ORBITS, ORBIT_CAPACITY, ORBIT_RATES = "orbit shares", "orbit capacity", "orbit rates"
+OF_CAPACITY = (RATES, PLANS, SOLVED, ORBITS, ORBIT_CAPACITY, ORBIT_RATES)
 """Of `Network.memo`, what holds for one capacity of links and memories: the rates of mixes of links, what was
 found out about plans that are carried out again and again, the latest answers, shares and capacity of an
 orbit."""

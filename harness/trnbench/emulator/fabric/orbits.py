@@ -10,7 +10,7 @@ from trnbench.emulator.fabric.classes import Classes
 from trnbench.emulator.fabric.fluid import Flow, Outcome, Rates, simulate, timing
 from trnbench.emulator.fabric.known import Known
 from trnbench.emulator.fabric.maxmin import Floats
-from trnbench.emulator.fabric.network import ORBIT_CAPACITY, ORBITS, Network
+from trnbench.emulator.fabric.network import ORBIT_CAPACITY, ORBIT_RATES, ORBITS, Network
 from trnbench.emulator.fabric.routes import Route
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 from trnbench.errors import TopologyError
@@ -24,8 +24,9 @@ class Orbits:
         self.known = Known()  # orbits are few
         self.capacity = capacity_of(network)
         self._memory = len(self.capacity) - 1
-        # Orbits are few, and their mixes made anew: these rates are kept for nothing else.
-        self.rates = Rates(self.capacity, np.arange(len(self.capacity)) == self._memory)
+        self.rates: Rates = network.memo.setdefault(
+            ORBIT_RATES, Rates(self.capacity, np.arange(len(self.capacity)) == self._memory)
+        )
         self._routes = routes_of(network)
         self._with_memory: dict[tuple[tuple[int, ...], float], Route]
         self._with_memory = network.memo.setdefault(ORBITS, {})

@@ -63,10 +63,15 @@ class Pairs:
 
     def _shares_of(self, move: Move) -> list[tuple[Indices, Floats, int]]:
         """One share per pair of the move, whatever its size."""
+        # A plan that has a name keeps its moves: to look at all their pairs again would cost more.
+        kept = self.known.moves.get(id(move))
+        if kept is not None and kept[0] is move:
+            return kept[1]
         key = (move.offset, move.pairs, move.reads, move.writes, move.copies)
         found: list[tuple[Indices, Floats, int]] | None = self._moves.get(key)
         if found is None:
             found = self._moves[key] = [self._share(src, dst, move) for src, dst in self.pairs(move)]
+        self.known.moves[id(move)] = move, found
         return found
 
     def step(self, place: int, step: Step, before: int) -> Outcome:
@@ -87,7 +92,7 @@ class Pairs:
 
     def latest(self, step: Step) -> int:
         """Ticks of the longest way in a step."""
-        return max((latency for move in step.moves for *_, latency in self._shares_of(move)), default=0)
+        return max((max(each[2] for each in self._shares_of(move)) for move in step.moves), default=0)
 
     def in_step(self, outcome: Outcome, parallel: bool) -> bool:
         return len(set(outcome.arrival)) <= 1

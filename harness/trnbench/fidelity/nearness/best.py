@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from trnbench.facts.format import show
 from trnbench.facts.scope import Scope
 from trnbench.fidelity.nearness.subject import LINKS, Known, Subject
 from trnbench.fidelity.point import Quantity
@@ -21,6 +22,10 @@ MORE = 0.10
 """By so much an emulated number may lie above the best published of class same or kernel, unremarked."""
 
 
+RANKS = ("ranks", "nodes", "cores", "devices")
+"""Axes of a size that say who takes part, not how much work there is."""
+
+
 def best_of(
     points: Iterable[Known], kind: Nearness, subject: Subject, metric: Metric, case: Case | None = None
 ) -> BestPublished | None:
@@ -35,11 +40,47 @@ def best_of(
     ]
     if not found or kind not in COMPARED:
         return None
+    if kind is Nearness.KERNEL and (reached := [each for each in found if _reaches(each[1], subject)]):
+        found = reached
     sign = 1.0 if metric.better == "higher" else -1.0
     value, best = max(found, key=lambda each: (sign * each[0], each[1].id))
     return BestPublished(
-        id=best.id, metric=metric.name, value=value, unit=metric.unit, source=best.source, kind=kind
+        id=best.id,
+        metric=metric.name,
+        value=value,
+        unit=metric.unit,
+        source=best.source,
+        kind=kind,
+        at="" if kind is Nearness.SAME else _sizes(best.subject),
+        reaches=kind is not Nearness.KERNEL or _reaches(best, subject),
     )
+
+
+def _reaches(point: Known, subject: Subject) -> bool:
+    """Whether a rate of the point's size bounds one of the asked size: on as many ranks (within a factor of
+    2), and no axis of the work smaller than half of what is asked. A rate grows with the work, as long as
+    starts are spread over more of it: what is measured of a small size bounds nothing of a large one.
+    """
+    mine, asked = point.subject.sizes, subject.sizes
+    if mine.keys() != asked.keys():
+        return False
+    return all(
+        mine[axis] >= asked[axis] / 2 and (axis not in RANKS or mine[axis] <= asked[axis] * 2)
+        for axis in asked
+    )
+
+
+def _sizes(of: Subject) -> str:
+    """Size and ranks of a point in words."""
+    sizes = dict(of.sizes)
+    words = []
+    if "bytes" in sizes:
+        words.append(show(sizes.pop("bytes"), "B"))
+    nodes = sizes.pop("nodes", 1.0)
+    words += [
+        f"{value:,.0f} {axis}" if axis in RANKS else f"{axis} {value:,.10g}" for axis, value in sizes.items()
+    ]
+    return ", ".join(words) + (f" of {nodes:,.0f} instances" if nodes > 1 else "")
 
 
 def value_of(point: Known, metric: Metric, case: Case | None = None) -> float | None:
@@ -57,15 +98,18 @@ def value_of(point: Known, metric: Metric, case: Case | None = None) -> float | 
 
 def above(value: float, metric: Metric, best: BestPublished | None) -> str:
     """A sentence where an emulated value lies more than 10 % above the best published of class same or
-    kernel, else ""."""
+    kernel, else "". By how much is said where that point's size bounds the value; elsewhere the size is.
+    """
     if best is None or best.kind not in (Nearness.SAME, Nearness.KERNEL) or best.value <= 0.0 or value <= 0.0:
         return ""
     more = (value / best.value if metric.better == "higher" else best.value / value) - 1.0
     if more <= MORE * (1.0 + 1e-9):
         return ""
     much = f"{more * 100:.0f} % above" if more < 1.0 else f"{more + 1.0:,.1f} times"
-    where = "" if best.kind is Nearness.SAME else " at another size"
-    return f"{much} the best published{where} ({best.id})"
+    at = best.at or ("" if best.kind is Nearness.SAME else "another size")
+    if not best.reaches:
+        return f"the best published is at {at} only ({best.id})"
+    return f"{much} the best published{at and f' at {at}'} ({best.id})"
 
 
 def _alike(point: Known, subject: Subject, metric: Metric) -> bool:
