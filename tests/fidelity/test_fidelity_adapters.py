@@ -87,6 +87,16 @@ def test_an_interval_is_shorter_than_a_duration(bench: Bench) -> None:
     assert duration.value > interval.value
 
 
+def test_half_a_product_of_fp32_ends_half_an_interval_sooner(bench: Bench) -> None:
+    fields = {"dtype": "fp32", "shape": {"N": 512}}
+    whole, half, interval = (
+        instruction.predict(point(operation=each, **fields), bench).value
+        for each in ("nc_matmul", "nc_matmul half", "nc_matmul interval")
+    )
+    assert interval == pytest.approx(4 * 512 / 2.4e9)
+    assert whole - half == pytest.approx(interval / 2)
+
+
 def test_a_bus_bandwidth_is_that_of_the_time(bench: Bench) -> None:
     shape = {"ranks": 64, "nodes": 1, "lnc": 2, "bytes": 2**26}
     fields = {"operation": "all_gather", "family": "collective", "shape": shape}

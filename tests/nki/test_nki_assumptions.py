@@ -79,6 +79,13 @@ SCALED = """
         nl.store(out, nl.copy(nisa.tensor_scalar(nl.load(x), nl.multiply, 2.0)))
         return out
 """
+TURNED = """
+    @nki.jit
+    def kernel(x, w):
+        out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(out, nl.copy(nl.matmul(nl.load(x), nl.load(w))))
+        return out
+"""
 COPIED = """
     @nki.jit
     def kernel(x):
@@ -103,6 +110,7 @@ KERNELS: dict[str, tuple[str, tuple[tuple[int, ...], ...], Callable[..., Any]]] 
     "wide": (WIDE, ((8, 128, 8192),), np.exp),
     "rows": (ROWS, ((4, 128, 512),), np.exp),
     "scaled": (SCALED, ((128, 64),), lambda x: 2 * x),
+    "turned": (TURNED, ((128, 128), (128, 512)), lambda x, w: x @ w),
     "copied": (COPIED, ((128, 64),), lambda x: x),
     "spread": (SPREAD, ((128, 512), (1, 512)), lambda x, row: x * row),
 }
@@ -170,6 +178,13 @@ def test_what_is_left_open_goes_to_vector_without_engine_choice(beta1: Run) -> N
     without = timed(beta1, "scaled", "engine-choice")
     assert opcodes(without) == ["dma_copy", "tensor_scalar", "tensor_copy", "dma_copy"]
     assert engines(without, "tensor_scalar", "tensor_copy") == {"vector"}
+
+
+def test_what_a_product_turns_is_copied_like_everything_else(beta1: Run) -> None:
+    kept, without = timed(beta1, "turned"), timed(beta1, "turned", "engine-choice")
+    of_turned = [opcodes(each)[opcodes(each).index("nc_transpose") + 1] for each in (kept, without)]
+    assert of_turned == ["activation", "tensor_copy"]
+    assert engines(without, "tensor_copy") == {"vector"}
 
 
 def test_zeros_in_psum_are_written_without_zero_elision(beta1: Run) -> None:

@@ -16,6 +16,7 @@ from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.dtype import dtype_of
 from trnbench.nki.functions import FUNCTIONS
 from trnbench.nki.memory import Buffer
+from trnbench.nki.recorder import current
 
 
 def loop_reduce(
@@ -49,7 +50,10 @@ def matmul(x: Tile, y: Tile, *, transpose_x: bool = False, mask: Any = None, **_
     if not transpose_x:
         turned = today.transpose(x.operand(mask))
         left = today.ndarray(turned.shape, x.dtype, today.sbuf)
-        isa.tensor_copy(left, turned)
+        if current().assumes("engine-choice"):
+            isa.activation(left, FUNCTIONS["copy"], turned)
+        else:
+            isa.tensor_copy(left, turned)
         x, mask = made_of(left), None
     return nc_matmul(x, y, mask=mask)
 
