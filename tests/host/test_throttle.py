@@ -103,7 +103,7 @@ def measured(monkeypatch: pytest.MonkeyPatch, folder: Path, **later: int) -> Run
         Selection(kernels=("stream_copy",), instances=("host",), scopes=("core",), axes=("size=1M",)),
     )
     backend = host_backend.HostBackend()
-    attempts: Attempts = prepared(planned, backend, RunSettings(sample_s=0.05))
+    attempts: Attempts = prepared(planned, backend, RunSettings(sample_s=0.05), registry)
     return attempts(planned.cases[0])[0]  # type: ignore[return-value]
 
 
