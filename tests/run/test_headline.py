@@ -265,6 +265,23 @@ class TestTrust:
         told = said(of(run, "product", "trn1")).promise
         assert " (kernel: p-1; the model 25 % above), expect " in told
 
+    def test_what_bounds_nothing_here_names_its_size_and_no_multiple(self, small: Run) -> None:
+        best = BestPublished(
+            id="p-1",
+            metric="flops_per_s",
+            value=1e12,
+            unit="FLOP/s",
+            source="a source",
+            kind=Nearness.KERNEL,
+            at="M 128, 2 ranks",
+            reaches=False,
+        )
+        run = changed(small, lambda _: True, judged_by(near(Nearness.FAMILY, best=best)))
+        told = said(of(run, "product", "trn1")).promise
+        assert "; best published 1 at M 128, 2 ranks (kernel: p-1), expect " in told
+        assert "times that" not in told
+        assert "above)" not in told
+
     @pytest.mark.parametrize(
         ("low", "high", "told"),
         [

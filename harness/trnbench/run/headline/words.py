@@ -163,12 +163,16 @@ def _votes(line: Line) -> str:
 
 
 def _published(line: Line) -> str:
-    """Its class is told where the interval that follows is of another."""
+    """Its class is told where the interval that follows is of another; its size and ranks where they bound
+    nothing here, so that no multiple of it means anything."""
     best = line.published
     if best is None or best.metric != line.sweep.metric:
         return ""
     kind = "" if line.expected is not None and str(best.kind) == line.nearness else f"{best.kind}: "
-    return f"best published {_bare(best.value, line)} ({kind}{best.id}{_above(line, best.value)})"
+    value = _bare(best.value, line)
+    if not best.reaches:
+        return f"best published {value} at {best.at} ({kind}{best.id})"
+    return f"best published {value} ({kind}{best.id}{_above(line, best.value)})"
 
 
 def _above(line: Line, published: float) -> str:
