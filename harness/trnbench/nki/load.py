@@ -112,8 +112,11 @@ def _from_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise KernelError(f"{path} is no Python file")
     root, dotted = _package(path)
-    before = set(sys.modules)
+    before, writes = set(sys.modules), sys.dont_write_bytecode
     sys.path.insert(0, str(root))
+    # Nothing is left beside a user's kernel, and one edited twice within a second is not taken from bytecode,
+    # which knows whole seconds and a size.
+    sys.dont_write_bytecode = True
     try:
         if dotted:
             return importlib.import_module(dotted)
@@ -122,6 +125,7 @@ def _from_file(path: Path) -> ModuleType:
     except Exception as error:
         raise _broken(error, path.name, str(path)) from error
     finally:
+        sys.dont_write_bytecode = writes
         sys.path.remove(str(root))
         if dotted:  # another folder may have a package of the same name
             first = dotted.partition(".")[0]
