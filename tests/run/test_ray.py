@@ -25,6 +25,9 @@ from trnbench.run.executor import Executor, executor
 from trnbench.run.plan import plan
 from trnbench.run.settings import RunSettings
 
+AT_START = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+"""What these tests were started with: a background job ignores interrupts."""
+
 SUPPORT = str(Path(tiny.__file__).parent)
 
 
@@ -118,8 +121,8 @@ def test_an_interrupted_run_keeps_what_is_done(alone: Executor) -> None:
 
 
 def test_sigterm_is_ours_again_once_ray_is_connected(alone: Executor) -> None:
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGTERM) is AT_START[signal.SIGTERM]
+    assert signal.getsignal(signal.SIGINT) is AT_START[signal.SIGINT]
 
 
 def test_a_resource_that_no_machine_offers_is_named(alone: Executor, tmp_path: Path) -> None:
