@@ -69,11 +69,6 @@ def error(e: float | None) -> str:
     return error_text.NOTHING if e is None else error_text.signed_text(e).replace(" ", NBSP)
 
 
-def error_size(e: float | None) -> str:
-    """Its size: `15 %` is a factor of 1.15 either way."""
-    return error_text.NOTHING if e is None else error_text.size_text(e).replace(" ", NBSP)
-
-
 def times(ratio: float) -> str:
     """A gain: "0.87×", "2.1×", "14×"."""
     return f"{ratio:.2f}×" if ratio < 1 else f"{ratio:.1f}×" if ratio < 10 else f"{ratio:,.0f}×"

@@ -193,6 +193,5 @@ def test_public_kernels_say_which_model_and_when(known: Run) -> None:
 
 
 def test_errors_in_words() -> None:
-    assert numbers.error(None) == numbers.error_size(None) == "–"
+    assert numbers.error(None) == "–"
     assert numbers.error(-0.1) == "−9.5\u00a0%"
-    assert numbers.error_size(-0.1) == "11\u00a0%"
