@@ -147,7 +147,8 @@ class Loader:
     ) -> list[Any]:
         """All that one plugin yields for one hook called with `arguments`.
 
-        Raises `PluginError`, keeping nothing, if it fails. What it did to the process leaves it out from then on.
+        Raises `PluginError`, keeping nothing, if it fails; one that did something to the process is not asked
+        again.
         """
         rest = [self._manager.get_plugin(each.key) for each in others if each is not loaded and each.key]
         caller = self._manager.subset_hook_caller(hook, [each for each in rest if each is not None])
@@ -201,7 +202,7 @@ def _misbehaved(origin: Origin, error: Misbehaved, when: str, hook: str = "") ->
     return origin.blame(
         f"{error.what} {when}; it is left out",
         cause=error.cause,
-        try_=f"report it to whoever wrote {origin.distribution}; --no-plugin {origin.name}  says nothing of it",
+        try_=f"report it to whoever wrote {origin.distribution}; without it: --no-plugin {origin.name}",
         hook=hook,
         object_=origin.target,
     )

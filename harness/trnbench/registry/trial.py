@@ -17,7 +17,7 @@ def trial(origin: Origin, ask: Callable[[], object]) -> PluginError | None:
     """What `ask`, which loads the plugin and calls its hooks, did to the process that it ran in; None where
     that lived. What it raises and what it says is met again when the plugin is loaded here."""
 
-    def work(send: Callable[[str, Any], None]) -> None:
+    def work(_send: Callable[[str, Any], None]) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 2)
         ask()
