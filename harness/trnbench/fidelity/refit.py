@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from trnbench.emulator.calibrate.core import Fitted, fit
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.family import FAMILIES
-from trnbench.fidelity.validate import published_points
+from trnbench.fidelity.published import published_points
 from trnbench.lazy import resolve
 
 if TYPE_CHECKING:
