@@ -63,6 +63,14 @@ class Bench:
             raise NotEmulated("no emulator is installed")
         return found
 
+    def model(self) -> tuple[str, str]:
+        """Name and version of the model as runs record them."""
+        try:
+            said = self.backend.environment()
+        except NotEmulated:
+            return "no emulator", ""
+        return str(said.get("emulator_model", self.backend.name)), str(said.get("emulator_model_version", ""))
+
     def system(self, name: str) -> System:
         """Raises `NotEmulated` when the point names no system that a plugin describes."""
         from trnbench.errors import UsageError

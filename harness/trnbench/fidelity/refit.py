@@ -10,7 +10,7 @@ from trnbench.emulator.calibrate.core import Fitted, fit
 from trnbench.emulator.core.recording import Recorder
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.family import FAMILIES
-from trnbench.fidelity.validate import published_points
+from trnbench.fidelity.published import published_points
 from trnbench.lazy import resolve
 
 if TYPE_CHECKING:
