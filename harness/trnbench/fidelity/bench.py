@@ -51,7 +51,7 @@ class Bench:
         self._systems: dict[str, System] = {}
 
     @cached_property
-    def model(self) -> KernelModel:
+    def kernel_model(self) -> KernelModel:
         from trnbench.emulator.core.model import KernelModel
 
         return KernelModel(self._recorder)
@@ -107,13 +107,13 @@ class Bench:
                 kernels=self.kernels,
                 without=point.id,
                 assumptions=self.assumptions,
-                recorder=self.model.recorder,
+                recorder=self.kernel_model.recorder,
             )
         return self._refits[key]
 
     def table(self, name: str) -> CostTable:
         """Instruction and transfer costs of the core of system `name`."""
-        return self.model.table(self.system(name))
+        return self.kernel_model.table(self.system(name))
 
     def observe(
         self, kernel: str, system: str, point: Mapping[str, Any], scope: Scope, extent: Extent

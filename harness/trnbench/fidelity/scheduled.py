@@ -29,7 +29,9 @@ def timed(
 
     launch = launch or Launch(explain=False)
     try:
-        return bench.model.time(_kernel(ref), arguments_of(tuple(arguments)), bench.system(system), launch)
+        return bench.kernel_model.time(
+            _kernel(ref), arguments_of(tuple(arguments)), bench.system(system), launch
+        )
     except TrnbenchError as error:
         raise NotEmulated(error.what) from None
 
@@ -42,7 +44,7 @@ def repeated(
     from trnbench.emulator.core.recording import Recording
     from trnbench.nki.instruction import Instruction, Op
 
-    builder = Builder(bench.model.machine(bench.system(system)))
+    builder = Builder(bench.kernel_model.machine(bench.system(system)))
     op = Op(engine, opcode, dtype, variables, {})
     for _ in range(count):
         builder.take(Instruction(op, (), (), "", 0))
@@ -54,7 +56,7 @@ def timing_of(recording: Recording, bench: Bench, system: str, *, cores: int = 1
     from trnbench.emulator.core.launch import Launch
 
     try:
-        return bench.model.timing(recording, bench.system(system), Launch(cores=cores, explain=False))
+        return bench.kernel_model.timing(recording, bench.system(system), Launch(cores=cores, explain=False))
     except TrnbenchError as error:
         raise NotEmulated(error.what) from None
 
