@@ -201,20 +201,21 @@ def test_a_warm_up_that_still_gets_faster_goes_on(clock: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("times", "calls"),
+    ("times", "least", "calls"),
     [
-        ([1.0, 1.0, 1.0], 2),  # as fast as before is not faster
-        ([1.0, 0.95, 0.9], 2),  # neither is less than a tenth faster
-        ([1.0, 0.89, 0.89], 3),
-        ([1.0, 0.5, 0.4, 0.3, 0.3], 5),
-        ([1.0, 2.0, 1.5], 2),  # faster than the call before, but not than the best
+        ([1.0, 1.0, 1.0], 2, 2),  # as fast as before is not faster
+        ([1.0, 0.95, 0.9], 2, 2),  # neither is less than a tenth faster
+        ([1.0, 0.89, 0.89], 2, 3),
+        ([1.0, 0.5, 0.4, 0.3, 0.3], 2, 5),
+        ([1.0, 2.0, 1.5, 1.5], 3, 3),  # faster than the call before, but not than the best
     ],
 )
 def test_improving_means_a_tenth_faster_than_the_best_so_far(
-    clock: Any, times: list[float], calls: int
+    clock: Any, times: list[float], least: int, calls: int
 ) -> None:
     left = iter(times)
-    count, last = warm_up(lambda: clock.spend(next(left)), Timing(warm_up_s=0.5, warm_up_calls=2), clock)
+    timing = Timing(warm_up_s=0.5, warm_up_calls=least)
+    count, last = warm_up(lambda: clock.spend(next(left)), timing, clock)
     assert count == calls
     assert last == pytest.approx(times[calls - 1], rel=1e-6)
 
