@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from trnbench.bounded import kinds
+from trnbench.bounded.text import cut
 from trnbench.errors import UsageError
 
 # (launcher, rank, ranks, ranks on this machine). The first whose two are set is taken: under
@@ -56,10 +58,10 @@ def _together(env: Mapping[str, str], size: str, local: str) -> bool:
 
 
 def _number(env: Mapping[str, str], name: str) -> int:
-    try:
-        return int(env[name])
-    except ValueError:
-        raise _nonsense(f"{name}={env[name]}") from None
+    number = kinds.RANK.parsed(env[name])
+    if number is None:
+        raise _nonsense(f"{name}={cut(env[name])}")
+    return int(number)
 
 
 def _nonsense(what: str) -> UsageError:
