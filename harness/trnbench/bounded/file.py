@@ -20,16 +20,24 @@ ANSWER = 16 * MIB
 """Bytes of what another program prints or sends."""
 
 
-def read_file(path: str | Path, *, most: int, try_: str = "check the path and its permissions") -> bytes:
+def read_file(
+    path: str | Path,
+    *,
+    most: int,
+    owner: int | None = None,
+    try_: str = "check the path and its permissions",
+) -> bytes:
     """What the regular file `path` holds.
 
     Raises `MissingFile`, and `BadInput` for a folder, a pipe, a device, more than `most` bytes, or what
-    the system refuses. A pipe is not waited for.
+    the system refuses; with `owner` (a user id) also for a link and for a file of somebody else. A pipe is
+    not waited for.
     """
     shown = cut(str(path), 300)
     try:
         # Without O_NONBLOCK, opening a pipe that nobody writes to never ends.
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+        descriptor = os.open(path, flags | (os.O_NOFOLLOW if owner is not None else 0))
         with open(descriptor, "rb") as stream:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
@@ -38,6 +46,8 @@ def read_file(path: str | Path, *, most: int, try_: str = "check the path and it
                     cause="a regular file is needed, which ends and can be read twice",
                     try_="save it in a file first",
                 )
+            if owner is not None and found.st_uid != owner:
+                raise PermissionError(1, "it belongs to another user")
             data = stream.read(most + 1)
     except (FileNotFoundError, NotADirectoryError):
         raise MissingFile(

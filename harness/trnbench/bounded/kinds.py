@@ -88,12 +88,17 @@ LEFT_OF_LINK = Number("a factor", "0 is a dead link, 1 a whole one, 0.5 half", "
 LEFT_OF_RANK = Number("a share", "it is the share of its speed that a rank has left", "0.5", 0.001, 1)
 LATE = Number("a time", "a time has a unit: ns, us, ms or s", "50us", 0, 1000, units=OF_A_SECOND)
 SHARE = Number("a share", "it is a part of the whole, in any unit", "1", 0, 1e12)
-ZIPF = Number("an exponent", "it is 0 (even) to 100", "1.2", 0, 100)
-HOT = Number("a share", "it is 0 to 1, that of rank 0", "0.5", 0, 1)
+ZIPF = Number("an exponent", "0 is even", "1.2", 0, 100)
+HOT = Number("a share", "it is that of rank 0", "0.5", 0, 1)
 INSTANCES = Number("a size", "a size counts instances", "64", 1, 4096, whole=True)
 """A graph of more would take longer to draw, check or print than anybody waits: the largest system that a
 document describes has 1,875."""
 
+# What cost tables hold: cycles, seconds, bytes and rates.
+COST = Number("a cost", "no cost and no count is below zero", "64", 0, 1e18)
+
+FOREIGN = Number("a number", "as another program prints it", "1", -1e300, 1e300)
+
 # What launchers and addresses say.
-PORT = Number("a port", "ports are 1 to 65,535", "29400", 1, 65_535, whole=True)
+PORT = Number("a port", "a port is a whole number", "29400", 1, 65_535, whole=True)
 JOB = Number("a number of a job", "it counts jobs", "1", 0, COUNTED, whole=True)

@@ -119,4 +119,4 @@ class Number(NamedTuple):
 
 
 def _plain(value: float) -> str:
-    return f"{int(value):,}" if value == int(value) else f"{value:g}"
+    return f"{int(value):,}" if value == int(value) and value < 1e15 else f"{value:g}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trnbench.bounded import toml
+from trnbench.bounded.kinds import COST
 from trnbench.errors import FactError, MissingFile
 
 _WORDS: dict[type, str] = {
@@ -96,7 +97,7 @@ class Place:
         return value
 
     def numbers(self, value: object, key: str = "") -> None:
-        """Raises for a negative number anywhere below; NaN and infinity no file of ours may hold."""
+        """Raises for a number below zero or beyond all costs anywhere below."""
         if isinstance(value, dict):
             for name, inner in value.items():
                 self.numbers(inner, f"{key}.{name}" if key else name)
@@ -104,7 +105,9 @@ class Place:
             for number, inner in enumerate(value):
                 self.numbers(inner, f"{key}[{number}]")
         elif isinstance(value, int | float) and not isinstance(value, bool) and value < 0:
-            raise self.error(f"{key} is negative: {value}", cause="no cost and no count is below zero")
+            raise self.error(f"{key} is negative: {value}", cause=COST.about)
+        elif isinstance(value, int | float) and not COST.fits(value):
+            raise self.error(f"{key} is too large: {value:g}", cause=f"a cost or count is {COST.range}")
 
 
 def _name(value: object) -> str:
