@@ -6,8 +6,8 @@ import os
 import stat
 from pathlib import Path
 
-from trnbench.bounded.text import cut
 from trnbench.errors import BadInput, MissingFile
+from trnbench.quoting import cut
 
 MIB = 1 << 20
 TABLE = 16 * MIB

@@ -7,8 +7,8 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from trnbench.bounded.text import quoted
 from trnbench.errors import UsageError
+from trnbench.quoting import quoted
 
 if TYPE_CHECKING:
     import re

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.bounded.text import quoted
 from trnbench.cli.output import say
 from trnbench.errors import ExitCode, UnknownName, UsageError
+from trnbench.quoting import quoted
 
 if TYPE_CHECKING:
     from trnbench.results.fidelity import FamilyFidelity, Fidelity

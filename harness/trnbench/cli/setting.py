@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from trnbench.bounded import kinds
 from trnbench.bounded.number import Number
-from trnbench.bounded.text import cut
 from trnbench.cli.output import FORMATS
 from trnbench.errors import BadInput
+from trnbench.quoting import cut
 
 PREFIX = "TRNBENCH_"
 

@@ -8,8 +8,8 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from trnbench.bounded.text import cut
 from trnbench.errors import KernelError
+from trnbench.quoting import cut
 
 # What a read of memory nobody wrote returns for types that have no NaN; the value is arbitrary
 # but fixed, so that a kernel that reads it is wrong the same way every time.

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trnbench.bounded import kinds
-from trnbench.bounded.text import quoted
 from trnbench.errors import UnknownName, UsageError
 from trnbench.lazy import resolve
+from trnbench.quoting import quoted
 from trnbench.registry.collecting import Collecting
 from trnbench.registry.costs import merged_costs
 from trnbench.registry.discovery import Discovered, Origin, discover

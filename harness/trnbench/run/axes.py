@@ -11,10 +11,10 @@ from fractions import Fraction
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.bounded.text import quoted
 from trnbench.errors import UnknownName, UsageError
 from trnbench.kernels.axis import Axis
 from trnbench.kernels.kernel import Kernel
+from trnbench.quoting import quoted
 from trnbench.results.measurement import Value
 
 MAX_NUMBER = 2**62

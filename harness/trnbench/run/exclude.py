@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.bounded.text import quoted
 from trnbench.errors import UsageError
 from trnbench.kernels.kernel import Kernel, Point
+from trnbench.quoting import quoted
 
 _TERM = re.compile(r"\s*(?P<axis>[A-Za-z_]\w*)\s*(?P<relation><=|>=|!=|==|=|<|>)\s*(?P<value>.+?)\s*")
 _RELATIONS: dict[str, Callable[[Any, Any], bool]] = {

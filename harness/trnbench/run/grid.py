@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from trnbench.bounded import kinds
-from trnbench.bounded.text import quoted
 from trnbench.errors import KernelError, UsageError
+from trnbench.quoting import quoted
 
 if TYPE_CHECKING:
     from trnbench.generation import System

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trnbench.bounded.file import RUNS, bounded, read_file
-from trnbench.bounded.text import cut
 from trnbench.errors import BadInput, PluginError, TrnbenchError, UnknownName
 from trnbench.lazy import resolve
+from trnbench.quoting import cut
 from trnbench.results.run import Run
 from trnbench.section import Importer
 

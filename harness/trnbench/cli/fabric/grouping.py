@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from trnbench.bounded import kinds
 from trnbench.bounded.json import NotJson, parse_json
-from trnbench.bounded.text import cut
+from trnbench.quoting import cut
 
 if TYPE_CHECKING:
     from trnbench.emulator.fabric.systems import Fabric

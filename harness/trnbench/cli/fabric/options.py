@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from trnbench.bounded import kinds
-from trnbench.bounded.text import cut
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.link_figures import neuronlink_direction_option, trn3_links_option
 from trnbench.cli.names import complete_systems
 from trnbench.cli.number import NumberType
+from trnbench.quoting import cut
 
 if TYPE_CHECKING:
     from trnbench.cli.context import Session

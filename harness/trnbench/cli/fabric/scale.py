@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from trnbench.bounded import kinds
-from trnbench.bounded.text import cut
 from trnbench.cli.context import Session, session
 from trnbench.cli.fabric.cells import EVIDENCE, percent_of, say_about, time_column, two_places
 from trnbench.cli.fabric.collective import COLLECTIVE
 from trnbench.cli.fabric.options import algorithm_option, fabric_of, fabric_options
 from trnbench.cli.fabric.sizes import SIZE, shown
 from trnbench.cli.output import Column, emit, format_option
+from trnbench.quoting import cut
 
 
 @click.command()

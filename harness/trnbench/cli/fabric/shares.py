@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from trnbench.bounded import kinds
-from trnbench.bounded.text import cut
+from trnbench.quoting import cut
 
 UNEVEN = ("all_gather_v", "all_to_all_v")
 

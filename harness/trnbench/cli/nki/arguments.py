@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.bounded.text import quoted
 from trnbench.errors import BadInput, KernelError, MissingFile, UnknownName, UsageError
+from trnbench.quoting import quoted
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,8 +10,8 @@ from types import CodeType
 from typing import Any
 
 from trnbench.bounded.kinds import COST
-from trnbench.bounded.text import quoted
 from trnbench.errors import FactError
+from trnbench.quoting import quoted
 
 LONGEST = 400
 """Characters of a formula: the longest of ours has 93."""

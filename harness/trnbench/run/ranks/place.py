@@ -18,8 +18,8 @@ from trnbench.bounded.file import read_file
 from trnbench.bounded.json import parse_json
 from trnbench.bounded.kinds import JOB, PORT
 from trnbench.bounded.number import Number
-from trnbench.bounded.text import cut
 from trnbench.errors import UsageError
+from trnbench.quoting import cut
 from trnbench.run.ranks.rank import RENDEZVOUS, RENDEZVOUS_KEY, Rank
 
 _JOBS = (

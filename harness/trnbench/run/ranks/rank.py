@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import msgspec
 
 from trnbench.bounded import kinds
-from trnbench.bounded.text import cut
 from trnbench.errors import UsageError
+from trnbench.quoting import cut
 
 # (launcher, rank, ranks, ranks on this machine). The first whose two are set is taken: under
 # `srun torchrun` it is torchrun that made the ranks. A batch script of Slurm has SLURM_PROCID and
