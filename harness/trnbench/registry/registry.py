@@ -7,8 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trnbench.bounded import kinds
 from trnbench.errors import UnknownName, UsageError
 from trnbench.lazy import resolve
+from trnbench.quoting import quoted
 from trnbench.registry.collecting import Collecting
 from trnbench.registry.costs import merged_costs
 from trnbench.registry.discovery import Discovered, Origin, discover
@@ -84,10 +86,11 @@ class Registry(Collecting):
 
         Raises `UnknownName`, or `UsageError` for a size that makes no system.
         """
-        generation, instance, _ = self._sized(name)
+        generation, instance, _ = self.sized(name)
         return generation, instance
 
-    def _sized(self, name: str) -> tuple[Generation, Instance, int]:
+    def sized(self, name: str) -> tuple[Generation, Instance, int]:
+        """`instance`, and how many of its parent it has: 1 where it takes no size. Raises the same."""
         base, colon, size = name.partition(":")
         if base not in self._instances:
             generation = self.generations.get(base)
@@ -103,13 +106,14 @@ class Registry(Collecting):
                 cause=f"{name!r} asks for size {size!r}; it is one machine, not a number of them",
                 try_=instance.name,
             )
-        if not size.isascii() or not size.isdigit() or int(size) < 1:
+        count = kinds.INSTANCES.parsed(size)
+        if count is None:
             raise UsageError(
-                f"{size!r} is no size of {instance.name}",
-                cause=f"a size is a whole number of {instance.parent}, 1 or more",
+                f"{quoted(size)} is no size of {instance.name}",
+                cause=f"a size is a whole number of {instance.parent}, {kinds.INSTANCES.range}",
                 try_=f"{instance.name}:{instance.default_size}",
             )
-        return generation, instance, int(size)
+        return generation, instance, int(count)
 
     def system(self, name: str, extra_facts: tuple[Path, ...] = ()) -> System:
         """The system of this name with its facts and costs read; `extra_facts` join the book.
@@ -118,7 +122,7 @@ class Registry(Collecting):
         """
         from trnbench.generation import System
 
-        generation, instance, size = self._sized(name)
+        generation, instance, size = self.sized(name)
         return System(
             instance=instance,
             generation=generation,

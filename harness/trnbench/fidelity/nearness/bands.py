@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from trnbench.bounded.file import TABLE, read_file
 from trnbench.errors import BadInput
 from trnbench.fidelity.nearness.evidence import Evidence, same_size
 from trnbench.fidelity.nearness.subject import Known
@@ -40,8 +41,8 @@ class Bands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 def read(path: Path) -> Bands:
     """Raises `BadInput` for what holds no bands."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Bands)
-    except (msgspec.MsgspecError, OSError) as error:
+        return msgspec.json.decode(read_file(path, most=TABLE), type=Bands)
+    except (msgspec.MsgspecError, RecursionError, BadInput) as error:
         raise BadInput(
             f"{path} does not hold bands: {error}",
             cause="it was not made from a comparison with published points, or by another trnbench",
