@@ -11,7 +11,7 @@ from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.dtype import DTYPES, DType
 from trnbench.nki.folding.index import pinned
-from trnbench.nki.ledger import Ledger, Life
+from trnbench.nki.ledger import AGES, Ledger, Life
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Buffer, Form, Storage, checked_shape, intern
 from trnbench.nki.recorder_state import STATE
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Allocations:
-    """Allocates for one kernel. `count`: the instructions it has issued."""
+    """Allocates for one kernel. `count`: the instructions it has issued. `careful`: see `Clock`."""
 
     def __init__(
         self, machine: Machine, *, functional: bool, programs: Programs | None, program: int
@@ -32,6 +32,7 @@ class Allocations:
         self.programs = programs  # those that run beside this one, None where nobody waits for another
         self.program = program
         self.count = 0
+        self.careful = False
         self.places = site.Places()
         self.fits: set[Form] = set()
         self.hbm_bytes = 0
@@ -75,7 +76,9 @@ class Allocations:
             if frame.f_code is not self.places.code:
                 frame = self.places.outside(sys._getframe(1))
             place = self.places.lines.get(frame.f_lasti) or self.places.add(frame)
-            life = Life(self.count, row * dtype.size, name, place, self.count)
+            count, age = self.count, AGES.next
+            AGES.next = age + 1
+            life = Life(count, row * dtype.size, name, place, count, True, -1, age)
             ledger = self.ledgers[buffer]
             ledger.acquire(life)
         else:

@@ -32,6 +32,7 @@ class Life(msgspec.Struct, eq=False, gc=False):
     """From allocation to last use, counted in instructions. `bytes` per partition.
 
     `died`: how many instructions had been issued when Python dropped the tile. `age`: younger ones have more.
+    `last` is followed from the first moment on at which tiles may not fit, see `Clock.careful`.
     """
 
     first: int
@@ -45,9 +46,10 @@ class Life(msgspec.Struct, eq=False, gc=False):
 
 
 class Clock(Protocol):
-    """Counts instructions."""
+    """Counts instructions. `careful`: every operand is looked at, so that the last use of each life is known."""
 
     count: int
+    careful: bool
 
 
 class Ledger:
@@ -85,6 +87,7 @@ class Ledger:
         if self.suspicions:
             self.suspicions = [each for each in self.suspicions if self._open(each)]
         self.suspicions.append((life.first, life, [each for each in self._lives if each.alive]))
+        self.clock.careful = True
 
     def release(self, life: Life) -> None:
         life.alive = False

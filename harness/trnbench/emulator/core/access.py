@@ -5,41 +5,39 @@ from __future__ import annotations
 import msgspec
 
 from trnbench.emulator.core.box import Box, box_of, known_box
-from trnbench.emulator.core.hazard import ROWS, look, meet, read, use_of, write_to
+from trnbench.emulator.core.hazard import ROWS, look, meet, read, read_sole, use_of, write_sole, write_to
+from trnbench.emulator.core.liveness import Liveness
 from trnbench.emulator.core.program import Program
-from trnbench.emulator.core.room import Room
-from trnbench.emulator.core.tile import Area, Tile, Use, Users
+from trnbench.emulator.core.tile import Sole, Tile, Use, Users
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Form
 from trnbench.nki.tensor import NkiTensor
 
-_NOBODY: Users = {}
-
 
 class Access(msgspec.Struct, eq=False, gc=False):
-    """One operand as it was recorded. `waits`: what it alone has to wait for."""
+    """One operand as it was recorded. `hazards`: what it alone has to wait for."""
 
     tile: Tile
     form: Form
     root: Form
     offset: int
     write: bool
-    waits: Users
+    hazards: Users
 
 
 Entry = tuple[Access, ...] | None
 """The operands of an instruction; None where they cannot be moved along with a loop."""
 
 
-class Accesses(Room):
+class Accesses(Liveness):
     """Finds the tile and the box of every operand of `program`."""
 
     def __init__(self, machine: Machine, program: Program) -> None:
         super().__init__(machine)
         self.program = program
-        self._refs = program.psum.refs
+        self._refs, self._owners = program.psum.refs, program.psum.owners
 
-    def _tile(self, view: NkiTensor, number: int, room: Users) -> Tile:
+    def _tile(self, view: NkiTensor, number: int, freed: Users) -> Tile:
         storage = view.storage
         if storage.place is not None:
             storage = storage.place[0]
@@ -50,10 +48,10 @@ class Accesses(Room):
             tile = Tile(storage.life, form.memory, size, number)
             if tile.memory == "psum" and size:
                 tile.number = self.program.psum.tile(size)
-            self.add(tile, number, room)
+            self.add(tile, number, freed)
         return tile
 
-    def _begun(self, view: NkiTensor, number: int, queue: int, room: Users) -> bool:
+    def _begun(self, view: NkiTensor, number: int, queue: int, freed: Users) -> bool:
         """As `_tile` and `_access`, all at once, where a tile on chip begins with a write; is it one?"""
         storage, form = view.storage, view.form
         if storage.ledger is None or form.indirect:
@@ -61,32 +59,43 @@ class Accesses(Room):
         box = known_box(form, storage.form, view.offset)
         if box[1] > ROWS:
             return False
-        life, psum = storage.life, self.program.psum
+        life = storage.life
         number_of = ref = 0
         if form.memory == "psum":
+            psum = self.program.psum
             number_of = psum.tile(life.bytes)
             ref = psum.ref(number_of, box)
             self._refs.append(ref)
-        area = Area([(box, {queue: number})], {}, 1)
-        uses = {(form, view.offset): Use(box, [area], area, ref, _NOBODY)}
-        tile = Tile(life, form.memory, life.bytes, number, None, number_of, {queue: number}, {0: area}, uses)
-        self.add(tile, number, room)
+            self._owners.append(number)
+        sole = Sole(form, view.offset, box, ref, {queue: number}, {})
+        self.add(
+            Tile(life, form.memory, life.bytes, number, None, number_of, {queue: number}, sole), number, freed
+        )
         return True
 
     def _access(
-        self, tile: Tile, view: NkiTensor, write: bool, number: int, queue: int, waits: Users
+        self, tile: Tile, view: NkiTensor, write: bool, number: int, queue: int, hazards: Users
     ) -> None:
-        storage, form = view.storage, view.form
-        if form.indirect or storage.place is not None:
-            use = self._use(tile, box_of(view))
-        else:
-            use = self._known(tile, form, storage.form, view.offset)
+        storage, form, sole = view.storage, view.form, tile.sole
         tile.users[queue] = number
-        if use.ref:
-            self._refs.append(use.ref)
-        (write_to if write else read)(use, number, queue, waits)
+        if sole is not None and sole.form is form and sole.offset == view.offset:
+            ref = sole.ref
+            (write_sole if write else read_sole)(sole, number, queue, hazards)
+        else:
+            if form.indirect or storage.place is not None:
+                use = self._use(tile, box_of(view))
+            else:
+                use = self._known(tile, form, storage.form, view.offset)
+            ref = use.ref
+            if not write and use.settled(queue):
+                use.readers[queue] = number
+            else:
+                (write_to if write else read)(use, number, queue, hazards)
+        if ref:
+            self._refs.append(ref)
+            self._owners.append(number)
 
-    def move(self, access: Access, offset: int, number: int, queue: int, waits: Users) -> None:
+    def move(self, access: Access, offset: int, number: int, queue: int, hazards: Users) -> None:
         """The access of a later round, at another offset."""
         tile = access.tile
         tile.users[queue] = number
@@ -94,17 +103,17 @@ class Accesses(Room):
         if not access.write and use.settled(queue):
             use.readers[queue] = number
             return
-        (write_to if access.write else read)(use, number, queue, waits)
+        (write_to if access.write else read)(use, number, queue, hazards)
 
     def clashes(self, access: Access, offset: int, queue: int) -> bool:
         """Would it have to wait for anybody?"""
         use = self._known(access.tile, access.form, access.root, offset)
-        waits: Users = {}
+        hazards: Users = {}
         if access.write:
-            meet(use, queue, waits)
+            meet(use, queue, hazards)
         elif not use.settled(queue):
-            look(use, waits)
-        return bool(waits)
+            look(use, hazards)
+        return bool(hazards)
 
     def ref(self, access: Access, offset: int) -> int:
         """Which banks of PSUM the access of a later round uses, at another offset."""
@@ -114,6 +123,8 @@ class Accesses(Room):
         return use_of(tile, box, self.program.psum.ref(tile.number, box) if tile.memory == "psum" else 0)
 
     def _known(self, tile: Tile, form: Form, root: Form, offset: int) -> Use:
+        if tile.sole is not None:
+            tile.divide()
         use = tile.uses.get((form, offset))
         if use is None:
             box = known_box(form, root, offset)

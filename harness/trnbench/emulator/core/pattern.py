@@ -256,8 +256,8 @@ def pattern(
                 made[id(own)] = own
             new = ago == 0 and where == (at, place)
             # Later periods have waited for as much: what is known to have been waited for stays out.
-            waits = b.waits and {
-                by: dep for by, dep in b.waits.items() if dep >> 2 > waited.get((queue, by), -1)
+            waits = b.hazards and {
+                by: dep for by, dep in b.hazards.items() if dep >> 2 > waited.get((queue, by), -1)
             }
             operands.append(Operand(b, 0, own, ago, new, waits))
             needed = needed or new or bool(waits)

@@ -94,6 +94,8 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
                 tile.dies = None
                 tile.born = start + own.at
                 tile.users = {queue: start + at for queue, at in age.users.items()}
+                sole = age.tile.sole
+                tile.sole = None if sole is None else sole.later(times * length)
                 tile.areas = {at: area.later(times * length) for at, area in age.tile.areas.items()}
                 tile.uses = {}
                 age.held.last += times * length
@@ -135,14 +137,9 @@ def _round(
     """
     length, quiet = found.length, True
     start = found.begin + turn * length
-    program, first = builder.program, builder.program.first
     shift = turn * length << 2
-    done = 0
     for each in found.needed:
         at = each.at
-        if at > done:
-            first.extend([len(program.deps)] * (at - done))
-        done = at + 1
         number, queue = start + at, each.queue
         waits: Users = {}
         room: Users = {}
@@ -169,9 +166,6 @@ def _round(
                 accesses.append(Access(tile, access.form, access.root, offset, access.write, waiting))
         if waits or room:
             builder.wait(number, queue, waits, room)
-        first.append(len(program.deps))
         if log is not None:
             log[at - length] = tuple(accesses)
-    if length > done:
-        first.extend([len(program.deps)] * (length - done))
     return quiet

@@ -6,6 +6,7 @@ that last has to be worked out, because they may come to another part of those.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,9 +26,9 @@ class After:
     def __init__(self, builder: Builder, start: int) -> None:
         self.start = start
         self.tiles: list[tuple[Tile, Users, int | None]] = [
-            (tile, dict(tile.users), tile.dies) for ring in builder.rings.values() for tile in ring.tiles
+            (tile, dict(tile.users), tile.dies) for pool in builder.pools.values() for tile in pool.tiles
         ]
-        self.sizes = [len(ring.tiles) for ring in builder.rings.values()]
+        self.sizes = [len(pool.tiles) for pool in builder.pools.values()]
         self.waited = builder.waits_known()
         builder.asked = 0
 
@@ -56,9 +57,9 @@ def moved(builder: Builder, before: After, now: After, asked: int) -> npt.NDArra
     for at, (one_at, other_at) in enumerate(zip(before.waited, now.waited, strict=True)):
         if other_at != one_at + length and (other_at != one_at or asked >> at & 1):
             return None
-    sizes, deps = _period(builder, before.start, length)
-    later_sizes, later = _period(builder, now.start, length)
-    if len(deps) != len(later) or (sizes != later_sizes).any():
+    waiters, deps = _period(builder, before.start, length)
+    later_waiters, later = _period(builder, now.start, length)
+    if len(deps) != len(later) or (waiters != later_waiters).any():
         return None
     along: npt.NDArray[np.bool_] = later == deps + 4 * length
     if not (along | ((later == deps) & (deps >> 2 < before.start))).all():
@@ -91,13 +92,12 @@ def go_on(
         turn, done = turn + 1, 0
     more = turn - start
     if more:
-        sizes, deps = _period(builder, now.start, length)
+        waiters, deps = _period(builder, now.start, length)
         steps = np.arange(1, more + 1, dtype=np.int64)[:, None]
         program = builder.program
-        begin = len(program.deps)
         program.deps.frombytes((deps + steps * (4 * length * along)).astype(np.uint64).tobytes())
-        ends = begin + np.cumsum(np.tile(sizes, more))
-        program.first.frombytes(ends.astype(np.uint64).tobytes())
+        later = waiters + now.start + steps * length
+        program.waiters.frombytes(later.astype(np.uint64).tobytes())
         known = [tile for tile, _, _ in before.tiles]
         for (tile, _, _), old in zip(now.tiles, known, strict=True):
             if tile is not old:
@@ -110,6 +110,7 @@ def go_on(
 
 
 def _period(builder: Builder, start: int, length: int) -> tuple[Ints, Ints]:
-    """How many dependencies each instruction has, and all of them."""
-    first = np.array(builder.program.first[start : start + length + 1], np.int64)
-    return np.diff(first), np.array(builder.program.deps[int(first[0]) : int(first[-1])], np.int64)
+    """Which instructions of the period wait, counted from its begin, and for what."""
+    program = builder.program
+    low, high = bisect_left(program.waiters, start), bisect_left(program.waiters, start + length)
+    return np.array(program.waiters[low:high], np.int64) - start, np.array(program.deps[low:high], np.int64)
