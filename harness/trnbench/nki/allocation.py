@@ -80,7 +80,14 @@ class Allocations:
             AGES.next = age + 1
             life = Life(count, row * dtype.size, name, place, count, True, -1, age)
             ledger = self.ledgers[buffer]
-            ledger.acquire(life)
+            # As `Ledger.acquire`, which costs a call for every tile, where there is room.
+            lives = ledger.lives
+            held = ledger.held + life.bytes
+            if held <= ledger.peak and len(lives) < ledger.purge:
+                lives.append(life)
+                ledger.held = held
+            else:
+                ledger.acquire(life)
         else:
             life = Life(self.count, form.nbytes, name)
             self.hbm_bytes += form.nbytes

@@ -82,11 +82,13 @@ class Recorder(Allocations):
     def emit(self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]) -> None:
         """Record one instruction; its line is that of the nearest frame outside this package."""
         self.count = count = self.count + 1
-        places = self.places
-        frame = sys._getframe(2)
-        if frame.f_code is not places.code:
-            frame = places.outside(frame)
-        place = places.lines.get(frame.f_lasti) or places.add(frame)
+        place = STATE.place
+        if place is None:
+            places = self.places
+            frame = sys._getframe(2)
+            if frame.f_code is not places.code:
+                frame = places.outside(frame)
+            place = places.lines.get(frame.f_lasti) or places.add(frame)
         if count > self.limit:
             raise TooManyInstructions(
                 f"kernel {self.kernel!r} issued more than {self.limit:,} instructions ({site.told(place)})",
@@ -102,7 +104,7 @@ class Recorder(Allocations):
             for view in reads:
                 if view.offset >= view.storage.row:
                     self._check_start(op, view)
-        self.issue(op, writes, reads, STATE.place or place)
+        self.issue(op, writes, reads, place)
 
     def _looked_at(
         self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench.emulator.core.box import Box, box_of, known_box
-from trnbench.emulator.core.hazard import ROWS, look, meet, read, read_sole, use_of, write_sole, write_to
+from trnbench.emulator.core.box import BOXES, Box, box_of, known_box
+from trnbench.emulator.core.hazard import (
+    ROWS,
+    ROWS_BITS,
+    look,
+    meet,
+    read,
+    read_sole,
+    use_of,
+    write_sole,
+    write_to,
+)
 from trnbench.emulator.core.liveness import Liveness
 from trnbench.emulator.core.program import Program
 from trnbench.emulator.core.tile import Sole, Tile, Use, Users
@@ -24,6 +34,9 @@ class Access(msgspec.Struct, eq=False, gc=False):
     write: bool
     hazards: Users
 
+
+_MOST_USES = 1 << 12
+"""Views of one tile that are remembered."""
 
 Entry = tuple[Access, ...] | None
 """The operands of an instruction; None where they cannot be moved along with a loop."""
@@ -87,10 +100,12 @@ class Accesses(Liveness):
             else:
                 use = self._known(tile, form, storage.form, view.offset)
             ref = use.ref
-            if not write and use.settled(queue):
+            if write:
+                write_to(use, number, queue, hazards)
+            elif use.settled(queue):
                 use.readers[queue] = number
             else:
-                (write_to if write else read)(use, number, queue, hazards)
+                read(use, number, queue, hazards)
         if ref:
             self._refs.append(ref)
             self._owners.append(number)
@@ -126,9 +141,17 @@ class Accesses(Liveness):
         if tile.sole is not None:
             tile.divide()
         use = tile.uses.get((form, offset))
-        if use is None:
-            box = known_box(form, root, offset)
+        return self._new(tile, form, root, offset) if use is None else use
+
+    def _new(self, tile: Tile, form: Form, root: Form, offset: int) -> Use:
+        """The first use of a view."""
+        box = BOXES.get((form, root, offset)) or known_box(form, root, offset)
+        area = tile.areas.get(box[0] >> ROWS_BITS)
+        if area is not None and (box[1] - 1) >> ROWS_BITS == box[0] >> ROWS_BITS:
+            ref = self.program.psum.ref(tile.number, box) if tile.memory == "psum" else 0
+            use = Use(box, [area], area, ref)
+        else:
             use = self._use(tile, box)
-            if len(tile.uses) < 1 << 12:
-                tile.uses[form, offset] = use
+        if len(tile.uses) < _MOST_USES:
+            tile.uses[form, offset] = use
         return use

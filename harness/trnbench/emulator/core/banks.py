@@ -28,8 +28,8 @@ Move = tuple[int, int, list[int]]
 class Banked:
     """Which tiles of PSUM each instruction of a program uses, as they are recorded.
 
-    Instruction `owners[i]` uses `refs[i]`, the number of a tile << `count` | the banks, a bit each, counted from
-    the tile's own first. Number 0 is PSUM itself: tiles at addresses of the kernel's choice. `sizes`: of each
+    Instruction `owners[i]` uses `refs[i]`, the number of a tile << `count` | the banks, a bit each, counted
+    from the tile's own first. Number 0 is PSUM itself: tiles at addresses of the kernel's choice. `sizes`: of each
     tile, bytes per partition.
     """
 

@@ -6,8 +6,8 @@ from trnbench.emulator.core.box import Box
 from trnbench.emulator.core.program import LOAD, RAW, WAR, WAW
 from trnbench.emulator.core.tile import Area, Sole, Tile, Use, Users
 
-_ROWS = 7  # boxes are found by groups of 128 rows
-ROWS = 1 << _ROWS
+ROWS_BITS = 7  # boxes are found by groups of 128 rows
+ROWS = 1 << ROWS_BITS
 
 
 def merge(hazards: Users, more: Users) -> None:
@@ -20,7 +20,7 @@ def merge(hazards: Users, more: Users) -> None:
 def use_of(tile: Tile, box: Box, ref: int = 0) -> Use:
     """`box` of `tile`, with the areas it lies in. `ref`: its banks."""
     tile.divide()
-    first, last = box[0] >> _ROWS, (box[1] - 1) >> _ROWS
+    first, last = box[0] >> ROWS_BITS, (box[1] - 1) >> ROWS_BITS
     areas = []
     for group in range(first, last + 1):
         area = tile.areas.get(group)
@@ -35,9 +35,16 @@ def look(use: Use, hazards: Users) -> None:
     mine = use.box
     for area in use.areas:
         for box, users in area.writes:
-            if box is mine or overlap(box, mine):
+            # As `overlap`, which costs a call; boxes with more dimensions ask it.
+            if box is mine or (
+                box[0] < mine[1]
+                and mine[0] < box[1]
+                and box[2] < mine[3]
+                and mine[2] < box[3]
+                and (len(box) == 4 or overlap(box, mine))
+            ):
                 for queue, number in users.items():
-                    if hazards.get(queue, -1) >> 2 < number:
+                    if queue not in hazards or hazards[queue] >> 2 < number:
                         hazards[queue] = number << 2 | RAW
 
 
@@ -49,7 +56,12 @@ def read(use: Use, number: int, queue: int, hazards: Users) -> None:
             area.read(use, number, queue)
         return
     area = use.first
-    area.read(use, number, queue)
+    users = area.reads.get(use.box)
+    if users is None:
+        area.read(use, number, queue)
+    else:
+        users[queue] = number
+        use.readers = users
     version = area.version
     if version != use.version:
         use.version, use.waited = version, 1 << queue

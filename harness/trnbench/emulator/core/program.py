@@ -45,9 +45,10 @@ class Program:
     """Compact: some tens of bytes per instruction, beside the tiles that are alive.
 
     Instruction i is `ops[op[i]]` at `places[place[i]]` and waits for `deps[first[i]:first[i + 1]]`, each an
-    instruction · 4 + kind; `waiters` are the instructions that wait, in order. Queues issue and complete in order, so that one dependency per queue is enough,
-    and none on what the instruction's own queue has waited for before. `runs` are the loops it came from.
-    `psum`: which banks instructions use. `assumed`: what the compiler was taken to do, and how often.
+    instruction · 4 + kind; `waiters` are the instructions that wait, in order. Queues issue and complete in
+    order, so that one dependency per queue is enough, and none on what the instruction's own queue has waited
+    for before. `runs` are the loops it came from. `psum`: which banks instructions use. `assumed`: what the
+    compiler was taken to do, and how often.
     """
 
     def __init__(self, banks: int = 1, bank_bytes: int = 1) -> None:
@@ -78,9 +79,9 @@ class Program:
 
 def firsts(owners: array[int], count: int) -> array[int]:
     """Where the entries of each of `count` instructions begin; `owners`: the instruction of every entry."""
-    each = np.bincount(np.frombuffer(owners, np.int64), minlength=count) if owners else np.zeros(count, np.int64)
     found = np.zeros(count + 1, np.int64)
-    np.cumsum(each, out=found[1:])
+    if owners:
+        np.cumsum(np.bincount(np.frombuffer(owners, np.int64), minlength=count), out=found[1:])
     return array("Q", found.tobytes())
 
 
