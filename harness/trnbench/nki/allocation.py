@@ -64,12 +64,6 @@ class Allocations:
                 self._forms[asked] = form
         if address is not None:
             return self._at(form, name, address)
-        if buffer is Buffer.SHARED_HBM and self.programs is not None:
-            shared = self.programs.shared(self.program, form, name)
-            if shared is not None:
-                return shared
-        ledger: Ledger | None = None
-        row = 1 << 62
         if form.on_chip:
             row = form.free
             frame = sys._getframe(2)
@@ -88,19 +82,24 @@ class Allocations:
                 ledger.held = held
             else:
                 ledger.acquire(life)
-        else:
-            life = Life(self.count, form.nbytes, name)
-            self.hbm_bytes += form.nbytes
-            if self.hbm_bytes > self.machine.hbm_bytes:
-                raise KernelError(
-                    f"ndarray: {self.hbm_bytes:,} bytes of HBM in all exceed the {self.machine.hbm_bytes:,} "
-                    f"of one {self.machine.generation} device ({site.here()})",
-                    try_="make the tensors smaller, or split the work over devices",
-                )
-        storage = Storage(form, name, life, ledger, row)
-        if self.functional:
-            self._filled(storage)
-        tensor = NkiTensor(storage, form, 0)
+            storage = Storage(form, name, life, ledger, row)
+            return NkiTensor(self._filled(storage) if self.functional else storage, form, 0)
+        return self._in_hbm(form, buffer, name)
+
+    def _in_hbm(self, form: Form, buffer: Buffer, name: str) -> NkiTensor:
+        if buffer is Buffer.SHARED_HBM and self.programs is not None:
+            shared = self.programs.shared(self.program, form, name)
+            if shared is not None:
+                return shared
+        life = Life(self.count, form.nbytes, name)
+        self.hbm_bytes += form.nbytes
+        if self.hbm_bytes > self.machine.hbm_bytes:
+            raise KernelError(
+                f"ndarray: {self.hbm_bytes:,} bytes of HBM in all exceed the {self.machine.hbm_bytes:,} "
+                f"of one {self.machine.generation} device ({site.here()})",
+                try_="make the tensors smaller, or split the work over devices",
+            )
+        tensor = NkiTensor(self._filled(Storage(form, name, life, None, 1 << 62)), form, 0)
         if buffer is Buffer.SHARED_HBM and self.programs is not None:
             self.programs.share(self.program, tensor)
         return tensor

@@ -18,7 +18,7 @@ from trnbench.emulator.core.hazard import (
 )
 from trnbench.emulator.core.liveness import Liveness
 from trnbench.emulator.core.program import Program
-from trnbench.emulator.core.tile import Sole, Tile, Use, Users
+from trnbench.emulator.core.tile import Read, Reads, Sole, Tile, Use, Users
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Form
 from trnbench.nki.tensor import NkiTensor
@@ -37,6 +37,9 @@ class Access(msgspec.Struct, eq=False, gc=False):
 
 _MOST_USES = 1 << 12
 """Views of one tile that are remembered."""
+
+_MOST_READS = 1 << 16
+"""Of a tensor that nobody has written."""
 
 Entry = tuple[Access, ...] | None
 """The operands of an instruction; None where they cannot be moved along with a loop."""
@@ -59,6 +62,8 @@ class Accesses(Liveness):
             form = storage.form
             size = form.free * form.dtype.size if storage.ledger is not None else 0
             tile = Tile(storage.life, form.memory, size, number)
+            if not form.on_chip:
+                tile.unwritten = []
             if tile.memory == "psum" and size:
                 tile.number = self.program.psum.tile(size)
             self.add(tile, number, freed)
@@ -91,6 +96,13 @@ class Accesses(Liveness):
     ) -> None:
         storage, form, sole = view.storage, view.form, tile.sole
         tile.users[queue] = number
+        if tile.unwritten is not None:
+            if not write and not form.indirect:
+                tile.unwritten.append((form, storage.form, view.offset, number, queue))
+                if len(tile.unwritten) > _MOST_READS:
+                    self.held_against(tile)
+                return
+            self.held_against(tile)
         if sole is not None and sole.form is form and sole.offset == view.offset:
             ref = sole.ref
             (write_sole if write else read_sole)(sole, number, queue, hazards)
@@ -114,6 +126,11 @@ class Accesses(Liveness):
         """The access of a later round, at another offset."""
         tile = access.tile
         tile.users[queue] = number
+        if tile.unwritten is not None:
+            if not access.write:
+                tile.unwritten.append((access.form, access.root, offset, number, queue))
+                return
+            self.held_against(tile)
         use = self._known(tile, access.form, access.root, offset)
         if not access.write and use.settled(queue):
             use.readers[queue] = number
@@ -122,6 +139,10 @@ class Accesses(Liveness):
 
     def clashes(self, access: Access, offset: int, queue: int) -> bool:
         """Would it have to wait for anybody?"""
+        if access.tile.unwritten is not None:
+            if not access.write:
+                return False
+            self.held_against(access.tile)
         use = self._known(access.tile, access.form, access.root, offset)
         hazards: Users = {}
         if access.write:
@@ -129,6 +150,26 @@ class Accesses(Liveness):
         elif not use.settled(queue):
             look(use, hazards)
         return bool(hazards)
+
+    def held_against(self, tile: Tile) -> None:
+        """A tensor in device memory is written: from now on boxes are held against each other."""
+        reads, tile.unwritten = tile.unwritten or [], None
+        for read in reads:
+            if isinstance(read, Reads):
+                for turn in range(read.first, read.last + 1):
+                    begin = read.begin + turn * read.length
+                    for at, queue, form, root, offset, step in read.each:
+                        self._read_again(tile, (form, root, offset + turn * step, begin + at, queue))
+            else:
+                self._read_again(tile, read)
+
+    def _read_again(self, tile: Tile, each: Read) -> None:
+        form, root, offset, number, queue = each
+        use = self._known(tile, form, root, offset)
+        if use.settled(queue):
+            use.readers[queue] = number
+        else:
+            read(use, number, queue, {})
 
     def ref(self, access: Access, offset: int) -> int:
         """Which banks of PSUM the access of a later round uses, at another offset."""

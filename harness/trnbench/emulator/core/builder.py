@@ -15,7 +15,7 @@ from trnbench.nki.tensor import NkiTensor
 
 Views = tuple[NkiTensor, ...]
 
-_LEAST = 64  # instructions below which a loop is not worth marking
+_FEWEST, _LEAST = 3, 64  # rounds, and instructions, below which a loop is not worth marking
 
 
 class Builder(Accesses, Scoreboard):
@@ -65,7 +65,7 @@ class Builder(Accesses, Scoreboard):
                 tile.users[queue] = number
                 sole = tile.sole
                 if sole is None:
-                    use = tile.uses.get((view.form, view.offset))
+                    use = None if tile.unwritten is not None else tile.uses.get((view.form, view.offset))
                     if use is None:
                         self._access(tile, view, False, number, queue, hazards)
                         continue
@@ -213,12 +213,14 @@ class Builder(Accesses, Scoreboard):
 def runs_of(bounds: list[int]) -> list[Run]:
     """Rounds between `bounds`, those of equal length together, where there is enough of them."""
     found: list[Run] = []
+    if len(bounds) < _FEWEST + 1 or bounds[-1] - bounds[0] < _LEAST:
+        return found
     at = 0
     while at < len(bounds) - 1:
         length, last = bounds[at + 1] - bounds[at], at + 1
         while last + 1 < len(bounds) and bounds[last + 1] - bounds[last] == length:
             last += 1
-        if last - at >= 3 and length * (last - at) >= _LEAST:
+        if last - at >= _FEWEST and length * (last - at) >= _LEAST:
             found.append(Run(bounds[at], length, last - at))
         at = last
     return found
