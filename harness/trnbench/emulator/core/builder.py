@@ -35,6 +35,7 @@ class Builder(Accesses, Scoreboard):
         self._hazards: Users = {}  # of the instruction that is taken
         self._freed: Users = {}  # who used the places that its new tiles take
         self._loops: list[list[int]] = []  # of each open loop, the first instruction of its rounds
+        self._repeats: list[dict[int, int]] = []  # how many more came, each as long, after which of these
         self._ages: list[list[int]] = []  # and the age of the next life at that time
         self._watching = self._logged_from = 0
 
@@ -152,6 +153,7 @@ class Builder(Accesses, Scoreboard):
 
     def enter(self) -> None:
         self._loops.append([])
+        self._repeats.append({})
         self._ages.append([])
 
     def round(self) -> None:
@@ -162,7 +164,8 @@ class Builder(Accesses, Scoreboard):
         """Rounds of one length that follow each other become a `Run`."""
         starts = self._loops.pop()
         self._ages.pop()
-        self.program.runs += runs_of([*starts, len(self.program.op)])
+        starts.append(len(self.program.op))
+        self.program.runs += runs_of(starts, self._repeats.pop())
 
     # Rounds that are not executed ---------------------------------------------------------------
 
@@ -201,26 +204,35 @@ class Builder(Accesses, Scoreboard):
             return 0
         logged = self._watching > 1
         repeat(self, found, times, logged=logged)
-        rounds = [each - begin for each in starts[-period:]]
-        for turn in range(1, times + 1):
-            starts += [begin + turn * found.length + each for each in rounds]
-        ages += [ages[-1]] * (times * period)
+        if period == 1 and not logged:
+            self._repeats[-1][len(starts) - 1] = times
+        else:
+            rounds = [each - begin for each in starts[-period:]]
+            for turn in range(1, times + 1):
+                starts += [begin + turn * found.length + each for each in rounds]
+            ages += [ages[-1]] * (times * period)
         if not logged:
             self.log, self._logged_from = [], len(self.program)
         return found.length * times
 
 
-def runs_of(bounds: list[int]) -> list[Run]:
-    """Rounds between `bounds`, those of equal length together, where there is enough of them."""
+def runs_of(bounds: list[int], repeats: dict[int, int]) -> list[Run]:
+    """Rounds between `bounds`, those of equal length together, where there is enough of them.
+
+    `repeats`: how many rounds stand for one, beside it.
+    """
     found: list[Run] = []
-    if len(bounds) < _FEWEST + 1 or bounds[-1] - bounds[0] < _LEAST:
+    if bounds[-1] - bounds[0] < _LEAST:
         return found
-    at = 0
-    while at < len(bounds) - 1:
-        length, last = bounds[at + 1] - bounds[at], at + 1
-        while last + 1 < len(bounds) and bounds[last + 1] - bounds[last] == length:
-            last += 1
-        if last - at >= _FEWEST and length * (last - at) >= _LEAST:
-            found.append(Run(bounds[at], length, last - at))
-        at = last
+    begin, length, count = bounds[0], 0, 0
+    for at in range(len(bounds) - 1):
+        rounds = 1 + repeats.get(at, 0)
+        size = (bounds[at + 1] - bounds[at]) // rounds
+        if size != length or not count:
+            if count >= _FEWEST and length * count >= _LEAST:
+                found.append(Run(begin, length, count))
+            begin, length, count = bounds[at], size, 0
+        count += rounds
+    if count >= _FEWEST and length * count >= _LEAST:
+        found.append(Run(begin, length, count))
     return found
