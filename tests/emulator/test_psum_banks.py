@@ -43,7 +43,7 @@ def kernel(x):
 Recorded = Callable[[str, str], Program]
 
 
-def banks(program: Program) -> list[int]:
+def touched_by(program: Program) -> list[int]:
     return program.psum.touched(len(program)).tolist()  # type: ignore[no-any-return]
 
 
@@ -69,7 +69,7 @@ def recorded(registry: Any, tmp_path_factory: pytest.TempPathFactory) -> Recorde
 
 def test_tiles_go_round(recorded: Recorded) -> None:
     body = "for i in range(10):\n    t = psum(512)\n    nisa.activation(dst=t, op=nl.exp, data=a)"
-    assert banks(recorded(TRN2, body)) == [1 << at % 8 for at in range(10)]
+    assert touched_by(recorded(TRN2, body)) == [1 << at % 8 for at in range(10)]
 
 
 def test_a_bank_that_is_held_is_passed_over(recorded: Recorded) -> None:
@@ -78,7 +78,7 @@ def test_a_bank_that_is_held_is_passed_over(recorded: Recorded) -> None:
         "    nisa.activation(dst=t, op=nl.exp, data=a[:, 0:8])\n"
         "nisa.tensor_copy(dst=a, src=keep[:, 512:1024])\nnisa.tensor_copy(dst=a, src=keep[:, 256:768])"
     )
-    touched = banks(recorded(TRN2, body))
+    touched = touched_by(recorded(TRN2, body))
     assert touched[0] == 0b11
     assert touched[1:10] == [1 << at for at in (2, 3, 4, 5, 6, 7, 2, 3, 4)]
     assert touched[10:] == [0b10, 0b11]
@@ -89,7 +89,7 @@ def test_an_address_says_the_bank(recorded: Recorded) -> None:
         "t = psum(512, (0, 6144))\nu = psum(64, (0, 16000))\nnisa.activation(dst=t, op=nl.exp, data=a)\n"
         "nisa.activation(dst=u, op=nl.exp, data=a[:, 0:64])\nnisa.tensor_copy(dst=a, src=b)"
     )
-    assert banks(recorded(TRN2, body)) == [1 << 3, 1 << 7, 0]
+    assert touched_by(recorded(TRN2, body)) == [1 << 3, 1 << 7, 0]
 
 
 def test_more_tiles_than_banks_share_them() -> None:
@@ -229,7 +229,7 @@ def test_never_both_in_one_bank(
 ) -> None:
     found = recorded(where, body)
     made = schedule(found, Pace(CostTable(registry.system(where))), without=without)
-    touched = banks(found)
+    touched = touched_by(found)
     spans: dict[int, list[tuple[int, int, int]]] = {1: [], 2: []}
     for number, op in enumerate(found.op):
         queue = queue_of(found.ops[op])

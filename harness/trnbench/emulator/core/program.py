@@ -47,8 +47,9 @@ class Program:
     Instruction i is `ops[op[i]]` at `places[place[i]]` and waits for `deps[first[i]:first[i + 1]]`, each an
     instruction · 4 + kind; `waiters` are the instructions that wait, in order. Queues issue and complete in
     order, so that one dependency per queue is enough, and none on what the instruction's own queue has waited
-    for before. `runs` are the loops it came from. `psum`: which banks instructions use. `assumed`: what the
-    compiler was taken to do, and how often.
+    for before. `runs` are the loops it came from, `steady` the periods of them of which the recording knows
+    that each waits for the same as the one before, counted from its begin. `psum`: which banks instructions
+    use. `assumed`: what the compiler was taken to do, and how often.
     """
 
     def __init__(self, banks: int = 1, bank_bytes: int = 1) -> None:
@@ -60,6 +61,7 @@ class Program:
         self.waiters = array("Q")
         self._first = array("Q", [0])
         self.runs: list[Run] = []
+        self.steady: list[Run] = []
         self.assumed: Mapping[str, int] = {}
         self.shares = True  # the problem with the other programs of its launch
         self.psum = Banked(banks, bank_bytes)

@@ -56,7 +56,7 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
     program.place.extend(program.place[begin:stop] * times)
     _banks(builder, found, times)
     inner = [run for run in program.runs if run.begin >= begin]
-    for turn in range(1, times + 1):
+    for turn in range(1, times + 1 if inner else 0):
         program.runs += [Run(run.begin + turn * length, run.length, run.count) for run in inner]
     log = builder.log if logged else None
     tiles = Tiles(found)

@@ -125,11 +125,15 @@ class Folding:
         free, last = np.array(rates.free)[queues], np.array(rates.last)[queues]
         issued = _part(core.issued, begin, stop)
         size = length * most
-        _part(core.start, stop, stop + size)[:] = (start + steps * free).ravel()
-        _part(core.issued, stop, stop + size)[:] = (issued + steps * free).ravel()
-        _part(core.end, stop, stop + size)[:] = (end + steps * last).ravel()
         own = (cause >= 0) & (cause >> 2 >= loop)
-        _part(core.cause, stop, stop + size)[:] = (cause + steps * np.where(own, 4 * length, 0)).ravel()
+        along = np.where(own, 4 * length, 0)
+        for values, first, step in (
+            (core.start, start, free), (core.issued, issued, free), (core.end, end, last),
+            (core.cause, cause, along),
+        ):  # fmt: skip
+            filled = _part(values, stop, stop + size).reshape(most, length)
+            np.multiply(steps, step, out=filled)
+            filled += first
         self._move(most, rates, queues, begin, stop)
         if warmth is not None:
             core.cold, core.window, core.window_busy = warmth
@@ -248,6 +252,36 @@ def different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
 
 def _different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
     count, length = run.count, run.length
+    known = next((each for each in program.steady if _tells(each, run)), None)
+    if known is None:
+        return _compared(program, kinds, run, run.begin)
+    # Of rounds that the recording has followed only the banks may be others.
+    first, last = -(-(known.begin - run.begin) // length), (known.end - run.begin) // length
+    first, last = max(first, 0), min(last, count)
+    found: set[int] = set()
+    for begin, end in ((0, first + 1), (last - 1, count)):
+        part = Run(run.begin + begin * length, length, end - begin)
+        found |= {begin + at for at in _compared(program, kinds, part, run.begin)}
+    if any(kinds.banks):
+        ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
+        found |= set((np.flatnonzero((ops[1:] != ops[:-1]).any(1)) + 1).tolist())
+    return frozenset(found)
+
+
+def _tells(known: Run, run: Run) -> bool:
+    """Do some rounds of `run` consist of whole periods of `known`?"""
+    return (
+        known.begin + 2 * run.length <= run.end
+        and known.end >= run.begin + 2 * run.length
+        and known.end - known.begin >= 3 * run.length
+        and run.length % known.length == 0
+        and (known.begin - run.begin) % known.length == 0
+    )
+
+
+def _compared(program: Program, kinds: Kinds, run: Run, loop: int) -> frozenset[int]:
+    """`loop`: the instruction at which it begins, of which `run` are rounds."""
+    count, length = run.count, run.length
     if count < 2:
         return frozenset()
     ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
@@ -261,7 +295,7 @@ def _different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
     held = np.repeat(np.append(False, alike), counts)
     other, rounds = deps[held], np.repeat(np.arange(count), counts)[held]
     one = deps[np.flatnonzero(held) - behind[held]]
-    same = (other == one + 4 * length) | ((other == one) & (one >> 2 < run.begin))
+    same = (other == one + 4 * length) | ((other == one) & (one >> 2 < loop))
     alike[rounds[~same] - 1] = False
     return frozenset((np.flatnonzero(~alike) + 1).tolist())
 

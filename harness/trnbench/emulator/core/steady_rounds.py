@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trnbench.emulator.core.program import Run
 from trnbench.emulator.core.tile import Reads, Tile, Users
 
 if TYPE_CHECKING:
@@ -144,11 +145,17 @@ def go_on(
         for at, queue, *_ in each:
             tile.users[queue] = found.begin + turn * length + at
     waiters, deps = _period(builder, now.start, length)
-    steps = np.arange(1, more + 1, dtype=np.int64)[:, None]
+    turns = np.arange(1, more + 1, dtype=np.int64)[:, None]
     program = builder.program
-    program.deps.frombytes((deps + steps * (4 * length * along)).astype(np.uint64).tobytes())
-    later = waiters + now.start + steps * length
-    program.waiters.frombytes(later.astype(np.uint64).tobytes())
+    for taker, first, step in (
+        (program.deps, deps, 4 * length * along),
+        (program.waiters, waiters + now.start, np.full(len(waiters), length)),
+    ):
+        later = turns * step
+        later += first
+        if later.size:
+            taker.frombytes(memoryview(later).cast("B"))
+    program.steady.append(Run(before.start, length, turn + 1 - (before.start - found.begin) // length))
     for (tile, _, _), (old, _, _) in zip(now.tiles, before.tiles, strict=True):
         if tile is not old:
             tile.born += more * length
