@@ -43,12 +43,16 @@ if TYPE_CHECKING:
     from trnbench.hookspecs import hookimpl
     from trnbench.kernels.axis import Axis
     from trnbench.kernels.case import Case
-    from trnbench.kernels.dtype import item_bytes
+    from trnbench.kernels.dtype import item_bytes, needs
     from trnbench.kernels.extent import Extent
     from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
+    from trnbench.kernels.nki.references import unscaled
     from trnbench.kernels.program import Program, Witness
     from trnbench.kernels.published import PublishedAs
     from trnbench.kernels.spread import Spread
+    from trnbench.kernels.statement import Statement
+    from trnbench.kernels.sweep import per_core
+    from trnbench.kernels.variant import Variant
     from trnbench.kernels.work import Work
     from trnbench.lazy import resolve
     from trnbench.measure.flush import host_flush
@@ -144,19 +148,23 @@ _HOMES = {
     "trnbench.hookspecs": ("hookimpl",),
     "trnbench.kernels.axis": ("Axis",),
     "trnbench.kernels.case": ("Case",),
-    "trnbench.kernels.dtype": ("item_bytes",),
+    "trnbench.kernels.dtype": ("item_bytes", "needs"),
     "trnbench.kernels.extent": ("Extent",),
     "trnbench.kernels.kernel": (
         "Kernel",
         "Point",
         "PrimaryMetric",
     ),
+    "trnbench.kernels.nki.references": ("unscaled",),
     "trnbench.kernels.program": (
         "Program",
         "Witness",
     ),
     "trnbench.kernels.published": ("PublishedAs",),
     "trnbench.kernels.spread": ("Spread",),
+    "trnbench.kernels.sweep": ("per_core",),
+    "trnbench.kernels.statement": ("Statement",),
+    "trnbench.kernels.variant": ("Variant",),
     "trnbench.kernels.work": ("Work",),
     "trnbench.lazy": ("resolve",),
     "trnbench.measure.flush": ("host_flush",),
@@ -332,6 +340,7 @@ __all__ = [
     "Session",
     "Source",
     "Spread",
+    "Statement",
     "Status",
     "Store",
     "StoreError",
@@ -344,6 +353,7 @@ __all__ = [
     "UnitError",
     "UnknownName",
     "UsageError",
+    "Variant",
     "Witness",
     "Work",
     "bench",
@@ -362,10 +372,12 @@ __all__ = [
     "load_run",
     "loads",
     "nearness_of",
+    "needs",
     "observe",
     "observe_torch_case",
     "observe_torch_collective",
     "open_store",
+    "per_core",
     "percent",
     "render",
     "resolve",
@@ -378,6 +390,7 @@ __all__ = [
     "torch_missing",
     "torch_refuses",
     "torch_version",
+    "unscaled",
     "waterfall_from_peak",
     "write_json",
 ]

@@ -61,7 +61,8 @@ class Loader:
             loaded.error = found.origin.blame(
                 f"cannot be imported: {found.origin.target}",
                 cause=described(error),
-                try_=f"reinstall or remove {found.origin.distribution}, "
+                try_=_moved(error)
+                or f"reinstall or remove {found.origin.distribution}, "
                 f"or leave it out: --no-plugin {found.origin.name}",
                 object_=found.origin.target,
             )
@@ -181,6 +182,16 @@ class Loader:
                 object_=_named(result),
             )
         return result  # type: ignore[no-any-return]
+
+
+def _moved(error: BaseException) -> str:
+    """What to do about a module of the core that a plugin counted on and is not there (any more)."""
+    if not isinstance(error, ImportError) or not (error.name or "").startswith("trnbench."):
+        return ""
+    return (
+        f"import it from trnbench or trnbench.topology: since contract 2 no plugin counts on {error.name}"
+        " (docs/plugins.md)"
+    )
 
 
 def described(error: BaseException) -> str:
