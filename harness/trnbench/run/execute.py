@@ -23,6 +23,7 @@ from trnbench.run.judge import Judge
 from trnbench.run.progress import Step
 from trnbench.run.settings import RunSettings
 from trnbench.run.snapshot import begin, now
+from trnbench.run.written import written
 from trnbench.store.journal import JournalFull
 from trnbench.store.rows import attached
 
@@ -76,6 +77,7 @@ def execute(
                 plan=plan.digest(),
                 executor=executor.name if executor is not None else settings.executor,
                 facts=tuple(scrub(each) for each in settings.facts),
+                sources=written(plan),
             )
         conduct = Conduct(
             plan,
