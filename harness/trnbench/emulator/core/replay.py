@@ -16,7 +16,6 @@ from trnbench.emulator.core.steady_rounds import After, go_on, moved
 from trnbench.emulator.core.tile import Tile, Users
 from trnbench.nki.ledger import Life
 
-
 _LONGEST_PAUSE = 64
 
 
