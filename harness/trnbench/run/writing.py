@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from trnbench.errors import UsageError
 
 PART = ".part"
+
+READER_S = 2.0
+"""For a program that reads a pipe to open it, from when the output is ready."""
 
 YOUNG_S = 1.0
 """A half-written file of this age is left alone: its writer may not have claimed it yet."""
@@ -91,7 +96,7 @@ def write_whole(path: Path, data: bytes, *, option: str = "-o") -> None:
 def _pour(path: Path, data: bytes, option: str) -> None:
     try:
         # To the end: behind /dev/stdout may be a file that others write to as well.
-        with path.open("ab") as stream:
+        with _opened(path) as stream:
             stream.write(data)
     except BrokenPipeError as error:
         raise UsageError(
@@ -100,11 +105,33 @@ def _pour(path: Path, data: bytes, option: str) -> None:
             try_=f"name a file with {option}",
         ) from error
     except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise UsageError(
+                f"cannot write {path}: nobody reads it",
+                cause=f"it is a pipe, and no program opened its other end within {READER_S:g} s",
+                try_=f"cat {path} in another shell first, or name a file with {option}",
+            ) from error
         raise UsageError(
             f"cannot write {path}: {error.strerror or error}",
             cause="it is no file, and what is behind it takes no more",
             try_=f"name a file with {option}",
         ) from error
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Raises `OSError` (ENXIO) for a pipe that nobody reads: opening it would wait for ever."""
+    deadline = time.monotonic() + READER_S
+    while True:
+        try:
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
+            descriptor = os.open(path, flags)
+        except OSError as error:
+            if error.errno != errno.ENXIO or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            os.set_blocking(descriptor, True)
+            return os.fdopen(descriptor, "ab")
 
 
 def _is_special(path: Path) -> bool:
