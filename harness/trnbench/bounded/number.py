@@ -77,7 +77,9 @@ class Number(NamedTuple):
         """Whether a number that is one already is of this kind; NaN and infinity are of none."""
         within = value >= self.least and value <= self.most
         return (
-            within and (not value or abs(value) >= self.smallest) and (not self.whole or value == int(value))
+            within
+            and (not value or max(value, -value) >= self.smallest)
+            and (not self.whole or value == int(value))
         )
 
     def read(self, text: str, name: str) -> Fraction:

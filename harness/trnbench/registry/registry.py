@@ -7,11 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from trnbench.bounded import kinds
 from trnbench.errors import UnknownName, UsageError
 from trnbench.lazy import resolve
 from trnbench.quoting import quoted
-from trnbench.registry.collecting import Collecting
+from trnbench.registry.collecting import Brought, Collecting
 from trnbench.registry.costs import merged_costs
 from trnbench.registry.discovery import Discovered, Origin, discover
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from trnbench.facts.book import FactBook
     from trnbench.generation import Generation, Instance, System
     from trnbench.kernels.kernel import Kernel
+    from trnbench.kernels.variant import Variant
     from trnbench.section import Format, Importer, Section
 
 
@@ -44,7 +47,29 @@ class Registry(Collecting):
 
     @cached_property
     def kernels(self) -> dict[str, Kernel]:
-        return self._named("trnbench_kernels", "kernel")
+        """By name, with the implementations that other plugins add to them."""
+        found: dict[str, Kernel] = self._named("trnbench_kernels", "kernel")
+        for each in self.brought("trnbench_kernels"):
+            if each.kind == "variant" and (kernel := found.get(each.value.kernel)) is not None:
+                found[kernel.name] = self._varied(kernel, each)
+        return found
+
+    def _varied(self, kernel: Kernel, each: Brought) -> Kernel:
+        """With the variant's implementation; one that is there stays, and the plugin is told."""
+        variant: Variant = each.value
+        if variant.kind in kernel.implementations:
+            self._problems.append(
+                each.origin.blame(
+                    f"brings variant {variant.name!r}, which has an owner",
+                    cause=f"kernel {kernel.name!r} has an implementation of kind {variant.kind!r} already",
+                    try_="bring a kernel of another name, or a variant of another kind",
+                    hook="trnbench_kernels",
+                    object_=f"variant {variant.name!r}",
+                )
+            )
+            return kernel
+        more = {**kernel.implementations, variant.kind: variant.source}
+        return msgspec.structs.replace(kernel, implementations=more)
 
     @cached_property
     def backends(self) -> dict[str, Backend]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -21,6 +22,7 @@ READER_S = 2.0
 YOUNG_S = 1.0
 """A half-written file of this age is left alone: its writer may not have claimed it yet."""
 
+_STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 _OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 _LOOK_AT = 4096
 
@@ -120,6 +122,10 @@ def _pour(path: Path, data: bytes, option: str) -> None:
 
 def _opened(path: Path) -> BinaryIO:
     """Raises `OSError` (ENXIO) for a pipe that nobody reads: opening it would wait for ever."""
+    if str(path.absolute()) in _STDOUT:
+        with suppress(OSError, ValueError, AttributeError):
+            # Where the data go, which need not be descriptor 1.
+            path = Path(f"/dev/fd/{sys.stdout.fileno()}")
     deadline = time.monotonic() + READER_S
     while True:
         try:

@@ -44,7 +44,16 @@ class Subject:
 
     @property
     def kernels(self) -> list[Kernel]:
-        return self.of_kind("kernel")
+        """Its own, with what other plugins add to them."""
+        return [self.registry.kernels[each.name] for each in self.of_kind("kernel")]
+
+    @property
+    def varied(self) -> dict[str, tuple[str, ...]]:
+        """Kernels of others that it adds implementations to, and their references."""
+        found: dict[str, tuple[str, ...]] = {}
+        for each in self.of_kind("variant"):
+            found[each.kernel] = (*found.get(each.kernel, ()), each.source)
+        return found
 
     @cached_property
     def systems(self) -> tuple[System, ...]:

@@ -13,7 +13,7 @@ from trnbench.errors import BadInput
 from trnbench.fidelity.nearness.evidence import Evidence, same_size
 from trnbench.fidelity.nearness.subject import Known
 from trnbench.fidelity.statistics import counted_error
-from trnbench.results.fidelity import COUNTED, Fidelity, Use
+from trnbench.results.fidelity import Fidelity, Use
 from trnbench.results.nearness import Band, Nearness
 
 ENOUGH = 8
@@ -73,7 +73,7 @@ def errors(fidelity: Fidelity) -> dict[str, float]:
     for point in fidelity.points:
         e = point.e_cross if point.use is Use.EMULATED else None
         e = counted_error(point) if e is None else e
-        if point.use in COUNTED and e is not None:
+        if point.counted and e is not None:
             found[point.id] = e
     return found
 
