@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from itertools import count
 from pathlib import Path
 
@@ -17,6 +18,13 @@ settings.load_profile("trnbench")
 
 # Products of small matrices on one thread: on more, threads that wait for each other take twice the time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# What a background job or nohup ignores, programs that tests start would ignore too. No handler is inherited.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+for _each in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+    if signal.getsignal(_each) is signal.SIG_IGN:
+        signal.signal(_each, lambda *_: None)
 
 _NUMBER = count()
 
