@@ -47,6 +47,7 @@ def _own_world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")  # one that is "dumb" has no width
 
 
 @pytest.fixture(scope="session")
