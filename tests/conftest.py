@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from spoken import messages_are_whole
+
+__all__ = ["messages_are_whole"]
 
 import trnbench
 

@@ -14,9 +14,10 @@ from trnbench.emulator.core.banks import placed
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.core import Core
 from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.emulate import time_program
+from trnbench.emulator.core.model import KernelModel
 from trnbench.emulator.core.pace import Pace, Without
 from trnbench.emulator.core.program import Program, queue_of
+from trnbench.emulator.core.recording import Recording
 from trnbench.emulator.core.scheduler import NOTHING_REMOVED, schedule
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
 
@@ -43,6 +44,10 @@ def kernel(x):
 Recorded = Callable[[str, str], Program]
 
 
+def touched_by(program: Program) -> list[int]:
+    return program.psum.touched(len(program)).tolist()  # type: ignore[no-any-return]
+
+
 @pytest.fixture(scope="module")
 def recorded(registry: Any, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     folder: Path = tmp_path_factory.mktemp("banks")
@@ -65,7 +70,7 @@ def recorded(registry: Any, tmp_path_factory: pytest.TempPathFactory) -> Recorde
 
 def test_tiles_go_round(recorded: Recorded) -> None:
     body = "for i in range(10):\n    t = psum(512)\n    nisa.activation(dst=t, op=nl.exp, data=a)"
-    assert recorded(TRN2, body).psum.touched().tolist() == [1 << at % 8 for at in range(10)]
+    assert touched_by(recorded(TRN2, body)) == [1 << at % 8 for at in range(10)]
 
 
 def test_a_bank_that_is_held_is_passed_over(recorded: Recorded) -> None:
@@ -74,7 +79,7 @@ def test_a_bank_that_is_held_is_passed_over(recorded: Recorded) -> None:
         "    nisa.activation(dst=t, op=nl.exp, data=a[:, 0:8])\n"
         "nisa.tensor_copy(dst=a, src=keep[:, 512:1024])\nnisa.tensor_copy(dst=a, src=keep[:, 256:768])"
     )
-    touched = recorded(TRN2, body).psum.touched().tolist()
+    touched = touched_by(recorded(TRN2, body))
     assert touched[0] == 0b11
     assert touched[1:10] == [1 << at for at in (2, 3, 4, 5, 6, 7, 2, 3, 4)]
     assert touched[10:] == [0b10, 0b11]
@@ -85,7 +90,7 @@ def test_an_address_says_the_bank(recorded: Recorded) -> None:
         "t = psum(512, (0, 6144))\nu = psum(64, (0, 16000))\nnisa.activation(dst=t, op=nl.exp, data=a)\n"
         "nisa.activation(dst=u, op=nl.exp, data=a[:, 0:64])\nnisa.tensor_copy(dst=a, src=b)"
     )
-    assert recorded(TRN2, body).psum.touched().tolist() == [1 << 3, 1 << 7, 0]
+    assert touched_by(recorded(TRN2, body)) == [1 << 3, 1 << 7, 0]
 
 
 def test_more_tiles_than_banks_share_them() -> None:
@@ -154,18 +159,18 @@ def test_vector_and_scalar_in_psum(
     assert free.start[scalar] == 0
 
 
+def timed(registry: Any, where: str, program: Program) -> dict[str, float]:
+    return dict(KernelModel().timing(Recording((program,)), registry.system(where)).waterfall)
+
+
 def test_the_waterfall_says_so(registry: Any, recorded: Recorded) -> None:
     body = TWO + (SAME + "\n") * 20
-    terms = {
-        where: dict(time_program(recorded(where, body), CostTable(registry.system(where))).waterfall)
-        for where in (TRN1, TRN2)
-    }
+    terms = {where: timed(registry, where, recorded(where, body)) for where in (TRN1, TRN2)}
     assert terms[TRN2]["conflicts on a bank of PSUM"] > 0
     assert "conflicts on a bank of PSUM" not in terms[TRN1]
     assert terms[TRN1]["engines that exclude each other"] > 0
     free = TWO + (APART + "\n") * 20
-    seen = time_program(recorded(TRN2, free), CostTable(registry.system(TRN2)))
-    assert "conflicts on a bank of PSUM" not in dict(seen.waterfall)
+    assert "conflicts on a bank of PSUM" not in timed(registry, TRN2, recorded(TRN2, free))
 
 
 def test_rounds_whose_tiles_go_round_are_still_folded(
@@ -225,7 +230,7 @@ def test_never_both_in_one_bank(
 ) -> None:
     found = recorded(where, body)
     made = schedule(found, Pace(CostTable(registry.system(where))), without=without)
-    touched = found.psum.touched().tolist()
+    touched = touched_by(found)
     spans: dict[int, list[tuple[int, int, int]]] = {1: [], 2: []}
     for number, op in enumerate(found.op):
         queue = queue_of(found.ops[op])

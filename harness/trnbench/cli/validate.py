@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
 from trnbench.cli.names import complete_instances
+from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option, say
 from trnbench.cli.own_products import show_own_products
 from trnbench.errors import ExitCode, MissingFile, NothingSelected, UnknownName, UsageError
@@ -79,7 +81,7 @@ TABLES = ("points", "bounds", "sequences", "moved")
 @click.option(
     "--max-broken",
     "most_broken",
-    type=click.IntRange(min=0),
+    type=NumberType(kinds.BROKEN),
     metavar="COUNT",
     help="Exit with 1 when the model breaks more published inequalities.",
 )
@@ -183,7 +185,7 @@ def _check_names(registry: Registry, families: Iterable[str], generations: Itera
 
 
 def _why_empty(registry: Registry, generations: Sequence[str]) -> str:
-    from trnbench.fidelity.validate import published_points
+    from trnbench.fidelity.published import published_points
 
     if not published_points(registry, generations):
         names = ", ".join(generations) or "no installed generation"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench.bounded.file import TABLE, read_file
 from trnbench.errors import BadInput
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.same import products
-from trnbench.fidelity.validate import model_of
 from trnbench.results.own_product import OwnProduct
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class OwnProducts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 def read(path: Path) -> OwnProducts:
     """Raises `BadInput` for what holds no rows."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=OwnProducts)
-    except (msgspec.MsgspecError, OSError) as error:
+        return msgspec.json.decode(read_file(path, most=TABLE), type=OwnProducts)
+    except (msgspec.MsgspecError, RecursionError, BadInput) as error:
         raise BadInput(
             f"{path} does not hold products: {error}",
             cause="it was not made from a comparison with published points, or by another trnbench",
@@ -50,7 +50,7 @@ def as_json(made: OwnProducts) -> str:
 
 def made(registry: Registry, generation: str) -> OwnProducts:
     """The rows as the installed model makes them now. Raises what `products` raises."""
-    by, version = model_of(Bench(registry))
+    by, version = Bench(registry).model()
     return OwnProducts(
         generation=generation,
         by=by,
@@ -73,7 +73,7 @@ def shipped(registry: Registry, generation: str) -> tuple[tuple[OwnProduct, ...]
         found = read(path)
     except BadInput as error:
         return (), f"{missing}: {error.what}"
-    model = model_of(Bench(registry))
+    model = Bench(registry).model()
     if (found.by, found.version) != model:
         return (
             (),

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench.bounded.file import TABLE, read_file
 from trnbench.errors import BadInput
 from trnbench.facts.table import Place, read_toml
 from trnbench.fidelity.coverage import coverage
+from trnbench.fidelity.published import published_points, seen_as
 from trnbench.fidelity.statistics import row_of, uses_of
 from trnbench.fidelity.tables import HEADS, cells, folded, grid
 from trnbench.results.fidelity import Comparison, Fidelity, PublicKernels, Use
@@ -83,8 +85,8 @@ def of_fidelity(fidelity: Fidelity, fetched: Iterable[Checkout], day: str, assum
 def read(path: Path) -> Sources:
     """Raises `BadInput` for what is no such file."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Sources)
-    except (msgspec.MsgspecError, OSError) as error:
+        return msgspec.json.decode(read_file(path, most=TABLE), type=Sources)
+    except (msgspec.MsgspecError, RecursionError, BadInput) as error:
         raise BadInput(
             f"{path} does not hold a comparison with public kernels: {error}",
             cause="it was not made by trnbench validate, or by another version of it",
@@ -142,8 +144,6 @@ def kept(registry: Registry, generations: Collection[str] = ()) -> Sources | Non
 
 
 def _as_published(registry: Registry, kept: Iterable[Comparison]) -> tuple[Comparison, ...]:
-    from trnbench.fidelity.validate import published_points, seen_as
-
     known = {each.id: each for points in published_points(registry).values() for each in points}
     return tuple(seen_as(each, known, registry) if each.id in known else each for each in kept)
 

@@ -1,0 +1,64 @@
+"""Liveness of a program's tiles while it is recorded: whose place in SBUF and PSUM a new one takes."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from trnbench.emulator.core.tile import Tile, Users
+from trnbench.nki.ledger import Life
+from trnbench.nki.machine import Machine
+
+
+class Pool:
+    """Tiles of one memory, the oldest first, and bytes per partition: those they hold and those there are."""
+
+    __slots__ = ("capacity", "held", "tiles")
+
+    def __init__(self, capacity: int) -> None:
+        self.tiles: deque[Tile] = deque()
+        self.held = 0
+        self.capacity = capacity
+
+
+class Liveness:
+    """Tiles by life, and those of each memory."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.pools = {
+            "sbuf": Pool(machine.sbuf_partition_bytes),
+            "psum": Pool(machine.psum_partition_bytes),
+        }
+        self._tiles: dict[Life, Tile] = {}
+
+    def add(self, new: Tile, number: int, freed: Users) -> None:
+        """A tile that does not fit waits for the users of those dropped first, whose place it takes."""
+        self._tiles[new.life] = new
+        size = new.bytes
+        if not size:
+            return
+        pool = self.pools[new.memory]
+        tiles, capacity, held = pool.tiles, pool.capacity, pool.held + size
+        at = 0
+        while held > capacity and at < len(tiles):
+            tile = tiles[at]
+            life = tile.life
+            if life.alive if tile.dies is None else number < tile.dies:
+                at += 1
+                continue
+            for queue, user in tile.users.items():
+                if queue not in freed or user > freed[queue]:
+                    freed[queue] = user
+            held -= tile.bytes
+            del self._tiles[life]
+            if at:
+                del tiles[at]
+            else:
+                tiles.popleft()
+        tiles.append(new)
+        pool.held = held
+
+    def rename(self, tile: Tile, life: Life) -> None:
+        """`tile` from now on belongs to `life`; its place in the order of tiles stays."""
+        del self._tiles[tile.life]
+        self._tiles[life] = tile
+        tile.life = life
