@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from spoken import messages_are_whole
 
-__all__ = ["messages_are_whole"]
-
 import trnbench
+
+__all__ = ["messages_are_whole"]
 
 # How long an example takes is the machine's, and what else runs there: no test fails of it.
 settings.register_profile("trnbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
