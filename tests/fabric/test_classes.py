@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trnbench.emulator.fabric import steady
+from trnbench.emulator.fabric import steady_state
 from trnbench.emulator.fabric.algorithms import ALGORITHMS
 from trnbench.emulator.fabric.algorithms.algorithm import NotPossible
 from trnbench.emulator.fabric.network import Network
@@ -79,7 +79,7 @@ def test_a_rhythm_gives_what_all_repetitions_give(
     network = Network(topology, memory=memory, scale={(0, 1): 0.9}, shared=[r // 2 for r in range(96)])
     schedule = ALGORITHMS["ring"].schedule(network, collective, 2.0**30)
     by_rhythm = solve(network, schedule)
-    monkeypatch.setattr(steady, "LONG", 10**9)
+    monkeypatch.setattr(steady_state, "LONG", 10**9)
     whole = solve(network, schedule)
     assert by_rhythm.total_ticks == whole.total_ticks
     assert by_rhythm.ends == whole.ends

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench.emulator.fabric.classes import Classes, carried, ends, one_each
+from trnbench.emulator.fabric.equivalence import Classes, carried, ends, one_each
 from trnbench.emulator.fabric.fluid import Outcome, Rates, simulate
 from trnbench.emulator.fabric.unrolled import unrolled
 
