@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from trnbench.results.proof import Growth, Proof
     from trnbench.results.run import PluginRecord, Run, SystemRecord
     from trnbench.run.api import bench, load_run, open_store, render
+    from trnbench.run.drawing import Drawing, SectionFailed
     from trnbench.run.headline import Headline, headline
     from trnbench.run.kernel import KernelRun, emulate_kernel
     from trnbench.section import Format, Importer, Section
@@ -97,6 +98,7 @@ _HOMES = {
     "trnbench.results.proof": ("Growth", "Proof"),
     "trnbench.results.run": ("PluginRecord", "Run", "SystemRecord"),
     "trnbench.run.api": ("bench", "load_run", "open_store", "render"),
+    "trnbench.run.drawing": ("Drawing", "SectionFailed"),
     "trnbench.run.headline": ("Headline", "headline"),
     "trnbench.run.kernel": ("KernelRun", "emulate_kernel"),
     "trnbench.store.store": ("Store",),
@@ -129,6 +131,7 @@ __all__ = [
     "Direction",
     "Disagreement",
     "Dispute",
+    "Drawing",
     "Evidence",
     "ExitCode",
     "Extent",
@@ -173,6 +176,7 @@ __all__ = [
     "Run",
     "Scope",
     "Section",
+    "SectionFailed",
     "Source",
     "Status",
     "Store",

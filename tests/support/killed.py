@@ -1,61 +1,93 @@
-"""Run as a program: the tiny machine, killed with SIGKILL at the step that TINY_KILL names.
+"""A process killed with SIGKILL at a step that was counted in an undisturbed one.
 
-`pwrite:7` kills in the middle of the seventh write to a journal, `commit:2` before the second
-transaction of the store ends, `replace:1` before a finished file takes its place.
+Steps are what a program does to files: `pwrite 7` dies in the middle of the seventh write to a journal,
+`commit 2` before the second transaction of the store ends, any other before it is done.
 """
 
 from __future__ import annotations
 
+import atexit
+import json
 import os
 import signal
-import sys
-from collections.abc import Iterator
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-import tiny_machine
-
-
-class Countdown:
-    def __init__(self, steps: int) -> None:
-        self.left = steps
-
-    def reached(self) -> bool:
-        self.left -= 1
-        return self.left == 0
+CALLS = (
+    "pwrite",
+    "fdatasync",
+    "fsync",
+    "ftruncate",
+    "posix_fallocate",
+    "open",
+    "mkdir",
+    "chmod",
+    "rename",
+    "replace",
+    "unlink",
+)
 
 
 def kill_at(step: str, number: int) -> None:
-    countdown = Countdown(number)
-    if step == "commit":
-        from trnbench.store import store
+    """From here on: the process dies at the `number`-th such step, counted from 1."""
+    left = {step: number}
 
-        transaction = store.transaction
+    def reached(name: str) -> bool:
+        left[name] = left.get(name, 0) - 1
+        return left[name] == 0
 
-        @contextmanager
-        def dying(connection: Any) -> Iterator[None]:
-            with transaction(connection):
-                yield
-                if countdown.reached():
-                    os.kill(os.getpid(), signal.SIGKILL)
+    _watch(reached)
 
-        store.transaction = dying  # type: ignore[assignment]
-        return
-    real = getattr(os, step)
 
-    def last(*arguments: Any, **more: Any) -> Any:
-        if countdown.reached():
-            if step == "pwrite":
+def count_steps(path: str) -> None:
+    """From here on steps are counted; at the end they are in the file `path`, as JSON."""
+    counts: Counter[str] = Counter()
+
+    def reached(name: str) -> bool:
+        counts[name] += 1
+        return False
+
+    write = Path(path).write_text
+    atexit.register(lambda: write(json.dumps(dict(counts))))
+    _watch(reached)
+
+
+def _watch(reached: Callable[[str], bool]) -> None:
+    for name in CALLS:
+        setattr(os, name, _watched(name, getattr(os, name), reached))
+    _watch_transactions(reached)
+
+
+def _watched(name: str, real: Callable[..., Any], reached: Callable[[str], bool]) -> Callable[..., Any]:
+    def call(*arguments: Any, **more: Any) -> Any:
+        if reached(name):
+            if name == "pwrite":
                 descriptor, data, at = arguments
                 real(descriptor, data[: len(data) // 2], at)
-            os.kill(os.getpid(), signal.SIGKILL)
+            _die()
         return real(*arguments, **more)
 
-    setattr(os, step, last)
+    return call
 
 
-if __name__ == "__main__":
-    step, _, number = os.environ["TINY_KILL"].partition(":")
-    kill_at(step, int(number))
-    sys.argv[0] = "trnbench"
-    tiny_machine.main(*os.environ["TINY_MODES"].split(","))
+def _watch_transactions(reached: Callable[[str], bool]) -> None:
+    from trnbench.store import database, store
+
+    transaction = database.transaction
+
+    @contextmanager
+    def watched(connection: sqlite3.Connection) -> Iterator[None]:
+        with transaction(connection):
+            yield
+            if reached("commit"):
+                _die()
+
+    database.transaction = store.transaction = watched  # type: ignore[assignment]
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trnbench.errors import BadInput, MissingFile, PluginError, TrnbenchError, UnknownName
+from trnbench.isolation.interrupt import from_outside
+from trnbench.isolation.output import aside
 from trnbench.lazy import resolve
 from trnbench.results.run import Run
 from trnbench.section import Importer
@@ -61,10 +63,13 @@ def read_runs(importer: Importer, data: bytes, where: str, *, anyway: bool = Fal
     if importer.name == OWN:
         return tuple(_own(data, where, anyway=anyway))
     try:
-        found = resolve(importer.read)(data)
+        with aside():
+            found = resolve(importer.read)(data)
     except TrnbenchError:
         raise
-    except Exception as error:
+    except BaseException as error:
+        if from_outside(error):
+            raise
         raise _blamed(importer, where, f"failed: {type(error).__name__}: {error}") from error
     runs = (found,) if isinstance(found, Run) else found
     if not isinstance(runs, Sequence) or not runs or not all(isinstance(each, Run) for each in runs):

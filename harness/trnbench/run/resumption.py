@@ -22,6 +22,7 @@ from trnbench.run.sameness import differences
 from trnbench.run.selection import Selection
 from trnbench.run.settings import RunSettings
 from trnbench.run.snapshot import begin, now
+from trnbench.run.written import rewritten, written
 from trnbench.store.beginning import Reopened, reopened
 from trnbench.store.recording import Recording
 from trnbench.store.rows import Attached
@@ -125,7 +126,7 @@ class Earlier:
         begun = loads(dumps(begun))  # as a journal gives it back: a list is a list, a tuple too
         found = self._reopened.found
         before = found._replace(cases={}).whole()
-        changed = differences(before, begun)
+        changed = (*differences(before, begun), *rewritten(self.opening.sources, written(planned)))
         if found.schema != SCHEMA_VERSION:
             raise self._strange(f"results are written in schema {found.schema}")
         if self.opening.plan != planned.digest():

@@ -20,8 +20,9 @@ from trnbench.store.rows import Attached, head
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
     """What a journal says first: all that going on with the run takes, beside the run itself.
 
-    `plan` is the digest of the plan, `executor` who carries out the cases, `facts` the files of the
-    user's own (`--facts`), without the name of the home folder.
+    `plan` is the digest of the plan, `sources` that of each file its kernels are written in, `executor`
+    who carries out the cases, `facts` the files of the user's own (`--facts`), without the name of the
+    home folder.
     """
 
     planned: int
@@ -29,6 +30,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     executor: str = "process"
     tags: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
+    sources: dict[str, str] = {}
 
 
 class Case(NamedTuple):

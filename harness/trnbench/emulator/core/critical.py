@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Container
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from trnbench.emulator.core.core import LAUNCHED, TURN
-from trnbench.emulator.core.program import GPSIMD, QUEUES, SCALAR, SCALAR_RING
-
-if TYPE_CHECKING:
-    from trnbench.emulator.core.scheduler import Schedule
+from trnbench.emulator.core.dependency import Dep
+from trnbench.emulator.core.program import GPSIMD, QUEUES, SCALAR, SCALAR_RING, Program
 
 Ints = npt.NDArray[np.int64]
 
@@ -21,10 +20,27 @@ _LINES = (*range(SCALAR_RING), SCALAR, GPSIMD)
 """A trigger in an engine's queue waits its turn there."""
 
 
+class Scheduled(Protocol):
+    """What a path is followed through: the ticks of every instruction and what it waited for."""
+
+    @property
+    def program(self) -> Program: ...
+    @property
+    def start(self) -> array[int]: ...
+    @property
+    def issued(self) -> array[int]: ...
+    @property
+    def end(self) -> array[int]: ...
+    @property
+    def cause(self) -> array[int]: ...
+
+    def queues(self) -> Ints: ...
+
+
 class Path:
     """Of one schedule; `spent` ticks by cause, as far as it was followed."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: Scheduled) -> None:
         self.schedule = schedule
         self.program = schedule.program
         self.spent: Counter[str] = Counter()
@@ -53,25 +69,24 @@ class Path:
             self.spent["earlier instructions"] += until
         return {name: ticks for name, ticks in self.spent.items() if ticks}
 
-    def walk(self, at: int, until: int, stops: Container[int] = ()) -> tuple[int, int]:
-        """Back from tick `until`, when instruction `at` ended, to the launch or the start of one of `stops`.
-
-        Returns that instruction, -1 at the launch, and the tick.
+    def walk(self, number: int, until: int, stops: Container[int] = ()) -> tuple[int, int]:
+        """Back from tick `until`, when instruction `number` ended, to the launch or the start of one of
+        `stops`. Returns that instruction, -1 at the launch, and the tick.
         """
-        made = self.schedule
-        while at >= 0:
-            if made.cause[at] == TURN and at not in stops:
+        schedule = self.schedule
+        while number >= 0:
+            if schedule.cause[number] == TURN and number not in stops:
                 # Back to the one of its queue that waited for something else than its turn.
-                mine = self._lines.back(at)
-                self._of_op[self._ops[at]] += until - made.start[at]
+                mine = self._lines.back(number)
+                self._of_op[self._ops[number]] += until - schedule.start[number]
                 np.add.at(self._of_op, self._ops[mine[1:-1]], np.diff(self._start[mine[1:]]))
-                until, at = made.start[int(mine[1])], int(mine[0])
-            self._of_op[self._ops[at]] += until - made.start[at]
-            until = made.start[at]
-            if at in stops:
-                return at, until
-            at, until = self.before(at, until, made.cause[at])
-        return at, until
+                until, number = schedule.start[int(mine[1])], int(mine[0])
+            self._of_op[self._ops[number]] += until - schedule.start[number]
+            until = schedule.start[number]
+            if number in stops:
+                return number, until
+            number, until = self.before(number, until, schedule.cause[number])
+        return number, until
 
     def spend(self, at: int, ticks: int) -> None:
         """On instruction `at`."""
@@ -80,7 +95,7 @@ class Path:
     def before(self, at: int, until: int, cause: int) -> tuple[int, int]:
         """Whom `at`, which started at tick `until`, waited for because of `cause`, and until when."""
         if cause >= 0:
-            source = cause >> 2
+            source = Dep.of(cause).source
             self.spent["semaphores"] += max(until - self.schedule.end[source], 0)
             return source, min(until, self.schedule.end[source])
         if cause == LAUNCHED:

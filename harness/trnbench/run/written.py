@@ -1,0 +1,102 @@
+"""The files that kernels are written in, each with its digest: an edit shows though no version changed."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trnbench.kernels.kernel import Kernel
+
+if TYPE_CHECKING:
+    from trnbench.run.plan import Plan
+
+_DIGITS = 16
+"""Of SHA-256, in hexadecimal: against a mistake, not against an adversary."""
+
+_IMPORTED = re.compile(
+    r"^[ \t]*(?:from[ \t]+(\.?)([\w.]*)[ \t]+)?import[ \t]+(\([^)]*\)|[^\n#]*)", re.MULTILINE
+)
+_WORD = re.compile(r"[\w.]+")
+_QUOTED = re.compile(r"""["']([\w-]+\.[\w.-]*\w)["']""")
+
+
+def written(plan: Plan) -> dict[str, str]:
+    """`package/module.py` → digest, of every kernel of the plan: where its formulas and its implementations
+    for these systems are, and what those files import or name from the folder that they are in.
+
+    A module that cannot be found is left out: the case that needs it says so.
+    """
+    kinds = {kind for system in plan.systems.values() for kind in system.instance.stack}
+    chosen = kinds & set(plan.selection.kinds) if plan.selection.kinds else kinds
+    modules = {name for case in plan.cases for name in _modules(case.kernel, chosen)}
+    found: dict[str, str] = {}
+    for name in sorted(modules):
+        path = _file(name)
+        if path is not None:
+            _add(path, name if path.name == "__init__.py" else name.rpartition(".")[0], found)
+    return dict(sorted(found.items()))
+
+
+def rewritten(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+    """In a line each, the files that differ; none where `before` was not recorded."""
+    if not before:
+        return ()
+    said = {
+        **{name: "was edited" for name in before if before[name] != now.get(name)},
+        **{name: "is missing" for name in before if name not in now},
+        **{name: "is new" for name in now if name not in before},
+    }
+    return tuple(f"source {name} {how}" for name, how in sorted(said.items()))
+
+
+def _modules(kernel: Kernel, kinds: set[str]) -> Iterator[str]:
+    for function in (kernel.work, kernel.footprint, kernel.requires, kernel.valid, kernel.refuses):
+        yield str(getattr(function, "__module__", ""))
+    for kind, reference in kernel.implementations.items():
+        if kind in kinds and isinstance(reference, str) and ":" in reference:
+            yield reference.partition(":")[0]
+
+
+def _file(module: str) -> Path | None:
+    loaded = getattr(sys.modules.get(module), "__file__", None)
+    if loaded:
+        return Path(loaded)
+    with suppress(Exception):  # a package around it is a plugin's code
+        spec = importlib.util.find_spec(module)
+        if spec is not None and spec.origin:
+            return Path(spec.origin)
+    return None
+
+
+def _add(path: Path, package: str, found: dict[str, str]) -> None:
+    key = "/".join((*package.split("."), path.name)) if package else path.name
+    if key in found:
+        return
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return
+    found[key] = hashlib.sha256(content).hexdigest()[:_DIGITS]
+    if path.suffix == ".py":
+        for name in _named(content.decode("utf-8", "replace"), package):
+            beside = path.with_name(name)
+            if beside.is_file():
+                _add(beside, package, found)
+
+
+def _named(source: str, package: str) -> Iterator[str]:
+    """What may be a file of the same folder: modules that a source imports, and names in quotation marks, as
+    of a C source."""
+    for relative, module, names in _IMPORTED.findall(source):
+        whole = f"{package}.{module}".strip(".") if relative else module
+        for name in (whole, *(f"{whole}.{each}".strip(".") for each in _WORD.findall(names))):
+            folder, _, last = name.rpartition(".")
+            if folder == package and last:
+                yield f"{last}.py"
+    yield from _QUOTED.findall(source)

@@ -1,0 +1,1 @@
+"""A long campaign of kills, writers and inputs: `python -m tests.campaign`."""
