@@ -28,7 +28,7 @@ class Answer:
     def __init__(
         self, question: Question, planner: Planner, carried: Carried, notes: tuple[str, ...] = ()
     ) -> None:
-        self.question, self.planner, self._carried = question, planner, carried
+        self.question, self.planner, self.carried = question, planner, carried
         self.collective, self.asked = question.collective, question.algorithm
         self.level, self.context = question.level, question.context
         self.ranks, self.size = planner.ranks, planner.size
@@ -40,7 +40,7 @@ class Answer:
     @cached_property
     def tried(self) -> dict[str, float]:
         """Seconds by every algorithm that was worth trying, those too that could not be the quickest."""
-        carried = self._carried
+        carried = self.carried
         return {
             name: carried.tried[name]
             if name in carried.tried
@@ -67,11 +67,11 @@ class Answer:
     @cached_property
     def bound(self) -> Bound:
         """What no algorithm beats."""
-        return self.planner.bound(self._carried.schedule, self._carried.network)
+        return self.planner.bound(self.carried.schedule, self.carried.network)
 
     @cached_property
     def waterfall(self) -> Waterfall:
-        return waterfall(self._carried, self._free, self.bound, self._latency, self._overhead)
+        return waterfall(self.carried, self._free, self.bound, self._latency, self._overhead)
 
     @property
     def latency_s(self) -> float:
@@ -87,27 +87,27 @@ class Answer:
     def link_s(self) -> float:
         """What links alone take beside these: accesses at the ends for nothing."""
         # The two may take different shortcuts; a part is never more than the whole.
-        whole = min(self._free.total_ticks, self._carried.solution.total_ticks)
+        whole = min(self._free.total_ticks, self.carried.solution.total_ticks)
         return max(whole - self._overhead - self._latency, 0) / TICKS_PER_SECOND
 
     @property
     def memory_s(self) -> float:
         """What the busiest device's memory needs for its accesses."""
-        network = self._carried.network
+        network = self.carried.network
         if not network.has_memory:
             return 0.0
         memories = network.capacity[len(network.links) :]
-        return float((self._carried.solution.accessed / memories).max())
+        return float((self.carried.solution.accessed / memories).max())
 
     @property
     def memory_bytes(self) -> float:
         """Accesses of one device, the busiest."""
-        return float(self._carried.solution.accessed.max(initial=0.0))
+        return float(self.carried.solution.accessed.max(initial=0.0))
 
     @cached_property
     def links(self) -> tuple[LinkLoad, ...]:
         """All that carry something, the busiest first."""
-        return tuple(loads(self._carried.network, self._carried.solution))
+        return tuple(loads(self.carried.network, self.carried.solution))
 
     @property
     def hottest(self) -> tuple[LinkLoad, ...]:
@@ -116,7 +116,7 @@ class Answer:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What the schedule is made of, how far it can be off, what ran beside."""
-        return tuple(filter(None, (self._carried.schedule.note, inexact(self._carried), *self._said)))
+        return tuple(filter(None, (self.carried.schedule.note, inexact(self.carried), *self._said)))
 
     def detail(self) -> dict[str, Any]:
         """Small and JSON-safe: the waterfall in seconds, the hottest links, what was tried."""
@@ -136,17 +136,17 @@ class Answer:
 
     @cached_property
     def _overhead(self) -> int:
-        schedule = self._carried.schedule
+        schedule = self.carried.schedule
         return ticks(schedule.startup_s) + ticks(schedule.per_message_s) * schedule.steps
 
     @property
     def _latency(self) -> int:
-        return max(round(self._carried.solution.latency_s * TICKS_PER_SECOND) - self._overhead, 0)
+        return max(round(self.carried.solution.latency_s * TICKS_PER_SECOND) - self._overhead, 0)
 
     @cached_property
     def _free(self) -> Solution:
         """The same with accesses at the ends for nothing."""
-        carried = self._carried
+        carried = self.carried
         if not (carried.network.has_memory and carried.solution.memory):
             return carried.solution
         network, most = carried.network.with_free_memory, self.planner.fabric.most_effort

@@ -25,7 +25,7 @@ class ExplicitFlows:
 
     def __init__(self, network: Network, schedule: Schedule) -> None:
         self.network, self.schedule, self.scale = network, schedule, schedule.scale
-        self.known = memo_of(network, schedule)
+        self.memo = memo_of(network, schedule)
         self.capacity = network.capacity
         self._memory = network.has_memory
         # The same for every message on this network: kept with it.
@@ -64,20 +64,20 @@ class ExplicitFlows:
     def _shares_of(self, move: Move) -> list[tuple[Indices, Floats, int]]:
         """One share per pair of the move, whatever its size."""
         # A plan that has a name keeps its moves: to look at all their pairs again would cost more.
-        kept = self.known.moves.get(id(move))
+        kept = self.memo.moves.get(id(move))
         if kept is not None and kept[0] is move:
             return kept[1]
         key = (move.offset, move.pairs, move.reads, move.writes, move.copies)
         found: list[tuple[Indices, Floats, int]] | None = self._moves.get(key)
         if found is None:
             found = self._moves[key] = [self._share(src, dst, move) for src, dst in self.pairs(move)]
-        self.known.moves[id(move)] = move, found
+        self.memo.moves[id(move)] = move, found
         return found
 
     def step(self, place: int, step: Step, before: int) -> Outcome:
         """One repetition of a step, all ranks beginning at once; `arrival` by flows, or by their classes."""
         memo, key = (
-            step_memo(self.network, self.schedule, self.known, place, step, "flows"),
+            step_memo(self.network, self.schedule, self.memo, place, step, "flows"),
             (self.scale, before),
         )
         return memo.outcomes.get(key) or memo.keep(key, self._step(memo, step, before))

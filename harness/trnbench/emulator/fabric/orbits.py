@@ -21,7 +21,7 @@ class Orbits:
 
     def __init__(self, network: Network, schedule: Schedule) -> None:
         self.network, self.schedule, self.scale = network, schedule, schedule.scale
-        self.known = PlanMemo()  # orbits are few
+        self.memo = PlanMemo()  # orbits are few
         self.capacity = capacity_of(network)
         self._memory = len(self.capacity) - 1
         self.rates: Rates = network.memo.setdefault(
@@ -34,7 +34,7 @@ class Orbits:
     def step(self, place: int, step: Step, before: int) -> Outcome:
         """One repetition of a step, all ranks beginning at once."""
         memo, key = (
-            step_memo(self.network, self.schedule, self.known, place, step, "orbits"),
+            step_memo(self.network, self.schedule, self.memo, place, step, "orbits"),
             (self.scale, before),
         )
         outcome = memo.outcomes.get(key)

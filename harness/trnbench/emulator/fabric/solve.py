@@ -45,13 +45,13 @@ def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True, mo
     """
     if not schedule.key or not use_symmetry:
         return _solved(network, schedule, use_symmetry, most)
-    known: dict[object, Solution] = network.memo.setdefault(SOLVED, {})
+    solved: dict[object, Solution] = network.memo.setdefault(SOLVED, {})
     key = schedule.key, schedule.scale, schedule.startup_s, schedule.per_message_s, most
-    if key not in known:
-        if len(known) >= KEPT:
-            known.pop(next(iter(known)))
-        known[key] = _solved(network, schedule, use_symmetry, most)
-    return known[key]
+    if key not in solved:
+        if len(solved) >= KEPT:
+            solved.pop(next(iter(solved)))
+        solved[key] = _solved(network, schedule, use_symmetry, most)
+    return solved[key]
 
 
 def solve_beside(
@@ -151,28 +151,28 @@ def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most:
     chains = schedule.chains
     chain = _merged(chains)
     late = carrier.network.late
-    known = carrier.known
-    if chain is not None and (schedule.lockstep or not (any(late) or known.uneven)):
+    memo = carrier.memo
+    if chain is not None and (schedule.lockstep or not (any(late) or memo.uneven)):
         found = _in_step(carrier, chain, before, len(chains), lockstep=schedule.lockstep)
         if found is not None:
             return found
-        known.uneven = True
-    if known.latency is None:
-        known.latency = max(
+        memo.uneven = True
+    if memo.latency is None:
+        memo.latency = max(
             (sum((carrier.latest(step) + before) * step.times for step in chain) for chain in chains),
             default=0,
         )
-    latency = max(late, default=0) + known.latency
-    if not known.compete:
+    latency = max(late, default=0) + memo.latency
+    if not memo.compete:
         outcome = carrier.alone(chains, before)
         if outcome is not None:
             ends = tuple(outcome.arrival)
             return _Ran(outcome.total, outcome.carried, latency, ", never competing", ends, outcome.watched)
-        known.compete = True
+        memo.compete = True
     if not exact:
-        if not known.classes:
-            known.classes = (carrier.classes(chains),)
-        classes = known.classes[0]
+        if not memo.classes:
+            memo.classes = (carrier.classes(chains),)
+        classes = memo.classes[0]
         if classes is not None:
             # Chains of different shapes cannot be taken in lockstep: they are simulated whatever it takes.
             limit = most if chain is not None else 0
