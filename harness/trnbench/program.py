@@ -10,6 +10,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
+from trnbench.isolation.interrupt import Interrupted
+
 INTERRUPTED = 130
 
 
@@ -51,7 +53,10 @@ def _command() -> None:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    raise Interrupted
+
+
+_interrupt.raises_interrupted = True  # type: ignore[attr-defined]
 
 
 def _hasten(_number: int, _frame: FrameType | None) -> None:

@@ -68,8 +68,10 @@ def _families(registry: Registry, selection: Selection) -> Iterable[Row]:
 
 
 def _backends(registry: Registry, _: Selection) -> Iterable[Row]:
+    from trnbench.run.returned import detected
+
     for name, backend in registry.backends.items():
-        found = backend.detect()
+        found = detected(backend)
         yield {
             "backend": name,
             "available": found.available,

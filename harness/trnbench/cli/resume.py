@@ -77,8 +77,8 @@ def resume(
         )
         planned = earlier.planned(shared.registry, facts)
         resumed = earlier.taken_up(planned, chosen, shared.registry, anyway=anyway)
-        if jobs is not None:
-            settings = msgspec.structs.replace(settings, jobs=jobs).checked()
+        jobs = settings.jobs if jobs is None else jobs
+        settings = msgspec.structs.replace(settings, jobs=jobs, isolate=True).checked()
         left = len(planned.cases) - len(resumed.kept)
         opening = f"{chosen.name}: run {earlier.id} goes on with {left:,} of {len(planned.cases):,} cases"
         ended = carry_on(shared, store, planned, chosen, settings, by, resumed=resumed, opening=opening)

@@ -118,6 +118,7 @@ def run(
     from trnbench.run.executor import executor as carried_out_by
     from trnbench.run.plan import plan
     from trnbench.run.ranks.rank import find_rank
+    from trnbench.run.returned import detected
     from trnbench.run.settings import RunSettings
     from trnbench.store.tag import checked_tags
 
@@ -131,6 +132,7 @@ def run(
         sample_s=sample_time,
         keep_identity=keep_identity,
         executor=executor,
+        isolate=True,
         tags=checked_tags(labels),
         argv=tuple(sys.argv),
         facts=tuple(str(each.absolute()) for each in facts_of(shared, facts)),
@@ -150,7 +152,7 @@ def run(
         planned = plan(shared.registry, selection, extra_facts=facts_of(shared, facts))
         if rank is not None and rank.rank > 0:
             return _follow(rank, planned, chosen, settings, shared.registry)
-        if rank is not None and chosen.detect().instance:
+        if rank is not None and detected(chosen).instance:
             from trnbench.run.ranks.executor import rank_executor
 
             by = stack.enter_context(rank_executor(rank))
@@ -163,7 +165,9 @@ def run(
 
 def _follow(rank: Rank, planned: Plan, chosen: Backend, settings: RunSettings, registry: Registry) -> int:
     """The part of every rank but the first: no store, no report, nothing on stdout."""
-    if not chosen.detect().instance:
+    from trnbench.run.returned import detected
+
+    if not detected(chosen).instance:
         say(f"rank {rank.rank}: emulated cases need no machine, rank 0 carries them out alone")
         return 0
     from trnbench.run.execute import prepared

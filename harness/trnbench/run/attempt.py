@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 import sys
 import traceback
@@ -15,13 +14,16 @@ from trnbench.backend import Backend
 from trnbench.errors import BadInput, TrnbenchError, debugging
 from trnbench.fidelity.nearness.nearby import Nearby
 from trnbench.generation import System
+from trnbench.isolation.interrupt import from_outside
+from trnbench.isolation.limit import CaseTimeout, limited
+from trnbench.isolation.output import aside
 from trnbench.kernels.case import Case
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Reason
 from trnbench.run.environment import identity, scrub, scrub_all
 from trnbench.run.judge import Judge
-from trnbench.run.limit import CaseTimeout, limited
+from trnbench.run.returned import observed, said
 
 NEXT = "; try: "
 """In the text of a failed case: what comes behind it is what to type next."""
@@ -51,7 +53,7 @@ class Attempts:
         self.unseen = Evidence(grade=grade, by=backend.name, note="nothing was seen: the case did not end")
 
     def __call__(self, case: Case) -> tuple[Measurement, bytes]:
-        """The outcome of `case` and its JSON. Lets only `KeyboardInterrupt` pass."""
+        """The outcome of `case` and its JSON. Lets only a `KeyboardInterrupt` from outside pass."""
         system = self.systems[case.key.instance]
         with identity(kept=self.keep_identity):
             measurement = self._judged(case, system)
@@ -71,7 +73,7 @@ class Attempts:
 
     def _judged(self, case: Case, system: System) -> Measurement:
         try:
-            why = case.skip or self.backend.unsupported(case, system)
+            why = case.skip or said(self.backend, self.backend.unsupported(case, system))
             if why:
                 return self.judge.skipped(case, system, why)
             random.seed(f"{self.seed}:{case.id}")
@@ -79,8 +81,8 @@ class Attempts:
                 # Legacy on purpose: it is the generator that code without one of its own draws from.
                 numpy.random.seed(random.getrandbits(32))
             # What a kernel prints must not end up between the data on stdout.
-            with contextlib.redirect_stdout(sys.stderr), limited(self.timeout_s):
-                seen = self.backend.observe(case, system)
+            with aside(), limited(self.timeout_s):
+                seen = observed(self.backend, self.backend.observe(case, system))
             if self._named and seen.evidence.grade is Grade.DERIVED:
                 text = (
                     f"a measured run takes no formula; the backend derives its result by {seen.evidence.by}"
@@ -97,7 +99,9 @@ class Attempts:
             text = "; ".join(filter(None, (error.what, error.cause)))
             text += f"{NEXT}{error.try_}" if error.try_ else ""
             return self.gone_wrong(case, Reason.ERROR, scrub(text), _trace(error))
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            if from_outside(error):
+                raise
             text = f"{type(error).__name__}: {error} (at {_place(error)})"
             return self.gone_wrong(case, Reason.CRASH, scrub(text), _trace(error))
 

@@ -21,6 +21,7 @@ from trnbench.run.garbage import seldom_collected
 from trnbench.run.interruption import Interruption
 from trnbench.run.judge import Judge
 from trnbench.run.progress import Step
+from trnbench.run.returned import detected
 from trnbench.run.settings import RunSettings
 from trnbench.run.snapshot import begin, now
 from trnbench.run.written import written
@@ -111,7 +112,7 @@ def execute(
 def prepared(plan: Plan, backend: Backend, settings: RunSettings, registry: Registry) -> Attempts:
     """What tries a case: the backend as these settings tune it, its grade and its limits, and, of emulated
     ones, what is published."""
-    grade = Grade.MEASURED if backend.detect().instance else Grade.EMULATED
+    grade = Grade.MEASURED if detected(backend).instance else Grade.EMULATED
     tuned = getattr(backend, "tuned", None)
     if settings.sample_s > 0.0 and tuned is not None:
         backend = tuned(settings.sample_s)

@@ -19,7 +19,8 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     `retries` is how often a case that crashed, hung or ran out of memory is tried again; `sample_s`
     how long a measuring backend samples each case, 0 for its own choice. `executor` names who carried
     the cases out (`trnbench.run.executor`); `facts` are the files of the user's own that the plan was made
-    with, for a journal to name.
+    with, for a journal to name. `isolate` has cases run in a process of their own also where one is enough
+    and no limit is set; it changes no result, so it is not recorded.
     """
 
     policy: PeakPolicy = PeakPolicy.SEED
@@ -31,6 +32,7 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     sample_s: float = 0.0
     keep_identity: bool = False
     executor: str = "process"
+    isolate: bool = False
     tags: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,8 @@ from trnbench.errors import TrnbenchError
 from trnbench.facts.book import FactBook
 from trnbench.fidelity.snapshot import fidelity_of
 from trnbench.generation import System
+from trnbench.isolation.interrupt import from_outside
+from trnbench.isolation.output import aside
 from trnbench.results.evidence import Grade
 from trnbench.results.run import PluginRecord, Run, SystemRecord
 from trnbench.run.environment import describe, scrub, scrub_all, scrub_argv
@@ -118,8 +120,14 @@ def _record(system: System, graph: Topology | None) -> SystemRecord:
 
 def _of_backend(backend: Backend, notes: list[str]) -> dict[str, Any]:
     try:
-        return backend.environment()
-    except Exception as error:  # what it would have told is missing, and that is told
+        with aside():
+            found = backend.environment()
+        if not isinstance(found, Mapping):
+            raise TypeError(f"environment() returned {type(found).__name__}, not a mapping")
+        return dict(found)
+    except BaseException as error:  # what it would have told is missing, and that is told
+        if from_outside(error):
+            raise
         notes.append(f"backend {backend.name} could not describe its stack: {type(error).__name__}: {error}")
         return {}
 

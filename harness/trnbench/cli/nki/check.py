@@ -9,6 +9,7 @@ import click
 
 from trnbench.cli.context import Session, quiet_option, session
 from trnbench.cli.nki import arguments as given
+from trnbench.cli.nki.apart import apart
 from trnbench.cli.nki.options import instance_option, kernel_options, size_of, system_of
 from trnbench.cli.output import Column, emit, format_option, say
 from trnbench.errors import ExitCode
@@ -38,6 +39,7 @@ VALUES: tuple[Column | str, ...] = (
 @quiet_option
 @format_option
 @session
+@apart
 def check(
     state: Session,
     kernel: str,

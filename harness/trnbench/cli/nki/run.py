@@ -11,6 +11,7 @@ import click
 
 from trnbench.cli.context import Session, quiet_option, session
 from trnbench.cli.nki import arguments as given
+from trnbench.cli.nki.apart import apart
 from trnbench.cli.nki.assuming import WithSwitches
 from trnbench.cli.nki.options import instance_option, kernel_options, runnable, size_of, system_of
 from trnbench.cli.output import format_option, say
@@ -80,6 +81,7 @@ POLICIES = ("seed", "device", "engine", "latest")
 @quiet_option
 @format_option
 @session
+@apart
 def run(
     state: Session,
     kernel: str,

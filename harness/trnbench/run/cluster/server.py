@@ -14,6 +14,7 @@ from trnbench.results.json import dumps_measurement
 from trnbench.run.environment import describe, identity
 from trnbench.run.freight import loads
 from trnbench.run.pool import Outcome, Pool
+from trnbench.run.returned import detected
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +28,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 def look(backend: Backend, *, keep_identity: bool = False) -> Seen:
     """Asked of every machine before the first case."""
-    detection, problem, extra = backend.detect(), "", {}
+    detection, problem, extra = detected(backend), "", {}
     if detection.available:
         try:
             extra = backend.environment()
