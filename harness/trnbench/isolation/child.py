@@ -156,7 +156,7 @@ class _Sent(io.TextIOBase):
 
     @property
     def buffer(self) -> Any:
-        return open(2, "wb", buffering=0, closefd=False)  # noqa: SIM115  closing it closes nothing
+        return open(2, "wb", buffering=0, closefd=False)
 
     def write(self, text: str) -> int:
         if not isinstance(text, str):
