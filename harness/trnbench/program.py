@@ -11,6 +11,7 @@ from types import FrameType
 from typing import NoReturn
 
 from trnbench.isolation.interrupt import Interrupted
+from trnbench.isolation.output import data_apart
 
 INTERRUPTED = 130
 
@@ -24,7 +25,7 @@ def guarded(command: Callable[[], object]) -> NoReturn:
     """Carry out `command`, which ends with `SystemExit`, and end the process with its code.
 
     SIGINT, SIGTERM and SIGHUP (unless it is ignored: nohup) raise `KeyboardInterrupt`, while modules
-    are loaded and while a report is written too.
+    are loaded and while a report is written too. Standard output is `sys.stdout`'s alone.
     """
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
@@ -33,6 +34,7 @@ def guarded(command: Callable[[], object]) -> NoReturn:
     try:
         for number in numbers:
             signal.signal(number, _interrupt)
+        data_apart()
         command()
         code = 0
     except SystemExit as end:

@@ -70,6 +70,10 @@ class Session:
             for problem in self.registry.problems:
                 say(f"warning: {problem.what} (trnbench plugin list)")
 
+    def try_plugins(self) -> None:
+        """Load those of others in a copy of this process first: the command is there to find a bad one."""
+        self.registry = self.registry.tried()
+
     def hush(self) -> None:
         """The command shows plugin problems itself."""
         self._hushed = True

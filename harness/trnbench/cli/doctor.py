@@ -161,6 +161,8 @@ def _plugins(shared: Session) -> Iterator[Row]:
     except TrnbenchError:
         registry = load_registry(block=shared.no_plugin)
         vars(shared)["registry"] = registry
+    shared.try_plugins()
+    registry = shared.registry
     registry.collect()
     for loaded in registry.loaded:
         problems = registry.problems_of(loaded.origin)

@@ -29,21 +29,21 @@ class _Exit(BaseException):
 
 
 @contextmanager
-def held(limit_s: float = LIMIT_S) -> Iterator[None]:
+def held() -> Iterator[None]:
     """Plugins' code goes inside.
 
-    Its output goes to standard error. Raises `Misbehaved` when it takes longer than `limit_s` (in the main
+    Its output goes to standard error. Raises `Misbehaved` when it takes longer than `LIMIT_S` (in the main
     thread), calls `os._exit`, or leaves the process's surroundings changed: they are put back. What it
     raises itself passes; whether a `KeyboardInterrupt` is the user's, `interrupt.from_outside` says.
     """
     with aside():
         before = Surroundings()
         try:
-            with _exits_raise(), limited(limit_s if can_limit() else 0.0):
+            with _exits_raise(), limited(LIMIT_S if can_limit() else 0.0):
                 yield
         except CaseTimeout:
             raise Misbehaved(
-                f"does not end within {limit_s:g} s",
+                f"does not end within {LIMIT_S:g} s",
                 "it waits for something, or computes before it is asked to",
             ) from None
         except _Exit as end:

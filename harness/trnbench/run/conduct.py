@@ -12,7 +12,7 @@ from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import Attempts
 from trnbench.run.cut import CutShort
-from trnbench.run.environment import scrub
+from trnbench.run.identity import scrub
 from trnbench.run.interruption import Interruption
 from trnbench.run.pool import Outcome, Pool
 from trnbench.run.progress import Step

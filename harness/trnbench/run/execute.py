@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
@@ -16,8 +17,8 @@ from trnbench.results.run import Run
 from trnbench.run.attempt import Attempts
 from trnbench.run.conduct import Conduct
 from trnbench.run.cut import RunCutShort
-from trnbench.run.environment import identity, scrub
 from trnbench.run.garbage import seldom_collected
+from trnbench.run.identity import identity, scrub, scrub_path
 from trnbench.run.interruption import Interruption
 from trnbench.run.judge import Judge
 from trnbench.run.progress import Step
@@ -84,7 +85,7 @@ def execute(
                 tags=settings.tags,
                 plan=plan.digest(),
                 executor=executor.name if executor is not None else settings.executor,
-                facts=tuple(scrub(each) for each in settings.facts),
+                facts=tuple(_kept(each) for each in settings.facts),
                 sources=written(plan),
             )
         conduct = Conduct(
@@ -103,7 +104,7 @@ def execute(
             begun,
             finished=now(),
             interrupted=conduct.interrupted,
-            notes=(*begun.notes, *conduct.notes),
+            notes=(*begun.notes, *map(scrub, conduct.notes)),
         )
         run = sealed(run, (part.mark for part in parts), conduct.fingerprints())
         run = msgspec.structs.replace(run, measurements=conduct.measurements())
@@ -116,6 +117,15 @@ def execute(
     if conduct.cut is not None:
         raise RunCutShort(run, conduct.cut)
     return run
+
+
+def _kept(path: str) -> str:
+    """Where `resume` looks for a fact file: of one below the home folder as little as it takes."""
+    shortened = scrub_path(path)
+    here = os.getcwd()
+    if shortened != path and os.path.commonpath((here, path)) == here:
+        return os.path.relpath(path, here)
+    return scrub(shortened)
 
 
 def prepared(

@@ -61,7 +61,7 @@ def observed(backend: Backend, seen: Any) -> Observation:
     )
     if wrong:
         kind = type(getattr(seen, wrong)).__name__
-        raise _nonsense(backend, f"returns from observe() an Observation whose {wrong} is none: {kind}")
+        raise _nonsense(backend, f"returns from observe() an Observation with {kind} as its {wrong}")
     return seen
 
 

@@ -18,8 +18,9 @@ from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
 from trnbench.results.evidence import Grade
 from trnbench.results.run import PluginRecord, Run, SystemRecord
-from trnbench.run.environment import describe, scrub, scrub_all, scrub_argv
+from trnbench.run.environment import describe
 from trnbench.run.headline.question import PRODUCTS
+from trnbench.run.identity import scrub, scrub_all, scrub_argv, scrub_private
 from trnbench.run.remembering.graph import described
 from trnbench.run.settings import RunSettings
 from trnbench.topology.graph import Topology
@@ -90,11 +91,11 @@ def begin(
         backend=backend.name,
         grade=grade,
         systems=systems,
-        books=books,
+        books=_private(books) if settings.facts else books,
         topologies=topologies,
         plugins=_plugins(registry.plugins),
         fidelity=fidelity,
-        notes=tuple(notes),
+        notes=tuple(map(scrub, notes)),
     )
 
 
@@ -115,6 +116,12 @@ def _record(system: System, summary: dict[str, Any]) -> SystemRecord:
         topology_summary=summary,
         plugin=system.plugin,
     )
+
+
+def _private(books: dict[str, FactBook]) -> dict[str, FactBook]:
+    """Facts of the user's own may name files of the user's own."""
+    tree = scrub_all(msgspec.to_builtins(books), scrub_private)
+    return msgspec.convert(tree, dict[str, FactBook])
 
 
 def _of_backend(backend: Backend, notes: list[str]) -> dict[str, Any]:

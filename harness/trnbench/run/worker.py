@@ -45,7 +45,7 @@ def serve(connection: Connection) -> None:
         with contextlib.nullcontext() if measured else seldom_collected():
             while (batch := connection.recv()) is not None:
                 for position in batch:
-                    outcome, sound = _tried(attempts, cases, position)
+                    outcome, sound = tried(attempts, cases, position)
                     if os.getpid() != own:
                         os._exit(1)  # a copy that the case made of this process, and that came back from it
                     connection.send((outcome, sound))
@@ -53,7 +53,7 @@ def serve(connection: Connection) -> None:
         return  # the parent is gone
 
 
-def _tried(attempts: Attempts, cases: tuple[Case, ...], position: int) -> tuple[Outcome, bool]:
+def tried(attempts: Attempts, cases: tuple[Case, ...], position: int) -> tuple[Outcome, bool]:
     """The outcome, and whether the case left nothing behind; processes that it started are ended."""
     before, threads, others = Surroundings(drawn=False), threading.active_count(), descendants.children()
     measurement, document = attempts(cases[position])

@@ -11,10 +11,12 @@ import msgspec
 
 from trnbench.backend import Backend, Detection
 from trnbench.results.json import dumps_measurement
-from trnbench.run.environment import describe, identity
+from trnbench.run.environment import describe
 from trnbench.run.freight import loads
+from trnbench.run.identity import identity
 from trnbench.run.pool import Outcome, Pool
 from trnbench.run.returned import detected
+from trnbench.run.worker import tried
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +58,8 @@ class Server:
         """One case and its outcome; whatever the case does short of ending this process, it is told."""
         case = self._cases[position]
         if not self._apart:
-            return position, *self._attempts(case)
+            outcome, _ = tried(self._attempts, self._cases, position)
+            return outcome
         pool = Pool(self._attempts, (case,), 1, apart=True)
         ((_, measurement, document),) = pool.outcomes()
         return position, measurement, document
