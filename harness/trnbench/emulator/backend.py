@@ -51,6 +51,12 @@ class EmulatedBackend:
             "ml_dtypes_version": version("ml_dtypes"),
         }
 
+    def worked_out_with(self) -> tuple[str, ...]:
+        """Of the core what stands below a backend: all of it may have a say in a time."""
+        below = ("emulator", "nki", "peaks", "kernels.extent", "kernels.work", "kernels.kernel", "topology")
+        more = ("facts", "results", "backend", "compiler", "generation")
+        return tuple(f"trnbench.{name}" for name in (*below, *more))
+
     def unsupported(self, case: Case, system: System) -> str:
         kinds = case.kernel.implementations
         if not system.costs:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trnbench.bounded.kinds import MESSAGE
+
 if TYPE_CHECKING:
     from trnbench.emulator.fabric.question import Beside
     from trnbench.emulator.fabric.systems import Fabric
@@ -64,7 +66,6 @@ with_option = click.option(
 def others_of(fabric: Fabric, texts: Sequence[str]) -> list[Beside]:
     """What `--with` names. Raises UsageError for what cannot be read."""
     from trnbench.cli.fabric.grouping import groups_of
-    from trnbench.cli.fabric.sizes import SIZE
     from trnbench.emulator.fabric.question import Beside
     from trnbench.errors import UsageError
 
@@ -82,7 +83,7 @@ def others_of(fabric: Fabric, texts: Sequence[str]) -> list[Beside]:
         found.append(
             Beside(
                 collective=Collective().convert(name, None, None),
-                size=float(SIZE.convert(size, None, None)),
+                size=float(MESSAGE.counted(size, f"--with {name}")),
                 groups=frozen(groups),
             )
         )
