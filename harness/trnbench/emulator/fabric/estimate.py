@@ -11,6 +11,7 @@ from trnbench.emulator.assumed import Assumed
 from trnbench.emulator.fabric.algorithms.algorithm import AUTO, NAMES
 from trnbench.emulator.fabric.collective import run
 from trnbench.emulator.fabric.drawn import detail
+from trnbench.emulator.fabric.groups import run_groups
 from trnbench.emulator.fabric.pair import NEIGHBOUR, pair_of
 from trnbench.emulator.fabric.result import Result
 from trnbench.emulator.fabric.systems import ACROSS, INSIDE, Fabric, Options
@@ -18,6 +19,7 @@ from trnbench.errors import KernelError, TopologyError
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.kernels.case import Case
+from trnbench.lazy import resolve
 from trnbench.results.measurement import Part
 from trnbench.topology.graph import NodeKind, Topology
 
@@ -63,7 +65,7 @@ class FabricModel:
         return found[1]
 
     def collective(self, case: Case, system: System) -> FabricEstimate:
-        """A collective over all devices, by the name in `implementations["collective"]`."""
+        """A collective of all devices, or of groups of them, by the name in `implementations`."""
         name = str(case.kernel.implementations["collective"])
         work = case.kernel.work(case.key.point, case.extent)
         size = work.bytes.get("payload", work.link_bytes)
@@ -81,6 +83,10 @@ class FabricModel:
                 cause="a case takes all devices together, or all their logical cores",
             )
         fabric = self.fabric(system, levels[case.extent.ranks])
+        if case.kernel.groups:
+            groups = resolve(case.kernel.groups)(fabric.topology)
+            result = run_groups(fabric, name, size, groups, with_links=True)
+            return _estimate(fabric, result, result.detail())
         sweep = [axis for axis in case.kernel.axes if axis.name == "size"]
         # Of an axis that takes any size every case is the last one.
         larger = sum(float(str(each)) > size for each in sweep[0].values) if sweep else 0
