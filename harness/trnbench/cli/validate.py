@@ -11,6 +11,7 @@ import click
 from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
 from trnbench.cli.names import complete_instances
+from trnbench.cli.nki.apart import apart
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option, say
 from trnbench.cli.own_products import show_own_products
@@ -87,6 +88,7 @@ TABLES = ("points", "bounds", "sequences", "moved")
 )
 @format_option
 @session
+@apart
 def validate(
     state: Session,
     families: tuple[str, ...],
