@@ -65,6 +65,8 @@ def _of_kernels(subject: Subject) -> Iterator[_Named]:
         for kind, ref in kernel.implementations.items():
             if kind not in SOURCES and kind not in NAMES:
                 yield _implementation(kernel, kind, ref)
+        if kernel.groups:
+            yield _Named("trnbench_kernels", f"Kernel {kernel.name!r}", "groups", kernel.groups)
 
 
 def _implementation(kernel: Kernel, kind: str, ref: Any) -> _Named:
@@ -73,7 +75,7 @@ def _implementation(kernel: Kernel, kind: str, ref: Any) -> _Named:
 
 def _implementations(subject: Subject, kernel: Kernel) -> Iterator[Finding | str]:
     """Kinds that are known, sources that load under our nki, names that the emulator has."""
-    from trnbench.emulator.fabric.estimate import KNOWN
+    from trnbench.emulator.fabric.cases import KNOWN
 
     names: Mapping[str, tuple[str, ...]] = {"collective": KNOWN, "model": MODELS}
     for kind, ref in kernel.implementations.items():
