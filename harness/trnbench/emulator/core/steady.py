@@ -18,7 +18,7 @@ import numpy.typing as npt
 from trnbench.emulator.core.core import LAUNCHED, Core, Snapshot
 from trnbench.emulator.core.program import BUFFER, LOAD, QUEUES, Kinds, Program, Run
 from trnbench.emulator.core.rates import FOREVER, Rates, transfers
-from trnbench.emulator.core.warmth import windows
+from trnbench.emulator.core.throttle import windows
 
 Ints = npt.NDArray[np.int64]
 
@@ -113,12 +113,14 @@ class Folding:
         if most > 0 and (queues >= LOAD).any():
             moved = np.flatnonzero(queues >= LOAD)
             most = min(most, transfers(core, begin + moved, before, rates))
-        warmth = None
+        throttled = None
         if most > 0 and core.throttle is not None and rates.free[0]:
             mine = np.flatnonzero(queues == 0)
             took = _part(core.issued, begin, stop)[mine] - start[mine]
             busy = mine[took > 0], took[took > 0]
-            most, warmth = windows(core.throttle, before, now, start[busy[0]], busy[1], rates.free[0], most)
+            most, throttled = windows(
+                core.throttle, before, now, start[busy[0]], busy[1], rates.free[0], most
+            )
         if most <= 0:
             return 0
         steps = np.arange(1, most + 1, dtype=np.int64)[:, None]
@@ -135,8 +137,8 @@ class Folding:
             np.multiply(steps, step, out=filled)
             filled += first
         self._move(most, rates, queues, begin, stop)
-        if warmth is not None:
-            core.cold, core.window, core.window_busy = warmth
+        if throttled is not None:
+            core.cold, core.window, core.window_busy = throttled
         return most
 
     def _claims(self, ops: Any, rates: Rates, before: Snapshot, now: Snapshot, earliest: int) -> bool:
