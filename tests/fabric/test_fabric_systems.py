@@ -16,6 +16,7 @@ from trnbench.emulator.fabric.cases import rank_at
 from trnbench.emulator.fabric.constants import constants_of
 from trnbench.emulator.fabric.published import published_question
 from trnbench.emulator.fabric.question import Beside
+from trnbench.emulator.fabric.schedule import Schedule
 from trnbench.emulator.fabric.solve import solve
 from trnbench.emulator.fabric.systems import Fabric, Options
 from trnbench.errors import FactError, UsageError
@@ -364,6 +365,23 @@ def test_bad_input_is_refused_in_one_sentence(registry: Registry, call: Any, tex
     with pytest.raises(UsageError) as refusal:
         call(fabric)
     assert str(refusal.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("collectives", "start"),
+    [
+        (("all_reduce", "barrier"), 13.0),
+        (("reduce_scatter", "reduce"), 10.0),
+        (("all_gather", "all_to_all", "broadcast", "permute"), 3.0),
+    ],
+)
+def test_who_gathers_and_who_reduces_pays_its_start(collectives: tuple[str, ...], start: float) -> None:
+    costs = {"gather_start_us": {"value": 3.0}, "reduce_start_us": {"value": 10.0}, "step_us": {"value": 2.0}}
+    constants = constants_of({"fabric": costs})
+    for name in collectives:
+        paid = constants.charged(Schedule(algorithm="some", chains=()), name.replace("barrier", "all_reduce"))
+        assert paid.startup_s == pytest.approx(start * 1e-6)
+        assert paid.per_message_s == pytest.approx(2e-6)
 
 
 def test_constants_that_make_no_sense_are_refused() -> None:
