@@ -265,6 +265,21 @@ def test_messages_take_all_cheapest_routes(registry: Registry) -> None:
     assert 16 * GIB / run(fabric, "halves", GIB).time_s <= 16 * GIB / alone
 
 
+def test_messages_go_the_way_that_they_say(registry: Registry) -> None:
+    slow = Options(degraded=(("d0", "d1", 0.25),), ideal=True)
+    fabric = Fabric(registry.system("trn2-16.48xlarge"), slow)
+    there, back = (run(fabric, "send", GIB, ranks=ranks).time_s for ranks in ((0, 1), (1, 0)))
+    assert there > 3 * back
+    # What is read comes from the first of the two, what is asked for goes to it; both ways are a ping-pong.
+    of_the_first, of_the_second = (run(fabric, "read", GIB, ranks=ranks).time_s for ranks in ((0, 1), (1, 0)))
+    assert of_the_first == pytest.approx(there, rel=1e-2)
+    assert of_the_second == pytest.approx(back, rel=1e-2)
+    for ranks in ((0, 1), (1, 0)):
+        assert run(fabric, "ping_pong", GIB, ranks=ranks).time_s == pytest.approx(there + back, rel=1e-9)
+    assert run(fabric, "incast", GIB, ranks=(1, 0)).time_s == there
+    assert run(fabric, "incast", GIB, ranks=(0, 1)).time_s == back
+
+
 @pytest.mark.parametrize("system", ["trn3-gen1-ultraserver", "trn3-gen2-ultraserver"])
 def test_rings_use_the_links_of_every_level(registry: Registry, system: str) -> None:
     fabric = Fabric(registry.system(system), Options(ideal=True))
@@ -333,6 +348,14 @@ def test_a_message_between_two_devices_pays_start_and_step_once(registry: Regist
         (lambda f: f.groups({"data": 4, "tensor": 4}, "expert"), "unknown group 'expert'"),
         (lambda f: run(f, "send", 8, ranks=(0, 16)), "rank 16 is not there"),
         (lambda f: run(f, "send", -8, ranks=(0, 1)), "a message of -8 bytes cannot be sent"),
+        (lambda f: run(f, "send", 8, ranks=(3, 3)), "send does not take ranks 3, 3"),
+        (lambda f: run(f, "read", 8), "read does not take ranks of no number"),
+        (lambda f: run(f, "ping_pong", 8, ranks=(0, 1, 2)), "ping_pong does not take ranks 0, 1, 2"),
+        (lambda f: run(f, "incast", 8, ranks=(0, 1, 1)), "incast does not take ranks 0, 1, 1"),
+        (
+            lambda f: run(f, "all_reduce", 8, ranks=(0, 1), groups=((2, 3),)),
+            "some ranks alone have no groups and nothing beside them",
+        ),
         (lambda f: Fabric(f.system, Options(level="chip")), "ranks cannot be 'chip'"),
         (
             lambda f: Fabric(f.system, Options(oversubscription=0.5)),
