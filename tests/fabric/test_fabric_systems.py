@@ -265,6 +265,18 @@ def test_messages_take_all_cheapest_routes(registry: Registry) -> None:
     assert 16 * GIB / run(fabric, "halves", GIB).time_s <= 16 * GIB / alone
 
 
+def test_what_flows_take_from_each_other_is_contention(registry: Registry) -> None:
+    fabric = Fabric(registry.system("trn2-16.48xlarge"), Options(ideal=True))
+    fall = run(fabric, "all_to_all", GIB, algorithm="direct").waterfall
+    # A cable of the 4×4 torus carries half a buffer, 15/64 of one must leave over each.
+    assert fall.contention / fall.total == pytest.approx(1 - 15 / 32, rel=1e-2)
+    assert fall.algorithm == 0
+    # On a ring every message has its cable to itself: what is lost is lost by the three that stay idle.
+    ring = run(fabric, "all_gather", GIB, algorithm="ring-1").waterfall
+    assert ring.contention <= 64
+    assert ring.algorithm / ring.total == pytest.approx(3 / 4, rel=1e-2)
+
+
 def test_messages_go_the_way_that_they_say(registry: Registry) -> None:
     slow = Options(degraded=(("d0", "d1", 0.25),), ideal=True)
     fabric = Fabric(registry.system("trn2-16.48xlarge"), slow)
