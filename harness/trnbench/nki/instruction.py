@@ -111,7 +111,7 @@ class Tally:
     def take(self, instruction: Instruction) -> None:
         self.counts[instruction.op] += 1
 
-    def issue(self, op: Op, writes: Operands, reads: Operands, place: Place) -> None:  # noqa: ARG002
+    def issue(self, op: Op, writes: Operands, reads: Operands, place: Place) -> None:
         counts = self.counts
         counts[op] = counts[op] + 1 if op in counts else 1
 

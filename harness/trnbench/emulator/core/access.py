@@ -154,14 +154,14 @@ class Accesses(Liveness):
     def held_against(self, tile: Tile) -> None:
         """A tensor in device memory is written: from now on boxes are held against each other."""
         reads, tile.unwritten = tile.unwritten or [], None
-        for read in reads:
-            if isinstance(read, Reads):
-                for turn in range(read.first, read.last + 1):
-                    begin = read.begin + turn * read.length
-                    for at, queue, form, root, offset, step in read.each:
+        for entry in reads:
+            if isinstance(entry, Reads):
+                for turn in range(entry.first, entry.last + 1):
+                    begin = entry.begin + turn * entry.length
+                    for at, queue, form, root, offset, step in entry.each:
                         self._read_again(tile, (form, root, offset + turn * step, begin + at, queue))
             else:
-                self._read_again(tile, read)
+                self._read_again(tile, entry)
 
     def _read_again(self, tile: Tile, each: Read) -> None:
         form, root, offset, number, queue = each

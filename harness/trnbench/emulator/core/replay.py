@@ -12,10 +12,9 @@ from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.hazard import merge
 from trnbench.emulator.core.pattern import UNTOLD, Own, Pattern
 from trnbench.emulator.core.program import Run
-from trnbench.emulator.core.steady_rounds import After, go_on, moved
+from trnbench.emulator.core.steady_rounds import After, go_on, may_be_steady, moved
 from trnbench.emulator.core.tile import Tile, Users
 from trnbench.nki.ledger import Life
-
 
 _LONGEST_PAUSE = 64
 
@@ -81,7 +80,7 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
         if turn == times or log is not None:
             continue
         if before is None:
-            if turn >= next_try:
+            if turn >= next_try and may_be_steady(builder, found):
                 before = After(builder, found, begin + turn * length)
             continue
         asked = builder.asked
@@ -142,7 +141,8 @@ def _round(
     log: list[Entry] | None,
     carried_out: int,
 ) -> bool:
-    """The period number `turn` after the one that was executed; did no access that moves in a lasting tile have to wait?
+    """The period number `turn` after the one that was executed. Did no access that moves in a lasting tile
+    have to wait?
 
     The first `carried_out` of these accesses were made already, and did not.
     """

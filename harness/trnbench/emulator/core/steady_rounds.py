@@ -7,6 +7,7 @@ that last and in which they move along has to be worked out, because they may co
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,21 @@ class After:
         ]
         self.waited = builder.waits_known()
         builder.asked = 0
+
+
+def may_be_steady(builder: Builder, found: Pattern) -> bool:
+    """Could the last period have left the builder like the one before? Not as long as new tiles take the
+    places of tiles that were there before the loop: those were freed at times of their own."""
+    made = {each.ages[0].tile.memory for each in found.own if each.ages[0].tile.bytes}
+    for memory in made:
+        pool = builder.pools[memory]
+        if pool.held + max(each.ages[0].tile.bytes for each in found.own) <= pool.capacity:
+            continue
+        number = len(builder.program.op)
+        oldest = next((tile for tile in pool.tiles if not tile.alive(number)), None)
+        if oldest is not None and oldest.born < found.begin - found.length:
+            return False
+    return True
 
 
 def moved(builder: Builder, before: After, now: After, asked: int) -> npt.NDArray[np.bool_] | None:
@@ -147,14 +163,8 @@ def go_on(
     waiters, deps = _period(builder, now.start, length)
     turns = np.arange(1, more + 1, dtype=np.int64)[:, None]
     program = builder.program
-    for taker, first, step in (
-        (program.deps, deps, 4 * length * along),
-        (program.waiters, waiters + now.start, np.full(len(waiters), length)),
-    ):
-        later = turns * step
-        later += first
-        if later.size:
-            taker.frombytes(memoryview(later).cast("B"))
+    _append(program.deps, deps, turns * (4 * length * along))
+    _append(program.waiters, waiters + now.start, turns * np.full(len(waiters), length))
     program.steady.append(Run(before.start, length, turn + 1 - (before.start - found.begin) // length))
     for (tile, _, _), (old, _, _) in zip(now.tiles, before.tiles, strict=True):
         if tile is not old:
@@ -169,6 +179,13 @@ def go_on(
     changed = [b != a for a, b in zip(before.waited, now.waited, strict=True)]
     builder.move_waits(changed, more * length)
     return turn, done
+
+
+def _append(taken: array[int], first: Ints, later: Ints) -> None:
+    """`first` in every turn, as much `later` as that says."""
+    later += first
+    if later.size:
+        taken.frombytes(later.data.cast("B"))
 
 
 def _period(builder: Builder, start: int, length: int) -> tuple[Ints, Ints]:

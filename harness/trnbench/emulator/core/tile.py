@@ -119,8 +119,8 @@ class Tile(msgspec.Struct, eq=False, gc=False):
     """`dies`: from which instruction on nobody holds it; None where that is asked of its `life`.
 
     `born`: the instruction that used it first. `number`: of a tile of PSUM. `sole`: until a second box of it
-    is used, what there is to know; then `areas`, and `uses` by form and offset of their views. `unwritten`: of
-    a tensor in device memory that nobody has written, who read it: a write would have to wait for them.
+    is used, what there is to know; then `areas`, and `uses` by form and offset of their views. `unwritten`:
+    of a tensor in device memory that nobody has written, who read it: a write would have to wait for them.
     """
 
     life: Life
