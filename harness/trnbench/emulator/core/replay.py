@@ -102,7 +102,7 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
                 tile.dies = None
                 tile.born = start + own.at
                 tile.users = {queue: start + at for queue, at in age.users.items()}
-                if age.tile.unwritten is not None:
+                if age.tile.unwritten is not None or age.tile.stores is not None:
                     builder.held_against(age.tile)
                 sole = age.tile.sole
                 tile.sole = None if sole is None else sole.later(times * length)

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trnbench.emulator.core.program import Run
-from trnbench.emulator.core.tile import Reads, Tile, Users
+from trnbench.emulator.core.stores import store_of
+from trnbench.emulator.core.tile import Progression, Tile, Users
 
 if TYPE_CHECKING:
     from trnbench.emulator.core.builder import Builder
@@ -138,8 +139,11 @@ def go_on(
             _, each = unwritten.setdefault(id(access.tile), (access.tile, []))
             each.append((at, queue, access.form, access.root, access.offset, step))
     done = 0
-    if not checked:
+    stored = [store_of(found, entry, turn + 1, times) for entry in checked] if turn < times else []
+    if all(stored):
         turn = times
+    else:
+        stored = []
     while turn < times:
         base = found.begin + (turn + 1) * length
         done = 0
@@ -157,9 +161,13 @@ def go_on(
         return turn, done
     for tile, each in unwritten.values():
         assert tile.unwritten is not None
-        tile.unwritten.append(Reads(found.begin, length, start + 1, turn, tuple(each)))
+        tile.unwritten.append(Progression(found.begin, length, start + 1, turn, tuple(each)))
         for at, queue, *_ in each:
             tile.users[queue] = found.begin + turn * length + at
+    for tile, stores in (each for each in stored if each is not None):
+        tile.stores, tile.uses = stores, {}
+        at, queue, *_ = stores.each[0]
+        tile.users[queue] = found.begin + turn * length + at
     waiters, deps = _period(builder, now.start, length)
     turns = np.arange(1, more + 1, dtype=np.int64)[:, None]
     program = builder.program
