@@ -20,8 +20,8 @@ from trnbench.emulator.core.stores import store_of
 from trnbench.emulator.core.tile import Progression, Tile, Users
 
 if TYPE_CHECKING:
-    from trnbench.emulator.core.builder import Builder
     from trnbench.emulator.core.pattern import Pattern
+    from trnbench.emulator.core.recorded_state import RecordedState
 
 Ints = npt.NDArray[np.int64]
 Still = list[tuple[Any, Users]]
@@ -31,7 +31,7 @@ Still = list[tuple[Any, Users]]
 class After:
     """A builder after the period that began at instruction `start`."""
 
-    def __init__(self, builder: Builder, found: Pattern, start: int) -> None:
+    def __init__(self, builder: RecordedState, found: Pattern, start: int) -> None:
         self.start = start
         self.tiles: list[tuple[Tile, Users, int | None]] = [
             (tile, dict(tile.users), tile.dies) for pool in builder.pools.values() for tile in pool.tiles
@@ -44,13 +44,13 @@ class After:
         builder.asked = 0
 
 
-def may_be_steady(builder: Builder, found: Pattern) -> bool:
+def may_be_steady(builder: RecordedState, found: Pattern) -> bool:
     """Could the last period have left the builder like the one before? Not as long as new tiles take the
     places of tiles that were there before the loop: those were freed at times of their own."""
-    made = {each.ages[0].tile.memory for each in found.own if each.ages[0].tile.bytes}
+    made = {each.ages[0].tile.memory for each in found.round_tiles if each.ages[0].tile.bytes}
     for memory in made:
         pool = builder.pools[memory]
-        if pool.held + max(each.ages[0].tile.bytes for each in found.own) <= pool.capacity:
+        if pool.held + max(each.ages[0].tile.bytes for each in found.round_tiles) <= pool.capacity:
             continue
         number = len(builder.program.op)
         oldest = next((tile for tile in pool.tiles if not tile.alive(number)), None)
@@ -59,7 +59,7 @@ def may_be_steady(builder: Builder, found: Pattern) -> bool:
     return True
 
 
-def moved(builder: Builder, before: After, now: After, asked: int) -> npt.NDArray[np.bool_] | None:
+def moved(builder: RecordedState, before: After, now: After, asked: int) -> npt.NDArray[np.bool_] | None:
     """Which dependencies of the later period moved along with it; None where the two are not alike.
 
     `asked`: which of `waits_known` the later period has asked for, a bit each.
@@ -124,7 +124,7 @@ def _alike(before: Still, now: Still, length: int) -> bool:
 
 
 def go_on(
-    builder: Builder, found: Pattern, before: After, now: After, along: Any, turn: int, times: int
+    builder: RecordedState, found: Pattern, before: After, now: After, along: Any, turn: int, times: int
 ) -> tuple[int, int]:
     """Append periods after number `turn`, like it. Returns the number of the last one, and how many accesses
     that may have to wait were carried out of the period after it, which has to be worked out."""
@@ -196,7 +196,7 @@ def _append(taken: array[int], first: Ints, later: Ints) -> None:
         taken.frombytes(later.data.cast("B"))
 
 
-def _period(builder: Builder, start: int, length: int) -> tuple[Ints, Ints]:
+def _period(builder: RecordedState, start: int, length: int) -> tuple[Ints, Ints]:
     """Which instructions of the period wait, counted from its begin, and for what."""
     program = builder.program
     low, high = bisect_left(program.waiters, start), bisect_left(program.waiters, start + length)

@@ -10,13 +10,13 @@ import numpy as np
 from trnbench.emulator.core.core import Snapshot
 from trnbench.emulator.core.pace import Throttle
 
-Warmth = tuple[int, int, int]
+Throttled = tuple[int, int, int]
 """Until when the engine is cold, the start of the window, busy ticks in it."""
 
 
 def windows(
     throttle: Throttle, before: Snapshot, now: Snapshot, start: Any, took: Any, pace: int, periods: int
-) -> tuple[int, Warmth]:
+) -> tuple[int, Throttled]:
     """How many of `periods` keep the engine as it was, and what is remembered of it after those.
 
     `start`, `took`: ticks of its instructions in the period between `before` and `now`; the next period
@@ -30,12 +30,12 @@ def windows(
         if moved != (pace, pace, 0):
             return 0, (now.cold, now.window, now.window_busy)
         return periods, (now.cold + periods * pace, now.window + periods * pace, now.window_busy)
-    return _warm(throttle, now, start + pace, took, pace, periods)
+    return _while_warm(throttle, now, start + pace, took, pace, periods)
 
 
-def _warm(
+def _while_warm(
     throttle: Throttle, now: Snapshot, start: Any, took: Any, pace: int, periods: int
-) -> tuple[int, Warmth]:
+) -> tuple[int, Throttled]:
     """Instruction g of all periods starts at start[g % n] + g // n · pace."""
     count = len(start)
     sums = np.concatenate(([0], np.cumsum(took))).tolist()
@@ -60,5 +60,5 @@ def _warm(
             kept = found // count
             if kept == 0:
                 return 0, (now.cold, now.window, now.window_busy)
-            return _warm(throttle, now, start, took, pace, kept)
+            return _while_warm(throttle, now, start, took, pace, kept)
         window, held, at = begun, 0, found
