@@ -240,7 +240,7 @@ def call(*words: str) -> Result:
             ("run", f"{SMALL}::scaled", *TRN2, *X, "--trace", "t.json", "--trace-limit", "big"),
             2,
             "error: --trace-limit 'big' is no size\n"
-            "  cause: a size is a whole number, with K, M or G behind it\n"
+            "  cause: a size is a number of bytes, with K, M or G behind it\n"
             "  try:   --trace-limit 64M\n",
             id="no size",
         ),
@@ -375,7 +375,7 @@ def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
     assert started.stderr.readline() == "the loop begins\n"
     time.sleep(0.1)
     started.send_signal(signal.SIGINT)
-    out, err = started.communicate(timeout=30)
+    out, err = started.communicate(timeout=120)
     assert (started.returncode, out, err) == (130, "", "\ninterrupted: nothing was written\n")
     assert list(tmp_path.iterdir()) == []
 

@@ -21,7 +21,8 @@ from trnbench.errors import BadInput, FactError
 from trnbench.fidelity import validate as validation
 from trnbench.fidelity.published import published_points
 from trnbench.fidelity.snapshot import fidelity_of
-from trnbench.fidelity.tables import BEGIN, END, inserted, markdown
+from trnbench.fidelity.tables import BEGIN, END, inserted
+from trnbench.fidelity.told import markdown
 from trnbench.fidelity.validate import validate
 from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Fidelity, Use

@@ -31,6 +31,7 @@ def _kernels(registry: Registry, selection: Selection) -> Iterable[Row]:
             "metric": kernel.primary.name,
             "implementations": list(kernel.implementations),
             "about": kernel.about,
+            "tests": [str(each) for each in kernel.tests],
         }
 
 

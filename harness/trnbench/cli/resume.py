@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trnbench.bounded import kinds
 from trnbench.cli.carrying import carry_on
-from trnbench.cli.context import Session, quiet_option, session
+from trnbench.cli.context import Session, no_cache_option, quiet_option, session
 from trnbench.cli.ended import tell
 from trnbench.cli.facts import facts_option
+from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option
 from trnbench.cli.reporting import REPORT, check_html, report_target
 from trnbench.errors import UsageError
@@ -24,7 +26,12 @@ if TYPE_CHECKING:
 @click.argument("run", default="", metavar="[RUN]")
 @click.option("--anyway", is_flag=True, help="Go on although versions, settings or facts differ.")
 @facts_option
-@click.option("--jobs", type=int, metavar="N", help="Processes; 0: as many as pay off.  [default: as before]")
+@click.option(
+    "--jobs",
+    type=NumberType(kinds.JOBS),
+    metavar="N",
+    help="Processes; 0: as many as pay off.  [default: as before]",
+)
 @click.option(
     "-o",
     "--output",
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
 @click.option("--no-report", is_flag=True, help="Keep the run, write no report.")
+@no_cache_option
 @quiet_option
 @format_option
 @session

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trnbench.bounded import kinds
 from trnbench.cli.carrying import carry_out
-from trnbench.cli.context import Session, quiet_option, session
+from trnbench.cli.context import Session, no_cache_option, quiet_option, session
 from trnbench.cli.ended import tell
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_backends
+from trnbench.cli.number import NumberType
 from trnbench.cli.output import emit, format_option, say
 from trnbench.cli.planned import CASE_COLUMNS, case_rows
 from trnbench.cli.reporting import REPORT, check_html, report_target
@@ -40,18 +42,34 @@ POLICIES = ("seed", "device", "engine", "latest")
     "--peak", type=click.Choice(POLICIES), help="Documents that percentages are taken of.  [default: seed]"
 )
 @facts_option
-@click.option("--jobs", type=int, metavar="N", help="Processes; 0: as many as pay off.  [default: 0]")
-@click.option("--timeout", type=float, default=0.0, metavar="SECONDS", help="Limit for one case; 0: none.")
 @click.option(
-    "--maxfail", type=int, default=0, metavar="N", help="Stop after N failed or suspect cases; 0: never."
+    "--jobs", type=NumberType(kinds.JOBS), metavar="N", help="Processes; 0: as many as pay off.  [default: 0]"
 )
-@click.option("--seed", type=int, metavar="N", help="Of random data.  [default: 0]")
 @click.option(
-    "--retries", type=int, default=0, metavar="N", help="Tries more for a case that crashed or hung."
+    "--timeout",
+    type=NumberType(kinds.TIME_LIMIT),
+    default=0.0,
+    metavar="SECONDS",
+    help="Limit for one case; 0: none.",
+)
+@click.option(
+    "--maxfail",
+    type=NumberType(kinds.MOST_FAILED),
+    default=0,
+    metavar="N",
+    help="Stop after N failed or suspect cases; 0: never.",
+)
+@click.option("--seed", type=NumberType(kinds.SEED), metavar="N", help="Of random data.  [default: 0]")
+@click.option(
+    "--retries",
+    type=NumberType(kinds.RETRIES),
+    default=0,
+    metavar="N",
+    help="Tries more for a case that crashed or hung.",
 )
 @click.option(
     "--sample-time",
-    type=float,
+    type=NumberType(kinds.SAMPLING),
     default=0.0,
     metavar="SECONDS",
     help="Sampling of one measured case; 0: its own.",
@@ -77,6 +95,7 @@ POLICIES = ("seed", "device", "engine", "latest")
 @click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
 @click.option("--no-report", is_flag=True, help="Keep the run, write no report.")
 @click.option("--dry-run", is_flag=True, help="List the cases, run none.")
+@no_cache_option
 @quiet_option
 @format_option
 @session

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Brought(NamedTuple):
     """One value and who brought it."""
 
-    kind: str  # "generation", "instance", "alias", "kernel", "backend", "section", "format", "importer"
+    kind: str  # "generation", "instance", "alias", or the name of the type in lower case
     name: str
     value: Any
     origin: Origin
@@ -206,7 +206,6 @@ class Collecting:
 
 _KINDS: Mapping[str, str] = {
     "trnbench_generations": "generation",
-    "trnbench_kernels": "kernel",
     "trnbench_backends": "backend",
     "trnbench_importers": "importer",
 }

@@ -69,7 +69,8 @@ class Loader:
             loaded.error = found.origin.blame(
                 f"cannot be imported: {found.origin.target}",
                 cause=described(error),
-                try_=f"reinstall or remove {found.origin.distribution}, "
+                try_=_moved(error)
+                or f"reinstall or remove {found.origin.distribution}, "
                 f"or leave it out: --no-plugin {found.origin.name}",
                 object_=found.origin.target,
             )
@@ -205,6 +206,16 @@ def _misbehaved(origin: Origin, error: Misbehaved, when: str, hook: str = "") ->
         try_=f"report it to whoever wrote {origin.distribution}; without it: --no-plugin {origin.name}",
         hook=hook,
         object_=origin.target,
+    )
+
+
+def _moved(error: BaseException) -> str:
+    """What to do about a module of the core that a plugin counted on and is not there (any more)."""
+    if not isinstance(error, ImportError) or not (error.name or "").startswith("trnbench."):
+        return ""
+    return (
+        f"import it from trnbench or trnbench.topology: since contract 2 no plugin counts on {error.name}"
+        " (docs/plugins.md)"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -21,8 +21,9 @@ from trnbench.kernels.case import Case
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Reason
-from trnbench.run.environment import identity, scrub, scrub_all
+from trnbench.run.identity import identity, is_named, scrub, scrub_all, scrub_private
 from trnbench.run.judge import Judge
+from trnbench.run.remembering.backend import Remembering
 from trnbench.run.returned import observed, said
 
 NEXT = "; try: "
@@ -54,21 +55,51 @@ class Attempts:
 
     def __call__(self, case: Case) -> tuple[Measurement, bytes]:
         """The outcome of `case` and its JSON. Lets only a `KeyboardInterrupt` from outside pass."""
+        return self._finished(case, self._judged)
+
+    def known(self, case: Case) -> tuple[Measurement, bytes] | None:
+        """The same without trying: of a case that is skipped, or whose observation is kept; else None."""
+        if not isinstance(self.backend, Remembering):
+            return None
+        if not case.skip:
+            seen = self.backend.known(case, self.systems[case.key.instance])
+            if seen is None:
+                return None
+            return self._finished(case, lambda case, system: self.judge.judge(case, seen, system))
+        return self._finished(case, self._judged)
+
+    def _finished(
+        self, case: Case, judged: Callable[[Case, System], Measurement]
+    ) -> tuple[Measurement, bytes]:
         system = self.systems[case.key.instance]
         with identity(kept=self.keep_identity):
-            measurement = self._judged(case, system)
+            measurement = judged(case, system)
             if self._nearby is not None:
                 measurement = self._nearby.measurement(measurement, case, system)
-            if self._named:
-                measurement = _scrubbed(measurement)
-        try:
-            return measurement, dumps_measurement(measurement)
-        except BadInput as error:
-            measurement = self.gone_wrong(case, Reason.ERROR, error.what)
-            return measurement, dumps_measurement(measurement)
+            try:
+                return self._kept(measurement)
+            except BadInput as error:
+                return self._kept(self.gone_wrong(case, Reason.ERROR, error.what))
+
+    def _kept(self, measurement: Measurement) -> tuple[Measurement, bytes]:
+        """The measurement without names of the machine, and its JSON. Raises `BadInput` for what is none."""
+        if self._named:
+            measurement = _scrubbed(measurement)
+        document = dumps_measurement(measurement)
+        if not is_named(document):
+            return measurement, document
+        # A kernel or backend of the user's told a path, or what a variable holds.
+        measurement = _scrubbed(measurement)
+        tree = msgspec.to_builtins(measurement)
+        told = {
+            key: value if key == "case" else scrub_all(value, scrub_private) for key, value in tree.items()
+        }
+        measurement = msgspec.convert(told, Measurement)
+        return measurement, dumps_measurement(measurement)
 
     def gone_wrong(self, case: Case, reason: Reason, text: str, notes: tuple[str, ...] = ()) -> Measurement:
         """A failed case without an observation."""
+        text, notes = scrub(text), tuple(map(scrub, notes))
         return self.judge.failed(case, self.systems[case.key.instance], self.unseen, reason, text, notes)
 
     def _judged(self, case: Case, system: System) -> Measurement:
@@ -98,12 +129,12 @@ class Attempts:
         except TrnbenchError as error:
             text = "; ".join(filter(None, (error.what, error.cause)))
             text += f"{NEXT}{error.try_}" if error.try_ else ""
-            return self.gone_wrong(case, Reason.ERROR, scrub(text), _trace(error))
+            return self.gone_wrong(case, Reason.ERROR, text, _trace(error))
         except BaseException as error:
             if from_outside(error):
                 raise
             text = f"{type(error).__name__}: {error} (at {_place(error)})"
-            return self.gone_wrong(case, Reason.CRASH, scrub(text), _trace(error))
+            return self.gone_wrong(case, Reason.CRASH, text, _trace(error))
 
 
 def _scrubbed(measurement: Measurement) -> Measurement:
@@ -132,4 +163,4 @@ def _place(error: BaseException) -> str:
 def _trace(error: BaseException) -> tuple[str, ...]:
     if not debugging():
         return ()
-    return (scrub("".join(traceback.format_exception(error))),)
+    return ("".join(traceback.format_exception(error)),)

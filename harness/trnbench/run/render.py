@@ -21,7 +21,7 @@ CORE_FORMATS = {
         name="json",
         title="the whole run, strict JSON",
         suffix=".json",
-        write="trnbench.results.json:write",
+        write="trnbench:write_json",
     )
 }
 """What needs no plugin: a run can always be taken out of the store."""

@@ -1,0 +1,198 @@
+"""A schedule as one flow per sender and receiver, or per class of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from trnbench.emulator.fabric.colour_refinement import MOST_PATTERNS, classes_of
+from trnbench.emulator.fabric.contention_free import Round, Sending, contention_free
+from trnbench.emulator.fabric.equivalence import Classes, Pattern
+from trnbench.emulator.fabric.fluid import Flow, Outcome, Rates, simulate, timing
+from trnbench.emulator.fabric.maxmin import Floats, Indices
+from trnbench.emulator.fabric.network import RATES, Network
+from trnbench.emulator.fabric.plan_memo import StepMemo, memo_of, step_memo
+from trnbench.emulator.fabric.schedule import Chains, Move, Schedule, Step
+from trnbench.emulator.fabric.steady_state import of_each_class
+
+MANY = 256
+"""Flows of one step from which classes are looked for before it is simulated."""
+
+
+class ExplicitFlows:
+    """One flow per sender and receiver."""
+
+    def __init__(self, network: Network, schedule: Schedule) -> None:
+        self.network, self.schedule, self.scale = network, schedule, schedule.scale
+        self.memo = memo_of(network, schedule)
+        self.capacity = network.capacity
+        self._memory = network.has_memory
+        # The same for every message on this network: kept with it.
+        self._shares: dict[tuple[int, int, float, float, float], tuple[Indices, Floats, int]]
+        self._shares = network.memo.setdefault("shares", {})
+        self._moves: dict[object, list[tuple[Indices, Floats, int]]] = network.memo.setdefault("moves", {})
+        self.rates: Rates = network.memo.setdefault(
+            RATES, Rates(network.capacity, np.arange(len(network.capacity)) >= len(network.links))
+        )
+
+    def pairs(self, move: Move) -> Sequence[tuple[int, int]]:
+        if move.offset is None:
+            return move.pairs
+        return self.network.pairs(move.offset)
+
+    def _share(self, src: int, dst: int, move: Move) -> tuple[Indices, Floats, int]:
+        key = (src, dst, move.reads, move.writes, move.copies)
+        found = self._shares.get(key)
+        if found is None:
+            if src == dst:
+                raise ValueError("a move from a rank to itself")
+            route = self.network.route(src, dst)
+            resources, weights = route.resources, route.weights
+            if self._memory:
+                first, device = len(self.network.links), self.network.shared
+                accesses = {first + device[src]: move.reads}
+                accesses[first + device[dst]] = accesses.get(first + device[dst], 0.0) + move.writes
+                used = [resource for resource, times in accesses.items() if times > 0]
+                resources = np.append(resources, np.array(used, dtype=np.intp))
+                weights = np.append(weights, [accesses[resource] for resource in used])
+            if move.copies != 1:
+                weights = weights * move.copies
+            found = self._shares[key] = (resources, weights, route.latency)
+        return found
+
+    def _shares_of(self, move: Move) -> list[tuple[Indices, Floats, int]]:
+        """One share per pair of the move, whatever its size."""
+        # A plan that has a name keeps its moves: to look at all their pairs again would cost more.
+        kept = self.memo.moves.get(id(move))
+        if kept is not None and kept[0] is move:
+            return kept[1]
+        key = (move.offset, move.pairs, move.reads, move.writes, move.copies)
+        found: list[tuple[Indices, Floats, int]] | None = self._moves.get(key)
+        if found is None:
+            found = self._moves[key] = [self._share(src, dst, move) for src, dst in self.pairs(move)]
+        self.memo.moves[id(move)] = move, found
+        return found
+
+    def step(self, place: int, step: Step, before: int) -> Outcome:
+        """One repetition of a step, all ranks beginning at once; `arrival` by flows, or by their classes."""
+        memo, key = (
+            step_memo(self.network, self.schedule, self.memo, place, step, "flows"),
+            (self.scale, before),
+        )
+        return memo.outcomes.get(key) or memo.keep(key, self._step(memo, step, before))
+
+    def _step(self, memo: StepMemo, step: Step, before: int) -> Outcome:
+        if sum(len(self.pairs(move)) for move in step.moves) < MANY:
+            flows = [
+                Flow(move.size * self.scale, resources, weights, *timing(move.direct, latency, before))
+                for move in step.moves
+                for resources, weights, latency in self._shares_of(move)
+            ]
+            return simulate(flows, self.capacity, self.rates)
+        if memo.classes is None:
+            patterns = list(self._patterns([(step,)]))
+            memo.classes = classes_of(patterns, [(1,)], self.capacity, self.network.size, waiting=False)
+        return of_each_class(memo.classes, self.rates, before, self.scale)
+
+    def busy_s(self, chains: Chains) -> float:
+        """Seconds that the busiest resource is busy for one byte of the plan."""
+        load = np.zeros(len(self.capacity))
+        for step in (step for chain in chains for step in chain):
+            for move in step.moves:
+                shares = self._shares_of(move)
+                resources = np.concatenate([share[0] for share in shares])
+                weights = np.concatenate([share[1] for share in shares])
+                amount = move.size * step.times
+                load += amount * np.bincount(resources, weights, minlength=len(load))
+        return float((load / self.capacity).max(initial=0.0))
+
+    def latest(self, step: Step) -> int:
+        """Ticks of the longest way in a step."""
+        return max((max(each[2] for each in self._shares_of(move)) for move in step.moves), default=0)
+
+    def in_step(self, outcome: Outcome, parallel: bool) -> bool:
+        return len(set(outcome.arrival)) <= 1
+
+    def alone(self, chains: Sequence[tuple[Step, ...]], before: int) -> Outcome | None:
+        return contention_free(
+            self.rounds(chains), self.capacity, self.network.size, before, self.network.late
+        )
+
+    def rounds(self, chains: Sequence[tuple[Step, ...]]) -> list[list[Round]]:
+        return [
+            [
+                Round(
+                    tuple(
+                        Sending(src, dst, move.size * self.scale, *self._share(src, dst, move))
+                        for move in step.moves
+                        for src, dst in self.pairs(move)
+                    ),
+                    step.times,
+                )
+                for step in chain
+            ]
+            for chain in chains
+        ]
+
+    def classes(self, chains: Sequence[tuple[Step, ...]]) -> Classes | None:
+        """None where there are more flows than can be told apart in a moment."""
+        if sum(len(self.pairs(m)) for chain in chains for step in chain for m in step.moves) > MOST_PATTERNS:
+            return None
+        patterns = list(self._patterns(chains))
+        if not patterns:
+            return None
+        times = [tuple(step.times for step in chain) for chain in chains]
+        return classes_of(patterns, times, self.capacity, self.network.size, self.network.late)
+
+    def _patterns(self, chains: Sequence[tuple[Step, ...]]) -> Iterator[Pattern]:
+        for number, chain in enumerate(chains):
+            for at, step in enumerate(chain):
+                for move in step.moves:
+                    for (src, dst), share in zip(self.pairs(move), self._shares_of(move), strict=True):
+                        yield Pattern(
+                            number, at, src, dst, move.size, share[2], share[0], share[1], move.direct
+                        )
+
+    def effort(self, chains: Sequence[tuple[Step, ...]]) -> int:
+        """As `Classes.effort`, every flow a class of its own."""
+        return sum(
+            step.times * sum(len(self.pairs(move)) for move in step.moves) ** 2
+            for chain in chains
+            for step in chain
+        )
+
+    def expanded(self, chains: Sequence[tuple[Step, ...]], before: int) -> tuple[list[Flow], list[range]]:
+        """The flows of all chains, and which belong to each."""
+        flows: list[Flow] = []
+        spans = []
+        begins: dict[int, list[int]] = {}
+        for rank, late in enumerate(self.network.late):
+            if late:  # nothing is sent, but whoever touches the rank waits for it
+                begins[rank] = [len(flows)]
+                flows.append(Flow(0.0, np.zeros(0, np.intp), np.zeros(0), latency=late))
+        for chain in chains:
+            begin = len(flows)
+            touched = dict(begins)  # rank → flows of its last step it took part in
+            for step in chain:
+                pairs = [(move, src, dst) for move in step.moves for src, dst in self.pairs(move)]
+                for _ in range(step.times):
+                    now: dict[int, list[int]] = {}
+                    for move, src, dst in pairs:
+                        after = sorted({*touched.get(src, ()), *touched.get(dst, ())})
+                        index = len(flows)
+                        resources, weights, latency = self._share(src, dst, move)
+                        size = move.size * self.scale
+                        when = timing(move.direct, latency, before)
+                        flows.append(Flow(size, resources, weights, *when, tuple(after)))
+                        now.setdefault(src, []).append(index)
+                        now.setdefault(dst, []).append(index)
+                    touched.update(now)
+            spans.append(range(begin, len(flows)))
+        return flows, spans
+
+    def per_link(self, carried: Floats) -> Floats:
+        return carried[: len(self.network.links)]
+
+    def per_device(self, carried: Floats) -> Floats:
+        return carried[len(self.network.links) :]

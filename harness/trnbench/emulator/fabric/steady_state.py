@@ -1,0 +1,125 @@
+"""Steps repeated very often come to a steady state; one period of it is computed once.
+
+Where in the middle of a repeated step every class of flows arrives just as it did some repetitions
+before, and that for longer than any flow lasts, then the same flows are under way with the same bytes
+left: from there on everything repeats until the step ends. Repetitions out of the middle can then be
+left out and their time added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trnbench.emulator.fabric.equivalence import Classes, carried, ends, one_each
+from trnbench.emulator.fabric.fluid import Outcome, Rates, simulate
+from trnbench.emulator.fabric.unrolled import unrolled
+
+LONG = 64
+"""Repetitions above which a step is looked at for a steady state."""
+KEPT = 48
+"""Repetitions carried out of such a step; its period is looked for in the middle third."""
+LONGEST = 4
+"""Repetitions of the longest period looked for."""
+
+
+def simulated(
+    classes: Classes,
+    rates: Rates,
+    before: int,
+    most: int,
+    late: Sequence[int] = (),
+    scale: float = 1.0,
+) -> Outcome | None:
+    """The outcome of all flows, `scale` times their size; `arrival` has one entry per chain, the tick at
+    which its last flow came. `rates` are those of all resources.
+
+    None where it takes more than `most` (0: any amount) of what `Classes.effort` counts. Raises ValueError
+    when a flow can never end.
+    """
+    long = [[n for n in times if n > LONG] for times in classes.times]
+    whole = not most or classes.effort(classes.times) <= most
+    if not long[0] or any(each != long[0] for each in long):
+        return _simulated(classes, classes.times, rates, before, late, scale)[0] if whole else None
+    cut = [tuple(KEPT if n > LONG else n for n in each) for each in classes.times]
+    if most and classes.effort(cut) > most:
+        return None
+    outcome, arrivals = _simulated(classes, cut, rates, before, late, scale)
+    periods = [period_of(classes, block, arrivals) for block in range(len(long[0]))]
+    if any(period is None for period in periods):
+        return _simulated(classes, classes.times, rates, before, late, scale)[0] if whole else None
+    lengths = [period[0] for period in periods if period]
+    kept = [KEPT + (n - KEPT) % length for n, length in zip(long[0], lengths, strict=True)]
+    if any(length > 1 for length in lengths):
+        cut = [_with(each, kept) for each in classes.times]
+        outcome, _ = _simulated(classes, cut, rates, before, late, scale)
+    left_out = sum(
+        (times - carried_out) // period[0] * period[1]
+        for times, carried_out, period in zip(long[0], kept, periods, strict=True)
+        if period
+    )
+    arrival = [each + left_out for each in outcome.arrival]
+    return Outcome(arrival, outcome.carried, max(arrival, default=0), outcome.watched)
+
+
+def of_each_class(classes: Classes, rates: Rates, before: int, scale: float) -> Outcome:
+    """The outcome of flows that all begin at once; `arrival` has one entry per class."""
+    outcome, arrivals = _simulated(classes, classes.times, rates, before, (), scale)
+    return Outcome(
+        [int(each.max()) for each in arrivals.values()], outcome.carried, outcome.total, outcome.watched
+    )
+
+
+def _with(times: Sequence[int], kept: Sequence[int]) -> tuple[int, ...]:
+    following = iter(kept)
+    return tuple(next(following) if n > LONG else n for n in times)
+
+
+def _simulated(
+    classes: Classes,
+    times: Sequence[tuple[int, ...]],
+    whole: Rates,
+    before: int,
+    late: Sequence[int],
+    scale: float = 1.0,
+) -> tuple[Outcome, dict[int, NDArray[np.int64]]]:
+    """The outcome, and per class of flows the tick of every arrival."""
+    key = ("unrolled", tuple(times), before)
+    if key not in classes.memo:
+        made = unrolled(classes, times, before, late)
+        classes.memo[key] = made, Rates(one_each(classes, whole.capacity), one_each(classes, whole.watched))
+    made, rates = classes.memo[key]
+    found = simulate(made.flows, rates.capacity, rates, scale)
+    arrivals = {
+        number: np.array([found.arrival[i] for i in indices], dtype=np.int64)
+        for number, indices in made.of_class.items()
+    }
+    last = {number: int(each.max()) for number, each in arrivals.items()}
+    done = ends(classes, last)
+    return Outcome(done, carried(classes) * scale, max(done, default=0), found.watched), arrivals
+
+
+def period_of(
+    classes: Classes, block: int, arrivals: Mapping[int, NDArray[np.int64]]
+) -> tuple[int, int] | None:
+    """(repetitions, ticks) of the period of a long step, the same for all its classes; None without one.
+
+    `block` numbers the long steps, `arrivals` are the ticks of every class of flows.
+    """
+    of_class: dict[int, NDArray[np.int64]] = {}
+    for pattern, number in zip(classes.patterns, classes.flow.tolist(), strict=True):
+        times = classes.times[classes.shapes[pattern.chain]]
+        long_steps = [step for step, n in enumerate(times) if n > LONG]
+        if pattern.step == long_steps[block]:
+            of_class[number] = arrivals[number]
+    table = np.stack(list(of_class.values()))[:, KEPT // 3 : 2 * KEPT // 3]
+    for repetitions in range(1, LONGEST + 1):
+        differences = table[:, repetitions:] - table[:, :-repetitions]
+        period = int(differences[0, 0])
+        # All of them at once, and for longer than a flow lasts: one is never under way for two periods.
+        overlap = int(table[:, -1].min() - table[:, 0].max())
+        if (differences == period).all() and overlap > 2 * period:
+            return repetitions, period
+    return None

@@ -1,0 +1,112 @@
+"""Instructions on microscaled operands that stay on chip, NeuronCore-v4: products, and making the operands.
+
+Operands and scales lie as `gemm_mx` says; a tile's scales are loaded into the places where products and
+`quantize_mx` want them.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import nki.isa as nisa
+import nki.language as nl
+
+import nki
+
+ROWS = 128
+QUADRANT = 32
+BANKS = 4  # PSUM banks that products go round
+SETS = 4  # results that quantising goes round
+
+
+@nki.jit
+def tensor_mx_burst(stationary, moving, stationary_scale, moving_scale, count):
+    """`count` products of the same two tiles into four PSUM banks in turn; the last one is returned."""
+    m, n = stationary.shape[1], moving.shape[1]
+    result = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
+    left, right = _held(_words(stationary)), _held(_words(moving))
+    left_scale, right_scale = _scales(stationary_scale), _scales(moving_scale)
+    banks = [nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum) for _ in range(BANKS)]
+    for _ in nl.sequential_range(count // BANKS):
+        for bank in banks:
+            nisa.nc_matmul_mx(bank, left, right, left_scale, right_scale, accumulate=False)
+    for bank in banks[: count % BANKS]:
+        nisa.nc_matmul_mx(bank, left, right, left_scale, right_scale, accumulate=False)
+    out = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=out, src=banks[(count - 1) % BANKS])
+    nisa.dma_copy(dst=result, src=out)
+    return result
+
+
+@nki.jit
+def quantize_burst(x, count):
+    """`count` times the same tile made MXFP8, into four results in turn: words, and their scales."""
+    rows, columns = x.shape[0], x.shape[1] // 4
+    words = nl.ndarray((rows, columns), dtype=nl.float8_e4m3fn_x4, buffer=nl.shared_hbm)
+    scales = nl.ndarray((rows // 8, columns), dtype=nl.uint8, buffer=nl.shared_hbm)
+    tile = _held(x)
+    found = [
+        (
+            nl.ndarray((rows, columns), dtype=nl.float8_e4m3fn_x4, buffer=nl.sbuf),
+            nl.ndarray((rows, columns), dtype=nl.uint8, buffer=nl.sbuf),
+        )
+        for _ in range(SETS)
+    ]
+    for _ in nl.sequential_range(count // SETS):
+        for data, scale in found:
+            nisa.quantize_mx(dst=data, src=tile, dst_scale=scale)
+    for data, scale in found[: count % SETS]:
+        nisa.quantize_mx(dst=data, src=tile, dst_scale=scale)
+    data, scale = found[(count - 1) % SETS]
+    nisa.dma_copy(dst=words, src=data)
+    for quadrant in range(rows // QUADRANT):
+        at = quadrant * QUADRANT
+        nisa.dma_copy(dst=scales[4 * quadrant : 4 * quadrant + 4], src=scale[at : at + 4])
+    return words, scales
+
+
+def _held(source):
+    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source)
+    return tile
+
+
+def _words(operand):
+    """Integers as the packed elements they stand for."""
+    if operand.dtype == nl.uint32:
+        return operand.view(nl.float8_e4m3fn_x4)
+    return operand.view(nl.float4_e2m1fn_x4) if operand.dtype == nl.uint16 else operand
+
+
+def _scales(source):
+    """Four rows for each quadrant of the words."""
+    tile = nl.ndarray((ROWS, source.shape[1]), dtype=source.dtype, buffer=nl.sbuf)
+    for quadrant in range(ROWS // QUADRANT):
+        at = quadrant * QUADRANT
+        nisa.dma_copy(dst=tile[at : at + 4], src=source[4 * quadrant : 4 * quadrant + 4])
+    return tile
+
+
+# For whoever runs them ------------------------------------------------------------------------
+
+_TYPES = {"mxfp8": "float8_e4m3fn_x4", "mxfp4": "float4_e2m1fn_x4"}
+_PLAIN = {"bf16": "bfloat16", "fp16": "float16"}
+
+
+def tensor_mx_burst_inputs(point):
+    """A stationary tile of the whole array, a moving one of so many columns, their scales, and how many."""
+    if str(point["dtype"]) not in _TYPES:
+        return None
+    dtype, scale, columns = _TYPES[str(point["dtype"])], "float8_e8m0fnu", int(point["columns"])
+    tiles = ((ROWS, ROWS), dtype), ((ROWS, columns), dtype)
+    return (*tiles, ((ROWS // 8, ROWS), scale), ((ROWS // 8, columns), scale), int(point["instructions"]))
+
+
+def quantize_burst_inputs(point):
+    """One operand of 128 partitions, and how often it is quantised."""
+    shape = (ROWS, int(point["elements"]))
+    return (shape, _PLAIN[str(point["dtype"])]), int(point["instructions"])
+
+
+tensor_mx_burst_reference = "trnbench_trn3.nki.references:tensor_mx_burst"
+quantize_burst_reference = "trnbench_trn3.nki.references:quantize_burst"

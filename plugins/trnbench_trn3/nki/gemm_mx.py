@@ -1,0 +1,209 @@
+"""Matrix products of microscaled operands (MXFP8, MXFP4): C[M, N] = A[M, K] · B[K, N], NeuronCore-v4.
+
+Both operands come quantised, with the contraction first and in words of four elements: word p of a
+column holds elements 4p to 4p + 3 of the contraction. A word of 32 bits holds MXFP8 (E4M3), one of 16
+bits MXFP4 (E2M1); frameworks know neither, so plain integers are taken for them. Scale g of a column
+(E8M0) is that of elements 32g to 32g + 31, words 8g to 8g + 7: the format's blocks, in their order.
+
+Scales are stored without gaps, and spread out when they are loaded: those of 32 words have to lie in
+the first partitions of the quadrant that holds the words, four for each tile of the array.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import nki.isa as nisa
+import nki.language as nl
+
+import nki
+
+BLOCK_K = 512  # words of the contraction held on chip at a time: as many scales as fit one tile
+BLOCK_M, BLOCK_N = 1024, 2048  # of C
+
+QUADRANT = 32  # partitions
+GROUP = 8  # words that share a scale: 32 elements
+
+
+@nki.jit
+def gemm_mx_naive(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
+    """One tile at a time: operands and scales are fetched again for every product of tiles."""
+    left, right = _words(lhsT), _words(rhs)
+    k_size, m_size = left.shape
+    n_size = right.shape[1]
+    result = nl.ndarray((m_size, n_size), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+    tile_k, tile_m, tile_n = (
+        nl.tile_size.pmax,
+        nl.tile_size.gemm_stationary_fmax,
+        nl.tile_size.gemm_moving_fmax,
+    )
+
+    for m in nl.affine_range(0, m_size, tile_m):
+        m_end = min(m + tile_m, m_size)
+        for n in nl.affine_range(0, n_size, tile_n):
+            n_end = min(n + tile_n, n_size)
+            sums = nl.ndarray((m_end - m, n_end - n), dtype=nl.float32, buffer=nl.psum)
+            for k in nl.sequential_range(0, k_size, tile_k):
+                k_end = min(k + tile_k, k_size)
+                nisa.nc_matmul_mx(
+                    dst=sums,
+                    stationary=_tile(left, k, k_end, m, m_end),
+                    moving=_tile(right, k, k_end, n, n_end),
+                    stationary_scale=_scales(lhsT_scale, k, k_end, m, m_end),
+                    moving_scale=_scales(rhs_scale, k, k_end, n, n_end),
+                )
+            out = nl.ndarray((m_end - m, n_end - n), dtype=nl.bfloat16, buffer=nl.sbuf)
+            nisa.tensor_copy(dst=out, src=sums)
+            nisa.dma_copy(dst=result[m:m_end, n:n_end], src=out)
+    return result
+
+
+@nki.jit
+def gemm_mx_blocked(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
+    """Blocks of both operands are fetched once and reused by every product of their tiles.
+
+    A block of K is summed in PSUM; sums over several blocks stay in SBUF at fp32.
+    """
+    left, right = _words(lhsT), _words(rhs)
+    k_size, m_size = left.shape
+    n_size = right.shape[1]
+    result = nl.ndarray((m_size, n_size), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+    tile_m, tile_n = nl.tile_size.gemm_stationary_fmax, nl.tile_size.gemm_moving_fmax
+
+    for n0 in nl.affine_range(0, n_size, BLOCK_N):
+        n1 = min(n0 + BLOCK_N, n_size)
+        for m0 in nl.affine_range(0, m_size, BLOCK_M):
+            m1 = min(m0 + BLOCK_M, m_size)
+            totals = []
+            for k0 in nl.sequential_range(0, k_size, BLOCK_K):
+                k1 = min(k0 + BLOCK_K, k_size)
+                first, last = k0 == 0, k1 == k_size
+                lefts, rights = _tiles(left, k0, k1, m0, m1), _tiles(right, k0, k1, n0, n1)
+                left_scales = _scales(lhsT_scale, k0, k1, m0, m1)
+                right_scales = _scales(rhs_scale, k0, k1, n0, n1)
+                if first and not last:
+                    for m in nl.affine_range(m0, m1, tile_m):
+                        rows = min(m + tile_m, m1) - m
+                        totals.append(nl.ndarray((rows, n1 - n0), dtype=nl.float32, buffer=nl.sbuf))
+                for m in nl.affine_range(0, m1 - m0, tile_m):
+                    m_end = min(m + tile_m, m1 - m0)
+                    if last:
+                        out = nl.ndarray((m_end - m, n1 - n0), dtype=result.dtype, buffer=nl.sbuf)
+                    for n in nl.affine_range(0, n1 - n0, tile_n):
+                        n_end = min(n + tile_n, n1 - n0)
+                        sums = nl.ndarray((m_end - m, n_end - n), dtype=nl.float32, buffer=nl.psum)
+                        for index in nl.sequential_range(len(lefts)):
+                            nisa.nc_matmul_mx(
+                                dst=sums,
+                                stationary=lefts[index][:, m:m_end],
+                                moving=rights[index][:, n:n_end],
+                                stationary_scale=left_scales[4 * index :, m:m_end],
+                                moving_scale=right_scales[4 * index :, n:n_end],
+                            )
+                        target = out if last else totals[m // tile_m]
+                        if first:
+                            nisa.tensor_copy(dst=target[:, n:n_end], src=sums)
+                        else:
+                            nisa.tensor_tensor(
+                                dst=target[:, n:n_end],
+                                data1=totals[m // tile_m][:, n:n_end],
+                                data2=sums,
+                                op=nl.add,
+                            )
+                    if last:
+                        nisa.dma_copy(dst=result[m0 + m : m0 + m_end, n0:n1], src=out)
+    return result
+
+
+def _words(operand):
+    """Integers as the packed elements they stand for."""
+    if operand.dtype == nl.uint32:
+        return operand.view(nl.float8_e4m3fn_x4)
+    return operand.view(nl.float4_e2m1fn_x4) if operand.dtype == nl.uint16 else operand
+
+
+def _tiles(source, k0, k1, start, end):
+    """Words k0 to k1 of columns start to end, one tile per 128."""
+    height = nl.tile_size.pmax
+    return [_tile(source, k, min(k + height, k1), start, end) for k in nl.affine_range(k0, k1, height)]
+
+
+def _tile(source, k, k_end, start, end):
+    tile = nl.ndarray((k_end - k, end - start), dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source[k:k_end, start:end])
+    return tile
+
+
+def _scales(source, k, k_end, start, end):
+    """Scales of words k to k_end: of tile t in partitions 4t to 4t + 3 of each quadrant."""
+    height = nl.tile_size.pmax
+    tile = nl.ndarray((min(k_end - k, height), end - start), dtype=source.dtype, buffer=nl.sbuf)
+    whole, rest = divmod(k_end - k, height)
+    first = k // GROUP
+    below = first + whole * height // GROUP
+    if whole:
+        # One transfer per quadrant: four rows of each tile, which lie 16 rows apart.
+        rows = source[first:below, start:end].reshape_dim(0, (whole, height // QUADRANT, 4))
+        for quadrant in nl.affine_range(height // QUADRANT):
+            at = quadrant * QUADRANT
+            nisa.dma_copy(dst=tile[at : at + 4 * whole], src=rows[:, quadrant])
+    for quadrant in nl.affine_range(rest // QUADRANT):
+        at, row = quadrant * QUADRANT + 4 * whole, below + 4 * quadrant
+        nisa.dma_copy(dst=tile[at : at + 4], src=source[row : row + 4, start:end])
+    return tile
+
+
+# For whoever runs them ------------------------------------------------------------------------
+
+_TYPES = {"mxfp8": "float8_e4m3fn_x4", "mxfp4": "float4_e2m1fn_x4"}
+_ALIGNED = 128  # of the contraction: words in whole quadrants
+
+
+def gemm_mx_blocked_inputs(point):
+    """((shape, dtype), …) of both operands and their scales.
+
+    None for other types, where K is no multiple of 128, and for an odd number of rows.
+    """
+    if str(point["dtype"]) not in _TYPES or "sparsity" in point:
+        return None
+    m, n, k = (int(point.get(name, point.get("size", 0))) for name in ("m", "n", "k"))
+    if k % _ALIGNED or m % 2:
+        return None
+    return _inputs(k // 4, m, n, _TYPES[str(point["dtype"])])
+
+
+gemm_mx_naive_inputs = gemm_mx_blocked_inputs
+
+
+def gemm_mx_blocked_pieces(inputs):
+    """Blocks of C: each is a product by itself, so a large one repeats a few smaller ones."""
+    return _pieces(inputs, BLOCK_M, BLOCK_N)
+
+
+def gemm_mx_naive_pieces(inputs):
+    """Tiles of C: 128 rows by 512 columns, each with its whole contraction."""
+    return _pieces(inputs, 128, 512)
+
+
+def _inputs(words, m, n, dtype):
+    scales = words // GROUP
+    scale = "float8_e8m0fnu"
+    return ((words, m), dtype), ((words, n), dtype), ((scales, m), scale), ((scales, n), scale)
+
+
+def _pieces(inputs, rows, columns):
+    ((words, m), dtype), ((_, n), _) = inputs[:2]
+    return tuple(
+        (_inputs(words, high, wide, dtype), times_m * times_n)
+        for wide, times_n in _split(n, columns)
+        for high, times_m in _split(m, rows)
+    )
+
+
+def _split(size, block):
+    whole, rest = divmod(size, block)
+    return [(block, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)
+
+
+gemm_mx_naive_reference = "trnbench_trn3.nki.references:gemm_mx_naive"
+gemm_mx_blocked_reference = "trnbench_trn3.nki.references:gemm_mx_blocked"

@@ -1,0 +1,245 @@
+"""The product of microscaled operands as it is written for speed; operands and scales lie as `gemm_mx` says.
+
+Against `gemm_mx_blocked` it never lets the tensor engine wait:
+
+- The panels of the next step are asked for before this step is multiplied and its results are stored, so
+  that transfers have nothing to wait for.
+- Within a step the contraction is the outer loop over four PSUM banks: rows are multiplied as they
+  arrive. The four other banks are emptied meanwhile, by two engines in turn.
+- Launched as several programs (LNC=2), each takes its share of the rows of C.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import nki.isa as nisa
+import nki.language as nl
+
+import nki
+
+BLOCK_M, BLOCK_N = 1024, 2048  # of C: sums of a block take 64 KiB of a partition
+PANEL = 512  # words of the contraction: as many scales as fit one tile; two steps lie beside the sums
+BANKS = 4  # of PSUM filled together; as many are emptied meanwhile
+
+QUADRANT = 32  # partitions
+GROUP = 8  # words that share a scale: 32 elements
+
+
+@nki.jit
+def gemm_mx_best(lhsT, rhs, lhsT_scale, rhs_scale):  # noqa: N803
+    """Blocks of C in turn, each over all of the contraction."""
+    left, right = (_words(lhsT), lhsT_scale), (_words(rhs), rhs_scale)
+    m_size, n_size = lhsT.shape[1], rhs.shape[1]
+    result = nl.ndarray((m_size, n_size), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+    first, last = _share(m_size)
+    if first == last:
+        return result
+    rows, columns = min(BLOCK_M, last - first), min(BLOCK_N, n_size)
+    whole_m, rest_m = divmod(last - first, rows)
+    whole_n, rest_n = divmod(n_size, columns)
+    for n in nl.affine_range(whole_n):
+        _columns(result, left, right, first, rows, whole_m, rest_m, n * columns, columns)
+    if rest_n:
+        _columns(result, left, right, first, rows, whole_m, rest_m, whole_n * columns, rest_n)
+    return result
+
+
+def _columns(result, left, right, first, rows, whole, rest, n, columns):
+    """The blocks of C below each other in `columns` columns from `n` on."""
+    panels = _panels(left, right, 0, first, rows, n, columns)
+    for block in nl.affine_range(whole - 1):
+        at = first + block * rows
+        panels = _block(result, left, right, at, rows, n, columns, panels, at + rows, rows)
+    at = first + (whole - 1) * rows
+    if rest:
+        panels = _block(result, left, right, at, rows, n, columns, panels, at + rows, rest)
+        _block(result, left, right, at + rows, rest, n, columns, panels, 0, 0)
+    else:
+        _block(result, left, right, at, rows, n, columns, panels, 0, 0)
+
+
+def _block(result, left, right, m, rows, n, columns, panels, next_m, next_rows):
+    """One block of C; returns the first panels of the next one, which are on their way."""
+    steps = (left[0].shape[0] + PANEL - 1) // PANEL
+    totals = []
+    if steps > 1:
+        for at in nl.affine_range(0, rows, nl.tile_size.gemm_stationary_fmax):
+            high = min(nl.tile_size.gemm_stationary_fmax, rows - at)
+            totals.append(nl.ndarray((high, columns), dtype=nl.float32, buffer=nl.sbuf))
+        following = _panels(left, right, PANEL, m, rows, n, columns)
+        _multiply(panels, rows, columns, totals, True)
+        panels = following
+        for number in nl.sequential_range(steps - 2):
+            following = _panels(left, right, (number + 2) * PANEL, m, rows, n, columns)
+            _multiply(panels, rows, columns, totals, False)
+            panels = following
+    following = _panels(left, right, 0, next_m, next_rows, n, columns) if next_rows else None
+    _multiply(panels, rows, columns, totals, False, result[m : m + rows, n : n + columns])
+    return following
+
+
+def _panels(left, right, k, m, rows, n, columns):
+    """The next words of the contraction in tiles of the array's height, by turns of either operand."""
+    k_end = min(k + PANEL, left[0].shape[0])
+    left_scales = _scales(left[1], k, k_end, m, m + rows)
+    right_scales = _scales(right[1], k, k_end, n, n + columns)
+    tiles = []
+    for number, at in enumerate(nl.affine_range(k, k_end, nl.tile_size.pmax)):
+        end = min(at + nl.tile_size.pmax, k_end)
+        tiles.append(
+            (
+                _panel(left[0][at:end, m : m + rows]),
+                _panel(right[0][at:end, n : n + columns]),
+                left_scales[4 * number :],
+                right_scales[4 * number :],
+            )
+        )
+    return tiles
+
+
+def _panel(source):
+    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source)
+    return tile
+
+
+def _scales(source, k, k_end, start, end):
+    """Scales of words k to k_end: of tile t in partitions 4t to 4t + 3 of each quadrant."""
+    height = nl.tile_size.pmax
+    tile = nl.ndarray((min(k_end - k, height), end - start), dtype=source.dtype, buffer=nl.sbuf)
+    whole, rest = divmod(k_end - k, height)
+    first = k // GROUP
+    below = first + whole * height // GROUP
+    if whole:
+        # One transfer per quadrant: four rows of each tile, which lie 16 rows apart.
+        rows = source[first:below, start:end].reshape_dim(0, (whole, height // QUADRANT, 4))
+        for quadrant in nl.affine_range(height // QUADRANT):
+            at = quadrant * QUADRANT
+            nisa.dma_copy(dst=tile[at : at + 4 * whole], src=rows[:, quadrant])
+    for quadrant in nl.affine_range(rest // QUADRANT):
+        at, row = quadrant * QUADRANT + 4 * whole, below + 4 * quadrant
+        nisa.dma_copy(dst=tile[at : at + 4], src=source[row : row + 4, start:end])
+    return tile
+
+
+def _multiply(panels, rows, columns, totals, fresh, target=None):
+    """One step of a block: into `totals`, or with them into `target`."""
+    tile_m, tile_n = nl.tile_size.gemm_stationary_fmax, nl.tile_size.gemm_moving_fmax
+    across = (columns + tile_n - 1) // tile_n
+    down = max(BANKS // across, 1)  # rows of tiles that are filled together
+    for m in nl.affine_range(0, rows, down * tile_m):
+        outs = [
+            _out(target, totals, at // tile_m, min(tile_m, rows - at), columns)
+            for at in nl.affine_range(m, min(m + down * tile_m, rows), tile_m)
+        ]
+        for n in nl.affine_range(0, columns, BANKS * tile_n):
+            banks = _banks(m, min(m + down * tile_m, rows), n, min(n + BANKS * tile_n, columns))
+            for panel in panels:
+                for bank, m0, n0 in banks:
+                    _product(bank, panel, m0, n0)
+            for number, (bank, m0, n0) in enumerate(banks):
+                out = outs[(m0 - m) // tile_m][:, n0 : n0 + bank.shape[1]]
+                before = totals[m0 // tile_m][:, n0 : n0 + bank.shape[1]] if totals and not fresh else None
+                _empty(out, bank, before, number)
+        if target is not None:
+            for index, out in enumerate(outs):
+                at = m + index * tile_m
+                nisa.dma_copy(dst=target[at : at + out.shape[0]], src=out)
+
+
+def _out(target, totals, index, high, columns):
+    if target is None:
+        return totals[index]
+    return nl.ndarray((high, columns), dtype=target.dtype, buffer=nl.sbuf)
+
+
+def _banks(m, m_end, n, n_end):
+    tile_m, tile_n = nl.tile_size.gemm_stationary_fmax, nl.tile_size.gemm_moving_fmax
+    found = []
+    for m0 in nl.affine_range(m, m_end, tile_m):
+        for n0 in nl.affine_range(n, n_end, tile_n):
+            shape = (min(tile_m, m_end - m0), min(tile_n, n_end - n0))
+            found.append((nl.ndarray(shape, dtype=nl.float32, buffer=nl.psum), m0, n0))
+    return found
+
+
+def _product(bank, panel, m, n):
+    left, right, left_scales, right_scales = panel
+    m_end, n_end = m + bank.shape[0], n + bank.shape[1]
+    nisa.nc_matmul_mx(
+        dst=bank,
+        stationary=left[:, m:m_end],
+        moving=right[:, n:n_end],
+        stationary_scale=left_scales[:, m:m_end],
+        moving_scale=right_scales[:, n:n_end],
+    )
+
+
+def _empty(out, bank, before, number):
+    """What a bank holds goes to SBUF, added to what was there; without a sum two engines take turns."""
+    if before is not None:
+        nisa.tensor_tensor(dst=out, data1=before, data2=bank, op=nl.add)
+    elif number % 2:
+        nisa.activation(dst=out, op=nl.copy, data=bank)
+    else:
+        nisa.tensor_copy(dst=out, src=bank, engine=nisa.engine.vector)
+
+
+def _words(operand):
+    """Integers as the packed elements they stand for."""
+    if operand.dtype == nl.uint32:
+        return operand.view(nl.float8_e4m3fn_x4)
+    return operand.view(nl.float4_e2m1fn_x4) if operand.dtype == nl.uint16 else operand
+
+
+def _share(m_size):
+    """The rows of C of this program: all, or its share of the tiles."""
+    if nl.program_ndim() == 0 or nl.num_programs(0) == 1:
+        return 0, m_size
+    height, number, count = nl.tile_size.gemm_stationary_fmax, nl.program_id(0), nl.num_programs(0)
+    tiles = (m_size + height - 1) // height
+    return min(tiles * number // count * height, m_size), min(tiles * (number + 1) // count * height, m_size)
+
+
+# For whoever runs it --------------------------------------------------------------------------
+
+_TYPES = {"mxfp8": "float8_e4m3fn_x4", "mxfp4": "float4_e2m1fn_x4"}
+_ALIGNED = 128  # of the contraction: words in whole quadrants
+
+
+def gemm_mx_best_inputs(point):
+    """((shape, dtype), …) of both operands and their scales.
+
+    None for other types, where K is no multiple of 128, and for an odd number of rows.
+    """
+    if str(point["dtype"]) not in _TYPES or "sparsity" in point:
+        return None
+    m, n, k = (int(point.get(name, point.get("size", 0))) for name in ("m", "n", "k"))
+    if k % _ALIGNED or m % 2:
+        return None
+    return _inputs(k // 4, m, n, _TYPES[str(point["dtype"])])
+
+
+def gemm_mx_best_pieces(inputs):
+    """Blocks of C: each is a product by itself, so a large one repeats a few smaller ones."""
+    ((words, m), dtype), ((_, n), _) = inputs[:2]
+    return tuple(
+        (_inputs(words, rows, columns, dtype), times_m * times_n)
+        for columns, times_n in _split(n, BLOCK_N)
+        for rows, times_m in _split(m, BLOCK_M)
+    )
+
+
+def _inputs(words, m, n, dtype):
+    scales = words // GROUP
+    scale = "float8_e8m0fnu"
+    return ((words, m), dtype), ((words, n), dtype), ((scales, m), scale), ((scales, n), scale)
+
+
+def _split(size, block):
+    whole, rest = divmod(size, block)
+    return [(block, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)
+
+
+gemm_mx_best_reference = "trnbench_trn3.nki.references:gemm_mx_best"
