@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from trnbench.emulator.core.emulate import emulate_kernel
+from trnbench.emulator.core.model import KernelModel
 from trnbench.nki import TensorSpec, load_kernel
 from trnbench.registry import load_registry
 
@@ -96,7 +96,7 @@ def test_a_product_in_timing_mode(benchmark: Any, tmp_path: Path, size: int) -> 
     system = load_registry().system("trn2-16.48xlarge")
     kernel, _, _ = load_kernel("trnbench.kernels.nki.gemm:gemm_blocked", nki="trnbench")
     specs = (TensorSpec((size, size), "bf16"),) * 2
-    made = benchmark(lambda: emulate_kernel(kernel, specs, system))
+    made = benchmark(lambda: KernelModel().time(kernel, specs, system))
     assert made.latency_s > 0
     if benchmark.stats is None:  # not asked to measure
         return

@@ -1,7 +1,7 @@
 """Calls per second of one core, in timing mode, from the call of a kernel to its schedule.
 
 `executed`: every call is executed, its dependencies found, and scheduled; aim 100,000. `effective`: all that
-`emulate_kernel` does, the waterfall and the critical path too, with loops folded; aim 400,000. Divide
+`KernelModel.time` does, the waterfall and the critical path too, with loops folded; aim 400,000. Divide
 `instructions` by the processor's time (`--benchmark-timer=time.process_time`) on a machine that does other
 work as well.
 """
@@ -14,7 +14,7 @@ import pytest
 
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.emulate import emulate_kernel
+from trnbench.emulator.core.model import KernelModel
 from trnbench.emulator.core.pace import Pace
 from trnbench.emulator.core.scheduler import schedule
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
@@ -58,6 +58,6 @@ def test_effective(benchmark: Any, size: int) -> None:
     system = load_registry().system(SYSTEM)
     kernel, _, _ = load_kernel("trnbench.kernels.nki.gemm:gemm_blocked", nki="trnbench")
     specs = (TensorSpec((size, size), "bf16"),) * 2
-    made = benchmark.pedantic(lambda: emulate_kernel(kernel, specs, system), rounds=3, warmup_rounds=1)
+    made = benchmark.pedantic(lambda: KernelModel().time(kernel, specs, system), rounds=3, warmup_rounds=1)
     told(benchmark, len(made.schedule.program))
     assert made.latency_s > 0

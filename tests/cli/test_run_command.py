@@ -147,7 +147,7 @@ def test_the_installed_command_exits_5_when_all_is_skipped(tmp_path: Path) -> No
         "  cause: 4 × no public NKI instruction multiplies INT8 matrices: nc_matmul takes floating-point "
         "operands only\n"
     ) in done.stderr
-    command[4:5] = ["gemm_int8", "gemm", "-a", "size=1024"]
+    command[4:5] = ["gemm_int8", "gemm", "-a", "size=1024", "--dtype", "bf16", "--scope", "core"]
     some = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False)
     assert (some.returncode, "error" in some.stderr) == (0, False)
 

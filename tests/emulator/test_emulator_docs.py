@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trnbench.emulator.core.recorded import CALL_LIMIT
+from trnbench.emulator.core.cases import CALL_LIMIT
 from trnbench.nki.recorder import DEFAULT_LIMIT
 
 TEXT = (Path(__file__).parents[2] / "docs" / "emulator.md").read_text()

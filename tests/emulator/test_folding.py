@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.core import Core
 from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.emulate import emulate_kernel
+from trnbench.emulator.core.launch import Launch
+from trnbench.emulator.core.model import KernelModel
 from trnbench.emulator.core.pace import Pace, Without
 from trnbench.emulator.core.program import Program
 from trnbench.emulator.core.scheduler import NOTHING_REMOVED, schedule
@@ -519,7 +520,7 @@ def test_products(registry: Any, where: str, name: str, m: int, n: int, k: int) 
     system = registry.system(where)
     kernel, _, _ = load_kernel(f"trnbench.kernels.nki.gemm:{name}", nki="trnbench")
     specs = (TensorSpec((k, m), "bf16"), TensorSpec((k, n), "bf16"))
-    one, other = (emulate_kernel(kernel, specs, system, fold=fold) for fold in (True, False))
+    one, other = (KernelModel().time(kernel, specs, system, Launch(fold=fold)) for fold in (True, False))
     same_program(other.schedule.program, one.schedule.program)
     for name in ("latency_s", "bound", "busy_s", "bytes", "waterfall", "path", "lines"):
         assert getattr(one, name) == getattr(other, name), name

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.emulate import KernelResult, time_program
-from trnbench.emulator.core.recorded import Recorder, Recording
-from trnbench.nki import Machine, load_kernel
+from trnbench.emulator.core.cases import arguments_of
+from trnbench.emulator.core.launch import Launch
+from trnbench.emulator.core.model import KernelModel
+from trnbench.emulator.core.timing import Timing
+from trnbench.nki import load_kernel
 from trnbench.nki.source import Source
 
 BASE = "trnbench.kernels.nki"
@@ -41,38 +41,37 @@ PROBLEMS = {
 }
 
 
-def _timed(name: str, where: Any, *, whole: bool) -> tuple[Recording, KernelResult]:
+def _timed(name: str, where: Any, *, whole: bool) -> Timing:
     ref, inputs = PROBLEMS[name]
     kernel, module, by = load_kernel(f"{BASE}.{ref}", nki="trnbench")
-    if whole:
-        module = ModuleType(module.__name__)  # with no pieces beside the kernel
-    found = Recorder()._record(Source(ref, kernel, module, by, inputs), Machine.of(where))
-    return found, time_program(found.program, CostTable(where), pieces=found.pieces, explain=False)
+    source = Source(ref, kernel, module, by, inputs)
+    parts = () if whole else tuple((arguments_of(part), times) for part, times in source.pieces())
+    return KernelModel().time(kernel, arguments_of(inputs), where, Launch(explain=False), parts=parts)
 
 
 @pytest.mark.parametrize("where", SYSTEMS)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_pieces_take_as_long_as_the_whole(registry: Any, name: str, where: str) -> None:
     system = registry.system(where)
-    (parts, some), (one, all_of_it) = (_timed(name, system, whole=each) for each in (False, True))
+    some, all_of_it = (_timed(name, system, whole=each) for each in (False, True))
     assert some.latency_s == pytest.approx(all_of_it.latency_s, rel=1e-5)
     # The last copy need not keep each engine as busy as the average: how warm the tensor engine is differs.
     assert some.busy_s == pytest.approx(all_of_it.busy_s, rel=0.03)
     assert some.bytes == all_of_it.bytes
     assert some.bound == all_of_it.bound
-    assert len(parts.program) <= len(one.program)
+    assert some.slowest.instructions <= all_of_it.slowest.instructions
 
 
 @pytest.mark.parametrize("name", ["gemm_best of unlike blocks", "gemm_naive of a few tiles"])
 def test_what_hardly_repeats_or_is_small_is_recorded_whole(registry: Any, name: str) -> None:
-    found, _ = _timed(name, registry.system(SYSTEMS[1]), whole=False)
-    assert found.how == "recorded call by call"
-    assert [(len(each.ends), each.times) for each in found.pieces] == [(1, 1)]
+    recording = _timed(name, registry.system(SYSTEMS[1]), whole=False).recording
+    assert recording.how == "recorded call by call"
+    assert recording.pieces == ()
+    assert recording.calls == len(recording.programs[0])
 
 
 def test_short_pieces_are_recorded_more_often(registry: Any) -> None:
     system = registry.system(SYSTEMS[1])
-    short, _ = _timed("gemm_naive", system, whole=False)
-    long, _ = _timed("gemm_best", system, whole=False)
+    short, long = (_timed(name, system, whole=False).recording for name in ("gemm_naive", "gemm_best"))
     assert [(len(each.ends), each.times) for each in short.pieces] == [(4, 256)]
     assert [(len(each.ends), each.times) for each in long.pieces] == [(2, 8)]

@@ -10,11 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from trnbench.emulator.clock import ticks
 from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.emulate import emulate_kernel
-from trnbench.emulator.core.grid import WAITING, meetings, record_programs, schedule_together
-from trnbench.emulator.core.launched import SIGNAL, UNEVEN, LaunchResult, emulate_programs
-from trnbench.emulator.core.pace import TICKS, Pace
+from trnbench.emulator.core.launch import Launch
+from trnbench.emulator.core.launch_schedule import WAITING, schedule_launch
+from trnbench.emulator.core.model import SIGNAL, KernelModel
+from trnbench.emulator.core.pace import Pace
+from trnbench.emulator.core.recording import record_launch
+from trnbench.emulator.core.rendezvous import rendezvous_of
+from trnbench.emulator.core.timing import Timing
+from trnbench.emulator.core.waterfall import UNEVEN
 from trnbench.errors import KernelError
 from trnbench.nki import Machine, TensorSpec, load_kernel
 from trnbench.nki.jit import Kernel
@@ -74,9 +79,9 @@ def kernel(tmp_path: Path) -> Kernel:
 
 def launched(
     registry: Any, kernel: Kernel, rows: int, cut: int, extra: int, meets: int, exchange: bool, **options: Any
-) -> LaunchResult:
+) -> Timing:
     args = (TensorSpec((rows, 128, 256), "fp32"), cut, extra, meets, exchange)
-    return emulate_programs(kernel, args, registry.system(TRN2), programs=2, **options)
+    return KernelModel().time(kernel, args, registry.system(TRN2), Launch(programs=2, **options))
 
 
 @given(size=st.sampled_from([256, 512, 1024]), where=st.sampled_from([TRN2, "trn3-gen2-ultraserver"]))
@@ -86,8 +91,9 @@ def test_an_even_split_takes_the_time_of_one_part(registry: Any, size: int, wher
     system = registry.system(where)
     best, _, _ = load_kernel("trnbench.kernels.nki.gemm_best:gemm_best", nki="trnbench")
     right = TensorSpec((size, size), "bf16")
-    whole = emulate_programs(best[2], (right, right), system, programs=2)
-    part = emulate_kernel(best, (TensorSpec((size, size // 2), "bf16"), right), system, cores=2)
+    whole = KernelModel().time(best[2], (right, right), system, Launch(programs=2))
+    left = TensorSpec((size, size // 2), "bf16")
+    part = KernelModel().time(best, (left, right), system, Launch(cores=2))
     assert whole.latency_s == part.latency_s
     assert whole.imbalance == 0
     assert [each.waited_s for each in whole.programs] == [0, 0]
@@ -113,10 +119,10 @@ def test_what_holds_for_every_launch(
     seen = launched(registry, kernel, rows, cut, extra, meets, exchange)
     again = launched(registry, kernel, rows, cut, extra, meets, exchange, fold=False)
     # Folded as unfolded, and the same every time.
-    for one, other in zip(seen.together.schedules, again.together.schedules, strict=True):
+    for one, other in zip(seen.scheduled.schedules, again.scheduled.schedules, strict=True):
         for name in ("start", "issued", "end", "total", "busy"):
             assert getattr(one, name) == getattr(other, name)
-    assert seen.together.waits == again.together.waits
+    assert seen.scheduled.waits == again.scheduled.waits
     assert seen.programs == again.programs
     # Sums are whole.
     assert sum(seconds for _, seconds in seen.waterfall) == pytest.approx(seen.latency_s, rel=1e-12)
@@ -125,12 +131,12 @@ def test_what_holds_for_every_launch(
     # The last program ends it, no program goes on before the others have come.
     assert seen.latency_s == max(each.latency_s for each in seen.programs)
     system = registry.system(TRN2)
-    signal = round(system.book.assumptions[SIGNAL].value * TICKS)
-    one, other = seen.together.schedules
-    ours, theirs = meetings(one.program), meetings(other.program)
+    signal = ticks(system.book.assumptions[SIGNAL].value)
+    one, other = seen.scheduled.schedules
+    ours, theirs = rendezvous_of(one.program), rendezvous_of(other.program)
     assert len(ours) == len(theirs) == meets
     for here, there in zip(ours, theirs, strict=True):
-        waits = seen.together.waits[0][here], seen.together.waits[1][there]
+        waits = seen.scheduled.waits[0][here], seen.scheduled.waits[1][there]
         assert all(each.start >= each.ready for each in waits)
         if exchange:
             assert min(each.start for each in waits) >= min(each.ready for each in waits) + signal
@@ -202,9 +208,9 @@ def test_who_is_late_makes_no_difference_to_the_time(
     file.write_text(HEAD + SWAP)
     found = load_kernel(f"{file}::swap", nki="trnbench")[0]
 
-    def run(late: int) -> LaunchResult:
+    def run(late: int) -> Timing:
         args = (TensorSpec((128, 64), "fp32"), late, dma_engine, engine)
-        return emulate_programs(found[2], args, registry.system(TRN2), programs=2)
+        return KernelModel().time(found[2], args, registry.system(TRN2), Launch(programs=2))
 
     first, second, nobody = run(0), run(1), run(2)
     assert first.latency_s == second.latency_s > nobody.latency_s
@@ -257,28 +263,28 @@ def kernel():
     file.write_text(HEAD + body)
     found = load_kernel(f"{file}::kernel", nki="trnbench")[0]
     with pytest.raises(KernelError) as caught:
-        emulate_programs(found[2], (), registry.system(TRN2), programs=2)
+        KernelModel().time(found[2], (), registry.system(TRN2), Launch(programs=2))
     assert (caught.value.what, caught.value.cause) == (what, cause)
 
 
 def test_programs_that_are_alike_are_scheduled_once(
     registry: Any, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from trnbench.emulator.core import grid
+    from trnbench.emulator.core import launch_schedule
 
     made: list[object] = []
-    real: Callable[..., Any] = grid.Core
+    real: Callable[..., Any] = launch_schedule.Core
 
     def counted(*args: Any) -> Any:
         made.append(args)
         return real(*args)
 
-    monkeypatch.setattr(grid, "Core", counted)
+    monkeypatch.setattr(launch_schedule, "Core", counted)
     system = registry.system(TRN2)
     pace = Pace(CostTable(system), sharing=2)
     for cut, cores in ((4, 1), (3, 2)):
         args = (TensorSpec((8, 128, 256), "fp32"), cut, 0, 2, False)
-        programs = record_programs(kernel, args, Machine.of(system), count=2)
+        recording = record_launch(kernel, args, Machine.of(system), Launch(programs=2))
         made.clear()
-        schedule_together(programs, pace, signal=500_000)
+        schedule_launch(recording, pace, signal=500_000)
         assert len(made) == cores

@@ -14,9 +14,10 @@ from trnbench.emulator.core.banks import placed
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.core import Core
 from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.emulate import time_program
+from trnbench.emulator.core.model import KernelModel
 from trnbench.emulator.core.pace import Pace, Without
 from trnbench.emulator.core.program import Program, queue_of
+from trnbench.emulator.core.recording import Recording
 from trnbench.emulator.core.scheduler import NOTHING_REMOVED, schedule
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
 
@@ -154,18 +155,18 @@ def test_vector_and_scalar_in_psum(
     assert free.start[scalar] == 0
 
 
+def timed(registry: Any, where: str, program: Program) -> dict[str, float]:
+    return dict(KernelModel().timing(Recording((program,)), registry.system(where)).waterfall)
+
+
 def test_the_waterfall_says_so(registry: Any, recorded: Recorded) -> None:
     body = TWO + (SAME + "\n") * 20
-    terms = {
-        where: dict(time_program(recorded(where, body), CostTable(registry.system(where))).waterfall)
-        for where in (TRN1, TRN2)
-    }
+    terms = {where: timed(registry, where, recorded(where, body)) for where in (TRN1, TRN2)}
     assert terms[TRN2]["conflicts on a bank of PSUM"] > 0
     assert "conflicts on a bank of PSUM" not in terms[TRN1]
     assert terms[TRN1]["engines that exclude each other"] > 0
     free = TWO + (APART + "\n") * 20
-    seen = time_program(recorded(TRN2, free), CostTable(registry.system(TRN2)))
-    assert "conflicts on a bank of PSUM" not in dict(seen.waterfall)
+    assert "conflicts on a bank of PSUM" not in timed(registry, TRN2, recorded(TRN2, free))
 
 
 def test_rounds_whose_tiles_go_round_are_still_folded(

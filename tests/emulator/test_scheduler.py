@@ -13,10 +13,14 @@ from hypothesis import strategies as st
 from trnbench import bench
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.emulate import KernelResult, emulate_kernel, time_program
+from trnbench.emulator.core.dependency import Dep
+from trnbench.emulator.core.launch import Launch
+from trnbench.emulator.core.model import KernelModel
 from trnbench.emulator.core.pace import Pace, Without
 from trnbench.emulator.core.program import RAW, Program, queue_of
+from trnbench.emulator.core.recording import Recording
 from trnbench.emulator.core.scheduler import schedule
+from trnbench.emulator.core.timing import Timing
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
 
 QUIET = settings(
@@ -37,9 +41,10 @@ def program(system: Any, name: str, m: int, n: int, k: int) -> Program:
     return builder.program
 
 
-def emulated(system: Any, name: str, size: int, cores: int = 1) -> KernelResult:
+def emulated(system: Any, name: str, size: int, cores: int = 1) -> Timing:
     kernel, _, _ = load_kernel(f"trnbench.kernels.nki.gemm:{name}", nki="trnbench")
-    return emulate_kernel(kernel, (TensorSpec((size, size), "bf16"),) * 2, system, cores=cores)
+    specs = (TensorSpec((size, size), "bf16"),) * 2
+    return KernelModel().time(kernel, specs, system, Launch(cores=cores))
 
 
 @given(where=SYSTEMS, name=NAMES, m=SIZES, n=SIZES, k=SIZES)
@@ -56,9 +61,10 @@ def test_engines_take_turns_and_nothing_is_read_before_it_is_written(
         assert made.start[number] >= last[queue]
         last[queue] = made.issued[number]
         assert made.start[number] <= made.issued[number] <= made.end[number]
-        for dep in made.program.deps[made.program.first[number] : made.program.first[number + 1]]:
-            assert made.start[number] >= made.end[dep >> 2]
-            reads += dep & 3 == RAW
+        for packed in made.program.deps[made.program.first[number] : made.program.first[number + 1]]:
+            dep = Dep.of(packed)
+            assert made.start[number] >= made.end[dep.source]
+            reads += dep.kind == RAW
     assert reads
     assert max(made.end) == made.total >= max(made.busy.values())
 
@@ -129,7 +135,7 @@ def test_a_starved_tensor_engine_runs_slower(registry: Any) -> None:
 
 
 def test_nothing_to_do_takes_the_launch(registry: Any) -> None:
-    seen = time_program(Program(), CostTable(registry.system("trn2-16.48xlarge")))
+    seen = KernelModel().timing(Recording((Program(),)), registry.system("trn2-16.48xlarge"))
     assert seen.latency_s == seen.launch_s > 0
     assert seen.bound == "launch"
 

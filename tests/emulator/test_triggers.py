@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.core import Core
 from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.emulate import absent_from, emulate_kernel
+from trnbench.emulator.core.launch_schedule import LaunchSchedule
+from trnbench.emulator.core.model import KernelModel
 from trnbench.emulator.core.pace import NOTHING_REMOVED, SEMAPHORE, TRIGGER, Pace, Without
 from trnbench.emulator.core.program import QUEUES, queue_of
 from trnbench.emulator.core.scheduler import Schedule, schedule
 from trnbench.emulator.core.trigger import descriptors_by, triggered_by
-from trnbench.emulator.trace.of_schedule import timeline_of
+from trnbench.emulator.core.waterfall import absent_causes
+from trnbench.emulator.trace.of_launch import timeline_of
+from trnbench.emulator.trace.timeline import Timeline
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
 from trnbench.registry import Registry
 
@@ -204,7 +207,7 @@ def test_results_say_what_they_assume_and_what_semaphores_cost(registry: Registr
     file = tmp_path / "kernels.py"
     file.write_text(KERNELS)
     kernel, _, _ = load_kernel(f"{file}::chain", nki="trnbench")
-    made = emulate_kernel(kernel, (TensorSpec((128, 512), "float32"),), registry.system(TRN2))
+    made = KernelModel().time(kernel, (TensorSpec((128, 512), "float32"),), registry.system(TRN2))
     assert {f"assumed {SEMAPHORE}: 53 ns", f"assumed {TRIGGER}: 53 ns"} <= set(made.notes)
     terms = dict(made.waterfall)
     assert terms["semaphores"] == pytest.approx(3 * SEMAPHORE_TICKS * 1e-12)
@@ -254,7 +257,7 @@ def test_causes_that_cannot_delay_anything_are_left_out_of_a_waterfall_rightly(
     record(kernel, (TensorSpec((128, 8192), "float32"),), machine=Machine.of(system), sink=builder)
     pace = Pace(CostTable(system))
     total = schedule(builder.program, pace).total
-    absent = absent_from(builder.program, pace)
+    absent = absent_causes(builder.program, pace)
     assert ("throttle" in absent) == (where == TRN1 or not any(op.flops for op in builder.program.ops))
     for name in absent:
         assert schedule(builder.program, pace, without=Without(**{name: True})).total == total, name
@@ -263,9 +266,13 @@ def test_causes_that_cannot_delay_anything_are_left_out_of_a_waterfall_rightly(
 # The timeline -----------------------------------------------------------------------------------
 
 
+def drawn(made: Schedule) -> Timeline:
+    return timeline_of(LaunchSchedule(schedules=(made,), waits=({},)), "core")
+
+
 def test_the_timeline_shows_triggers_and_what_they_start(run: Callable[..., Schedule]) -> None:
     made = run("chain")
-    shown = timeline_of(made, "core")
+    shown = drawn(made)
     assert shown.tracks[:6] == ("host", "tensor", "vector", "scalar", "gpsimd", "sync")
     triggers = [at for at, each in enumerate(shown.slices) if each.track == "sync"]
     assert [shown.slices[at].name for at in triggers] == ["trigger dma_copy"] * 2
@@ -278,7 +285,7 @@ def test_the_timeline_shows_triggers_and_what_they_start(run: Callable[..., Sche
         assert shown.slices[source_at].start <= shown.slices[target].start
     assert shown.slices[store].start == made.issued[store]
     assert shown.slices[triggers[1]].args["descriptors by"] == "none"
-    own = timeline_of(run("hidden", 16), "core")
+    own = drawn(run("hidden", 16))
     assert [each.name for each in own.slices if each.track == "scalar"] == [
         "activation",
         "activation",
@@ -296,7 +303,7 @@ def test_without_a_time_for_triggers_there_is_nothing_to_show(registry: Registry
     )
     bare = msgspec.structs.replace(system, book=book)
     kernel, _, _ = load_kernel(f"{file}::chain", nki="trnbench")
-    made = emulate_kernel(kernel, (TensorSpec((128, 512), "float32"),), bare)
+    made = KernelModel().time(kernel, (TensorSpec((128, 512), "float32"),), bare)
     assert f"no figure for {TRIGGER}: taken as 0" in made.notes
     assert "sync" not in made.busy_s
-    assert len(timeline_of(made.schedule, "core").slices) == len(made.schedule.program)
+    assert len(timeline_of(made.scheduled, "core").slices) == len(made.schedule.program)

@@ -10,7 +10,8 @@ import pytest
 
 from trnbench.emulator.core.costs import CostTable
 from trnbench.fidelity.bench import Bench
-from trnbench.fidelity.validate import compare, published_points
+from trnbench.fidelity.published import published_points
+from trnbench.fidelity.validate import compare
 from trnbench.nki.instruction import Op
 from trnbench.registry import Registry, load_registry
 

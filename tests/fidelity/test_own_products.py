@@ -15,8 +15,8 @@ from trnbench.errors import BadInput
 from trnbench.facts.scope import Scope
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.own_snapshot import as_json, made, read, shipped
+from trnbench.fidelity.published import published_points
 from trnbench.fidelity.same import products
-from trnbench.fidelity.validate import published_points
 from trnbench.kernels.extent import Extent
 from trnbench.registry import Registry, load_registry
 

@@ -11,7 +11,7 @@ from trnbench.facts.units import normalise
 from trnbench.fidelity.bench import constants
 from trnbench.fidelity.family import FAMILIES
 from trnbench.fidelity.point import Kind, PublishedPoint, Quantity, Usable
-from trnbench.fidelity.validate import published_points
+from trnbench.fidelity.published import published_points
 from trnbench.registry import Registry, load_registry
 
 

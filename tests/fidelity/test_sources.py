@@ -92,7 +92,7 @@ def test_what_is_kept_is_of_published_points() -> None:
     found = kept(registry)
     assert found is not None
     assert found.checkouts
-    from trnbench.fidelity.validate import published_points
+    from trnbench.fidelity.published import published_points
 
     known = {each.id: each for points in published_points(registry).values() for each in points}
     named = {id for id, each in known.items() if each.usable is Usable.SOURCE and each.value is not None}
@@ -104,7 +104,7 @@ def test_what_is_kept_is_of_published_points() -> None:
 
 
 def test_every_point_of_a_public_kernel_names_it_or_says_why_not() -> None:
-    from trnbench.fidelity.validate import published_points
+    from trnbench.fidelity.published import published_points
 
     for points in published_points(load_registry()).values():
         for each in points:

@@ -12,8 +12,8 @@ from comparison import comparison
 
 from trnbench.errors import FactError
 from trnbench.fidelity.movement import MOVED, moved_cells, moved_text
+from trnbench.fidelity.published import published_points
 from trnbench.fidelity.untouched import Untouched, load_untouched, moved
-from trnbench.fidelity.validate import published_points
 from trnbench.registry import load_registry
 from trnbench.results.fidelity import Bounds, Mover, Use
 

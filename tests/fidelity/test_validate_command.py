@@ -18,9 +18,10 @@ from comparison import comparison
 from trnbench.cli import fidelity_gates
 from trnbench.cli.main import cli
 from trnbench.errors import BadInput, FactError
+from trnbench.fidelity.published import published_points
 from trnbench.fidelity.snapshot import fidelity_of
 from trnbench.fidelity.tables import BEGIN, END, inserted, markdown
-from trnbench.fidelity.validate import published_points, validate
+from trnbench.fidelity.validate import validate
 from trnbench.registry import load_registry
 from trnbench.results.fidelity import Fidelity, Use
 

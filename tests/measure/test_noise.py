@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,24 @@ def test_a_quiet_machine_is_quiet(tmp_path: Path) -> None:
     assert "processor quota" not in found
     quiet = ("clock governor", "clock boost", "load", "other processes", "stolen time")
     assert all(found[name].quiet for name in quiet)
+
+
+@pytest.mark.parametrize(
+    ("share", "quiet"), [(0.0, True), (0.25, True), (0.26, False), (0.5, False), (1.0, False)]
+)
+def test_a_quarter_of_the_processors_may_be_busy(tmp_path: Path, share: float, quiet: bool) -> None:
+    processors = len(os.sched_getaffinity(0))
+    load = machine(tmp_path, load=f"{share * processors} 0.0 0.0 1/99 7")["load"]
+    assert load.quiet is quiet
+    assert load.found == f"{share * processors:.2f} on {processors} processors in the last minute"
+    assert load.advice == ("" if quiet else "wait, or end what runs: uptime, top")
+
+
+@pytest.mark.parametrize(("stolen", "quiet"), [(0, True), (10, True), (11, False)])
+def test_a_hundredth_of_the_time_may_be_stolen(tmp_path: Path, stolen: int, quiet: bool) -> None:
+    found = machine(tmp_path, stat=f"cpu  100 0 100 {800 - stolen} 0 0 0 {stolen} 0 0\n")["stolen time"]
+    assert found.quiet is quiet
+    assert found.found == f"{stolen / 1000:.2%} of all time since the start went to other virtual machines"
 
 
 def test_a_machine_that_tells_nothing_is_not_blamed(tmp_path: Path) -> None:

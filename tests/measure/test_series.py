@@ -40,6 +40,38 @@ def test_few_samples_are_never_precise() -> None:
     assert TimeLimit(seconds=0.0).stop((), 99.0) == ""
 
 
+@pytest.mark.parametrize(
+    ("count", "confidence", "ranks"),
+    [
+        (20, 0.95, (5, 15)),  # 10 ± 1.96·√20/2 = 10 ± 4.38, outwards to whole ranks
+        (100, 0.95, (40, 60)),  # 50 ± 9.80
+        (100, 0.90, (41, 59)),  # 50 ± 8.22
+        (1000, 0.95, (469, 531)),  # 500 ± 30.99
+        (1000, 0.99, (459, 541)),  # 500 ± 40.73
+    ],
+)
+def test_the_interval_of_the_median_is_that_of_its_ranks(
+    count: int, confidence: float, ranks: tuple[int, int]
+) -> None:
+    samples = [float(rank**2) for rank in range(count)]
+    random.Random(3).shuffle(samples)
+    low, high = (float(rank**2) for rank in ranks)
+    assert half_width(samples, confidence) == (high - low) / 2
+
+
+def test_precision_is_reached_when_half_the_interval_is_within_it() -> None:
+    # Of 100 samples, alternating, ranks 40 to 60 are 1 ± 0.01.
+    ordered = [1.0] * 41 + [1.01] * 9 + [1.01] * 9 + [1.02] * 41
+    samples = random.Random(5).sample(ordered, 100)
+    assert half_width(samples, 0.95) == pytest.approx(0.01)
+    assert PrecisionReached(relative=0.0098).stop(samples, 0.0) == ""
+    assert PrecisionReached(relative=0.01).stop(samples, 0.0) == (
+        "precision reached: median known to ±0.99% (95% confidence) after 100 samples"
+    )
+    assert PrecisionReached().confidence == 0.95
+    assert PrecisionReached().relative == 0.02
+
+
 def test_a_drift_is_not_precise() -> None:
     climbing = tuple(1.0 + 0.001 * i for i in range(200))
     assert PrecisionReached(relative=0.03).stop(climbing, 0.0) == ""

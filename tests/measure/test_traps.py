@@ -200,6 +200,32 @@ def test_a_warm_up_that_still_gets_faster_goes_on(clock: Any) -> None:
     assert count == 11
 
 
+@pytest.mark.parametrize(
+    ("times", "least", "calls"),
+    [
+        ([1.0, 1.0, 1.0], 2, 2),  # as fast as before is not faster
+        ([1.0, 0.95, 0.9], 2, 2),  # neither is less than a tenth faster
+        ([1.0, 0.89, 0.89], 2, 3),
+        ([1.0, 0.5, 0.4, 0.3, 0.3], 2, 5),
+        ([1.0, 2.0, 1.5, 1.5], 3, 3),  # faster than the call before, but not than the best
+    ],
+)
+def test_improving_means_a_tenth_faster_than_the_best_so_far(
+    clock: Any, times: list[float], least: int, calls: int
+) -> None:
+    left = iter(times)
+    timing = Timing(warm_up_s=0.5, warm_up_calls=least)
+    count, last = warm_up(lambda: clock.spend(next(left)), timing, clock)
+    assert count == calls
+    assert last == pytest.approx(times[calls - 1], rel=1e-6)
+
+
+def test_a_warm_up_that_never_ends_getting_faster_ends_after_ten_times_as_long(clock: Any) -> None:
+    times = iter([0.3 * 0.8**number for number in range(99)])  # 1.5 s in all
+    count, _ = warm_up(lambda: clock.spend(next(times)), Timing(warm_up_s=0.1, warm_up_calls=1), clock)
+    assert count == 5  # 1.008 s
+
+
 def test_a_first_timed_sample_that_compiles_is_left_out_and_told(clock: Any) -> None:
     calls = []
 

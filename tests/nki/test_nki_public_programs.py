@@ -13,9 +13,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from trnbench.emulator.core.emulate import emulate_kernel
-from trnbench.emulator.core.grid import meetings
-from trnbench.emulator.core.launched import emulate_programs
+from trnbench.emulator.core.launch import Launch
+from trnbench.emulator.core.model import KernelModel
+from trnbench.emulator.core.rendezvous import rendezvous_of
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
 from trnbench.registry import load_registry
 
@@ -84,10 +84,10 @@ def test_two_programs_match_and_take_less_time(
         apart = np.abs(found.astype(np.float32) - wanted.reshape(found.shape)).max()
         assert apart <= 0.03 * np.abs(wanted).max()
     specs = [TensorSpec(shape, "bf16") for shape in shapes]
-    alone = emulate_kernel(kernel[1], specs, system)
-    both = emulate_programs(kernel[2], specs, system, programs=2)
+    alone = KernelModel().time(kernel[1], specs, system)
+    both = KernelModel().time(kernel[2], specs, system, Launch(programs=2))
     assert alone.latency_s / 2 < both.latency_s < alone.latency_s
     for schedule in both.together.schedules:
         program = schedule.program
-        assert {program.ops[program.op[at]].opcode for at in meetings(program)} == {meeting}
+        assert {program.ops[program.op[at]].opcode for at in rendezvous_of(program)} == {meeting}
     assert all(each.waited_s > 0 for each in both.programs)

@@ -213,6 +213,31 @@ def test_operands_start_at_quadrants(snippets: Any) -> None:
         assert caught.value.what == f"{message} (snippet.py:7)"
 
 
+def test_where_operands_may_start_follows_from_how_many_partitions_they_have(snippets: Any) -> None:
+    body = "t = nl.zeros((128, 8), nl.float32)\nnisa.memset(t[{first}:{last}], 1.0)"
+    allowed = {
+        1: (0, 32, 64, 96),
+        32: (0, 32, 64, 96),
+        33: (0, 64),
+        64: (0, 64),
+        65: (0,),
+        96: (0,),
+        128: (0,),
+    }
+    for count, starts in allowed.items():
+        taken, refused = [], {}
+        for first in (0, 1, 16, 31, 32, 33, 48, 63, 64, 80, 95, 96, 112):
+            if first + count > 128:
+                continue
+            try:
+                snippets.run(body.format(first=first, last=first + count))
+                taken.append(first)
+            except KernelError as error:
+                refused[first] = error.what
+        assert taken == [each for each in starts if each + count <= 128], count
+        assert all(f"starts at partition {first}, it may" in what for first, what in refused.items())
+
+
 def test_two_programs_share_hbm_and_meet(snippets: Any, v3: Any) -> None:
     from trnbench.nki import load_kernel, record
 

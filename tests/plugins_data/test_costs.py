@@ -75,12 +75,18 @@ def test_every_row_is_complete_and_its_formula_computes(name: str, costs: dict[s
 @TABLES
 def test_no_row_stands_behind_one_that_always_fits(name: str, costs: dict[str, Any]) -> None:
     for instruction, rows in costs[name]["instructions"].items():
-        closed: set[str] = set()
+        before: list[tuple[set[str], dict[str, Any]]] = []
         for row in rows:
             engines = set(row["engine"] if isinstance(row["engine"], list) else [row["engine"]])
-            assert engines - closed, f"{instruction}: {row['cycles']} can never be reached"
-            if not row.get("when"):
-                closed |= engines
+            asks = row.get("when", {})
+            taken = {
+                engine
+                for others, less in before
+                if all(asks.get(key) == wanted for key, wanted in less.items())
+                for engine in others
+            }
+            assert engines - taken, f"{instruction}: {row['cycles']} when {asks} can never be reached"
+            before.append((engines, asks))
 
 
 @TABLES

@@ -63,6 +63,20 @@ def test_an_interval_covers_as_often_as_it_says() -> None:
     assert 0.88 <= hits / 200 <= 0.995
 
 
+@pytest.mark.parametrize(
+    ("asked", "confidence"), [({}, 0.95), ({"confidence": 0.9}, 0.9), ({"confidence": 0.5}, 0.5)]
+)
+def test_an_interval_leaves_out_as_much_on_either_side_as_it_says(
+    asked: dict[str, float], confidence: float
+) -> None:
+    # One sample of each draw: its own distribution, of which any share is known.
+    found = bootstrap(range(101), statistic=lambda drawn: drawn[..., 0], resamples=10_000, **asked)
+    assert found.confidence == confidence
+    tail = (1 - confidence) / 2
+    assert found.low / 100 == pytest.approx(tail, abs=0.012)
+    assert found.high / 100 == pytest.approx(1 - tail, abs=0.012)
+
+
 def test_an_interval_of_another_statistic() -> None:
     found = bootstrap([1.0, 2.0, 3.0], statistic=lambda drawn: drawn.max(axis=-1), confidence=0.5)
     assert found.high == 3.0

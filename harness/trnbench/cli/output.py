@@ -15,6 +15,7 @@ from typing import TextIO
 import click
 
 from trnbench.cli.cell import HOSTILE, Column, clean, plain
+from trnbench.cli.setting import FORMATS
 
 __all__ = [
     "FORMATS",
@@ -30,8 +31,6 @@ __all__ = [
     "use_rich",
     "write",
 ]
-
-FORMATS = ("table", "json", "csv", "md")
 
 
 def _configured() -> str:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trnbench.cli.output import FORMATS
 from trnbench.errors import BadInput
 
 PREFIX = "TRNBENCH_"
+FORMATS = ("table", "json", "csv", "md")
 
 
 class Setting(NamedTuple):

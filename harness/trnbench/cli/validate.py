@@ -183,7 +183,7 @@ def _check_names(registry: Registry, families: Iterable[str], generations: Itera
 
 
 def _why_empty(registry: Registry, generations: Sequence[str]) -> str:
-    from trnbench.fidelity.validate import published_points
+    from trnbench.fidelity.published import published_points
 
     if not published_points(registry, generations):
         names = ", ".join(generations) or "no installed generation"

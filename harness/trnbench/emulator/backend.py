@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.backend import Detection, Observation
+from trnbench.emulator.clock import TICKS_PER_SECOND, seconds, ticks_up
 from trnbench.errors import KernelError
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
@@ -17,8 +18,7 @@ from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Part
 
 if TYPE_CHECKING:
-    from trnbench.emulator.core.roofline import CoreModel, Estimate
-    from trnbench.emulator.core.shared import SharedModel
+    from trnbench.emulator.core.cases import CaseModel, Estimate
     from trnbench.emulator.fabric.estimate import FabricModel
 
 MODEL = "trnbench schedule + flows"
@@ -31,12 +31,9 @@ MODEL_VERSION = "7"
 SCHEDULED = "instruction by instruction: queues, operands, buffers, DMA engines; costs as documented"
 LINKS = "flows on the documented links, max-min fair; starts and efficiencies fitted to published points"
 
-TICKS_PER_SECOND = 1_000_000_000_000
-"""Modelled times are whole picoseconds, so that a run repeats bit for bit."""
-
 
 class EmulatedBackend:
-    """Core kernels by a roofline of their recorded instructions, links by flows that share them."""
+    """Kernels on cores by a schedule of their instructions, links by flows that share them."""
 
     name = "emulated"
 
@@ -80,9 +77,8 @@ class EmulatedBackend:
         if case.kernel.work(case.key.point, case.extent).bytes.get("host"):
             copied = self._fabric.host_copy(case, system)
             return _observation(copied, LINKS)
-        shared = case.kernel.spread is Spread.SHARED
         try:
-            timed = self._shared.estimate(case, system) if shared else self._core.estimate(case, system)
+            timed = self._cores.estimate(case, system)
         except KernelError as error:
             raise KernelError(
                 error.what, cause=error.cause, try_="; ".join(filter(None, (error.try_, _command(case))))
@@ -99,16 +95,10 @@ class EmulatedBackend:
         return {}
 
     @cached_property
-    def _core(self) -> CoreModel:
-        from trnbench.emulator.core.roofline import CoreModel
+    def _cores(self) -> CaseModel:
+        from trnbench.emulator.core.cases import CaseModel
 
-        return CoreModel()
-
-    @cached_property
-    def _shared(self) -> SharedModel:
-        from trnbench.emulator.core.shared import SharedModel
-
-        return SharedModel()
+        return CaseModel()
 
     @cached_property
     def _fabric(self) -> FabricModel:
@@ -144,7 +134,7 @@ def _derived(timed: Estimate) -> Observation:
 
 
 def _observation(seen: Any, reach: str) -> Observation:
-    time_s = _whole_ticks(seen.time_s)
+    time_s = seconds(ticks_up(seen.time_s))
     return Observation(
         evidence=Evidence(
             grade=Grade.EMULATED,
@@ -156,17 +146,10 @@ def _observation(seen: Any, reach: str) -> Observation:
         samples=(time_s,),
         clock="model",
         stop_reason="deterministic model",
-        parts=tuple(Part(name=each.name, seconds=_whole_ticks(each.seconds)) for each in seen.parts),
+        parts=tuple(Part(name=each.name, seconds=seconds(ticks_up(each.seconds))) for each in seen.parts),
         bound=seen.bound,
         implementation=seen.implementation,
         counters=dict(seen.counters),
         notes=seen.notes,
         detail=getattr(seen, "detail", {}),
     )
-
-
-def _whole_ticks(seconds: float) -> float:
-    """Rounded up: rounding never makes a result faster than its parts."""
-    from math import ceil
-
-    return ceil(round(seconds * TICKS_PER_SECOND, 3)) / TICKS_PER_SECOND

@@ -17,6 +17,8 @@ from trnbench.fidelity.prediction import NotEmulated
 if TYPE_CHECKING:
     from trnbench.backend import Backend, Observation
     from trnbench.emulator.core.costs import CostTable
+    from trnbench.emulator.core.model import KernelModel
+    from trnbench.emulator.core.recording import Recorder
     from trnbench.facts.scope import Scope
     from trnbench.fidelity.point import PublishedPoint
     from trnbench.generation import System
@@ -30,7 +32,7 @@ class Bench:
     """`kernels` is a folder of public sources, or None. `without` names a point whose own share in
     the fitted constants is taken out, where the cost file says what they are without it. `values`
     take the place of constants of [[fits]] by name. `assumptions`: what the compiler is taken to do to
-    public kernels."""
+    public kernels. `recorder` keeps what kernels do, which depends on no cost: benches share one."""
 
     def __init__(
         self,
@@ -40,12 +42,19 @@ class Bench:
         without: str = "",
         values: Mapping[str, float] = MappingProxyType({}),
         assumptions: Assumptions = AS_SHIPPED,
+        recorder: Recorder | None = None,
     ) -> None:
         self.assumptions = assumptions
+        self._recorder = recorder
         self.registry, self.kernels, self.without, self.values = registry, kernels, without, values
         self._refits: dict[object, Bench] = {}
         self._systems: dict[str, System] = {}
-        self._tables: dict[str, CostTable] = {}
+
+    @cached_property
+    def kernel_model(self) -> KernelModel:
+        from trnbench.emulator.core.model import KernelModel
+
+        return KernelModel(self._recorder)
 
     @cached_property
     def backend(self) -> Backend:
@@ -53,6 +62,14 @@ class Bench:
         if found is None:
             raise NotEmulated("no emulator is installed")
         return found
+
+    def model(self) -> tuple[str, str]:
+        """Name and version of the model as runs record them."""
+        try:
+            said = self.backend.environment()
+        except NotEmulated:
+            return "no emulator", ""
+        return str(said.get("emulator_model", self.backend.name)), str(said.get("emulator_model_version", ""))
 
     def system(self, name: str) -> System:
         """Raises `NotEmulated` when the point names no system that a plugin describes."""
@@ -86,17 +103,17 @@ class Bench:
         key = (point.generation, left)
         if key not in self._refits:
             self._refits[key] = Bench(
-                self.registry, kernels=self.kernels, without=point.id, assumptions=self.assumptions
+                self.registry,
+                kernels=self.kernels,
+                without=point.id,
+                assumptions=self.assumptions,
+                recorder=self.kernel_model.recorder,
             )
         return self._refits[key]
 
     def table(self, name: str) -> CostTable:
         """Instruction and transfer costs of the core of system `name`."""
-        if name not in self._tables:
-            from trnbench.emulator.core.costs import CostTable
-
-            self._tables[name] = CostTable(self.system(name))
-        return self._tables[name]
+        return self.kernel_model.table(self.system(name))
 
     def observe(
         self, kernel: str, system: str, point: Mapping[str, Any], scope: Scope, extent: Extent

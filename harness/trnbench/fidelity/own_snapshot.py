@@ -12,7 +12,6 @@ import msgspec
 from trnbench.errors import BadInput
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.same import products
-from trnbench.fidelity.validate import model_of
 from trnbench.results.own_product import OwnProduct
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def as_json(made: OwnProducts) -> str:
 
 def made(registry: Registry, generation: str) -> OwnProducts:
     """The rows as the installed model makes them now. Raises what `products` raises."""
-    by, version = model_of(Bench(registry))
+    by, version = Bench(registry).model()
     return OwnProducts(
         generation=generation,
         by=by,
@@ -73,7 +72,7 @@ def shipped(registry: Registry, generation: str) -> tuple[tuple[OwnProduct, ...]
         found = read(path)
     except BadInput as error:
         return (), f"{missing}: {error.what}"
-    model = model_of(Bench(registry))
+    model = Bench(registry).model()
     if (found.by, found.version) != model:
         return (
             (),

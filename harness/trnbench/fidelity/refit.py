@@ -7,9 +7,10 @@ from math import log
 from typing import TYPE_CHECKING
 
 from trnbench.emulator.calibrate.core import Fitted, fit
+from trnbench.emulator.core.recording import Recorder
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.family import FAMILIES
-from trnbench.fidelity.validate import published_points
+from trnbench.fidelity.published import published_points
 from trnbench.lazy import resolve
 
 if TYPE_CHECKING:
@@ -25,9 +26,11 @@ def refit(registry: Registry, generation: str) -> dict[str, Fitted]:
     points = {each.id: each for each in published_points(registry, (generation,))[generation]}
     rows = {fit["name"]: fit["points"] for fit in registry.costs(generation).get("fits", ())}
 
+    recorder = Recorder()
+
     @lru_cache(maxsize=2)
     def bench(values: tuple[tuple[str, float], ...]) -> Bench:
-        return Bench(registry, values=dict(values))
+        return Bench(registry, values=dict(values), recorder=recorder)
 
     def deviation(id: str, values: Values) -> float:
         point = points[id]

@@ -10,14 +10,16 @@ import math
 from typing import TYPE_CHECKING
 
 from trnbench.facts.scope import Scope
+from trnbench.fidelity.bench import Bench
+from trnbench.fidelity.inputs import inputs_of
 from trnbench.fidelity.point import Kind, PublishedPoint, Quantity, Usable
 from trnbench.fidelity.prediction import NotEmulated, Prediction
+from trnbench.fidelity.published import published_points
 from trnbench.kernels.extent import Extent
 from trnbench.results.own_product import OwnProduct
 
 if TYPE_CHECKING:
     from trnbench.backend import Observation
-    from trnbench.fidelity.bench import Bench
     from trnbench.registry import Registry
 
 _FLOATS = ("bf16", "fp16", "fp32")
@@ -54,11 +56,9 @@ def products(registry: Registry, generation: str) -> tuple[OwnProduct, ...]:
     without points has no row. The last answers are kept: their files are asked whether they have changed.
     Raises what `published_points` raises.
     """
-    from trnbench.fidelity.snapshot import question
-
     if generation not in registry.generations:
         return ()
-    key = question(registry, (generation,))
+    key = inputs_of(registry, (generation,))
     if _KNOWN.get(generation, (None, ()))[0] != key:
         _KNOWN[generation] = (key, _products(registry, generation))
     return _KNOWN[generation][1]
@@ -69,9 +69,6 @@ _KNOWN: dict[str, tuple[object, tuple[OwnProduct, ...]]] = {}
 
 
 def _products(registry: Registry, generation: str) -> tuple[OwnProduct, ...]:
-    from trnbench.fidelity.bench import Bench
-    from trnbench.fidelity.validate import published_points
-
     bench = Bench(registry)
     shapes: dict[tuple[int, int, int, str, int], list[tuple[float, PublishedPoint]]] = {}
     for point in published_points(registry, (generation,)).get(generation, ()):

@@ -1,4 +1,4 @@
-"""A kernel of ours on the scheduler of the emulator, for points that speak of single instructions."""
+"""A kernel of ours on the timed core, for points that speak of single instructions and transfers."""
 
 from __future__ import annotations
 
@@ -10,68 +10,59 @@ from trnbench.errors import TrnbenchError
 from trnbench.fidelity.prediction import NotEmulated
 
 if TYPE_CHECKING:
-    from trnbench.emulator.core.pace import Without
-    from trnbench.emulator.core.program import Program
-    from trnbench.emulator.core.scheduler import Schedule
+    from trnbench.emulator.core.launch import Launch
+    from trnbench.emulator.core.recording import Recording
+    from trnbench.emulator.core.timing import Timing
     from trnbench.fidelity.bench import Bench
-    from trnbench.nki import Machine
 
 
-def scheduled(
-    ref: str,
-    arguments: Sequence[Any],
-    bench: Bench,
-    system: str,
-    *,
-    cores: int = 1,
-    without: Without | None = None,
-) -> Schedule:
-    """The kernel `ref` ("module:function") recorded with shapes and scheduled as `trnbench nki run` does.
+def timed(
+    ref: str, arguments: Sequence[Any], bench: Bench, system: str, launch: Launch | None = None
+) -> Timing:
+    """The kernel `ref` ("module:function") as `trnbench nki run` emulates it, without a waterfall.
 
-    `arguments`: (shape, dtype) for a tensor, other values as they are; `cores` of one device run it at
-    once; `without`: causes of lost time left out. Raises `NotEmulated` for what the machine refuses and
-    for costs that are missing.
+    `arguments`: (shape, dtype) for a tensor, other values as they are. Raises `NotEmulated` for what the
+    machine refuses and for costs that are missing.
     """
-    from trnbench.emulator.core.pace import Pace
-    from trnbench.emulator.core.scheduler import NOTHING_REMOVED, schedule
-    from trnbench.nki import Machine
+    from trnbench.emulator.core.cases import arguments_of
+    from trnbench.emulator.core.launch import Launch
 
+    launch = launch or Launch(explain=False)
     try:
-        program = _recorded(ref, tuple(arguments), Machine.of(bench.system(system)))
-        pace = Pace(bench.table(system), sharing=cores)
-        return schedule(program, pace, without=without or NOTHING_REMOVED)
+        return bench.kernel_model.time(
+            _kernel(ref), arguments_of(tuple(arguments)), bench.system(system), launch
+        )
     except TrnbenchError as error:
         raise NotEmulated(error.what) from None
 
 
 def repeated(
     engine: str, opcode: str, dtype: str, variables: dict[str, Any], count: int, bench: Bench, system: str
-) -> Schedule:
+) -> Timing:
     """`count` of one instruction that no call of NKI makes alone, one behind the other."""
     from trnbench.emulator.core.builder import Builder
-    from trnbench.emulator.core.pace import Pace
-    from trnbench.emulator.core.scheduler import schedule
-    from trnbench.nki import Machine
+    from trnbench.emulator.core.recording import Recording
     from trnbench.nki.instruction import Instruction, Op
 
-    builder = Builder(Machine.of(bench.system(system)))
+    builder = Builder(bench.kernel_model.machine(bench.system(system)))
     op = Op(engine, opcode, dtype, variables, {})
     for _ in range(count):
         builder.take(Instruction(op, (), (), "", 0))
+    return timing_of(Recording((builder.program,)), bench, system)
+
+
+def timing_of(recording: Recording, bench: Bench, system: str, *, cores: int = 1) -> Timing:
+    """Of what was recorded, where `cores` of a device run it at once. Raises `NotEmulated`."""
+    from trnbench.emulator.core.launch import Launch
+
     try:
-        return schedule(builder.program, Pace(bench.table(system)))
+        return bench.kernel_model.timing(recording, bench.system(system), Launch(cores=cores, explain=False))
     except TrnbenchError as error:
         raise NotEmulated(error.what) from None
 
 
 @lru_cache(maxsize=64)
-def _recorded(ref: str, arguments: tuple[Any, ...], machine: Machine) -> Program:
-    """What an instruction depends on is the same for every table of costs: it is recorded once."""
-    from trnbench.emulator.core.builder import Builder
-    from trnbench.nki import TensorSpec, load_kernel, record
+def _kernel(ref: str) -> Any:
+    from trnbench.nki import load_kernel
 
-    kernel, _, _ = load_kernel(ref, nki="trnbench")
-    builder = Builder(machine)
-    given = [TensorSpec(each[0], each[1]) if isinstance(each, tuple) else each for each in arguments]
-    record(kernel, given, machine=machine, sink=builder)
-    return builder.program
+    return load_kernel(ref, nki="trnbench")[0]

@@ -15,6 +15,7 @@ import msgspec
 from trnbench.errors import TrnbenchError
 from trnbench.fidelity.bench import EMULATOR
 from trnbench.fidelity.family import FAMILIES
+from trnbench.fidelity.inputs import inputs_of
 from trnbench.fidelity.own_snapshot import shipped
 from trnbench.fidelity.validate import kept, validate
 from trnbench.results.fidelity import Fidelity
@@ -47,7 +48,7 @@ def fidelity_of(
         return None
     try:
         families = () if linked else tuple(name for name in FAMILIES if name not in LINKED)
-        key = (question(registry, brought), families)
+        key = (inputs_of(registry, brought), families)
         if key not in _KNOWN:
             _KNOWN.clear()
             _KNOWN[key] = kept(validate(registry, generations=brought, families=families, with_same=False))
@@ -65,21 +66,3 @@ def fidelity_of(
 
 _KNOWN: dict[object, Fidelity] = {}
 """The last answer: many runs of one process ask the same of the same files."""
-
-
-def question(registry: Registry, generations: Collection[str]) -> object:
-    """Files and their times, and the very objects that answer: another of any is another question."""
-    chosen = [registry.generations[name] for name in generations]
-    bases = [registry.generations[each.base] for each in chosen if each.base in registry.generations]
-    files = {
-        path
-        for each in (*chosen, *bases)
-        for path in (*each.facts, each.costs, each.published, each.public_kernels, each.untouched)
-        if path is not None
-    }
-    return (
-        tuple(generations),
-        tuple((str(path), path.stat().st_mtime_ns) for path in sorted(files)),
-        type(registry.backends.get(EMULATOR)),
-        tuple(registry.kernels),
-    )

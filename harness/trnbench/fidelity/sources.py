@@ -12,6 +12,7 @@ import msgspec
 from trnbench.errors import BadInput
 from trnbench.facts.table import Place, read_toml
 from trnbench.fidelity.coverage import coverage
+from trnbench.fidelity.published import published_points, seen_as
 from trnbench.fidelity.statistics import row_of, uses_of
 from trnbench.fidelity.tables import HEADS, cells, folded, grid
 from trnbench.results.fidelity import Comparison, Fidelity, PublicKernels, Use
@@ -142,8 +143,6 @@ def kept(registry: Registry, generations: Collection[str] = ()) -> Sources | Non
 
 
 def _as_published(registry: Registry, kept: Iterable[Comparison]) -> tuple[Comparison, ...]:
-    from trnbench.fidelity.validate import published_points, seen_as
-
     known = {each.id: each for points in published_points(registry).values() for each in points}
     return tuple(seen_as(each, known, registry) if each.id in known else each for each in kept)
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from trnbench.compiler import AS_SHIPPED, Assumptions
-from trnbench.errors import FactError, TrnbenchError
+from trnbench.errors import TrnbenchError
 from trnbench.fidelity import same
 from trnbench.fidelity import sources as sources_of
 from trnbench.fidelity.bench import Bench, can_refit, fits_of
 from trnbench.fidelity.family import FAMILIES
-from trnbench.fidelity.load import load_published
 from trnbench.fidelity.point import Kind, PublishedPoint, Usable
 from trnbench.fidelity.prediction import NotEmulated, Prediction
+from trnbench.fidelity.published import Published, honesty, published_points, span_of
 from trnbench.fidelity.sequence import load_sequences, steps
 from trnbench.fidelity.statistics import rows_of, time_error
 from trnbench.fidelity.untouched import load_untouched, moved
@@ -28,31 +28,6 @@ if TYPE_CHECKING:
     from trnbench.registry import Registry
 
 Adapter = Callable[[PublishedPoint, Bench], Prediction]
-
-
-def published_points(
-    registry: Registry, generations: Collection[str] = ()
-) -> dict[str, tuple[PublishedPoint, ...]]:
-    """Generation → its points, for those that bring a file of them.
-
-    Raises what `load_published` raises, and `FactError` when two files have a point of one id.
-    """
-    found: dict[str, tuple[PublishedPoint, ...]] = {}
-    owners: dict[str, Path] = {}
-    for name, generation in registry.generations.items():
-        path = generation.published
-        if path is None or (generations and name not in generations):
-            continue
-        found[name] = load_published(path, name)
-        for point in found[name]:
-            if point.id in owners:
-                raise FactError(
-                    f"{path}: id {point.id!r} is used twice",
-                    cause=f"{owners[point.id]} has it too",
-                    try_="give each point an id of its own",
-                )
-            owners[point.id] = path
-    return found
 
 
 def validate(
@@ -94,7 +69,7 @@ def validate(
             if first.use is Use.NEEDS_SOURCE:
                 first = run.get(point.id, first)
             comparisons += (first, *more)
-    by, version = model_of(bench)
+    by, version = bench.model()
     answered = public or sources_of.Sources(day="", by=by, version=version, checkouts=(), points=())
     of_source = {point.id for point in known.values() if point.usable is Usable.SOURCE}
     mine = tuple(each for each in comparisons if each.id in of_source and each.published is not None)
@@ -108,9 +83,6 @@ def validate(
         moved=_moved(registry, published, comparisons),
         notes=(f"public kernels under the assumptions {assumptions}",) if assumptions.off else (),
     )
-
-
-Published = Mapping[str, tuple[PublishedPoint, ...]]
 
 
 def _by_id(rows: Iterable[Comparison]) -> dict[str, Comparison]:
@@ -199,11 +171,6 @@ def _error(point: PublishedPoint, answer: float | None) -> float | None:
     return time_error(answer, point.value, lower_is_better=point.quantity.lower_is_better)
 
 
-def honesty(point: PublishedPoint, *, fitted: bool) -> Honesty:
-    """What the model has seen of the point; of two, the worse."""
-    return Honesty.FITTED if fitted else Honesty.SHAPED if point.shaped else Honesty.UNTOUCHED
-
-
 def _row(
     point: PublishedPoint,
     use: Use,
@@ -228,34 +195,6 @@ def _row(
         source=point.source,
         confidence=point.confidence,
     )
-
-
-def seen_as(row: Comparison, points: Mapping[str, PublishedPoint], registry: Registry) -> Comparison:
-    """The row with vote, honesty and span as the published points and cost files say today.
-
-    Raises `KeyError` for a row whose point is not among `points` (by id).
-    """
-    point = points[row.id]
-    fitted = bool(fits_of(registry.costs(point.generation), point))
-    span = span_of(point, points) if row.use is Use.CONTRADICTED else None
-    seen = str(honesty(point, fitted=fitted))
-    return msgspec.structs.replace(row, vote=vote(point), honesty=seen, span=span)
-
-
-def span_of(point: PublishedPoint, points: Mapping[str, PublishedPoint]) -> tuple[float, float]:
-    """Lowest and highest value that the sources which contradict each other print."""
-    told = [points[id].value for id in (point.id, *point.contradicts)]
-    values = [value for value in told if value is not None]
-    return min(values), max(values)
-
-
-def model_of(bench: Bench) -> tuple[str, str]:
-    """Name and version of the model as runs record them."""
-    try:
-        said = bench.backend.environment()
-    except NotEmulated:
-        return "no emulator", ""
-    return str(said.get("emulator_model", bench.backend.name)), str(said.get("emulator_model_version", ""))
 
 
 def kept(fidelity: Fidelity, notes: Iterable[str] = ()) -> Fidelity:

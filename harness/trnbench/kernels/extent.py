@@ -19,6 +19,11 @@ class Extent(msgspec.Struct, frozen=True, kw_only=True):
     ranks: int = 1
 
     @property
+    def cores_of_device(self) -> int:
+        """Cores of one device that are at work."""
+        return max(self.cores // max(self.devices, 1), 1)
+
+    @property
     def rank_kind(self) -> str:
         """What a rank of a collective is."""
         return "logical core" if self.ranks > self.devices else "device"

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import replace
 
 from trnbench.compiler import AS_SHIPPED, Assumptions, check_meaningful
 from trnbench.errors import KernelError, UsageError
 from trnbench.facts.peak import PeakPolicy
 from trnbench.generation import System
-from trnbench.nki import Machine, load_kernel, provide
+from trnbench.nki import load_kernel, provide
 from trnbench.nki.beta1.grid import Beta1Kernel
 from trnbench.nki.instruction import DMA
 from trnbench.nki.recorder import DEFAULT_LIMIT
@@ -22,12 +22,13 @@ from trnbench.results.waterfall import from_peak
 from trnbench.run.alternatives import alternatives, assumed
 from trnbench.run.counting import Counts
 from trnbench.run.grid import programs_of
-from trnbench.run.kernel import KernelRun, Line, ProgramRun, Share, best_of
+from trnbench.run.kernel import KernelRun, Line, Share, best_of
 from trnbench.run.shares import extent_of, shares_of
 
 if TYPE_CHECKING:
-    from trnbench.emulator.core.emulate import KernelResult
-    from trnbench.emulator.core.program import Program
+    from trnbench.emulator.core.costs import CostTable
+    from trnbench.emulator.core.recording import Recording
+    from trnbench.emulator.core.timing import Timing
     from trnbench.emulator.trace import Timeline
 
 
@@ -66,38 +67,34 @@ def emulate(
 ) -> tuple[KernelRun, Timeline | None]:
     """`trnbench.emulate_kernel` with everything looked up; the timeline only where it is asked for."""
     from trnbench.emulator.backend import MODEL, MODEL_VERSION
-    from trnbench.emulator.core.costs import CostTable
-    from trnbench.emulator.core.emulate import time_program
-    from trnbench.emulator.core.grid import record_programs
-    from trnbench.emulator.core.launched import LaunchResult, time_programs
+    from trnbench.emulator.core.launch import Launch
+    from trnbench.emulator.core.model import KernelModel
 
     programs = programs_of(kernel, system)
     extent = extent_of(system, cores, programs)
-    given = {name: _shape(each) for name, each in args.items()}
-    busy = max(extent.cores // extent.devices, 1)
     check_meaningful(assumptions, _name(kernel), beta1=isinstance(kernel, Beta1Kernel))
+    given = {name: _shape(each) for name, each in args.items()}
+    model = KernelModel()
+    launch = Launch(
+        programs=programs,
+        cores=extent.cores_of_device,
+        limit=limit or DEFAULT_LIMIT,
+        fold=fold,
+        assumptions=assumptions,
+    )
 
-    def recorded(under: Assumptions) -> tuple[Program, ...]:
+    def recorded(launch: Launch) -> Recording:
         with provide("trnbench"):
-            return record_programs(
-                kernel,
-                (),
-                Machine.of(system),
-                count=programs,
-                kwargs=given,
-                limit=limit or DEFAULT_LIMIT,
-                fold=fold,
-                assumptions=under,
-            )
+            return model.recorder.of(kernel, given, model.machine(system), launch)
 
-    made = recorded(assumptions)
-    if not sum(map(len, made)):
+    recording = recorded(launch)
+    if not recording.calls:
         raise KernelError(
             f"kernel {_name(kernel)!r} issues no instruction",
             cause="there is nothing whose time could be told",
             try_="nl.load, nl.store and nisa calls inside the kernel",
         )
-    counts = Counts(*made)
+    counts = Counts(*recording.programs)
     flops = counts.flops()
 
     # Of one second: which peak it comes closest to does not depend on the time. There the waterfall begins.
@@ -115,36 +112,22 @@ def emulate(
         )
     ]
     closest = best_of(a_second)
-    held = closest.part if closest else ""
-    table = CostTable(system)
+    timing = model.timing(recording, system, replace(launch, held=closest.part if closest else ""))
 
-    def timed(launch: tuple[Program, ...], *, explain: bool = True) -> KernelResult:
-        if programs == 1:
-            return time_program(launch[0], table, sharing=busy, fold=fold, held=held, explain=explain)
-        return time_programs(launch, table, cores=busy, fold=fold, held=held, explain=explain)
+    def otherwise(under: Assumptions) -> float:
+        other = replace(launch, assumptions=under, explain=False)
+        return model.timing(recorded(other), system, other).latency_s
 
-    result = timed(made)
     used = Counter[str]()
-    for each in made:
-        used.update(each.assumed)
+    for program in recording.programs:
+        used.update(program.assumed)
     met = assumed(assumptions, used)
     others, not_compared = (
-        alternatives(
-            result.latency_s,
-            sum(map(len, made)),
-            assumptions,
-            [each.name for each in met],
-            lambda under: timed(recorded(under), explain=False).latency_s,
-        )
+        alternatives(timing.latency_s, recording.calls, assumptions, [each.name for each in met], otherwise)
         if compare
         else ((), "")
     )
-    several = result if isinstance(result, LaunchResult) else None
-    # Of the program that the lines are about.
-    own = counts if several is None else Counts(result.schedule.program)
-    issued = own.lines()
-    lines = _seconds(result.lines, own, system)
-    waterfall = result.waterfall
+    waterfall = timing.waterfall
     if closest is not None:
         waterfall = from_peak(waterfall, closest.fraction, name=f"the {closest.what} peak")
     run = KernelRun(
@@ -155,41 +138,30 @@ def emulate(
         scope=extent.scope,
         cores=extent.cores,
         evidence=Evidence(grade=Grade.EMULATED, by=MODEL, version=MODEL_VERSION),
-        latency_s=result.latency_s,
-        bound=result.bound,
-        instructions=sum(map(len, made)),
+        latency_s=timing.latency_s,
+        bound=timing.bound,
+        instructions=recording.calls,
         flops=sum(flops.values()),
-        busy_s=dict(result.busy_s),
-        bytes={name: float(amount) for name, amount in sorted(result.bytes.items())},
-        shares=tuple(msgspec.structs.replace(each, value=each.value / result.latency_s) for each in a_second),
+        busy_s=dict(timing.busy_s),
+        bytes={name: float(amount) for name, amount in sorted(timing.bytes.items())},
+        shares=tuple(replace(each, value=each.value / timing.latency_s) for each in a_second),
         waterfall=tuple(Part(name=name, seconds=seconds) for name, seconds in waterfall),
-        path=tuple(Part(name=name, seconds=seconds) for name, seconds in result.path),
-        lines=tuple(
-            Line(file=place[0], line=place[1], seconds=seconds, instructions=count, engine=engine)
-            for place, seconds in sorted(lines.items(), key=lambda each: (-each[1], each[0]))
-            for count, engine in (issued[place],)
-        ),
-        notes=result.notes,
-        programs=tuple(ProgramRun(**msgspec.structs.asdict(each)) for each in several.programs)
-        if several
-        else (),
-        last=several.last if several else 0,
-        imbalance=several.imbalance if several else 0.0,
+        path=tuple(Part(name=name, seconds=seconds) for name, seconds in timing.path),
+        lines=_lines(timing, model.table(system)),
+        notes=timing.notes,
+        programs=timing.programs if programs > 1 else (),
+        last=timing.last,
+        imbalance=timing.imbalance if programs > 1 else 0.0,
         assumed=met,
         alternatives=others,
         not_compared=not_compared,
     )
     if not timeline:
         return run, None
-    from trnbench.emulator.core.pace import TICKS
-    from trnbench.emulator.trace.of_launch import timeline_of_launch
-    from trnbench.emulator.trace.of_schedule import timeline_of
+    from trnbench.emulator.trace.of_launch import timeline_of
 
     where = f"{system.name} {system.instance.core} core"
-    launch = round(result.launch_s * TICKS)
-    if several:
-        return run, timeline_of_launch(several.together, where, cores=extent.cores, launch=launch)
-    return run, timeline_of(result.schedule, f"{where} 0", cores=extent.cores, launch=launch)
+    return run, timeline_of(timing.scheduled, where, cores=extent.cores, launch=timing.launch)
 
 
 def _mean(counts: Mapping[str, float], programs: int) -> dict[str, float]:
@@ -197,18 +169,21 @@ def _mean(counts: Mapping[str, float], programs: int) -> dict[str, float]:
     return {name: count / programs for name, count in counts.items()}
 
 
-def _seconds(
-    spent: Mapping[tuple[str, int], float], counts: Counts, system: System
-) -> dict[tuple[str, int], float]:
-    """Of every line: of its engines, as `spent`, and of the DMA engines where it moves data."""
-    from trnbench.emulator.core.costs import CostTable
-
-    table = CostTable(system)
+def _lines(timing: Timing, table: CostTable) -> tuple[Line, ...]:
+    """Of the program that ends last: of every line the time of its engines, and of the DMA engines where it
+    moves data; what takes longest comes first."""
+    counts = Counts(timing.schedule.program)
     moved: dict[tuple[str, int], float] = {}
     for (op, file, line), count in counts.at.items():
         if op.engine == DMA:
             moved[file, line] = moved.get((file, line), 0.0) + table.seconds(op) * count
-    return {place: seconds + moved.get(place, 0.0) for place, seconds in spent.items()}
+    spent = {place: seconds + moved.get(place, 0.0) for place, seconds in timing.lines.items()}
+    issued = counts.lines()
+    return tuple(
+        Line(file=place[0], line=place[1], seconds=seconds, instructions=count, engine=engine)
+        for place, seconds in sorted(spent.items(), key=lambda each: (-each[1], each[0]))
+        for count, engine in (issued[place],)
+    )
 
 
 def _name(kernel: Any) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.compiler import assumptions
+from trnbench.emulator.core.timing import ProgramTime
 from trnbench.errors import UsageError
 from trnbench.facts.peak import PeakChoice, PeakPolicy
 from trnbench.facts.scope import Scope
@@ -64,19 +65,6 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
 
 
-class ProgramRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One program of a launch, on a core of its own. `latency_s`: from the launch of all to its own end;
-    `waited_s`: of that, for other programs. `busy_s`: seconds per engine.
-    """
-
-    program: int
-    latency_s: float
-    waited_s: float
-    bound: str
-    instructions: int
-    busy_s: dict[str, float]
-
-
 class KernelRun(msgspec.Struct, frozen=True, kw_only=True):
     """One kernel on one system. Everything but `shares` is of one core.
 
@@ -110,7 +98,7 @@ class KernelRun(msgspec.Struct, frozen=True, kw_only=True):
     path: tuple[Part, ...] = ()
     lines: tuple[Line, ...] = ()
     notes: tuple[str, ...] = ()
-    programs: tuple[ProgramRun, ...] = ()
+    programs: tuple[ProgramTime, ...] = ()
     last: int = 0
     imbalance: float = 0.0
     assumed: tuple[Assumed, ...] = ()

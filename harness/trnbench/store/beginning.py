@@ -16,7 +16,7 @@ from trnbench.store.recording import HURRY_S, Recording
 from trnbench.store.rows import Attached, change_run, insert_run, insert_tags
 
 if TYPE_CHECKING:
-    from trnbench.store.store import Store
+    from trnbench.store.file import StoreFile
 
 
 class Reopened(NamedTuple):
@@ -26,7 +26,7 @@ class Reopened(NamedTuple):
     found: Journaled
 
 
-def begun(store: Store, run: Run, opening: Opening, parts: tuple[Attached, ...]) -> Recording:
+def begun(store: StoreFile, run: Run, opening: Opening, parts: tuple[Attached, ...]) -> Recording:
     """A new journal with the run's head and what is attached to it, then its row in the store.
 
     Raises `StoreError` when the journal cannot be begun or the store is none, and leaves nothing.
@@ -49,7 +49,9 @@ def begun(store: Store, run: Run, opening: Opening, parts: tuple[Attached, ...])
         raise
 
 
-def _indexed(store: Store, run: Run, opening: Opening, parts: tuple[Attached, ...], end: int) -> int | None:
+def _indexed(
+    store: StoreFile, run: Run, opening: Opening, parts: tuple[Attached, ...], end: int
+) -> int | None:
     """The run's number in the store; None where the store is locked or full for now."""
     try:
         with store.writing(busy_s=HURRY_S) as connection:
@@ -61,7 +63,7 @@ def _indexed(store: Store, run: Run, opening: Opening, parts: tuple[Attached, ..
         return None
 
 
-def reopened(store: Store, run_id: str) -> Reopened:
+def reopened(store: StoreFile, run_id: str) -> Reopened:
     """The journal of a stored run (full id), locked, its torn end cut off.
 
     Raises `JournalInUse` while the run is under way, `StoreError` where it has no journal.

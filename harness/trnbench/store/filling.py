@@ -21,7 +21,7 @@ from trnbench.store.rows import (
 if TYPE_CHECKING:
     import sqlite3
 
-    from trnbench.store.store import Store
+    from trnbench.store.file import StoreFile
 
 
 def fill(connection: sqlite3.Connection, path: Path, found: Journaled) -> int:
@@ -52,7 +52,7 @@ def fill(connection: sqlite3.Connection, path: Path, found: Journaled) -> int:
     return number
 
 
-def catch_up(store: Store) -> dict[Path, TrnbenchError]:
+def catch_up(store: StoreFile) -> dict[Path, TrnbenchError]:
     """Fill the store from every journal that holds more than it, those of runs under way left out.
 
     Costs one look at each file where there is nothing to do. Returns the journals that could not be

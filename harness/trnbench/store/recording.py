@@ -20,7 +20,7 @@ from trnbench.store.rows import change_run, ended, head, insert_measurements, me
 if TYPE_CHECKING:
     import sqlite3
 
-    from trnbench.store.store import Store
+    from trnbench.store.file import StoreFile
 
 HURRY_S = 0.25
 """How long a case waits for a store that another process is writing to."""
@@ -41,7 +41,7 @@ class Recording:
     command. `behind` says why it lags when the run has ended.
     """
 
-    def __init__(self, store: Store, run: Run, journal: Journal, number: int | None) -> None:
+    def __init__(self, store: StoreFile, run: Run, journal: Journal, number: int | None) -> None:
         self.store, self.run_id, self.journal = store, run.id, journal
         self.behind: StoreError | None = None
         self._number = number

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,10 +14,10 @@ from trnbench.errors import StoreError, TrnbenchError, UnknownName, UsageError
 from trnbench.results.digest import PARTS
 from trnbench.results.json import dumps_measurement, loads, loads_value
 from trnbench.results.run import Run
-from trnbench.store.database import BUSY_S, NoRuns, connect, explained, no_runs, transaction
-from trnbench.store.journal import JournalInUse, is_in_use, journal_path
+from trnbench.store.database import NoRuns, no_runs
+from trnbench.store.file import StoreFile
+from trnbench.store.journal import JournalInUse, is_in_use
 from trnbench.store.journaled import Opening
-from trnbench.store.path import store_path
 from trnbench.store.rows import (
     Attached,
     attached,
@@ -36,35 +35,14 @@ if TYPE_CHECKING:
     from trnbench.store.recording import Recording
 
 
-class Store:
-    """Runs in one SQLite file; opened when it is first used, for writing when something is written.
+class Store(StoreFile):
+    """Runs in one SQLite file, and what can be asked of them.
 
     Every method raises `StoreError` when the file cannot be used as asked; nothing that is
     already in it is ever lost by that. Use as a context manager, or call `close`.
     """
 
-    def __init__(self, path: str | Path | None = None, *, busy_s: float = BUSY_S) -> None:
-        self.path = store_path(path)
-        self._busy_s = busy_s
-        self._waits_s = busy_s
-        self._connection: sqlite3.Connection | None = None
-        self._writable = False
-        self._caught_up = False
-        self.behind: StoreError | None = None  # why it lacks cases of the run that was last recorded
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-            self._writable = False
+    _caught_up = False
 
     def save(self, *runs: Run, tags: Iterable[str] = ()) -> None:
         """Keep finished runs; all of it or, on an error, none of it."""
@@ -209,18 +187,6 @@ class Store:
                 )
             raise self._unknown(connection, ref)
 
-    def journal(self, run_id: str) -> Path:
-        """Where the journal of a run (full id) is, or would be."""
-        return journal_path(self.path, run_id)
-
-    def indexed(self) -> dict[str, int]:
-        """How many bytes of its journal the tables hold, by run; nothing where there is no store yet."""
-        try:
-            with self.reading() as connection:
-                return dict(connection.execute("SELECT id, indexed FROM runs"))
-        except StoreError:  # none yet, or of an older version
-            return {}
-
     def catch_up(self) -> dict[Path, TrnbenchError]:
         """Put into the tables what journals hold and they do not; see `filling.catch_up`.
 
@@ -231,34 +197,11 @@ class Store:
         self._caught_up = True
         return catch_up(self)
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """The connection, with its errors explained. Raises `StoreError` where there is no file."""
-        with explained(self.path):
-            yield self._open(write=False)
-
-    @contextmanager
-    def writing(self, *, busy_s: float | None = None) -> Iterator[sqlite3.Connection]:
-        """One transaction: all of it, or none. `busy_s`: how long to wait for others, where not as usual."""
-        with explained(self.path):
-            connection = self._open(write=True, busy_s=busy_s)
-            with transaction(connection):
-                yield connection
-
     def _open(self, *, write: bool, busy_s: float | None = None) -> sqlite3.Connection:
-        waits_s = self._busy_s if busy_s is None else min(busy_s, self._busy_s)
         if not self._caught_up:
             with suppress(StoreError):  # what is wrong with the store, the caller is about to hear
                 self.catch_up()
-        if self._connection is not None and write and not self._writable:
-            self.close()
-        if self._connection is None:
-            self._connection = connect(self.path, write=write, busy_s=waits_s)
-            self._writable, self._waits_s = write, waits_s
-        if waits_s != self._waits_s:
-            self._connection.execute(f"PRAGMA busy_timeout = {round(waits_s * 1000)}")
-            self._waits_s = waits_s
-        return self._connection
+        return super()._open(write=write, busy_s=busy_s)
 
     def _number(self, connection: sqlite3.Connection, run_id: str) -> int:
         found = connection.execute("SELECT number FROM runs WHERE id = ?", (run_id,)).fetchone()

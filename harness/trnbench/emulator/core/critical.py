@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Container
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from trnbench.emulator.core.core import LAUNCHED, TURN
-from trnbench.emulator.core.program import GPSIMD, QUEUES, SCALAR, SCALAR_RING
-
-if TYPE_CHECKING:
-    from trnbench.emulator.core.scheduler import Schedule
+from trnbench.emulator.core.dependency import Dep
+from trnbench.emulator.core.program import GPSIMD, QUEUES, SCALAR, SCALAR_RING, Program
 
 Ints = npt.NDArray[np.int64]
 
@@ -21,10 +20,27 @@ _LINES = (*range(SCALAR_RING), SCALAR, GPSIMD)
 """A trigger in an engine's queue waits its turn there."""
 
 
+class Scheduled(Protocol):
+    """What a path is followed through: the ticks of every instruction and what it waited for."""
+
+    @property
+    def program(self) -> Program: ...
+    @property
+    def start(self) -> array[int]: ...
+    @property
+    def issued(self) -> array[int]: ...
+    @property
+    def end(self) -> array[int]: ...
+    @property
+    def cause(self) -> array[int]: ...
+
+    def queues(self) -> Ints: ...
+
+
 class Path:
     """Of one schedule; `spent` ticks by cause, as far as it was followed."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: Scheduled) -> None:
         self.schedule = schedule
         self.program = schedule.program
         self.spent: Counter[str] = Counter()
@@ -80,7 +96,7 @@ class Path:
     def before(self, at: int, until: int, cause: int) -> tuple[int, int]:
         """Whom `at`, which started at tick `until`, waited for because of `cause`, and until when."""
         if cause >= 0:
-            source = cause >> 2
+            source = Dep.of(cause).source
             self.spent["semaphores"] += max(until - self.schedule.end[source], 0)
             return source, min(until, self.schedule.end[source])
         if cause == LAUNCHED:

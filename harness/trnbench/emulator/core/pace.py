@@ -8,13 +8,11 @@ from typing import Any
 import msgspec
 
 from trnbench.emulator.assumed import Assumed
+from trnbench.emulator.clock import TICKS_PER_US, ticks, ticks_up
 from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.program import QUEUES, Program, queue_of
 from trnbench.nki.instruction import DMA, Op
 from trnbench.peaks.engine import engine_rate
-
-TICKS = 1_000_000_000_000
-"""Per second: one tick is a picosecond."""
 
 
 class Without(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,9 +100,9 @@ class Pace:
         self.sharing = sharing
         self.engines = table.transfers.engines
         self.assumed = Assumed(table.system)
-        self.semaphore = round(self.assumed.value(SEMAPHORE) * TICKS)
-        self.trigger = round(self.assumed.value(TRIGGER) * TICKS)
-        self.dma_start = max(round(table.transfers.start_s * TICKS) - self.semaphore, 0)
+        self.semaphore = ticks(self.assumed.value(SEMAPHORE))
+        self.trigger = ticks(self.assumed.value(TRIGGER))
+        self.dma_start = max(ticks(table.transfers.start_s) - self.semaphore, 0)
         self.throttle = _throttle(table.system.costs.get("throttle"))
         self.exclusions = _exclusions(table.system.costs.get("exclusions", ()))
 
@@ -149,22 +147,22 @@ class Pace:
     def _found(self, op: Op) -> Step:
         table, queue = self.table, queue_of(op)
         if op.engine != DMA:
-            issue = _ticks(table.seconds(op))
-            latency = max(_ticks(table.duration(op)) - issue, 0)
+            issue = ticks_up(table.seconds(op))
+            latency = max(ticks_up(table.duration(op)) - issue, 0)
             claims, banked = (self._claims(op, queue, per) for per in ("", "bank"))
             return Step(queue, issue, latency, claims=claims, banked=banked)
         costs = table.transfers
-        made = _ticks(costs.generation_s(op.variables))
+        made = ticks_up(costs.generation_s(op.variables))
         engines = costs.spread(op.variables)
         moved = op.traffic.get("hbm_read", 0) + op.traffic.get("hbm_write", 0)
         return Step(
             queue,
-            _ticks(costs.engine_s(op.variables, engines)),
+            ticks_up(costs.engine_s(op.variables, engines)),
             self.dma_start + made,
             engines=engines,
-            hbm=_ticks(moved * self.sharing / table.hbm_rate),
-            path=_ticks(costs.path_s(op.variables)),
-            floor=_ticks(costs.floor_s(op.variables)),
+            hbm=ticks_up(moved * self.sharing / table.hbm_rate),
+            path=ticks_up(costs.path_s(op.variables)),
+            floor=ticks_up(costs.floor_s(op.variables)),
             hold=made or self.trigger,
         )
 
@@ -200,20 +198,13 @@ def of_banks(step: Step, banks: int) -> tuple[tuple[Claim, Claim], ...]:
     return (*step.claims, *single)
 
 
-def _ticks(seconds: float) -> int:
-    """Rounded up: rounding never makes a result faster than its parts."""
-    from math import ceil
-
-    return ceil(round(seconds * TICKS, 3))
-
-
 def _throttle(found: Mapping[str, Any] | None) -> Throttle | None:
     if not found:
         return None
-    window = round(float(found["window_us"]) * 1_000_000)
+    window = round(float(found["window_us"]) * TICKS_PER_US)
     return Throttle(
         slow=round(1000 / float(found["start_utilisation"])),
-        ramp=round(float(found["ramp_us"]) * 1_000_000),
+        ramp=round(float(found["ramp_us"]) * TICKS_PER_US),
         window=window,
         rearm=round(window * float(found["rearm_below"])),
     )

@@ -1,48 +1,55 @@
-"""The programs of one launch in one timeline: a process for each, arrows where one waits for another."""
+"""A launch on a timeline: a process for each program, arrows where one waits for another."""
 
 from __future__ import annotations
 
-import msgspec
-
-from trnbench.emulator.core.grid import Together
-from trnbench.emulator.core.program import QUEUES, queue_of
-from trnbench.emulator.trace.of_schedule import MOST, timeline_of
+from trnbench.emulator.core.launch_schedule import LaunchSchedule
+from trnbench.emulator.core.program import LOAD, QUEUES, RINGS, queue_of
+from trnbench.emulator.core.trigger import SYNC
+from trnbench.emulator.trace.slices import HOST, drawn
 from trnbench.emulator.trace.timeline import Counter, Flow, Slice, Timeline
+
+MOST = 1_000_000
+"""Instructions that are kept: more than any viewer opens, and a bound for this machine's memory."""
 
 WAITS = "waits for another program"
 
 
-def timeline_of_launch(
-    together: Together, core: str, *, cores: int, launch: int = 0, most: int = MOST
+def timeline_of(
+    scheduled: LaunchSchedule, core: str, *, cores: int = 1, launch: int = 0, most: int = MOST
 ) -> Timeline:
     """`core`: what a core is called, its number follows. `cores` are at work; further launches on them do
-    the same. `most`: instructions of all programs together that are kept, the first of each.
+    the same. `launch`: ticks from the host's call to the first instructions. `most`: instructions of all
+    programs together that are kept, the first of each.
     """
-    count = len(together.schedules)
+    count = len(scheduled.schedules)
     slices: list[Slice] = []
     flows: list[Flow] = []
     counters: list[Counter] = []
     missing: list[str] = []
-    begins: list[int] = []  # of each program, its first slice
-    tracks: tuple[str, ...] = ()
-    for number, schedule in enumerate(together.schedules):
-        part = timeline_of(schedule, "", launch=launch, most=most // count)
-        begin = len(slices)
-        begins.append(begin)
-        slices += [msgspec.structs.replace(each, process=number) for each in part.slices]
-        flows += [Flow(begin + each.source, begin + each.target, each.why) for each in part.flows]
-        counters += [msgspec.structs.replace(each, process=number) for each in part.counters]
-        if part.missing:
-            missing.append(f"program {number}: {part.missing}")
-        tracks = tuple(dict.fromkeys((*tracks, *part.tracks)))
     if cores > count:
-        missing.append(f"one launch of {cores // count:,} is shown, the others do the same")
-    kept = [min(len(each.program), most // count) for each in together.schedules]
-    slices += _waits(together, launch, kept)
-    flows += _meetings(together, begins, kept)
+        told = f"one launch of {cores // count:,}" if count > 1 else f"core 0 of {cores:,}"
+        missing.append(f"{told} is shown, the others do the same")
+    firsts: list[int] = []  # of each program, its first slice
+    kept = [min(len(made.program), most // count) for made in scheduled.schedules]
+    for number, made in enumerate(scheduled.schedules):
+        firsts.append(len(slices))
+        part = drawn(made, number, kept[number], launch, firsts[number])
+        slices += part.slices
+        flows += part.flows
+        counters.append(part.memory)
+        if kept[number] < len(made.program):
+            of = f"program {number}: " if count > 1 else ""
+            missing.append(
+                f"{of}{kept[number]:,} of {len(made.program):,} instructions were kept, the first ones"
+            )
+    slices += _waits(scheduled, launch, kept)
+    flows += _meetings(scheduled, firsts, kept)
     return Timeline(
-        processes={number: f"{core} {number}, program {number}" for number in range(count)},
-        tracks=tracks,
+        processes={
+            number: f"{core} {number}" + (f", program {number}" if count > 1 else "")
+            for number in range(count)
+        },
+        tracks=(HOST, *QUEUES[:LOAD], SYNC, *RINGS),
         slices=slices,
         flows=flows,
         counters=tuple(counters),
@@ -50,26 +57,25 @@ def timeline_of_launch(
     )
 
 
-def _waits(together: Together, launch: int, kept: list[int]) -> list[Slice]:
-    """In front of each meeting that was not at once, on the queue that stood still."""
-    found = []
-    for number, (schedule, waits) in enumerate(zip(together.schedules, together.waits, strict=True)):
-        program = schedule.program
-        for at, wait in waits.items():
-            if wait.start > wait.ready and at < kept[number]:
-                track = QUEUES[queue_of(program.ops[program.op[at]])]
-                found.append(Slice(number, track, WAITS, launch + wait.ready, wait.start - wait.ready))
-    return found
+def _waits(scheduled: LaunchSchedule, launch: int, kept: list[int]) -> list[Slice]:
+    """In front of each rendezvous that was not at once, on the queue that stood still."""
+    slices = []
+    for number, (made, waits) in enumerate(zip(scheduled.schedules, scheduled.waits, strict=True)):
+        program = made.program
+        for instruction, wait in waits.items():
+            if wait.waited and instruction < kept[number]:
+                track = QUEUES[queue_of(program.ops[program.op[instruction]])]
+                slices.append(Slice(number, track, WAITS, launch + wait.ready, wait.start - wait.ready))
+    return slices
 
 
-def _meetings(together: Together, begins: list[int], kept: list[int]) -> list[Flow]:
+def _meetings(scheduled: LaunchSchedule, firsts: list[int], kept: list[int]) -> list[Flow]:
     """From the program that came last to those that waited for it."""
-    found = []
-    for turn in zip(*(waits.items() for waits in together.waits), strict=True):
+    flows = []
+    for turn in zip(*(waits.items() for waits in scheduled.waits), strict=True):
         last = max(range(len(turn)), key=lambda number: turn[number][1].ready)
-        for number, (at, wait) in enumerate(turn):
-            if number != last and wait.start > wait.ready:
-                source, target = turn[last][0], at
-                if source < kept[last] and target < kept[number]:
-                    found.append(Flow(begins[last] + source, begins[number] + target, WAITS))
-    return found
+        source = turn[last][0]
+        for number, (target, wait) in enumerate(turn):
+            if number != last and wait.waited and source < kept[last] and target < kept[number]:
+                flows.append(Flow(firsts[last] + source, firsts[number] + target, WAITS))
+    return flows

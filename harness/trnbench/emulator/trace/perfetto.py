@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from trnbench.emulator.clock import TICKS_PER_US
 from trnbench.emulator.trace.timeline import Slice, Timeline
 from trnbench.errors import UsageError
 
@@ -21,7 +22,6 @@ DEFAULT_CAP = 64 << 20
 """Bytes of a file that a browser still opens at ease."""
 
 _LEAST = 64 << 10
-_TICKS_PER_US = 1_000_000
 
 
 class TraceFile(msgspec.Struct, frozen=True):
@@ -55,7 +55,7 @@ def write_trace(
     events, kept, ended = _events(timeline, order, lanes, evidence, room)
     said = timeline.missing
     if kept < len(order):
-        first = timeline.slices[order[kept]].start / _TICKS_PER_US
+        first = timeline.slices[order[kept]].start / TICKS_PER_US
         cut = (
             f"the file is capped at {cap:,} bytes: it has {kept:,} of {len(order):,} slices, "
             f"those that start before {first:,.3f} µs"
@@ -185,8 +185,8 @@ def _samples(timeline: Timeline) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _us(ticks: int) -> float | int:
     """Picoseconds as microseconds: whole ones without a point, others with every digit."""
-    whole, rest = divmod(ticks, _TICKS_PER_US)
-    return whole if not rest else ticks / _TICKS_PER_US
+    whole, rest = divmod(ticks, TICKS_PER_US)
+    return whole if not rest else ticks / TICKS_PER_US
 
 
 def _packed(event: Mapping[str, Any]) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.point import PublishedPoint, Quantity
 from trnbench.fidelity.prediction import NotEmulated, Prediction
-from trnbench.fidelity.scheduled import scheduled
+from trnbench.fidelity.scheduled import timed
 
 TRANSFERS = "trnbench.kernels.nki.probes:transfers"
 SATURATING = 32768  # bytes per partition to which the vendor's curve is relative
@@ -78,11 +78,14 @@ def _seconds(
 
     `hidden`: without the latency of a transfer, which those behind it fill. `whole`: from the first trigger.
     """
-    from trnbench.emulator.core.pace import TICKS, Pace, Without
+    from trnbench.emulator.clock import seconds
+    from trnbench.emulator.core.launch import Launch
+    from trnbench.emulator.core.pace import Pace, Without
 
     # Twice as far apart as they are long, unless one is all there is of a row.
     apart = size if runs == 1 else 2 * size
     source: Any = ((count, rows, runs, apart), "uint8")
-    made = scheduled(TRANSFERS, (source, size), bench, point.system, without=Without(start=hidden))
+    launch = Launch(explain=False, without=Without(start=hidden))
+    made = timed(TRANSFERS, (source, size), bench, point.system, launch).schedule
     waited = 0 if hidden or whole else Pace(bench.table(point.system)).dma_start
-    return (made.total - made.start[0] - waited) / TICKS
+    return seconds(made.total - made.start[0] - waited)

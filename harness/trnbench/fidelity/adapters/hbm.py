@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from trnbench.emulator.clock import seconds
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.clock import launch_of
 from trnbench.fidelity.point import PublishedPoint, Quantity
 from trnbench.fidelity.prediction import NotEmulated, Prediction
-from trnbench.fidelity.scheduled import scheduled
+from trnbench.fidelity.scheduled import timed
 from trnbench.kernels.sweep import GIB
 
 STREAMS = "trnbench.kernels.nki.streams"
@@ -22,6 +23,8 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
 
     A time by the clock on the wall has a launch by the host in it, a profile's has none.
     """
+    from trnbench.emulator.core.launch import Launch
+
     if point.quantity is not Quantity.BANDWIDTH:
         raise NotEmulated(f"a stream has a bandwidth, not {point.quantity}")
     passes = _PASSES.get(point.operation)
@@ -37,10 +40,12 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     if rest:
         raise NotEmulated(f"{size:,} B are no whole transfers of {rows} × {run:,} B")
     shape = ((chunks, rows, run // 4), "float32")
-    made = scheduled(f"{STREAMS}:{point.operation}", (shape,), bench, point.system, cores=cores)
+    timing = timed(
+        f"{STREAMS}:{point.operation}", (shape,), bench, point.system, Launch(cores=cores, explain=False)
+    )
     launch, launched = launch_of(point, bench)
-    time_s = made.total * 1e-12 + launch
-    bound = max(made.busy, key=lambda name: (made.busy[name], name))
+    time_s = seconds(timing.total) + launch
+    bound = max(timing.busy_s, key=lambda name: (timing.busy_s[name], name))
     return Prediction(
         value=passes * size * cores / time_s,
         how=f"{point.operation} of {size:,} B per core on {cores} of {point.system}, {bound}-bound"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from trnbench.emulator.clock import seconds
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.point import PublishedPoint, Quantity
 from trnbench.fidelity.prediction import NotEmulated, Prediction
-from trnbench.fidelity.scheduled import repeated, scheduled
+from trnbench.fidelity.scheduled import repeated, timed
 
 if TYPE_CHECKING:
-    from trnbench.emulator.core.scheduler import Schedule
+    from trnbench.emulator.core.timing import Timing
 
 PROBES = "trnbench.kernels.nki.probes"
 COUNTS = {"tensor": 512, "vector": 8, "scalar": 8}
@@ -43,7 +44,7 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         raise NotEmulated(f"no instruction is known as {point.operation or point.op!r}")
     opcode, engine, *_ = found
     count = COUNTS[engine]
-    made = _scheduled(found, point, bench)
+    made = _timed(found, point, bench).schedule
     program = made.program
     mine = [
         at
@@ -57,10 +58,10 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         ticks, what = apart, "from one start to the next"
     elif point.operation.endswith(" half"):
         ticks, what = ticks - apart // 2, "from start to end of its second half"
-    return Prediction(value=ticks * 1e-12, how=f"{opcode} on {engine}, the last of {count}, {what}")
+    return Prediction(value=seconds(ticks), how=f"{opcode} on {engine}, the last of {count}, {what}")
 
 
-def _scheduled(found: tuple[str, str, str, str], point: PublishedPoint, bench: Bench) -> Schedule:
+def _timed(found: tuple[str, str, str, str], point: PublishedPoint, bench: Bench) -> Timing:
     opcode, engine, op, source = found
     count = COUNTS[engine]
     elements = point.number("N") or point.number("columns")
@@ -78,7 +79,7 @@ def _scheduled(found: tuple[str, str, str, str], point: PublishedPoint, bench: B
         kernel, arguments = "matmuls", (((_ROWS, _ROWS), dtype), *_operands(elements, dtype), count)
     else:
         arguments = (*arguments, op, engine, source, count)
-    return scheduled(f"{PROBES}:{kernel}", arguments, bench, point.system)
+    return timed(f"{PROBES}:{kernel}", arguments, bench, point.system)
 
 
 def _operands(elements: int, dtype: str) -> tuple[Any, ...]:

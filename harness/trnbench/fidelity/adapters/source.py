@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from trnbench.compiler import AS_SHIPPED, Assumptions, negations
-from trnbench.emulator.core.builder import Builder
-from trnbench.emulator.core.pace import Pace
-from trnbench.emulator.core.program import Program
-from trnbench.emulator.core.scheduler import schedule
+from trnbench.emulator.clock import seconds
+from trnbench.emulator.core.launch import Launch
+from trnbench.emulator.core.recording import Recording, record_launch
 from trnbench.errors import TrnbenchError
 from trnbench.facts.scope import Scope
 from trnbench.fidelity.adapters.program_text import prepared
@@ -24,13 +23,13 @@ from trnbench.fidelity.clock import launch_of
 from trnbench.fidelity.kernel_source import KernelSource
 from trnbench.fidelity.point import PublishedPoint, Quantity
 from trnbench.fidelity.prediction import NotEmulated, Prediction
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
+from trnbench.fidelity.scheduled import timing_of
+from trnbench.nki import Machine, TensorSpec, load_kernel
 from trnbench.nki.absent import stand_ins
 from trnbench.nki.beta1.grid import Beta1Kernel
 from trnbench.nki.provide import Provided, provide
 
 if TYPE_CHECKING:
-    from trnbench.emulator.core.scheduler import Schedule
     from trnbench.fidelity.bench import Bench
 
 CALL_LIMIT = 2_000_000
@@ -58,16 +57,15 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         path = find(bench.kernels, each, repository(point))
         machine = Machine.of(bench.system(point.system))
         made = _recorded(bench.kernels, path, each, machine, bench.assumptions)
-        found = _scheduled(made.program, bench, point.system, cores=made.together)
-        seconds = found.total * 1e-12
-        if not seconds:
+        timing = timing_of(made.recording, bench, point.system, cores=made.together)
+        if not timing.total:
             raise NotEmulated("the kernel does nothing that takes time")
-        time_s += seconds + launch
-        flops += sum(made.program.ops[number].flops for number in made.program.op) * made.together
-        calls += len(made.program)
-        for engine, ticks in found.busy.items():
-            busy[engine] = busy.get(engine, 0) + ticks * 1e-12
-        bounds.append(max(found.busy, key=lambda name: (found.busy[name], name)))
+        time_s += seconds(timing.total) + launch
+        flops += sum(op.flops * count for op, count in made.recording.tally().items()) * made.together
+        calls += made.recording.calls
+        for engine, spent in timing.busy_s.items():
+            busy[engine] = busy.get(engine, 0) + spent
+        bounds.append(max(timing.busy_s, key=lambda name: (timing.busy_s[name], name)))
         nki = made.nki
     names = " + ".join(each.function for each in (source, *source.also))
     names += "".join(f" with {each.replace('=', ' = ')}" for each in source.constants)
@@ -139,7 +137,7 @@ def _common_end(parts: Sequence[str], wanted: Sequence[str]) -> int:
 
 
 class _Made(NamedTuple):
-    program: Program
+    recording: Recording
     nki: str
     together: int  # programs that run on cores of their own at the same time
 
@@ -149,7 +147,6 @@ def _recorded(
     folder: Path, path: Path, source: KernelSource, machine: Machine, assumptions: Assumptions = AS_SHIPPED
 ) -> _Made:
     """What the kernel does follows from its file, the machine's limits and its compiler, from no cost."""
-    builder = Builder(machine)
     try:
         with stand_ins(folder) as absent, provide("trnbench"), prepared(path, source) as file:
             kernel, by = _loaded(file, source)
@@ -157,19 +154,20 @@ def _recorded(
             if source.grid:
                 kernel = kernel[source.grid]
             given = [each.partition("=") for each in source.arguments]
-            record(
+            recording = record_launch(
                 kernel,
                 [_argument(text) for text, equals, _ in given if not equals],
-                {name: _argument(text) for name, equals, text in given if equals},
-                machine=machine, sink=builder, limit=CALL_LIMIT, assumptions=assumptions,
-            )  # fmt: skip
+                machine,
+                Launch(limit=CALL_LIMIT, assumptions=assumptions),
+                named={name: _argument(text) for name, equals, text in given if equals},
+            )
     except TrnbenchError as error:
         raise NotEmulated(f"{error.what}{f' ({error.cause})' if error.cause else ''}") from None
     nki = f"NKI {by.dialect} by {by.by} {by.version}" if by.dialect else f"NKI by {by}"
     if absent:
         nki += f", {', '.join(absent)} stood in for"
     nki += "".join(f", {each}" for each in negations(assumptions, beta1=beta1))
-    return _Made(builder.program, nki, 1 if beta1 else max(prod(source.grid), 1))
+    return _Made(recording, nki, 1 if beta1 else max(prod(source.grid), 1))
 
 
 def _loaded(file: Path, source: KernelSource) -> tuple[Any, Provided]:
@@ -185,13 +183,6 @@ def _loaded(file: Path, source: KernelSource) -> tuple[Any, Provided]:
     if isinstance(kernel, Beta1Kernel):
         by = msgspec.structs.replace(by, dialect="Beta 1")
     return kernel, by
-
-
-def _scheduled(program: Program, bench: Bench, system: str, *, cores: int) -> Schedule:
-    try:
-        return schedule(program, Pace(bench.table(system), sharing=cores))
-    except TrnbenchError as error:
-        raise NotEmulated(error.what) from None
 
 
 def _argument(text: str) -> Any:

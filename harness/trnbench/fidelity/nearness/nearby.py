@@ -13,7 +13,8 @@ from trnbench.fidelity.nearness.best import above, best_of
 from trnbench.fidelity.nearness.evidence import NAMED, Evidence
 from trnbench.fidelity.nearness.question import ULTRASERVER, of_case
 from trnbench.fidelity.nearness.subject import Known, Subject, known
-from trnbench.fidelity.validate import published_points, validate
+from trnbench.fidelity.published import published_points
+from trnbench.fidelity.validate import validate
 from trnbench.results.evidence import Grade
 from trnbench.results.nearness import Band, Nearest, Nearness
 

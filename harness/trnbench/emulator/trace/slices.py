@@ -1,64 +1,53 @@
-"""What the scheduler found, as a timeline: a slice for each instruction, an arrow for each dependency."""
+"""One program of a launch on a timeline: a slice for each instruction, an arrow for each dependency."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from trnbench.emulator.clock import TICKS_PER_SECOND
 from trnbench.emulator.core.core import EXCLUDED, LAUNCHED, MET, TURN
-from trnbench.emulator.core.program import KINDS, LOAD, QUEUES, RINGS, Program, queue_of
+from trnbench.emulator.core.dependency import Dep
+from trnbench.emulator.core.program import KINDS, LOAD, QUEUES, Program, queue_of
 from trnbench.emulator.core.scheduler import Schedule
-from trnbench.emulator.core.trigger import SYNC, descriptors_by, triggered_by
-from trnbench.emulator.trace.timeline import Counter, Flow, Slice, Timeline
+from trnbench.emulator.core.trigger import descriptors_by, triggered_by
+from trnbench.emulator.trace.timeline import Counter, Flow, Slice
 from trnbench.nki.instruction import DMA, Op
-
-MOST = 1_000_000
-"""Instructions that are kept: more than any viewer opens, and a bound for this machine's memory."""
 
 SPANS = 400
 """Samples of a counter."""
 
 HOST = "host"
 TRIGGER = "trigger"
-_TICKS_PER_SECOND = 1e12
 
 
-def timeline_of(
-    schedule: Schedule, core: str, *, cores: int = 1, launch: int = 0, most: int = MOST
-) -> Timeline:
-    """One core's instructions; of several that do the same, the first stands for all.
+class Drawn(NamedTuple):
+    slices: list[Slice]
+    flows: list[Flow]
+    memory: Counter
 
-    Slice i is instruction i, of a transfer what comes after its trigger; the triggers come behind them.
-    `launch`: ticks from the host's call to the first instruction, a slice of its own in front.
+
+def drawn(schedule: Schedule, process: int, kept: int, launch: int, first: int) -> Drawn:
+    """The first `kept` instructions. Slice i is instruction i, of a transfer what comes after its trigger;
+    the triggers come behind them. Flows count slices from `first` on. `launch`: ticks from the host's call to
+    the first instruction, a slice of its own at the end.
     """
     program = schedule.program
-    kept = min(len(program), most)
     told = [_args(op) for op in program.ops]
-    missing = []
-    if cores > 1:
-        missing.append(f"core 0 of {cores:,} is shown, the others do the same")
-    if kept < len(program):
-        missing.append(f"{kept:,} of {len(program):,} instructions were kept, the first ones")
-    slices = [_slice(schedule, number, told, launch) for number in range(kept)]
+    slices = [_slice(schedule, process, number, told, launch) for number in range(kept)]
     triggers: dict[int, int] = {}  # of a transfer, the slice of its trigger
     for number in range(kept):
         if schedule.issued[number] > schedule.start[number] and program.ops[program.op[number]].engine == DMA:
             triggers[number] = len(slices)
-            slices.append(_trigger(schedule, number, launch))
+            slices.append(_trigger(schedule, process, number, launch))
     if launch:
-        slices.append(Slice(0, HOST, "launch", 0, launch))
-    return Timeline(
-        processes={0: core},
-        tracks=(HOST, *QUEUES[:LOAD], SYNC, *RINGS),
-        slices=slices,
-        flows=list(_flows(program, kept, triggers)),
-        counters=(_memory(schedule, kept, launch),),
-        missing="; ".join(missing),
-    )
+        slices.append(Slice(process, HOST, "launch", 0, launch))
+    flows = list(_flows(program, kept, triggers, first))
+    return Drawn(slices, flows, _memory(schedule, process, kept, launch))
 
 
-def _slice(schedule: Schedule, number: int, told: list[dict[str, Any]], launch: int) -> Slice:
+def _slice(schedule: Schedule, process: int, number: int, told: list[dict[str, Any]], launch: int) -> Slice:
     program = schedule.program
     op = program.op[number]
     start = schedule.start[number]
@@ -72,15 +61,17 @@ def _slice(schedule: Schedule, number: int, told: list[dict[str, Any]], launch: 
         **_waits(schedule, number),
         "done_ns": (launch + schedule.end[number]) / 1000,
     }
-    return Slice(0, QUEUES[queue], program.ops[op].opcode, launch + start, max(stop - start, 0), args)
+    name, duration = program.ops[op].opcode, max(stop - start, 0)
+    return Slice(process, QUEUES[queue], name, launch + start, duration, args)
 
 
-def _trigger(schedule: Schedule, number: int, launch: int) -> Slice:
+def _trigger(schedule: Schedule, process: int, number: int, launch: int) -> Slice:
     """What starts transfer `number`, on the track of the engine that gives it."""
     op = schedule.program.ops[schedule.program.op[number]]
     start, stop = schedule.start[number], schedule.issued[number]
     args = {"descriptors by": descriptors_by(op.variables), **_waits(schedule, number)}
-    return Slice(0, triggered_by(op.variables), f"{TRIGGER} {op.opcode}", launch + start, stop - start, args)
+    name, track = f"{TRIGGER} {op.opcode}", triggered_by(op.variables)
+    return Slice(process, track, name, launch + start, stop - start, args)
 
 
 def _waits(schedule: Schedule, number: int) -> dict[str, Any]:
@@ -103,23 +94,21 @@ _CAUSES = {
 
 
 def _waited(cause: int) -> str:
-    if cause >= 0:
-        return KINDS[cause & 3]
-    return _CAUSES[cause]
+    return KINDS[Dep.of(cause).kind] if cause >= 0 else _CAUSES[cause]
 
 
-def _flows(program: Program, kept: int, triggers: dict[int, int]) -> Iterator[Flow]:
+def _flows(program: Program, kept: int, triggers: dict[int, int], first: int) -> Iterator[Flow]:
     """What a transfer waits for, its trigger does."""
     for number in range(kept):
         trigger = triggers.get(number, number)
-        for at in range(program.first[number], program.first[number + 1]):
-            dep = program.deps[at]
-            yield Flow(dep >> 2, trigger, KINDS[dep & 3])
+        for packed in program.deps[program.first[number] : program.first[number + 1]]:
+            dep = Dep.of(packed)
+            yield Flow(first + dep.source, first + trigger, KINDS[dep.kind])
         if trigger != number:
-            yield Flow(trigger, number, TRIGGER)
+            yield Flow(first + trigger, first + number, TRIGGER)
 
 
-def _memory(schedule: Schedule, kept: int, launch: int) -> Counter:
+def _memory(schedule: Schedule, process: int, kept: int, launch: int) -> Counter:
     """Bytes per second to and from HBM, spread evenly over each transfer."""
     program = schedule.program
     length = max(schedule.total, 1)
@@ -130,8 +119,8 @@ def _memory(schedule: Schedule, kept: int, launch: int) -> Counter:
         if amount:
             spread(moved, schedule.start[number], schedule.end[number], length, float(amount))
     span = length / SPANS
-    samples = [(launch + round(i * span), each / span * _TICKS_PER_SECOND) for i, each in enumerate(moved)]
-    return Counter(0, "HBM", "B/s", [*samples, (launch + length, 0.0)])
+    samples = [(launch + round(i * span), each / span * TICKS_PER_SECOND) for i, each in enumerate(moved)]
+    return Counter(process, "HBM", "B/s", [*samples, (launch + length, 0.0)])
 
 
 def spread(spans: list[float], start: int, stop: int, length: int, amount: float) -> None:

@@ -1,4 +1,4 @@
-"""Cost formulas, the cost table, and kernels recorded for the roofline."""
+"""Cost formulas, the cost table, and cases: the source that takes one, or the roofline."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trnbench.emulator.core import recording as recordings
+from trnbench.emulator.core.cases import CaseModel
 from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.demand import of_recording
 from trnbench.emulator.core.formula import evaluate
-from trnbench.emulator.core.recorded import Recorder
-from trnbench.emulator.core.roofline import CoreModel
+from trnbench.emulator.core.recording import Recording
 from trnbench.errors import FactError, KernelError
 from trnbench.nki.instruction import Op
 
@@ -93,27 +93,34 @@ def test_transfers_cost_bytes_and_descriptors(registry: Any) -> None:
     assert table.stream(1e6, 1e6) == pytest.approx(1e6 / table.transfers.path_rate, rel=1e-3)
 
 
+def recorded(model: CaseModel, case: Any, system: Any) -> Recording:
+    source = model.source(case)
+    assert source is not None
+    return model.time(case, source, system).recording
+
+
 def test_a_recording_stands_for_the_whole_problem(make_case: Any) -> None:
     case, system = make_case("gemm", "trn2-16.48xlarge", dtype="bf16", size=4096)
-    found = Recorder().of(case, system)
-    assert found is not None
+    model = CaseModel()
+    found = recorded(model, case, system)
     assert found.how == "recorded call by call in 1 pieces that stand for 8"
-    demand = of_recording(found, CostTable(system))
-    assert demand.counters["tensor_flops"] == 2 * 4096**3
-    assert demand.engines["tensor"] == pytest.approx(4096**3 * 2 / (128 * 128 * 2 * 2.4e9))
+    seen, table = model.estimate(case, system), CostTable(system)
+    assert seen.counters["tensor_flops"] == 2 * 4096**3
+    tensor = sum(table.seconds(op) * count for op, count in found.tally().items() if op.engine == "tensor")
+    assert tensor == pytest.approx(4096**3 * 2 / (128 * 128 * 2 * 2.4e9))
 
 
 def test_kept_by_core_not_by_instance(make_case: Any) -> None:
-    recorder = Recorder()
-    one = recorder.of(*make_case("gemm", "trn2-16.48xlarge", dtype="bf16", size=512))
-    other = recorder.of(*make_case("gemm", "u-trn2x64", dtype="bf16", size=512))
+    model = CaseModel()
+    one = recorded(model, *make_case("gemm", "trn2-16.48xlarge", dtype="bf16", size=512))
+    other = recorded(model, *make_case("gemm", "u-trn2x64", dtype="bf16", size=512))
     assert one is other
-    assert recorder.of(*make_case("gemm", "trn1.32xlarge", dtype="bf16", size=512)) is not one
+    assert recorded(model, *make_case("gemm", "trn1.32xlarge", dtype="bf16", size=512)) is not one
 
 
-def test_too_many_calls_are_no_reason_for_a_formula(make_case: Any) -> None:
+def test_too_many_calls_are_no_reason_for_a_formula(make_case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     case, system = make_case("gemm", "trn2-16.48xlarge", dtype="bf16", size=1024)
-    model = CoreModel(Recorder(limit=50))
+    model = CaseModel(limit=50)
     with pytest.raises(KernelError) as caught:
         model.estimate(case, system)
     assert re.fullmatch(
@@ -122,22 +129,24 @@ def test_too_many_calls_are_no_reason_for_a_formula(make_case: Any) -> None:
         caught.value.what,
     )
     assert caught.value.try_ == "check the loop's bounds, or cut the problem: def gemm_best_pieces(inputs)"
-    with pytest.raises(KernelError) as again:  # kept: the next case does not record it anew
+    monkeypatch.setattr(recordings, "record_launch", None)  # the next case does not record it anew
+    with pytest.raises(KernelError) as again:
         model.estimate(case, system)
-    assert again.value is caught.value
+    assert again.value.what == caught.value.what
 
 
 @pytest.mark.parametrize(("dtype", "source"), [("bf16", "gemm_best"), ("mxfp8", "gemm_mx_best")])
 def test_a_point_has_the_first_source_that_takes_it(make_case: Any, dtype: str, source: str) -> None:
     case, system = make_case("gemm", "trn3-gen2-ultraserver", dtype=dtype, size=1024)
-    seen = CoreModel().estimate(case, system)
+    seen = CaseModel().estimate(case, system)
     assert seen.implementation.startswith(f"nki: trnbench.kernels.nki.{source}:{source} (trnbench")
 
 
 def test_points_no_source_takes_use_the_work_formula(make_case: Any) -> None:
     case, system = make_case("gemm", "trn3-gen2-ultraserver", dtype="mxfp8", size=1000)
-    assert Recorder().of(case, system) is None
-    seen = CoreModel().estimate(case, system)
+    model = CaseModel()
+    assert model.source(case) is None
+    seen = model.estimate(case, system)
     assert seen.implementation == "model: roofline from the work formula"
     assert seen.formula.startswith("flops = 2·M·N·K; ")
     assert seen.formula.endswith("; gemm declares: its NKI sources take no such point")
@@ -151,7 +160,7 @@ def test_a_kernel_without_inputs_cannot_be_recorded(
     case, system = make_case("gemm", "trn2-16.48xlarge", dtype="bf16", size=128)
     kernel = msgspec.structs.replace(case.kernel, implementations={"nki": "own_kernels:mine"})
     with pytest.raises(KernelError) as caught:
-        Recorder().of(msgspec.structs.replace(case, kernel=kernel), system)
+        CaseModel().estimate(msgspec.structs.replace(case, kernel=kernel), system)
     assert caught.value.what == (
         "the NKI source of gemm cannot be used: "
         "own_kernels:mine cannot be given arguments: its module has no mine_inputs (own_kernels.py:2)"

@@ -1,0 +1,145 @@
+"""The timed core: a kernel, its arguments, a system and a launch give a `Timing`. There is no other way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from trnbench.emulator.clock import seconds, ticks
+from trnbench.emulator.core.costs import CostTable
+from trnbench.emulator.core.launch import ALONE, Launch
+from trnbench.emulator.core.launch_schedule import LaunchSchedule, schedule_launch
+from trnbench.emulator.core.pace import NOTHING_REMOVED, Pace, Without
+from trnbench.emulator.core.pieces import Parts, whole
+from trnbench.emulator.core.program import Program
+from trnbench.emulator.core.recording import Arguments, Recorder, Recording
+from trnbench.emulator.core.rendezvous import rendezvous_of
+from trnbench.emulator.core.timing import ProgramTime, Timing
+from trnbench.emulator.core.waterfall import waterfall_of
+from trnbench.generation import System
+from trnbench.nki import Machine
+
+SIGNAL = "core-signal-latency"
+"""The assumption that gives the time until a core sees a semaphore that another core has written."""
+
+SAME = "the kernel never asks for nl.program_id: each program does the whole problem"
+
+
+class KernelModel:
+    """Kernels are recorded once for a machine, and scheduled once for equal costs."""
+
+    def __init__(self, recorder: Recorder | None = None) -> None:
+        self.recorder = recorder or Recorder()
+        self._tables: dict[int, tuple[System, CostTable, Machine]] = {}
+        self._timed: dict[Any, Timing] = {}
+
+    def time(
+        self,
+        kernel: Any,
+        arguments: Arguments,
+        system: System,
+        launch: Launch = ALONE,
+        *,
+        parts: Parts = (),
+    ) -> Timing:
+        """`parts`: what the problem of a single program consists of.
+
+        Systems with the same core take the same time, and so do data types of one size at one rate: it is
+        found once for all of them, and kept. Raises `KernelError` for what the kernel does wrong, `FactError`
+        where a cost is missing.
+        """
+        recording = self.recorder.of(kernel, arguments, self.machine(system), launch, parts)
+        pace = self._pace(recording, system, launch)
+        asked = (launch.without, launch.held, launch.explain, launch.fold)
+        key = (recording.classes, recording.pieces, asked, tuple(map(pace.key, recording.programs)))
+        timing = self._timed.get(key)
+        if timing is None:
+            timing = self._timed[key] = _timing(recording, pace, launch)
+        return timing
+
+    def timing(self, recording: Recording, system: System, launch: Launch = ALONE) -> Timing:
+        """The same of what was recorded already; not kept. Raises `FactError`."""
+        return _timing(recording, self._pace(recording, system, launch), launch)
+
+    def _pace(self, recording: Recording, system: System, launch: Launch) -> Pace:
+        return Pace(self.table(system), sharing=_sharing(recording.programs, launch.cores))
+
+    def table(self, system: System) -> CostTable:
+        return self._core(system)[1]
+
+    def machine(self, system: System) -> Machine:
+        return self._core(system)[2]
+
+    def _core(self, system: System) -> tuple[System, CostTable, Machine]:
+        core = self._tables.get(id(system))
+        if core is None or core[0] is not system:
+            core = self._tables[id(system)] = (system, CostTable(system), Machine.of(system))
+        return core
+
+
+def _timing(recording: Recording, pace: Pace, launch: Launch) -> Timing:
+    programs = recording.programs
+    launch_ticks = ticks(pace.table.launch_s)
+    meet = len(programs) > 1 and any(map(rendezvous_of, programs))
+    signal = ticks(pace.assumed.value(SIGNAL)) if meet else 0
+
+    def scheduled(without: Without, *, waiting: bool = True) -> LaunchSchedule:
+        return schedule_launch(
+            recording, pace, signal=signal, without=without, fold=launch.fold, waiting=waiting and meet
+        )
+
+    made = scheduled(launch.without)
+    ends = [whole(each, recording.pieces) for each in made.schedules]
+    total = max(end for end, _ in ends)
+    waterfall: Sequence[tuple[str, int]] = ()
+    if launch.explain:
+        alone = min(scheduled(NOTHING_REMOVED, waiting=False).total, total) if meet else total
+        waterfall = waterfall_of(
+            recording,
+            pace,
+            [busy for _, busy in ends],
+            lambda without: _total(scheduled(without, waiting=False), recording),
+            total=total,
+            alone=alone,
+            launch=launch_ticks,
+            held=launch.held,
+        )
+    asked_for_itself = len(programs) == 1 or any(program.shares for program in programs)
+    return Timing(
+        total=total,
+        launch=launch_ticks,
+        programs=tuple(
+            ProgramTime(
+                program=number,
+                latency_s=seconds(end + launch_ticks),
+                waited_s=seconds(made.waited(number)),
+                bound=_bound(end, busy, launch_ticks),
+                instructions=len(programs[number]),
+                busy_s={name: seconds(spent) for name, spent in busy.items()},
+            )
+            for number, (end, busy) in enumerate(ends)
+        ),
+        last=made.last,
+        waterfall=tuple((name, seconds(spent)) for name, spent in waterfall),
+        notes=(*(() if asked_for_itself else (SAME,)), *pace.assumed.notes()),
+        recording=recording,
+        scheduled=made,
+    )
+
+
+def _total(made: LaunchSchedule, recording: Recording) -> int:
+    return max(whole(each, recording.pieces)[0] for each in made.schedules)
+
+
+def _bound(end: int, busy: dict[str, int], launch: int) -> str:
+    """What is busy longest, or the launch that takes longer than all of it."""
+    longest = max(busy, key=lambda name: (busy[name], name), default="launch")
+    return "launch" if launch > end else longest
+
+
+def _sharing(programs: Sequence[Program], cores: int) -> int:
+    """Cores that share the device's memory: of each launch those whose program uses it."""
+    using = sum(
+        any(name.startswith("hbm") for op in program.ops for name in op.traffic) for program in programs
+    )
+    return max((cores or len(programs)) // len(programs) * using, 1)

@@ -1,0 +1,110 @@
+"""A problem recorded in pieces: each a few times in a row, the rest at the pace of the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import msgspec
+
+from trnbench.emulator.core.scheduler import Schedule
+
+Parts: TypeAlias = Sequence[tuple[Any, int]]
+"""The independent parts of a problem: the arguments of each, and how often it occurs."""
+
+WHOLE = 4_000
+"""Instructions up to which a problem is recorded whole whose pieces are too short to settle."""
+
+FEW = 3
+"""Times that each of several kinds of pieces occurs, on average, up to which a problem is recorded whole."""
+
+COPIES = 4
+"""Of a piece that repeats, at most: one behind the other, so that the last goes at the pace of the rest."""
+
+SETTLED = 500
+"""Instructions after which the second copy of a piece, or a later one, goes at that pace."""
+
+COPIED = 50_000
+"""Instructions of one case up to which pieces are recorded again."""
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A part of a problem: where each recorded copy of it ends, and how often it occurs in all."""
+
+    ends: tuple[int, ...]
+    times: int
+
+
+class Execution(Protocol):
+    """Of one program: `carry_out` records a part behind what is recorded and returns how many instructions
+    that are, `restart` drops what is recorded."""
+
+    def carry_out(self, arguments: Any) -> int: ...
+
+    def restart(self) -> None: ...
+
+
+def record_pieces(arguments: Any, parts: Parts, execution: Execution) -> tuple[Piece, ...]:
+    """What stands for the problem with these `arguments`, of which `parts` are the parts; empty where it was
+    recorded whole."""
+    repeated = sum(times for _, times in parts)
+    if len(parts) > 1 and repeated <= FEW * len(parts):
+        execution.carry_out(arguments)
+        return ()
+    length = execution.carry_out(parts[0][0])
+    if repeated > 1 and COPIES * length < SETTLED and repeated * length <= WHOLE:
+        execution.restart()
+        execution.carry_out(arguments)
+        return ()
+    pieces: list[Piece] = []
+    for number, (part, times) in enumerate(parts):
+        begin = pieces[-1].ends[-1] if pieces else 0
+        length = execution.carry_out(part) if number else length
+        ends = [begin + length]
+        while len(ends) < min(times, COPIES):
+            settled = len(ends) > 1 and ends[-1] - begin >= SETTLED
+            if settled or ends[-1] + length > COPIED:
+                break
+            ends.append(ends[-1] + execution.carry_out(part))
+        pieces.append(Piece(tuple(ends), times))
+    return tuple(pieces)
+
+
+def marks_of(pieces: Sequence[Piece]) -> tuple[int, ...]:
+    """Where a schedule has to note what was busy how long, for `whole`."""
+    return tuple(end for piece in pieces for end in piece.ends)
+
+
+def spans(pieces: Sequence[Piece]) -> Iterator[tuple[int, int, int]]:
+    """(first instruction, the one after the last, how often) of each recorded copy."""
+    begin = 0
+    for piece in pieces:
+        for copy, end in enumerate(piece.ends, start=1):
+            yield begin, end, 1 + (piece.times - copy if copy == len(piece.ends) else 0)
+            begin = end
+
+
+def first_copies(pieces: Sequence[Piece]) -> int:
+    """Instructions of one copy of each piece."""
+    begins = (0, *(piece.ends[-1] for piece in pieces))
+    return sum(piece.ends[0] - begin for piece, begin in zip(pieces, begins, strict=False))
+
+
+def whole(made: Schedule, pieces: Sequence[Piece]) -> tuple[int, dict[str, int]]:
+    """Ticks and what was busy how long, of the whole problem: pieces recorded fewer times than they occur go
+    on at the pace of their last copy."""
+    total, busy, at = made.total, dict(made.busy), 0
+    for piece in pieces:
+        more = piece.times - len(piece.ends)
+        last = made.marks[at + len(piece.ends) - 1]
+        before = made.marks[at + len(piece.ends) - 2] if at + len(piece.ends) > 1 else None
+        at += len(piece.ends)
+        if not more:
+            continue
+        past = before.busy if before else {}
+        spent = {name: ticks - past.get(name, 0) for name, ticks in last.busy.items()}
+        gained = last.total - (before.total if before else 0)
+        total += more * max(gained, *spent.values(), 0)
+        for name, ticks in spent.items():
+            busy[name] += more * ticks
+    return total, busy

@@ -1,0 +1,173 @@
+"""A launch as it was recorded: the instructions of each of its programs, and how often each op runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+
+from trnbench.emulator.core.builder import Builder
+from trnbench.emulator.core.equivalence import work_class
+from trnbench.emulator.core.launch import Launch
+from trnbench.emulator.core.pieces import Parts, Piece, first_copies, record_pieces, spans
+from trnbench.emulator.core.program import Program
+from trnbench.emulator.core.rendezvous import check_same_rendezvous
+from trnbench.errors import KernelError
+from trnbench.nki import Machine, record
+from trnbench.nki.instruction import Op
+
+Arguments: TypeAlias = Sequence[Any] | Mapping[str, Any]
+"""Of a kernel, in order or by name: a `TensorSpec` for a tensor, other values as they are."""
+
+
+class Recording(msgspec.Struct, frozen=True, dict=True):
+    """`programs` of a launch. `pieces`: of a single one that stands for a larger problem, what its parts
+    stand for; empty where it is the whole."""
+
+    programs: tuple[Program, ...]
+    pieces: tuple[Piece, ...] = ()
+
+    @property
+    def calls(self) -> int:
+        """Instructions, without the repetitions of a piece."""
+        return first_copies(self.pieces) if self.pieces else sum(map(len, self.programs))
+
+    @property
+    def how(self) -> str:
+        repeated = sum(piece.times for piece in self.pieces)
+        if repeated > len(self.pieces):
+            return f"recorded call by call in {len(self.pieces)} pieces that stand for {repeated}"
+        return "recorded call by call"
+
+    @cached_property
+    def counts(self) -> tuple[dict[int, int], ...]:
+        """Of each program how often each of its ops occurs in the whole problem."""
+        return tuple(_counts(program, self.pieces) for program in self.programs)
+
+    @cached_property
+    def classes(self) -> tuple[bytes, ...]:
+        """The work class of each program."""
+        return tuple(map(work_class, self.programs))
+
+    def tally(self) -> dict[Op, int]:
+        """How often each op runs in all programs."""
+        merged: dict[Any, Op] = {}
+        total: dict[Op, int] = {}
+        for program, counts in zip(self.programs, self.counts, strict=True):
+            for number, count in counts.items():
+                op = program.ops[number]
+                op = merged.setdefault(op.key(), op)
+                total[op] = total.get(op, 0) + count
+        return total
+
+    def traffic(self) -> dict[str, int]:
+        """Bytes by memory and direction, of all programs."""
+        moved: dict[str, int] = {}
+        for program, counts in zip(self.programs, self.counts, strict=True):
+            for number, count in counts.items():
+                for name, amount in program.ops[number].traffic.items():
+                    moved[name] = moved.get(name, 0) + amount * count
+        return moved
+
+
+def record_launch(
+    kernel: Any,
+    arguments: Arguments,
+    machine: Machine,
+    launch: Launch,
+    *,
+    named: Mapping[str, Any] | None = None,
+    parts: Parts = (),
+) -> Recording:
+    """Every program of `launch` executed with shapes only, as the compiler leaves it. `named`: further
+    arguments by name. `parts`: what the problem of a single program consists of.
+
+    Raises `KernelError` for what the kernel does wrong, among it rendezvous that are not the same for all.
+    """
+    programs: list[Program] = []
+    pieces: tuple[Piece, ...] = ()
+    for number in range(launch.programs):
+        execution = _Execution(kernel, machine, launch, named, number)
+        if len(parts) > 1 or any(times > 1 for _, times in parts):
+            pieces = record_pieces(arguments, parts, execution)
+        else:
+            execution.carry_out(arguments)
+        programs.append(execution.program)
+    for number in range(1, launch.programs):
+        check_same_rendezvous(programs[0], programs[number], number)
+    return Recording(tuple(programs), pieces)
+
+
+class _Execution:
+    """One program of a launch, executed as often as it takes, each time behind what is recorded."""
+
+    def __init__(
+        self, kernel: Any, machine: Machine, launch: Launch, named: Mapping[str, Any] | None, number: int
+    ) -> None:
+        self.kernel, self.machine, self.launch = kernel, machine, launch
+        self.named, self.number = named or {}, number
+        self.restart()
+
+    def restart(self) -> None:
+        self.builder = Builder(self.machine)
+        self.program = self.builder.program
+
+    def carry_out(self, arguments: Arguments) -> int:
+        """Returns how many instructions were issued."""
+        in_order: Sequence[Any] = () if isinstance(arguments, Mapping) else arguments
+        by_name = arguments if isinstance(arguments, Mapping) else {}
+        made = record(
+            self.kernel,
+            in_order,
+            {**by_name, **self.named},
+            machine=self.machine,
+            sink=self.builder,
+            limit=self.launch.limit,
+            fold=self.launch.fold,
+            program=self.number,
+            assumptions=self.launch.assumptions,
+        )
+        self.program.assumed = made.assumed
+        # Grids of Beta 1 deal their programs to cores.
+        self.program.shares = made.asked or not getattr(self.kernel, "grid", 0)
+        return made.count
+
+
+class Recorder:
+    """Records each launch once for a machine, and remembers what could not be recorded."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Recording | KernelError] = {}
+
+    def of(
+        self, kernel: Any, arguments: Arguments, machine: Machine, launch: Launch, parts: Parts = ()
+    ) -> Recording:
+        """Raises `KernelError`, the same one for everybody who meets it."""
+        given = tuple(arguments.items()) if isinstance(arguments, Mapping) else tuple(arguments)
+        # What is asked of the launch beside these does not change its instructions.
+        key = (kernel, given, machine, launch.programs, launch.limit, launch.fold, launch.assumptions, parts)
+        try:
+            known = self._known.get(key)
+        except TypeError:  # an argument that has no hash
+            return record_launch(kernel, arguments, machine, launch, parts=parts)
+        if known is None:
+            try:
+                known = record_launch(kernel, arguments, machine, launch, parts=parts)
+            except KernelError as error:
+                known = error
+            self._known[key] = known
+        if isinstance(known, KernelError):
+            raise known.with_traceback(None)
+        return known
+
+
+def _counts(program: Program, pieces: Sequence[Piece]) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    for begin, end, weight in spans(pieces) if pieces else ((0, len(program), 1),):
+        numbers = np.bincount(np.array(program.op[begin:end], np.int64))
+        for op in np.flatnonzero(numbers).tolist():
+            counts[op] = counts.get(op, 0) + weight * int(numbers[op])
+    return counts

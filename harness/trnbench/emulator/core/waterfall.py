@@ -1,0 +1,142 @@
+"""The waterfall of a launch: what each cause of lost time adds, found by removing one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trnbench.emulator.clock import ticks
+from trnbench.emulator.core.launch_schedule import WAITING
+from trnbench.emulator.core.pace import NOTHING_REMOVED, Pace, Without, rivals
+from trnbench.emulator.core.program import BUFFER, RINGS, Program
+from trnbench.emulator.core.recording import Recording
+from trnbench.peaks.engine import engine_rate
+from trnbench.results.waterfall import AT_PEAK
+
+UNEVEN = "programs of unequal length"
+
+_ANCHORS = ("tensor", "hbm")
+_ENGINES = ("gpsimd", "scalar", "vector", "tensor")
+_CAUSES = (
+    ("tensor engine warming up", "throttle"),
+    ("conflicts on a bank of PSUM", "banks"),
+    ("engines that exclude each other", "exclusions"),
+    ("waiting for buffers", "buffers"),
+    ("semaphores", "semaphores"),
+    ("start of transfers", "start"),
+    ("latency of instructions", "latency"),
+    ("waiting for operands", "order"),
+)
+"""In the order in which they are removed, by the field of `Without`; engines and memories follow."""
+
+_NO_RATE = 1 << 62
+"""Ticks of operations whose data type no document gives a rate for."""
+
+Terms = list[tuple[str, int]]
+
+
+def waterfall_of(
+    recording: Recording,
+    pace: Pace,
+    busy_of: Sequence[Mapping[str, int]],
+    total_without: Callable[[Without], int],
+    *,
+    total: int,
+    alone: int,
+    launch: int,
+    held: str,
+) -> Terms:
+    """(what, ticks) from the peak of all cores to the end of the last program; adds up to `total` + `launch`.
+
+    `busy_of`: of each program. `alone`: `total` where no program waits for another, and `total_without` what
+    is left of it without some causes. `held`: as of `Launch`.
+    """
+    ideals = [ideal_ticks(recording, number, pace) for number in range(len(recording.programs))]
+    busy = {
+        name: max(each.get(name, 0) for each in busy_of)
+        for name in dict.fromkeys(name for each in busy_of for name in each)
+    }
+    anchor = _anchor(busy, held, multiplies=any(ideals))
+    terms, left = _removed(recording, pace, busy, total_without, alone, anchor)
+    if anchor == "tensor":
+        ideal = min(max(ideals), left)
+        terms.append(("tensor engine not filled", left - ideal))
+        left = ideal
+    if len(busy_of) > 1:
+        work = ideals if anchor == "tensor" else [each.get(anchor, 0) for each in busy_of]
+        # All the work, spread evenly over the cores, takes the mean of what it takes each of them.
+        mean = min(sum(work) // len(work), left)
+        terms.append((UNEVEN, left - mean))
+        left = mean
+    terms = [("launch", launch), (WAITING, total - alone), *terms]
+    return [(f"{anchor}{AT_PEAK}", left), *(term for term in reversed(terms) if term[1])]
+
+
+def _anchor(busy: Mapping[str, int], held: str, *, multiplies: bool) -> str:
+    """At whose limit the waterfall starts."""
+    if busy.get(held):
+        return held
+    anchor = next((name for name in _ANCHORS if busy.get(name)), "")
+    if anchor == "tensor" and not multiplies:
+        anchor = "hbm" if busy.get("hbm") else ""
+    return anchor or max(busy, key=lambda name: (busy[name], name), default="launch")
+
+
+def _removed(
+    recording: Recording,
+    pace: Pace,
+    busy: Mapping[str, int],
+    total_without: Callable[[Without], int],
+    total: int,
+    anchor: str,
+) -> tuple[Terms, int]:
+    """What each cause adds, and what is left of `total` without all of them."""
+    absent = frozenset.intersection(*(absent_causes(program, pace) for program in recording.programs))
+    removed: dict[str, Any] = {}
+    causes: list[tuple[str, str, Any]] = [(what, key, True) for what, key in _CAUSES if key not in absent]
+    queues: frozenset[str] = frozenset()
+    for name in _ENGINES:
+        if name != anchor and busy.get(name):
+            queues |= {name}
+            causes.append((f"{name} engine", "queues", queues))
+    if anchor != "dma" and busy.get("dma"):
+        causes.append(("DMA engines", "queues", queues | set(RINGS)))
+    if anchor != "hbm" and busy.get("hbm"):
+        causes.append(("device memory", "hbm", True))
+    terms, left = [], total
+    for what, key, value in causes:
+        removed[key] = value
+        without = min(total_without(Without(**removed)), left)
+        terms.append((what, left - without))
+        left = without
+    return terms, left
+
+
+def absent_causes(program: Program, pace: Pace) -> frozenset[str]:
+    """Causes that cannot delay any instruction of `program`: without them it takes as long."""
+    steps = [pace.step(op, NOTHING_REMOVED) for op in program.ops]
+    deps = np.frombuffer(program.deps, np.int64) if len(program.deps) else np.empty(0, np.int64)
+    never = {
+        "throttle": pace.throttle is None or not any(step.queue == 0 and step.issue for step in steps),
+        "banks": not rivals(steps),
+        "exclusions": not any(step.claims or step.banked for step in steps),
+        "buffers": not (deps & 3 == BUFFER).any(),
+        "semaphores": not pace.semaphore or not len(deps),
+        "start": not any(step.engines for step in steps),
+    }
+    return frozenset(name for name, absent in never.items() if absent)
+
+
+def ideal_ticks(recording: Recording, number: int, pace: Pace) -> int:
+    """Of the tensor engine's operations in a program, at the rate its clock allows for their data types."""
+    program, time_s = recording.programs[number], 0.0
+    for index, count in recording.counts[number].items():
+        op = program.ops[index]
+        if op.flops:
+            rate = engine_rate(pace.table.system, op.dtype)
+            if rate is None:
+                return _NO_RATE
+            time_s += op.flops * count / rate.value
+    return ticks(time_s)
