@@ -3,29 +3,52 @@
 from __future__ import annotations
 
 import os
+from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from spoken import messages_are_whole
+
+__all__ = ["messages_are_whole"]
+
+import trnbench
 
 # How long an example takes is the machine's, and what else runs there: no test fails of it.
 settings.register_profile("trnbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("trnbench")
 
+# Products of small matrices on one thread: on more, threads that wait for each other take twice the time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+_NUMBER = count()
+
+
+@pytest.fixture(scope="session")
+def _worlds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("xdg")
+
 
 @pytest.fixture(autouse=True)
-def _own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fresh XDG folders and no TRNBENCH_* variable, so that tests neither read nor write the user's."""
-    home = tmp_path_factory.mktemp("xdg")
+    home = _worlds / str(next(_NUMBER))
     for name in ("CONFIG", "DATA", "CACHE", "STATE"):
         folder = home / name.lower()
-        folder.mkdir()
+        folder.mkdir(parents=True)
         monkeypatch.setenv(f"XDG_{name}_HOME", str(folder))
     for name in list(os.environ):
         if name.startswith("TRNBENCH_") and not name.startswith("TRNBENCH_TEST_"):
             monkeypatch.delenv(name)
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session")
+def headline_run() -> trnbench.Run:
+    """What the headline of a run without arguments rests on, of every generation, carried out once."""
+    made = trnbench.bench(("gemm", "hbm_copy", "all_reduce"), jobs=1)
+    return trnbench.loads(trnbench.dumps(made))
 
 
 @pytest.fixture(scope="session")

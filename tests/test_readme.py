@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from trnbench import Run
+
 KERNEL = '''
 import nki
 import nki.isa as nisa
@@ -75,7 +77,7 @@ def test_each_of_the_two_commands_is_one_line(root: Path, ending: str) -> None:
     assert sum(line.endswith(ending) for line in lines) == 1
 
 
-def test_the_excerpt_is_the_headline_of_a_run_now(root: Path) -> None:
+def test_the_excerpt_is_the_headline_of_a_run_now(root: Path, headline_run: Run) -> None:
     """After a change of the model: `.ci/renew_headline`."""
     from importlib.machinery import SourceFileLoader
     from importlib.util import module_from_spec, spec_from_loader
@@ -87,4 +89,4 @@ def test_the_excerpt_is_the_headline_of_a_run_now(root: Path) -> None:
     loader.exec_module(script)
     text = (root / "README.md").read_text(encoding="utf-8")
     quoted = text.partition(script.BEGIN)[2].partition(script.END)[0]
-    assert quoted.strip() == script.excerpt().strip()
+    assert quoted.strip() == script.excerpt(headline_run).strip()

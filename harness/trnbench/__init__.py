@@ -1,6 +1,7 @@
 """trnbench: how close does this Trainium instance come to its documents, and what takes the rest?
 
-Everything public is importable from here; nothing is imported until it is asked for.
+Everything public is importable from here, what builds topologies from `trnbench.topology`, what tests of
+plugins need from `trnbench.testing`; nothing is imported until it is asked for.
 """
 
 from __future__ import annotations
@@ -10,7 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend, Detection, Observation
-    from trnbench.errors import ExitCode, TrnbenchError
+    from trnbench.cli.context import Session, session
+    from trnbench.errors import (
+        BadInput,
+        ExitCode,
+        FactError,
+        KernelError,
+        MissingFile,
+        NothingSelected,
+        PluginError,
+        StoreError,
+        TopologyError,
+        TrnbenchError,
+        UnitError,
+        UnknownName,
+        UsageError,
+    )
     from trnbench.facts.assembly import Assembly
     from trnbench.facts.book import FactBook
     from trnbench.facts.check import Findings, check_facts
@@ -20,35 +36,51 @@ if TYPE_CHECKING:
     from trnbench.facts.metric import METRICS
     from trnbench.facts.peak import Peak, PeakChoice, PeakPolicy
     from trnbench.facts.scope import Direction, Scope
+    from trnbench.fidelity.told import Table as FidelityTable
+    from trnbench.fidelity.told import Told as FidelityTold
+    from trnbench.fidelity.told import told as fidelity_told
     from trnbench.generation import Generation, Instance, System
     from trnbench.hookspecs import hookimpl
     from trnbench.kernels.axis import Axis
     from trnbench.kernels.case import Case
+    from trnbench.kernels.dtype import item_bytes, needs
     from trnbench.kernels.extent import Extent
     from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
-    from trnbench.kernels.program import Program
+    from trnbench.kernels.nki.references import unscaled
+    from trnbench.kernels.program import Program, Witness
     from trnbench.kernels.published import PublishedAs
+    from trnbench.kernels.spread import Spread
+    from trnbench.kernels.statement import Statement
+    from trnbench.kernels.sweep import per_core
+    from trnbench.kernels.variant import Variant
     from trnbench.kernels.work import Work
     from trnbench.lazy import resolve
+    from trnbench.measure.flush import host_flush
+    from trnbench.measure.observe import observe
     from trnbench.measure.session import Timing
+    from trnbench.measure.torch.cpu import CpuDevice
+    from trnbench.measure.torch.cuda import CudaCarrier, CudaDevice
+    from trnbench.measure.torch.cuda import set_precision as set_cuda_precision
+    from trnbench.measure.torch.library import missing as torch_missing
+    from trnbench.measure.torch.library import version as torch_version
+    from trnbench.measure.torch.observing import observe_case as observe_torch_case
+    from trnbench.measure.torch.observing import observe_collective as observe_torch_collective
+    from trnbench.measure.torch.observing import refused as torch_refuses
     from trnbench.registry import load_registry
+    from trnbench.results.error_text import signed_text as signed_error
     from trnbench.results.evidence import Evidence, Grade
     from trnbench.results.expectation import expected, expected_time, grey, nearness_of
     from trnbench.results.fidelity import Comparison, FamilyFidelity, Fidelity
     from trnbench.results.json import dumps, loads
-    from trnbench.results.measurement import (
-        CaseKey,
-        Judgement,
-        Measurement,
-        Metric,
-        Part,
-        Reason,
-        Status,
-    )
+    from trnbench.results.json import write as write_json
+    from trnbench.results.measurement import CaseKey, Judgement, Measurement, Metric, Part, Reason, Status
     from trnbench.results.nearness import Band, BestPublished, Nearest, Nearness
     from trnbench.results.proof import Growth, Proof
     from trnbench.results.run import PluginRecord, Run, SystemRecord
+    from trnbench.results.waterfall import from_peak as waterfall_from_peak
+    from trnbench.results.waterfall import stored as stored_waterfall
     from trnbench.run.api import bench, load_run, open_store, render
+    from trnbench.run.drawing import Drawing, SectionFailed
     from trnbench.run.headline import Headline, headline
     from trnbench.run.kernel import KernelRun, emulate_kernel
     from trnbench.section import Format, Importer, Section
@@ -57,33 +89,113 @@ if TYPE_CHECKING:
     from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
 
 _HOMES = {
-    "trnbench.backend": ("Backend", "Detection", "Observation"),
-    "trnbench.errors": ("ExitCode", "TrnbenchError"),
+    "trnbench.backend": (
+        "Backend",
+        "Detection",
+        "Observation",
+    ),
+    "trnbench.cli.context": (
+        "Session",
+        "session",
+    ),
+    "trnbench.errors": (
+        "BadInput",
+        "ExitCode",
+        "FactError",
+        "KernelError",
+        "MissingFile",
+        "NothingSelected",
+        "PluginError",
+        "StoreError",
+        "TopologyError",
+        "TrnbenchError",
+        "UnitError",
+        "UnknownName",
+        "UsageError",
+    ),
     "trnbench.facts.assembly": ("Assembly",),
     "trnbench.facts.book": ("FactBook",),
-    "trnbench.facts.check": ("Findings", "check_facts"),
+    "trnbench.facts.check": (
+        "Findings",
+        "check_facts",
+    ),
     "trnbench.facts.disagreement": ("Disagreement",),
-    "trnbench.facts.fact": ("Assumption", "Dispute", "Fact", "Provenance", "Source"),
-    "trnbench.facts.format": ("percent", "show"),
+    "trnbench.facts.fact": (
+        "Assumption",
+        "Dispute",
+        "Fact",
+        "Provenance",
+        "Source",
+    ),
+    "trnbench.facts.format": (
+        "percent",
+        "show",
+    ),
     "trnbench.facts.metric": ("METRICS",),
-    "trnbench.facts.peak": ("Peak", "PeakChoice", "PeakPolicy"),
-    "trnbench.facts.scope": ("Direction", "Scope"),
-    "trnbench.generation": ("Generation", "Instance", "System"),
+    "trnbench.facts.peak": (
+        "Peak",
+        "PeakChoice",
+        "PeakPolicy",
+    ),
+    "trnbench.facts.scope": (
+        "Direction",
+        "Scope",
+    ),
+    "trnbench.generation": (
+        "Generation",
+        "Instance",
+        "System",
+    ),
     "trnbench.hookspecs": ("hookimpl",),
     "trnbench.kernels.axis": ("Axis",),
     "trnbench.kernels.case": ("Case",),
+    "trnbench.kernels.dtype": ("item_bytes", "needs"),
     "trnbench.kernels.extent": ("Extent",),
-    "trnbench.kernels.kernel": ("Kernel", "Point", "PrimaryMetric"),
-    "trnbench.kernels.program": ("Program",),
+    "trnbench.kernels.kernel": (
+        "Kernel",
+        "Point",
+        "PrimaryMetric",
+    ),
+    "trnbench.kernels.nki.references": ("unscaled",),
+    "trnbench.kernels.program": (
+        "Program",
+        "Witness",
+    ),
     "trnbench.kernels.published": ("PublishedAs",),
+    "trnbench.kernels.spread": ("Spread",),
+    "trnbench.kernels.sweep": ("per_core",),
+    "trnbench.kernels.statement": ("Statement",),
+    "trnbench.kernels.variant": ("Variant",),
     "trnbench.kernels.work": ("Work",),
     "trnbench.lazy": ("resolve",),
+    "trnbench.measure.flush": ("host_flush",),
+    "trnbench.measure.observe": ("observe",),
     "trnbench.measure.session": ("Timing",),
+    "trnbench.measure.torch.cpu": ("CpuDevice",),
+    "trnbench.measure.torch.cuda": (
+        "CudaCarrier",
+        "CudaDevice",
+    ),
     "trnbench.registry": ("load_registry",),
-    "trnbench.results.evidence": ("Evidence", "Grade"),
-    "trnbench.results.expectation": ("expected", "expected_time", "grey", "nearness_of"),
-    "trnbench.results.fidelity": ("Comparison", "FamilyFidelity", "Fidelity"),
-    "trnbench.results.json": ("dumps", "loads"),
+    "trnbench.results.evidence": (
+        "Evidence",
+        "Grade",
+    ),
+    "trnbench.results.expectation": (
+        "expected",
+        "expected_time",
+        "grey",
+        "nearness_of",
+    ),
+    "trnbench.results.fidelity": (
+        "Comparison",
+        "FamilyFidelity",
+        "Fidelity",
+    ),
+    "trnbench.results.json": (
+        "dumps",
+        "loads",
+    ),
     "trnbench.results.measurement": (
         "CaseKey",
         "Judgement",
@@ -93,14 +205,45 @@ _HOMES = {
         "Reason",
         "Status",
     ),
-    "trnbench.results.nearness": ("Band", "BestPublished", "Nearest", "Nearness"),
-    "trnbench.results.proof": ("Growth", "Proof"),
-    "trnbench.results.run": ("PluginRecord", "Run", "SystemRecord"),
-    "trnbench.run.api": ("bench", "load_run", "open_store", "render"),
-    "trnbench.run.headline": ("Headline", "headline"),
-    "trnbench.run.kernel": ("KernelRun", "emulate_kernel"),
+    "trnbench.results.nearness": (
+        "Band",
+        "BestPublished",
+        "Nearest",
+        "Nearness",
+    ),
+    "trnbench.results.proof": (
+        "Growth",
+        "Proof",
+    ),
+    "trnbench.results.run": (
+        "PluginRecord",
+        "Run",
+        "SystemRecord",
+    ),
+    "trnbench.run.api": (
+        "bench",
+        "load_run",
+        "open_store",
+        "render",
+    ),
+    "trnbench.run.drawing": (
+        "Drawing",
+        "SectionFailed",
+    ),
+    "trnbench.run.headline": (
+        "Headline",
+        "headline",
+    ),
+    "trnbench.run.kernel": (
+        "KernelRun",
+        "emulate_kernel",
+    ),
+    "trnbench.section": (
+        "Format",
+        "Importer",
+        "Section",
+    ),
     "trnbench.store.store": ("Store",),
-    "trnbench.section": ("Format", "Importer", "Section"),
     "trnbench.topology.draw": ("topology_svg",),
     "trnbench.topology.graph": (
         "Figure",
@@ -112,7 +255,22 @@ _HOMES = {
         "Topology",
     ),
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_RENAMED = {
+    "FidelityTable": ("trnbench.fidelity.told", "Table"),
+    "FidelityTold": ("trnbench.fidelity.told", "Told"),
+    "fidelity_told": ("trnbench.fidelity.told", "told"),
+    "observe_torch_case": ("trnbench.measure.torch.observing", "observe_case"),
+    "observe_torch_collective": ("trnbench.measure.torch.observing", "observe_collective"),
+    "set_cuda_precision": ("trnbench.measure.torch.cuda", "set_precision"),
+    "signed_error": ("trnbench.results.error_text", "signed_text"),
+    "stored_waterfall": ("trnbench.results.waterfall", "stored"),
+    "torch_missing": ("trnbench.measure.torch.library", "missing"),
+    "torch_refuses": ("trnbench.measure.torch.observing", "refused"),
+    "torch_version": ("trnbench.measure.torch.library", "version"),
+    "waterfall_from_peak": ("trnbench.results.waterfall", "from_peak"),
+    "write_json": ("trnbench.results.json", "write"),
+}
+_HOME_OF = {name: (module, name) for module, names in _HOMES.items() for name in names} | _RENAMED
 
 __all__ = [
     "METRICS",
@@ -120,22 +278,30 @@ __all__ = [
     "Assumption",
     "Axis",
     "Backend",
+    "BadInput",
     "Band",
     "BestPublished",
     "Case",
     "CaseKey",
     "Comparison",
+    "CpuDevice",
+    "CudaCarrier",
+    "CudaDevice",
     "Detection",
     "Direction",
     "Disagreement",
     "Dispute",
+    "Drawing",
     "Evidence",
     "ExitCode",
     "Extent",
     "Fact",
     "FactBook",
+    "FactError",
     "FamilyFidelity",
     "Fidelity",
+    "FidelityTable",
+    "FidelityTold",
     "Figure",
     "Findings",
     "Format",
@@ -147,21 +313,25 @@ __all__ = [
     "Instance",
     "Judgement",
     "Kernel",
+    "KernelError",
     "KernelRun",
     "Link",
     "LinkClass",
     "LinkKind",
     "Measurement",
     "Metric",
+    "MissingFile",
     "Nearest",
     "Nearness",
     "Node",
     "NodeKind",
+    "NothingSelected",
     "Observation",
     "Part",
     "Peak",
     "PeakChoice",
     "PeakPolicy",
+    "PluginError",
     "PluginRecord",
     "Point",
     "PrimaryMetric",
@@ -173,14 +343,25 @@ __all__ = [
     "Run",
     "Scope",
     "Section",
+    "SectionFailed",
+    "Session",
     "Source",
+    "Spread",
+    "Statement",
     "Status",
     "Store",
+    "StoreError",
     "System",
     "SystemRecord",
     "Timing",
     "Topology",
+    "TopologyError",
     "TrnbenchError",
+    "UnitError",
+    "UnknownName",
+    "UsageError",
+    "Variant",
+    "Witness",
     "Work",
     "bench",
     "check_facts",
@@ -188,19 +369,37 @@ __all__ = [
     "emulate_kernel",
     "expected",
     "expected_time",
+    "fidelity_told",
     "grey",
     "headline",
     "hookimpl",
+    "host_flush",
+    "item_bytes",
     "load_registry",
     "load_run",
     "loads",
     "nearness_of",
+    "needs",
+    "observe",
+    "observe_torch_case",
+    "observe_torch_collective",
     "open_store",
+    "per_core",
     "percent",
     "render",
     "resolve",
+    "session",
+    "set_cuda_precision",
     "show",
+    "signed_error",
+    "stored_waterfall",
     "topology_svg",
+    "torch_missing",
+    "torch_refuses",
+    "torch_version",
+    "unscaled",
+    "waterfall_from_peak",
+    "write_json",
 ]
 
 
@@ -212,7 +411,8 @@ def __getattr__(name: str) -> Any:
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'trnbench' has no attribute {name!r}")
-    return getattr(import_module(home), name)
+    module, attribute = home
+    return getattr(import_module(module), attribute)
 
 
 def __dir__() -> list[str]:

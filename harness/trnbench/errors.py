@@ -21,7 +21,11 @@ import os
 from collections.abc import Iterable
 from enum import IntEnum
 
+from trnbench.quoting import cut
+
 DEBUG = "TRNBENCH_DEBUG"
+LONGEST = 1000
+"""Characters of one part of a message: what was typed, or what a tool said, may have any number."""
 
 
 def debugging() -> bool:
@@ -67,8 +71,8 @@ class TrnbenchError(Exception):
     exit_code = ExitCode.CRASH
 
     def __init__(self, what: str, *, cause: str = "", try_: str = "") -> None:
-        self.what, self.cause, self.try_ = what, cause, try_
-        super().__init__(what)
+        self.what, self.cause, self.try_ = (cut(each, LONGEST) for each in (what, cause, try_))
+        super().__init__(self.what)
 
     def __str__(self) -> str:
         lines = [self.what]

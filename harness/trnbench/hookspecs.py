@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from trnbench.backend import Backend
     from trnbench.generation import Generation, Systems
     from trnbench.kernels.kernel import Kernel
+    from trnbench.kernels.variant import Variant
     from trnbench.section import Format, Importer, Section
 
-CONTRACT_VERSION = 1
-# History: 1 first version.
+CONTRACT_VERSION = 2
+# History: 1 first version; 2 kernels name the statements they test, plugins add variants to the kernels of
+# others, and what a plugin imports is `trnbench` and `trnbench.topology` alone. What was written for 1
+# loads as it is, what it does not say taken by default.
 
 GROUP = "trnbench"
 COMMAND_GROUP = "trnbench.commands"
@@ -51,8 +54,10 @@ def trnbench_generations() -> Iterable[Generation]:
 
 
 @hookspec
-def trnbench_kernels() -> Iterable[Kernel]:
+def trnbench_kernels() -> Iterable[Kernel | Variant]:
     """Micro-benchmarks. One name, one kernel: a generation adds its own, never ``gemm`` again.
+
+    What only its language or its data types can say of a kernel that there is, it adds as a `Variant`.
 
     Example::
 
@@ -60,7 +65,7 @@ def trnbench_kernels() -> Iterable[Kernel]:
         def trnbench_kernels():
             yield Kernel(name="my_stencil", family="stencil", ...)
 
-    Returns: an iterable of `trnbench.Kernel`.
+    Returns: an iterable of `trnbench.Kernel` and, since contract 2, `trnbench.Variant`.
 
     Since: contract 1.
     """

@@ -10,6 +10,9 @@ from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
+from trnbench.isolation.interrupt import Interrupted
+from trnbench.isolation.output import data_apart
+
 INTERRUPTED = 130
 
 
@@ -22,7 +25,7 @@ def guarded(command: Callable[[], object]) -> NoReturn:
     """Carry out `command`, which ends with `SystemExit`, and end the process with its code.
 
     SIGINT, SIGTERM and SIGHUP (unless it is ignored: nohup) raise `KeyboardInterrupt`, while modules
-    are loaded and while a report is written too.
+    are loaded and while a report is written too. Standard output is `sys.stdout`'s alone.
     """
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
@@ -31,6 +34,7 @@ def guarded(command: Callable[[], object]) -> NoReturn:
     try:
         for number in numbers:
             signal.signal(number, _interrupt)
+        data_apart()
         command()
         code = 0
     except SystemExit as end:
@@ -51,7 +55,10 @@ def _command() -> None:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    raise Interrupted
+
+
+_interrupt.raises_interrupted = True  # type: ignore[attr-defined]
 
 
 def _hasten(_number: int, _frame: FrameType | None) -> None:

@@ -5,9 +5,17 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from trnbench import Case, Detection, Observation, Scope, System, Timing
-from trnbench.errors import TrnbenchError
-from trnbench.measure.torch import library
+from trnbench import (
+    Case,
+    Detection,
+    Observation,
+    Scope,
+    System,
+    Timing,
+    TrnbenchError,
+    torch_missing,
+    torch_version,
+)
 from trnbench_cuda import smi
 from trnbench_cuda.identify import Match, identify
 from trnbench_cuda.unverified import UNVERIFIED
@@ -45,7 +53,7 @@ class CudaBackend:
     def environment(self) -> dict[str, Any]:
         found = self._found() if smi.present() else Match()
         return {
-            "torch_version": library.version(),
+            "torch_version": torch_version(),
             "gpu_name": found.gpus[0].name if found.gpus else "none",
             "gpu_count": len(found.gpus),
             "gpu_driver": found.gpus[0].driver if found.gpus else "none",
@@ -54,13 +62,13 @@ class CudaBackend:
         }
 
     def unsupported(self, case: Case, system: System) -> str:
-        from trnbench.measure.torch.observing import refused
+        from trnbench import torch_refuses
 
         found = self._found()
         if system.instance.name != found.instance:
             here = found.instance or "no GPU"
             return f"this machine is {here}; a measured run is of the machine in front of you"
-        if why := refused(case):
+        if why := torch_refuses(case):
             return why
         if case.key.dtype in ("cfp8", "mxfp8", "mxfp4"):
             return f"Hopper's matrix units do not take {case.key.dtype}"
@@ -69,8 +77,13 @@ class CudaBackend:
         return ""
 
     def observe(self, case: Case, system: System) -> Observation:
-        from trnbench.measure.torch.cuda import CudaCarrier, CudaDevice, set_precision
-        from trnbench.measure.torch.observing import observe_case, observe_collective
+        from trnbench import (
+            CudaCarrier,
+            CudaDevice,
+            observe_torch_case,
+            observe_torch_collective,
+            set_cuda_precision,
+        )
 
         torch = _torch()
         found = self._found()
@@ -81,8 +94,8 @@ class CudaBackend:
             "timing": self.timing,
         }
         if case.kernel.spread.linked:
-            return observe_collective(case, device_kind="cuda", backend="nccl", **evidence)
-        precision = set_precision(torch, case.key.dtype, dict(os.environ))
+            return observe_torch_collective(case, device_kind="cuda", backend="nccl", **evidence)
+        precision = set_cuda_precision(torch, case.key.dtype, dict(os.environ))
         count = 1 if case.key.scope.rank <= Scope.DEVICE.rank else len(found.gpus)
         devices = [CudaDevice(index) for index in range(count)]
         sampler = smi.Sampler([each.index for each in found.gpus[:count]])
@@ -94,7 +107,9 @@ class CudaBackend:
                 settings={"float32_precision": precision},
                 witness=lambda: _witness(sampler),
             )
-            return observe_case(case, devices, carrier, detail={"gpu_notes": list(found.notes)}, **evidence)
+            return observe_torch_case(
+                case, devices, carrier, detail={"gpu_notes": list(found.notes)}, **evidence
+            )
         finally:
             sampler.stop()
 
@@ -104,10 +119,10 @@ class CudaBackend:
         found = self._found()
         if found.why:
             return _absent(found.why, found.try_)
-        if lacking := library.missing():
+        if lacking := torch_missing():
             return _absent(lacking.why, lacking.try_)
-        if library.version().endswith("+cpu"):
-            return _absent(f"torch {library.version()} is built without CUDA", WITH_CUDA)
+        if torch_version().endswith("+cpu"):
+            return _absent(f"torch {torch_version()} is built without CUDA", WITH_CUDA)
         kinds = ("torch", "torch-distributed") if len(found.gpus) > 1 else ("torch",)
         return Detection(available=True, instance=found.instance, kinds=kinds, unverified=UNVERIFIED)
 

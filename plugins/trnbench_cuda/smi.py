@@ -16,7 +16,7 @@ from typing import IO
 
 import msgspec
 
-from trnbench.errors import TrnbenchError
+from trnbench import TrnbenchError
 
 NAME = "nvidia-smi"
 LIMIT_S = 20.0

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from trnbench import LinkClass, LinkKind, Node, NodeKind, System, Topology
-from trnbench.topology.builders.assembly import Assembly
-from trnbench.topology.builders.switch import connect_switch
-from trnbench.topology.figures import ONE_WAY, Figures, in_one_direction, scaled
-from trnbench.topology.graph import Budget
+from trnbench.topology import ONE_WAY, Assembly, Budget, Figures, connect_switch, in_one_direction, scaled
 
 
 def single(system: System) -> Topology:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from statistics import median
 
-from trnbench.facts.format import show
-from trnbench.kernels.program import Witness
-from trnbench.results.statistics import median
+from trnbench import Witness, show
 from trnbench_cuda.smi import IDLE, POWER_CAP, SETTING, SLOWED, Sample
 
 CAPPED_SHARE = 0.05

@@ -77,8 +77,7 @@ class HostBackend:
 
     def observe(self, case: Case, system: System) -> Observation:
         """In a process of the case's own; threads and processors are set for it and recorded."""
-        from trnbench.measure.flush import host_flush
-        from trnbench.measure.observe import observe
+        from trnbench import host_flush, observe
         from trnbench_host.crewed import Place
         from trnbench_host.threads import limit_blas, pinned, processors_for
         from trnbench_host.throttle import Throttle

@@ -9,7 +9,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from trnbench.errors import TrnbenchError
+from trnbench import TrnbenchError
 
 SOURCE = Path(__file__).with_name("chase.c")
 FLAGS = ("-O3", "-march=native", "-shared", "-fPIC")

@@ -9,8 +9,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from trnbench import Point, Program
-from trnbench.errors import TrnbenchError
+from trnbench import Point, Program, TrnbenchError
 from trnbench_host.crewed import Place
 
 if TYPE_CHECKING:

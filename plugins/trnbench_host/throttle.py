@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from trnbench.kernels.program import Witness
+from trnbench import Witness
 
 SYS, CGROUP, PROC = Path("/sys/devices/system/cpu"), Path("/sys/fs/cgroup"), Path("/proc")
 

@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from trnbench import Case, Detection, Observation, Scope, System, Timing, show
-from trnbench.measure.torch import library
+from trnbench import Case, Detection, Observation, Scope, System, Timing, show, torch_missing, torch_version
 from trnbench_host.backend import COLD_UP_TO, HostBackend
 from trnbench_host.book import HOST, RANKS
 from trnbench_host.cpu import Cpu, read_cpu
@@ -41,19 +40,19 @@ class TorchBackend:
     def detect(self) -> Detection:
         if not sys.platform.startswith("linux"):
             return HostBackend().detect()
-        return library.missing() or Detection(
+        return torch_missing() or Detection(
             available=True, instance=HOST, also=(RANKS,), kinds=("torch", "torch-distributed")
         )
 
     def environment(self) -> dict[str, Any]:
-        return {**HostBackend().environment(), "torch_version": library.version()}
+        return {**HostBackend().environment(), "torch_version": torch_version()}
 
     def unsupported(self, case: Case, system: System) -> str:
-        from trnbench.measure.torch.observing import refused
+        from trnbench import torch_refuses
 
         if system.instance.name not in (HOST, RANKS):
             return f"the torch backend measures this machine, which is no {system.name}"
-        if why := refused(case):
+        if why := torch_refuses(case):
             return why
         if case.kernel.name in ("host_to_device", "device_to_host"):
             return "a processor's memory is the host's: there is nothing to copy to"
@@ -61,9 +60,7 @@ class TorchBackend:
 
     def observe(self, case: Case, system: System) -> Observation:
         """In a process of the case's own; processors are picked for it and recorded."""
-        from trnbench.measure.flush import host_flush
-        from trnbench.measure.torch.cpu import CpuDevice
-        from trnbench.measure.torch.observing import observe_case, observe_collective
+        from trnbench import CpuDevice, host_flush, observe_torch_case, observe_torch_collective
         from trnbench_host.crewed import at_once
         from trnbench_host.threads import pinned, processors_for
 
@@ -75,7 +72,9 @@ class TorchBackend:
         }
         if case.kernel.spread.linked:
             shares = shared(processors_for(cpu.cores), case.extent.ranks)
-            return observe_collective(case, device_kind="cpu", backend="gloo", processors=shares, **named)
+            return observe_torch_collective(
+                case, device_kind="cpu", backend="gloo", processors=shares, **named
+            )
         cores = 1 if case.key.scope.rank <= Scope.CORE.rank else case.extent.cores
         with pinned(processors_for(cores)) as processors:
             device = CpuDevice(
@@ -86,7 +85,7 @@ class TorchBackend:
             size = sum(case.kernel.footprint(case.key.point, case.extent).values()) * cores
             warm = size <= COLD_UP_TO * cpu.last_cache_bytes and self.timing.cold_samples
             flush = host_flush(cpu.last_cache_bytes) if warm else None
-            return observe_case(case, [device] * len(processors), device, flush=flush, **named)
+            return observe_torch_case(case, [device] * len(processors), device, flush=flush, **named)
 
 
 def lacks(cpu: Cpu, case: Case) -> str:

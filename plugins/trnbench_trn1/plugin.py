@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import trnbench
-from trnbench import Generation, Instance, Scope
+from trnbench import Generation, Instance, Kernel, Scope, Variant
 
 HERE = Path(__file__).parent
+STACK = ("nki", "nki-beta1", "torch", "collective", "model")
 FACTS = ("sources", "instances", "inferentia2", "device", "core", "runtime", "assumptions", "disputes")
 
 
@@ -39,6 +40,7 @@ def trnbench_generations() -> Iterator[Generation]:
                 parent="trn1.32xlarge",
                 sizable=True,
                 default_size=1875,  # 30,000 devices, the figure of the seed document
+                stack=STACK,
             ),
             _trn1("trn1n.32xlarge", "Trn1n 32xlarge (16 devices)", "torus_instance", default=False),
             _inf2("inf2.xlarge", "Inf2 xlarge (1 device)", "single_device"),
@@ -47,6 +49,14 @@ def trnbench_generations() -> Iterator[Generation]:
             _inf2("inf2.48xlarge", "Inf2 48xlarge (12 devices)", "ring_instance"),
         ),
     )
+
+
+@trnbench.hookimpl
+def trnbench_kernels() -> Iterator[Kernel | Variant]:
+    """What only this generation has; their sources are in `nki`."""
+    from trnbench_trn1.kernels import kernels
+
+    yield from kernels()
 
 
 def _trn1(name: str, title: str, builder: str, *, default: bool = True) -> Instance:
@@ -58,6 +68,7 @@ def _trn1(name: str, title: str, builder: str, *, default: bool = True) -> Insta
         core="neuroncore-v2",
         topology=f"trnbench_trn1.topology:{builder}",
         default=default,
+        stack=STACK,
     )
 
 
@@ -70,4 +81,5 @@ def _inf2(name: str, title: str, builder: str) -> Instance:
         core="neuroncore-v2",
         topology=f"trnbench_trn1.topology:{builder}",
         default=False,
+        stack=STACK,
     )

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from trnbench.generation import System
-from trnbench.topology.builders.assembly import Assembly
-from trnbench.topology.builders.hierarchy import Server, add_cores, add_devices, add_servers
-from trnbench.topology.builders.lattice import positions
-from trnbench.topology.builders.ring import connect_ring
-from trnbench.topology.builders.torus import connect_torus
-from trnbench.topology.classes import (
+from trnbench import System
+from trnbench.topology import (
+    DIRECTION_REASON,
+    ONE_WAY,
+    Assembly,
+    Figures,
+    Server,
+    Topology,
+    add_cores,
+    add_devices,
+    add_servers,
+    connect_ring,
+    connect_torus,
     core_class,
     efa_budget,
     efa_classes,
@@ -16,9 +22,9 @@ from trnbench.topology.classes import (
     neuronlink_budget,
     neuronlink_class,
     neuronlink_total,
+    positions,
+    total,
 )
-from trnbench.topology.figures import DIRECTION_REASON, ONE_WAY, Figures, total
-from trnbench.topology.graph import Topology
 
 SIDES = (4, 4)
 

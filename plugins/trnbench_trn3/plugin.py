@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import trnbench
-from trnbench import Generation, Instance, Scope
+from trnbench import Generation, Instance, Kernel, Scope, Variant
 
 HERE = Path(__file__).parent
 FACTS = ("sources", "instances", "device", "core", "runtime", "assumptions", "disputes")
@@ -32,6 +32,14 @@ def trnbench_generations() -> Iterator[Generation]:
             _ultraserver("trn3-gen2-ultraserver", "Trn3 Gen2 UltraServer (144 devices)", "gen2"),
         ),
     )
+
+
+@trnbench.hookimpl
+def trnbench_kernels() -> Iterator[Kernel | Variant]:
+    """What only this generation has; their sources are in `nki`."""
+    from trnbench_trn3.kernels import kernels
+
+    yield from kernels()
 
 
 def _ultraserver(name: str, title: str, builder: str) -> Instance:

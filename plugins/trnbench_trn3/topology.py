@@ -6,22 +6,30 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trnbench.errors import TopologyError
-from trnbench.facts.scope import Scope
-from trnbench.generation import System
-from trnbench.topology.builders.assembly import Assembly
-from trnbench.topology.builders.hierarchy import Server, add_cores, add_devices, add_servers
-from trnbench.topology.builders.switch import connect_switch
-from trnbench.topology.classes import (
+from trnbench import Scope, System, TopologyError
+from trnbench.topology import (
+    ONE_WAY,
+    Assembly,
+    Budget,
+    Figure,
+    Figures,
+    Server,
+    Topology,
+    add_cores,
+    add_devices,
+    add_servers,
+    check_direction,
+    connect_switch,
     core_class,
     efa_budget,
     efa_classes,
     host_class,
     neuronlink_class,
+    per_direction,
+    scaled,
     switch_class,
+    total,
 )
-from trnbench.topology.figures import ONE_WAY, Figures, check_direction, per_direction, scaled, total
-from trnbench.topology.graph import Budget, Figure, Topology
 
 LEVELS, TABLE, CHIP_PAGE = "levels", "table", "chip-page"
 

@@ -16,8 +16,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from trnbench import Measurement
-from trnbench.results.waterfall import from_peak, stored
+from trnbench import Measurement, stored_waterfall, waterfall_from_peak
 
 _OVERLAPPING = ("tensor", "vector", "scalar", "gpsimd", "sync", "dma", "hbm")
 
@@ -48,14 +47,14 @@ def of(case: Measurement) -> Losses | None:
     if not busy:
         busy = tuple((part.name, part.seconds) for part in case.parts if part.name in _OVERLAPPING)
     busy = tuple((name, spent) for name, spent in busy if 0 < spent <= case.time_s * (1 + 1e-3))
-    terms = stored(case) if "waterfall" in detail else ()
+    terms = stored_waterfall(case) if "waterfall" in detail else ()
     if not busy and not terms:
         return None
     command = detail.get("command", "")
     return Losses(
         case=case,
         time_s=case.time_s,
-        terms=from_peak(terms, case.judgement.fraction * case.time_s) if case.judgement else terms,
+        terms=waterfall_from_peak(terms, case.judgement.fraction * case.time_s) if case.judgement else terms,
         busy=tuple(sorted(busy, key=_rank)),
         strip=_strip(detail.get("strip")),
         command=command if isinstance(command, str) else "",

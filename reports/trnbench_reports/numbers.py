@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable
 
 import trnbench
-from trnbench.results import error_text
 
 NBSP = "\u00a0"
 _DECIMAL = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
@@ -66,7 +65,7 @@ def percent(fraction: float) -> str:
 
 def error(e: float | None) -> str:
     """An error of a time, ln(model / published), and which way: `+302 %`, `−35 %`, `÷2.7`; "–" for none."""
-    return error_text.NOTHING if e is None else error_text.signed_text(e).replace(" ", NBSP)
+    return "–" if e is None else trnbench.signed_error(e).replace(" ", NBSP)
 
 
 def times(ratio: float) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import trnbench
-from trnbench import Run, Section
+from trnbench import Drawing, Run, Section, SectionFailed
 from trnbench_reports import columns, view, words
 from trnbench_reports.compact import compact
 from trnbench_reports.formats import csv
@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
     """One self-contained HTML file, the same bytes for the same runs and sections.
 
-    A section that raises is replaced by a box that says so; the others are not affected.
+    A section that fails is replaced by a box that says so; the others are not affected.
     """
     from markupsafe import Markup
 
     style, script = asset("page.css"), asset("page.js")
+    drawing = Drawing(runs)
     built = [
         (section, compact(body))
         for section in sorted(sections, key=lambda each: (each.order, each.name))
-        if (body := _body(section, runs))
+        if (body := _body(section, drawing))
     ]
     text = fill(
         "page",
@@ -49,15 +50,13 @@ def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
     return words.valid(text.replace("\r\n", "\n").replace("\r", "\n")).encode("utf-8")
 
 
-def _body(section: Section, runs: Sequence[Run]) -> Markup:
-    # Plugins' code: whatever it raises must not cost the reader the other sections.
+def _body(section: Section, drawing: Drawing) -> Markup:
     from markupsafe import escape
 
     try:
-        made = trnbench.resolve(section.render)(runs)
-        return escape(made)
-    except Exception as error:
-        return fill("broken", section=section, kind=type(error).__name__, message=str(error))
+        return escape(drawing.section(section))
+    except SectionFailed as error:
+        return fill("broken", section=section, what=error.what)
 
 
 def _policy(style: str, script: str) -> str:

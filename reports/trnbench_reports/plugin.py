@@ -21,7 +21,7 @@ _SECTIONS = (
 )
 _FORMATS = (
     ("html", "one HTML file, opens anywhere, fetches nothing", ".html", "trnbench_reports.page:render"),
-    ("json", "the whole run, strict JSON", ".json", "trnbench.results.json:write"),
+    ("json", "the whole run, strict JSON", ".json", "trnbench:write_json"),
     ("csv", "one row per metric of each case", ".csv", "trnbench_reports.formats.csv:write"),
     (
         "markdown",

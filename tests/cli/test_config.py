@@ -102,17 +102,23 @@ def test_environment_has_lists_and_numbers(folder: Path, monkeypatch: pytest.Mon
         ),
         (
             "jobs = -1\n",
-            "-1 is no value of 'jobs' ({path})\n  cause: it takes a whole number, 0 or more\n"
+            "-1 is no value of 'jobs' ({path})\n  cause: it takes a whole number, 0 to 4,096\n"
             "  try:   jobs = 0",
         ),
         (
             "jobs = true\n",
-            "True is no value of 'jobs' ({path})\n  cause: it takes a whole number, 0 or more\n"
+            "True is no value of 'jobs' ({path})\n  cause: it takes a whole number, 0 to 4,096\n"
             "  try:   jobs = 0",
         ),
         (
             "timeout_s = nan\n",
-            "nan is no value of 'timeout_s' ({path})\n  cause: it takes a number, 0 or more\n"
+            "{path}: timeout_s is nan\n"
+            "  cause: it stands for a missing number, or for one that is too large\n"
+            "  try:   leave the key out where there is no number",
+        ),
+        (
+            "timeout_s = 1e30\n",
+            "1e+30 is no value of 'timeout_s' ({path})\n  cause: it takes a number, 0 to 10,000,000\n"
             "  try:   timeout_s = 0.0",
         ),
         (
@@ -127,8 +133,8 @@ def test_environment_has_lists_and_numbers(folder: Path, monkeypatch: pytest.Mon
         ),
         (
             "jobs 3\n",
-            "cannot read {path}\n"
-            "  cause: it is no TOML: Expected '=' after a key in a key/value pair (at line 1, column 6)\n"
+            "{path} is no valid TOML: Expected '=' after a key in a key/value pair (at line 1, column 6)\n"
+            "  cause: often a missing quote, comma or bracket just before that place\n"
             "  try:   correct that line of the file",
         ),
     ],
@@ -146,7 +152,7 @@ def test_variable_with_a_bad_value(folder: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(TrnbenchError) as error:
         load_settings()
     assert str(error.value) == (
-        "'many' is no value of 'jobs' (TRNBENCH_JOBS)\n  cause: it takes a whole number, 0 or more\n"
+        "'many' is no value of 'jobs' (TRNBENCH_JOBS)\n  cause: it takes a whole number, 0 to 4,096\n"
         "  try:   unset TRNBENCH_JOBS"
     )
 

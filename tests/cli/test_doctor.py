@@ -79,7 +79,9 @@ def test_backend_that_breaks_its_promise() -> None:
     code, rows = ask(Machine("rude", RuntimeError("no")))
     assert code == 1
     assert rows["backend", "rude"]["state"] == "broken"
-    assert rows["backend", "rude"]["found"] == "detect() raised RuntimeError: no"
+    assert rows["backend", "rude"]["found"] == (
+        f"backend 'rude' raises from detect(): RuntimeError: no: a bug in {Machine.__module__}.Machine"
+    )
 
 
 def test_broken_settings_are_reported_and_the_rest_goes_on(

@@ -37,7 +37,8 @@ BAD = {
     ),
     "negative bandwidth": (
         ("run", "all_reduce", "-i", TRN2, "--degrade", "d0-d1=-1"),
-        "error: a factor of -1 makes no sense\n  cause: 0 is a dead link, 1 a whole one, 0.5 half\n"
+        "error: --degrade d0-d1=-1 is no LINK=FACTOR\n"
+        "  cause: a link is two nodes with - or > between; a factor is 0 for a dead link, or 0.001 to 1000\n"
         "  try:   --degrade d0-d1=0.5\n",
     ),
     "unknown link": (
@@ -49,7 +50,7 @@ BAD = {
     "no factor": (
         ("run", "all_reduce", "-i", TRN1, "--degrade", "d0-d1"),
         "error: --degrade d0-d1 is no LINK=FACTOR\n"
-        "  cause: a link is two nodes with - or > between, a factor is a number\n"
+        "  cause: a link is two nodes with - or > between; a factor is 0 for a dead link, or 0.001 to 1000\n"
         "  try:   --degrade d0-d1=0.5\n",
     ),
     "not possible here": (
@@ -74,8 +75,9 @@ BAD = {
     ),
     "no size": (
         ("run", "all_reduce", "-i", TRN2, "-e", "lots"),
-        "error: 'lots' is no size\n  cause: a number with K, M or G behind it, which are powers of two\n"
-        "  try:   64K, 1M or 1G\n",
+        "error: --maxbytes 'lots' is no size\n"
+        "  cause: a number with K, M or G behind it, which are powers of two\n"
+        "  try:   --maxbytes 64K\n",
     ),
     "no way up": (
         ("run", "all_reduce", "-i", TRN2, "-f", "1"),
@@ -109,8 +111,8 @@ BAD = {
     ),
     "oversubscription below one": (
         ("run", "all_reduce", "-i", "trn1-ultracluster:2", "--oversubscription", "0.5"),
-        "error: an oversubscription of 0.5 makes no sense\n"
-        "  cause: it says how many times less the network carries than the adapters: 1 or more\n"
+        "error: --oversubscription '0.5' is no oversubscription\n"
+        "  cause: it says how many times less the network carries than the adapters, 1 to 1,000\n"
         "  try:   --oversubscription 2\n",
     ),
     "three figures of Trn3": (
@@ -127,14 +129,14 @@ BAD = {
     "no straggler": (
         ("run", "all_reduce", "-i", TRN2, "--straggler", "3=half"),
         "error: --straggler 3=half is no RANK=SHARE and no RANK=TIME\n"
-        "  cause: a share is a number up to 1, a time has a unit: ns, us, ms or s\n"
+        "  cause: a share is 0.001 to 1; a time has a unit (ns, us, ms or s) and is 1000 s at most\n"
         "  try:   --straggler 3=0.5 or --straggler 3=50us\n",
     ),
     "straggler without speed": (
         ("run", "all_reduce", "-i", TRN2, "--straggler", "3=0"),
-        "error: a straggler at 0 makes no sense\n"
-        "  cause: it is the share of its speed that the rank has left: above 0, up to 1\n"
-        "  try:   --straggler 3=0.5\n",
+        "error: --straggler 3=0 is no RANK=SHARE and no RANK=TIME\n"
+        "  cause: a share is 0.001 to 1; a time has a unit (ns, us, ms or s) and is 1000 s at most\n"
+        "  try:   --straggler 3=0.5 or --straggler 3=50us\n",
     ),
     "straggler that is not there": (
         ("run", "all_reduce", "-i", TRN2, "--straggler", "16=0.5"),

@@ -240,7 +240,7 @@ def call(*words: str) -> Result:
             ("run", f"{SMALL}::scaled", *TRN2, *X, "--trace", "t.json", "--trace-limit", "big"),
             2,
             "error: --trace-limit 'big' is no size\n"
-            "  cause: a size is a whole number, with K, M or G behind it\n"
+            "  cause: a size is a number of bytes, with K, M or G behind it\n"
             "  try:   --trace-limit 64M\n",
             id="no size",
         ),

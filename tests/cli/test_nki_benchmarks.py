@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from kernel_extents import KERNELS
 
 import trnbench
 from trnbench.cli.main import cli
 from trnbench.kernels.kernel import Kernel
-from trnbench.kernels.plugin import trnbench_kernels
 
 TRN2 = ("-i", "trn2-16.48xlarge")
 SMALL: dict[str, int | str] = {
@@ -22,7 +22,7 @@ SMALL: dict[str, int | str] = {
 }  # fmt: skip
 REFERENCED = [
     each.name
-    for each in trnbench_kernels()
+    for each in KERNELS.values()
     if "nki" in each.implementations and each.family != "engine" and each.name != "gemm_ragged"
 ]
 
@@ -32,7 +32,7 @@ def call(*words: str) -> Result:
 
 
 def small(name: str) -> list[str]:
-    kernel = next(each for each in trnbench_kernels() if each.name == name)
+    kernel = KERNELS[name]
     words = []
     for axis in kernel.axes:
         size = 1 << 20 if axis.unit == "B" and axis.name == "size" else SMALL.get(axis.name)
@@ -104,7 +104,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
         ("gemm", *TRN2, "--arg", "dtype=mxfp8", "--arg", "size=192"),
         "error: the NKI source of gemm does not take dtype=mxfp8, size=192\n"
         "  cause: which points are taken is said by gemm_best_inputs of trnbench.kernels.nki.gemm_best and "
-        "gemm_mx_best_inputs of trnbench.kernels.nki.gemm_mx_best\n"
+        "gemm_mx_best_inputs of trnbench_trn3.nki.gemm_mx_best\n"
         "  try:   trnbench run gemm   estimates it from its FLOP and bytes\n",
     ),
     (
@@ -161,7 +161,7 @@ def test_the_page_lists_every_benchmark() -> None:
     listed = DOCS.split("<!-- benchmarks: generated -->")[1].split("<!-- end of benchmarks -->")[0]
     wanted = [
         f"| `{each.name}` | {_sources(each)} | {each.about} |"
-        for each in trnbench_kernels()
+        for each in KERNELS.values()
         if each.nki_sources
     ]
     assert [line for line in listed.splitlines() if line.startswith("| `")] == wanted

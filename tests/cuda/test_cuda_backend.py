@@ -124,17 +124,15 @@ def test_no_other_device_is_measured_in_its_place(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_is_missing_is_said_step_by_step(nvidia_smi: Install, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trnbench.measure.torch import library
-
     monkeypatch.setenv("PATH", "/nowhere")
     assert CudaBackend().detect().why == "nvidia-smi is not on the PATH: no driver of NVIDIA's, so no GPU"
     nvidia_smi({"index,uuid": "echo '0, GPU-1, NVIDIA H200, 143771, Disabled, 570.86.15'"})
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert CudaBackend().detect().why == "torch is not installed"
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
-    monkeypatch.setattr(library, "version", lambda: "2.13.0+cpu")
+    monkeypatch.setattr("trnbench_cuda.backend.torch_version", lambda: "2.13.0+cpu")
     assert CudaBackend().detect().why == "torch 2.13.0+cpu is built without CUDA"
-    monkeypatch.setattr(library, "version", lambda: "2.13.0")
+    monkeypatch.setattr("trnbench_cuda.backend.torch_version", lambda: "2.13.0")
     found = CudaBackend().detect()
     assert (found.available, found.instance, found.kinds) == (True, "h200-sxm", ("torch",))
     assert found.unverified == UNVERIFIED

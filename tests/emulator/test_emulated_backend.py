@@ -88,7 +88,7 @@ def test_what_no_document_gives_is_named(observed: Any) -> None:
 
 def test_deterministic(observed: Any) -> None:
     fresh = EmulatedBackend()
-    for case, system, seen in observed[::7]:
+    for case, system, seen in observed[::29]:
         again = fresh.observe(case, system)
         assert msgspec.json.encode(again) == msgspec.json.encode(seen), case.id
 

@@ -78,12 +78,12 @@ class Both:
 
 
 def same_program(one: Program, other: Program) -> None:
-    for name in ("op", "place", "first", "deps"):
+    for name in ("op", "place", "waiters", "deps"):
         assert getattr(one, name) == getattr(other, name), name
     assert [each.key() for each in one.ops] == [each.key() for each in other.ops]
     assert one.places == other.places
     assert sorted(one.runs) == sorted(other.runs)
-    for name in ("first", "refs", "sizes"):
+    for name in ("owners", "refs", "sizes"):
         assert getattr(one.psum, name) == getattr(other.psum, name), name
 
 

@@ -35,10 +35,10 @@ def carried_out(system: Any, steps: list[tuple[Op, int | None]], *, fold: bool =
     for each, _ in steps:
         builder.take(Instruction(each, (), (), "", 0))
     program = builder.program
-    del program.first[1:]
-    for _, source in steps:
-        program.deps.extend([] if source is None else [source << 2])
-        program.first.append(len(program.deps))
+    for number, (_, source) in enumerate(steps):
+        if source is not None:
+            program.deps.append(source << 2)
+            program.waiters.append(number)
     return schedule(program, Pace(CostTable(system)), fold=fold)
 
 

@@ -267,7 +267,7 @@ def test_causes_that_cannot_delay_anything_are_left_out_of_a_waterfall_rightly(
 
 
 def drawn(made: Schedule) -> Timeline:
-    return timeline_of(LaunchSchedule(schedules=(made,), waits=({},)), "core")
+    return timeline_of(LaunchSchedule(schedules=(made,), waits=({},), whole=()), "core")
 
 
 def test_the_timeline_shows_triggers_and_what_they_start(run: Callable[..., Schedule]) -> None:

@@ -10,7 +10,7 @@ from fact_rows import FLOPS, group
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.errors import BadInput, FactError, MissingFile, TrnbenchError, UnitError
+from trnbench.errors import BadInput, FactError, MissingFile, TrnbenchError, UnitError, UsageError
 from trnbench.facts.entry import FACT_KEYS
 from trnbench.facts.load import load_book, load_costs
 
@@ -288,12 +288,17 @@ def test_the_schema_has_to_be_known(write: Write, head: str, message: str) -> No
             "[a.b]\ncycles = -1\n",
             "a.b.cycles is negative: -1\n  cause: no cost and no count is below zero",
         ),
-        ("[a]\nlist = [1.0, nan]\n", "a.list[1] is nan\n  try:   leave the key out where there is no number"),
+        (
+            "[a]\nlist = [1.0, nan]\n",
+            "a.list[1] is nan\n  cause: it stands for a missing number, or for one that is too large\n"
+            "  try:   leave the key out where there is no number",
+        ),
+        ("[a]\nb = 1e30\n", "a.b is too large: 1e+30\n  cause: a cost or count is 0 to 1e+18"),
     ],
 )
 def test_costs_hold_no_impossible_number(write: Write, body: str, message: str) -> None:
     path = write(body, "costs.toml", head="schema = 1\n")
-    with pytest.raises(FactError) as error:
+    with pytest.raises(UsageError) as error:
         load_costs(path)
     assert str(error.value) == f"{path}: {message}"
 

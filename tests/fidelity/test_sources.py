@@ -269,4 +269,4 @@ def test_one_command_makes_the_tables_of_readme(tmp_path: Path) -> None:
     emptied = inserted(readme.read_text(), "nothing\n", BEGIN, END)
     readme.write_text(emptied.replace("| family | generation |", "| gone |"))
     subprocess.run([sys.executable, tmp_path / ".ci" / "renew_tables"], check=True)
-    assert readme.read_text() == (ROOT / "README.md").read_text()
+    assert readme.read_text() == (ROOT / "README.md").read_text(), "run: .ci/renew_tables"

@@ -127,6 +127,84 @@ BY_HAND = [
         CORE,
         {"vector_flops": 32_768, "sbuf_bytes": 99_328, "elements": 32_768, "instructions": 2},
     ),
+    # 128·64 elements copied, read and written; from PSUM one of the two
+    (
+        "vector_modes",
+        {"op": "tensor_copy", "operands": "strided", "dtype": "bf16", "elements": 64, "instructions": 4},
+        CORE,
+        {"vector_flops": 32_768, "sbuf_bytes": 131_072, "elements": 32_768, "instructions": 4},
+    ),
+    (
+        "vector_modes",
+        {"op": "tensor_tensor", "operands": "psum", "dtype": "fp32", "elements": 64, "instructions": 1},
+        CORE,
+        {
+            "vector_flops": 8_192,
+            "sbuf_bytes": 65_536,
+            "psum_bytes": 32_768,
+            "elements": 8_192,
+            "instructions": 1,
+        },
+    ),
+    # 256 rows of the contraction in double rows: 2·256·128·64 twice
+    (
+        "tensor_rows",
+        {"rows": "double", "dtype": "fp8", "columns": 64, "instructions": 2},
+        CORE,
+        {"flops": 8_388_608, "instructions": 2},
+    ),
+    # 128·256 bytes, four times
+    (
+        "core_exchange",
+        {"through": "dma", "bytes_per_partition": 256, "exchanges": 4},
+        CORE,
+        {"sbuf_bytes": 131_072},
+    ),
+    (
+        "dma_descriptors",
+        {"made": "software", "bytes_per_partition": 512, "transfers": 2},
+        CORE,
+        {"hbm_bytes": 131_072, "sbuf_bytes": 131_072},
+    ),
+    # tiles of 32 KiB: three and the result out of device memory, or one in and the result back
+    (
+        "dma_transpose",
+        {"by": "transpose", "memory": "hbm", "dtype": "bf16", "transfers": 3},
+        CORE,
+        {"sbuf_bytes": 98_304, "hbm_bytes": 131_072},
+    ),
+    (
+        "dma_transpose",
+        {"by": "copy", "memory": "sbuf", "dtype": "bf16", "transfers": 3},
+        CORE,
+        {"sbuf_bytes": 98_304, "hbm_bytes": 65_536},
+    ),
+    (
+        "dma_accumulate",
+        {"added_by": "dma", "dtype": "bf16", "size": MIB},
+        CORE,
+        {"hbm_bytes": 3 * MIB, "sbuf_bytes": 3 * MIB},
+    ),
+    (
+        "exponential_engines",
+        {"engine": "vector", "dtype": "fp32", "elements": 64, "instructions": 2},
+        CORE,
+        {"vector_flops": 16_384, "sbuf_bytes": 131_072, "elements": 16_384, "instructions": 2},
+    ),
+    ("gemm_beta1", {"dtype": "bf16", "size": 512}, CORE, {"flops": 268_435_456, "hbm_bytes": 1_572_864}),
+    (
+        "tensor_cfp8",
+        {"dtype": "cfp8", "columns": 64, "instructions": 4},
+        CORE,
+        {"flops": 8_388_608, "instructions": 4},
+    ),
+    # 128·64 results twice; three products of halves for each
+    (
+        "fp32_passes",
+        {"by": "bf16-halves", "dtype": "fp32", "columns": 64, "products": 2},
+        CORE,
+        {"flops": 12_582_912, "elements": 16_384, "instructions": 6},
+    ),
     # two operations of each of 128·128 elements, ten times
     (
         "vector_latency",

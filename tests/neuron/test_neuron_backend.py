@@ -246,9 +246,7 @@ def test_trainium1_falls_back_to_beta_1_and_says_so(
     judged = Judge(PeakPolicy.SEED).judge(made, seen, system)
     assert seen.reason is Reason.NONE, seen.reason_text
     assert (judged.clock, judged.evidence.by) == ("host", "Trainium")
-    assert seen.implementation == (
-        "nki-beta1: trnbench.kernels.nki.gemm_beta1:gemm_tiled (neuronx-cc 2.21.0)"
-    )
+    assert seen.implementation == ("nki-beta1: trnbench_trn1.nki.gemm:gemm_tiled (neuronx-cc 2.21.0)")
     assert len(seen.samples) == 3
     assert "transfers between host and device are inside these times" in " ".join(seen.notes)
     small = case("gemm", instance="trn1.32xlarge", dtype="bf16", size=256)

@@ -5,23 +5,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from kernel_extents import KERNELS as EVERY
 
 from trnbench.facts.scope import Scope
 from trnbench.kernels.dtype import item_bytes
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel
-from trnbench.kernels.nki import references
-from trnbench.kernels.plugin import trnbench_kernels
+from trnbench.kernels.spread import Spread
 from trnbench.measure.neuron import instruction
-from trnbench.nki import Machine, TensorSpec, Trace, load_kernel, record
+from trnbench.nki import Machine, TensorSpec, Trace, record
 from trnbench.nki.dtype import dtype_of
+from trnbench.nki.source import Source, Sources
 from trnbench.nki.words import drawn
 from trnbench.registry import load_registry
+from trnbench.run.plan import runs_on
 
 GENERATIONS = {
     "trn1": "trn1.2xlarge",
@@ -31,9 +34,10 @@ GENERATIONS = {
 SMALL: dict[str, int] = {
     "size": 256, "m": 130, "n": 514, "k": 128, "rows": 130, "columns": 512, "seq": 512, "heads": 1,
     "channels": 128, "tokens": 12, "states": 2, "experts": 2, "hidden": 128, "instructions": 8,
-    "elements": 64, "transfers": 3, "bytes_per_partition": 64,
+    "elements": 64, "transfers": 3, "bytes_per_partition": 64, "products": 8,
+    "exchanges": 4,
 }  # fmt: skip
-KERNELS = {each.name: each for each in trnbench_kernels() if each.nki_sources}
+KERNELS = {name: each for name, each in EVERY.items() if each.nki_sources}
 UNIT = {"bf16": 2.0**-8, "fp16": 2.0**-10, "fp32": 2.0**-17, "tf32": 2.0**-17}
 """Round-off of a result; 8-bit and microscaled operands leave bf16."""
 DOCS = (Path(__file__).parents[2] / "docs" / "nki.md").read_text(encoding="utf-8")
@@ -46,12 +50,14 @@ def _system(generation: str) -> Any:
 
 def _points(kernel: Kernel) -> Iterator[dict[str, Any]]:
     base: dict[str, Any] = {axis.name: SMALL.get(axis.name, axis.values[0]) for axis in kernel.axes}
-    if kernel.family == "hbm":
+    if kernel.family in ("hbm", "dma") and "size" in base:
         base["size"] = 1 << 20
-    dtype, op = kernel.axis("dtype"), kernel.axis("op")
-    for word in dtype.choices or dtype.values if dtype else ("",):
-        for name in op.choices or op.values if op else ("",):
-            yield base | ({"dtype": word} if word else {}) | ({"op": name} if name else {})
+    if kernel.name == "gemm_beta1":
+        base["size"] = 512
+    words = {axis.name: axis.choices or axis.values for axis in kernel.axes if axis.kind == "str"}
+    words.pop("mask", None)  # tests of attention take both
+    for chosen in product(*words.values()):
+        yield base | dict(zip(words, chosen, strict=True))
 
 
 def _taken(kernel: Kernel) -> dict[str, list[dict[str, Any]]]:
@@ -60,20 +66,23 @@ def _taken(kernel: Kernel) -> dict[str, list[dict[str, Any]]]:
         generation: [
             point
             for point in _points(kernel)
-            if not any(_system(generation).lacks(need) for need in kernel.requires(point))
+            if runs_on(kernel, _system(generation).instance)
+            and not any(_system(generation).lacks(need) for need in kernel.requires(point))
         ]
         for generation in GENERATIONS
     }
 
 
-def _source(kernel: Kernel, point: dict[str, Any]) -> tuple[Any, str, tuple[Any, ...]]:
-    for ref in kernel.nki_sources:
-        found, module, _ = load_kernel(ref, nki="trnbench")
-        name = ref.rpartition(":")[2]
-        inputs = getattr(module, f"{name}_inputs")(point)
-        if inputs is not None:
-            return found, name, inputs
-    raise AssertionError(f"no source of {kernel.name} takes {point}")
+def _source(kernel: Kernel, point: dict[str, Any]) -> Source:
+    found = Sources().taking(kernel.nki_sources, point)
+    assert found is not None, f"no source of {kernel.name} takes {point}"
+    return found
+
+
+def _launched(kernel: Kernel, point: dict[str, Any], function: Any) -> Any:
+    """As two programs where they speak to each other."""
+    talks = kernel.spread is Spread.SHARED and "instruction:sendrecv" in kernel.requires(point)
+    return function[2] if talks else function
 
 
 def _counted(kernel: Kernel, point: dict[str, Any], trace: Trace) -> None:
@@ -85,12 +94,14 @@ def _counted(kernel: Kernel, point: dict[str, Any], trace: Trace) -> None:
     if kernel.name == "gemm_naive":
         # One tile of columns reads A once, two of rows read B twice.
         assert moved == work.bytes["hbm"] + 256 * 256 * item_bytes(point["dtype"])
+    elif kernel.name == "gemm_beta1":
+        assert moved >= work.bytes["hbm"]  # what is not kept on chip is read again
     elif "hbm" in work.bytes:
         assert 0 <= moved - work.bytes["hbm"] <= 8  # a read leaves one element as its witness
     if work.instructions:
         engine = "tensor" if work.flops else next(iter(work.engine_flops))
         # NeuronCore-v2 has no double rows: both rows of a pair one behind the other.
-        passes = 2 if (point["dtype"], trace.machine.generation) == ("fp8", "trn1") else 1
+        passes = 2 if (point.get("dtype"), trace.machine.generation) == ("fp8", "trn1") else 1
         assert sum(n for op, n in trace.tally.items() if op.engine == engine) == passes * work.instructions
 
 
@@ -102,10 +113,11 @@ def _plain(values: Any) -> Any:
     )
 
 
-def _wanted(name: str, args: list[Any]) -> tuple[Any, ...]:
-    if name in instruction.KERNELS:
-        return (instruction.repeated(name, *args),)
-    found = getattr(references, name)(*map(_plain, args))
+def _wanted(source: Source, args: list[Any]) -> tuple[Any, ...]:
+    reference = source.reference()
+    assert reference is not None, f"{source.ref} has no reference"
+    # What rounds after every instruction is given what the kernel is given.
+    found = reference(*(args if source.name in instruction.KERNELS else map(_plain, args)))
     return found if isinstance(found, tuple) else (found,)
 
 
@@ -124,10 +136,11 @@ def test_counts_and_values(name: str, generation: str) -> None:
     kernel = KERNELS[name]
     machine = Machine.of(_system(generation))
     for number, point in enumerate(_taken(kernel)[generation]):
-        function, source, inputs = _source(kernel, point)
+        source = _source(kernel, point)
+        function, inputs = _launched(kernel, point, source.kernel), source.inputs
         rng = np.random.default_rng(number)
         args = [drawn(dtype_of(e[1]), tuple(e[0]), rng, 8) if isinstance(e, tuple) else e for e in inputs]
-        if source == "selective_scan":  # as in the model: steps above 0, rates below
+        if source.name == "selective_scan":  # as in the model: steps above 0, rates below
             args[0], args[2] = np.abs(args[0]), -np.abs(args[2])
         specs = [TensorSpec(tuple(e[0]), e[1]) if isinstance(e, tuple) else e for e in inputs]
         _counted(kernel, point, record(function, specs, machine=machine))

@@ -10,16 +10,15 @@ import ml_dtypes
 import msgspec
 import numpy as np
 import pytest
+from kernel_extents import KERNELS
 
 from trnbench.facts.scope import Scope
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.families.engine import LANES, OPERATIONS
-from trnbench.kernels.plugin import trnbench_kernels
 from trnbench.nki import Machine, TensorSpec, Trace, load_kernel, record
 
 BASE = "trnbench.kernels.nki"
 CORE = Extent(scope=Scope.CORE)
-KERNELS = {each.name: each for each in trnbench_kernels()}
 
 POINTS: list[tuple[str, dict[str, Any]]] = [
     ("hbm_read", {"size": 4 << 20}),

@@ -56,7 +56,7 @@ BAD = {
     "wrong-type": (
         KERNEL.replace("BODY", 'yield "gemm"'),
         "plugin 'bad' of bad 1.0 yields from trnbench_kernels what it should not: 'gemm'",
-        "trnbench_kernels takes a Kernel, not str",
+        "trnbench_kernels takes a Kernel or Variant, not str",
     ),
     "raises-half-way": (
         KERNEL.replace("BODY", "yield kernel('half'); 1 / 0"),
@@ -76,7 +76,7 @@ BAD = {
     ),
     "newer-contract": (
         "trnbench_contract = 99",
-        "plugin 'bad' of bad 1.0 is written for plugin contract 99; this trnbench speaks 1",
+        "plugin 'bad' of bad 1.0 is written for plugin contract 99; this trnbench speaks 2",
         "the plugin is newer than trnbench",
     ),
     "duplicate-name": (

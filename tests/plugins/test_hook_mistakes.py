@@ -47,7 +47,12 @@ def test_hook_that_ends_the_process_does_not() -> None:
 @pytest.mark.parametrize(
     ("hook", "value", "cause", "try_"),
     [
-        ("trnbench_kernels", 7, "trnbench_kernels takes a Kernel, not int", "yield trnbench.Kernel(...)"),
+        (
+            "trnbench_kernels",
+            7,
+            "trnbench_kernels takes a Kernel or Variant, not int",
+            "yield trnbench.Kernel(...) or trnbench.Variant(...)",
+        ),
         ("trnbench_kernels", trnbench.Kernel, "it is the class itself", "yield Kernel(...)"),
         (
             "trnbench_importers",
@@ -200,13 +205,13 @@ def test_hook_without_the_mark_is_found_out() -> None:
 def test_newer_contract_is_refused_by_its_number() -> None:
     whole = plugin(trnbench_kernels=lambda: [kernel("k")])
     whole.trnbench_contract = 9
-    one = plugin(trnbench_generations=lambda: [generation("g", contract=2), generation("h")])
+    one = plugin(trnbench_generations=lambda: [generation("g", contract=9), generation("h")])
     registry = Registry.of(whole=whole, one=one)
     assert texts(registry) == [
-        "plugin 'whole' of whole 0 is written for plugin contract 9; this trnbench speaks 1\n"
+        "plugin 'whole' of whole 0 is written for plugin contract 9; this trnbench speaks 2\n"
         "  cause: the plugin is newer than trnbench\n"
         "  try:   pip install --upgrade trnbench, or an older whole",
-        "plugin 'one' of one 0 yields generation 'g', written for plugin contract 2; this trnbench speaks 1\n"
+        "plugin 'one' of one 0 yields generation 'g', written for plugin contract 9; this trnbench speaks 2\n"
         "  cause: the plugin is newer than trnbench\n"
         "  try:   pip install --upgrade trnbench, or an older one",
     ]

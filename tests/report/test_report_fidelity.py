@@ -133,7 +133,8 @@ def test_contradicted_points_show_the_interval_that_counts(known: Run) -> None:
 def test_sequences_and_what_moved(known: Run) -> None:
     text = page(known)
     assert (
-        "Versions of one kernel: order kept in 0 of 1 steps, ratio off by 82 % in the median; 1 not" in text
+        "Sequences, versions of one kernel as published: order kept in 0 of 1 steps, ratio off by 82 % in "
+        "the median; 1 not" in text
     )
     assert ">turned round<" in text
     assert "errors by version 2 of the model, and now." in text

@@ -16,10 +16,9 @@ from trnbench_reports import page, plugin
 BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
 
 
-@pytest.fixture(scope="module")
-def real() -> Run:
-    made = trnbench.bench(("gemm", "hbm_copy", "all_reduce"), jobs=1)
-    return trnbench.loads(trnbench.dumps(made))
+@pytest.fixture
+def real(headline_run: Run) -> Run:
+    return headline_run
 
 
 def test_every_section_is_whole(real: Run) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from trnbench.run import environment
-from trnbench.run.environment import describe, scrub, scrub_all, scrub_argv
+from trnbench.run import identity
+from trnbench.run.environment import describe
+from trnbench.run.identity import scrub, scrub_all, scrub_argv
 
 
 @pytest.fixture(autouse=True)
@@ -19,9 +20,12 @@ def _somebody(monkeypatch: pytest.MonkeyPatch) -> object:
     monkeypatch.setattr(platform, "node", lambda: "wombat-7.example.internal")
     monkeypatch.setattr(getpass, "getuser", lambda: "marlowe")
     monkeypatch.setenv("HOME", "/home/marlowe")
-    environment._own_names.cache_clear()
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI")
+    monkeypatch.setenv("SHORT_TOKEN", "true")
+    monkeypatch.setenv("PWD", "/folder/of/a/shell")
+    identity.forget()
     yield None
-    environment._own_names.cache_clear()
+    identity.forget()
 
 
 def test_it_is_flat_and_lower_snake() -> None:
@@ -46,8 +50,16 @@ def test_keys_that_identify_are_dropped(key: str) -> None:
 @pytest.mark.parametrize(
     ("text", "left"),
     [
-        ("/home/marlowe/bench/x.db", "~/bench/x.db"),
+        ("/home/marlowe/bench/x.db", "~/…/x.db"),
         ("/home/marlowe", "~"),
+        ("/home/marlowe/x.db", "~/x.db"),
+        ("at /home/marlowe/a/b/c.py:12, in f", "at ~/…/c.py:12, in f"),
+        ("~/client/x.toml", "~/…/x.toml"),
+        ("~/…/x.toml", "~/…/x.toml"),
+        ("see https://bob:hunter22@example.com/x", "see https://<secret>@example.com/x"),
+        ("AKIAIOSFODNN7EXAMPLE", "<secret>"),
+        ("the key is wJalrXUtnFEMI.", "the key is <secret>."),
+        ("/folder/of/a/shell", "/folder/of/a/shell"),
         ("/home/marlowe2/x", "/home/marlowe2/x"),
         ("run by marlowe on wombat-7.example.internal", "run by <user> on <host>"),
         ("wombat-7: ok", "<host>: ok"),
@@ -87,7 +99,7 @@ def test_ordinary_words_are_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(getpass, "getuser", lambda: "root")
     monkeypatch.setattr(platform, "node", lambda: "localhost")
     monkeypatch.setenv("HOME", "/")
-    environment._own_names.cache_clear()
+    identity.forget()
     assert scrub("the root of /work on localhost") == "the root of /work on localhost"
 
 
@@ -96,7 +108,7 @@ def test_an_account_without_a_name_is_no_error(monkeypatch: pytest.MonkeyPatch) 
         raise KeyError("getpwuid(): uid not found: 4711")
 
     monkeypatch.setattr(getpass, "getuser", nobody)
-    environment._own_names.cache_clear()
+    identity.forget()
     assert scrub("wombat-7") == "<host>"
 
 

@@ -23,6 +23,7 @@ from trnbench.run.ranks.together import spread, together
 from trnbench.store.store import Store
 
 PROGRAM = machine.__file__
+KEY = {"TRNBENCH_RENDEZVOUS_KEY": "0123456789abcdef" * 4}
 LAUNCHED = ("RANK", "WORLD_SIZE", "OMPI_", "PMI", "SLURM_", "MASTER_", "TORCHELASTIC_", "TRNBENCH_")
 
 
@@ -30,7 +31,9 @@ def environment(folder: Path, modes: str, **more: str) -> dict[str, str]:
     clean = {key: value for key, value in os.environ.items() if not key.startswith(LAUNCHED)}
     return {
         **clean,
-        "PYTHONPATH": str(Path(PROGRAM).parent),
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, (str(Path(PROGRAM).parent), os.environ.get("PYTHONPATH")))
+        ),
         "TMPDIR": str(folder),
         "TRNBENCH_STORE": str(folder / "runs.db"),
         "MACHINE_MODES": modes,
@@ -244,14 +247,14 @@ def test_a_rank_that_is_none_is_a_usage_error(variables: dict[str, str]) -> None
 def test_where_ranks_meet() -> None:
     several = find_rank({"RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "1"})
     assert several is not None
-    torch = place_of(several, {"MASTER_ADDR": "trn7", "MASTER_PORT": "29500"})
-    assert (torch.host, torch.port) == ("trn7", 29501)
-    assert str(place_of(several, {"TRNBENCH_RENDEZVOUS": "10.0.0.4:29400"})) == "10.0.0.4:29400"
+    torch = place_of(several, {"MASTER_ADDR": "trn7", "MASTER_PORT": "29500", **KEY})
+    assert (torch.host, torch.port, torch.key) == ("trn7", 29501, KEY["TRNBENCH_RENDEZVOUS_KEY"])
+    assert str(place_of(several, {"TRNBENCH_RENDEZVOUS": "10.0.0.4:29400", **KEY})) == "10.0.0.4:29400"
     shared = place_of(several, {"TRNBENCH_RENDEZVOUS": "/shared/x", "SLURM_JOB_ID": "9"})
     assert str(shared) == "/shared/x/trnbench-9.rendezvous"
     slurm = find_rank({"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2"})
     assert slurm is not None
-    told = {"SLURM_STEP_NODELIST": "trn[007-008],head", "SLURM_JOB_ID": "12", "SLURM_STEP_ID": "3"}
+    told = {"SLURM_STEP_NODELIST": "trn[007-008],head", "SLURM_JOB_ID": "12", "SLURM_STEP_ID": "3", **KEY}
     assert str(place_of(slurm, told)) == f"trn007:{20000 + 12 * 31 + 3}"
     with pytest.raises(UsageError) as caught:
         place_of(several, {})

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trnbench.bounded.kinds import AXIS
 from trnbench.errors import TrnbenchError, UnknownName, UsageError
 from trnbench.kernels.axis import Axis
 from trnbench.run.axes import MAX_VALUES, parse_sweep
-from trnbench.run.number import read_number, read_whole
 
 SIZE = Axis(name="size", values=(128, 256), unit="B")
 
@@ -77,9 +77,9 @@ WRONG = [
     ),
     (
         "size=big",
-        "'big' is not a number\n"
-        "  cause: axis size takes numbers\n"
-        "  try:   4096 or 4K; K, M, G and T stand for 2^10, 2^20, 2^30 and 2^40",
+        "axis size 'big' is no number\n"
+        "  cause: a number may have K, M, G or T behind it, for 2^10, 2^20, 2^30 and 2^40\n"
+        "  try:   axis size 4096",
     ),
     (
         "size=0",
@@ -123,7 +123,7 @@ WRONG = [
     ],
 )
 def test_numbers_as_people_type_them(typed, value):
-    assert read_number(typed, "it") == value
+    assert AXIS.read(typed, "it") == value
 
 
 @pytest.mark.parametrize(
@@ -131,25 +131,24 @@ def test_numbers_as_people_type_them(typed, value):
 )
 def test_what_is_no_number(typed):
     with pytest.raises(UsageError) as caught:
-        read_number(typed, "axis size")
+        AXIS.read(typed, "axis size")
     assert str(caught.value) == (
-        f"{typed!r} is not a number\n"
-        "  cause: axis size takes numbers\n"
-        "  try:   4096 or 4K; K, M, G and T stand for 2^10, 2^20, 2^30 and 2^40"
+        f"axis size {typed!r} is no number\n"
+        "  cause: a number may have K, M, G or T behind it, for 2^10, 2^20, 2^30 and 2^40\n"
+        "  try:   axis size 4096"
     )
 
 
 def test_a_count_is_whole():
-    assert read_whole("1.5K", "axis size") == 1536
-    with pytest.raises(UsageError, match=r"'1.5' is not a whole number"):
-        read_whole("1.5", "axis size")
+    assert sizes("size=1.5K") == (1536,)
+    with pytest.raises(UsageError, match=r"size = 1.5 in 'size=1.5' is not a whole number"):
+        sizes("size=1.5")
 
 
 @given(st.integers(0, 1 << 50), st.sampled_from(["", "K", "M", "G", "T"]))
 def test_suffixes_are_powers_of_two(number, suffix):
     assert (
-        read_number(f"{number}{suffix}", "it")
-        == number << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[suffix]
+        AXIS.read(f"{number}{suffix}", "it") == number << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[suffix]
     )
 
 

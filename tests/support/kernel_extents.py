@@ -5,9 +5,22 @@ from __future__ import annotations
 from trnbench.facts.scope import Scope
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel
-from trnbench.kernels.plugin import trnbench_kernels
+from trnbench.registry import load_registry
 
-KERNELS: dict[str, Kernel] = {kernel.name: kernel for kernel in trnbench_kernels()}
+OWNERS = ("kernels", "trn1", "trn2", "trn3")
+"""The plugins whose kernels run on Trainium: the families of all generations, then what each adds."""
+
+
+def _kernels() -> dict[str, Kernel]:
+    registry = load_registry()
+    return {
+        each.name: registry.kernels[each.name]
+        for each in registry.brought("trnbench_kernels")
+        if each.kind == "kernel" and each.origin.name in OWNERS
+    }
+
+
+KERNELS: dict[str, Kernel] = _kernels()
 
 
 CORE = Extent(scope=Scope.CORE)

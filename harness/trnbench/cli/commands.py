@@ -152,6 +152,10 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         found = self.found.get(cmd_name)
+        if found is not None and found.external:
+            from trnbench.isolation.output import data_together
+
+            data_together()  # what such a command writes, and the programs it starts, is its data
         return found.load() if found else None
 
     def resolve_command(

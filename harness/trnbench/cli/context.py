@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,18 @@ class Session:
         self.store: Path | None = None  # --store; else see `settings`
         self.no_plugin: tuple[str, ...] = ()
         self.verbosity = 0  # -1 with -q, 1 with -v
-        self.kept = ""  # what an interruption leaves behind, for the last line
+        self._kept = ""
+        self.on_kept: Callable[[str], None] = lambda _: None  # told of what `kept` is set to
+
+    @property
+    def kept(self) -> str:
+        """What an interruption leaves behind, for the last line."""
+        return self._kept
+
+    @kept.setter
+    def kept(self, text: str) -> None:
+        self._kept = text
+        self.on_kept(text)
 
     @cached_property
     def registry(self) -> Registry:
@@ -48,6 +60,10 @@ class Session:
         if "registry" in vars(self) and self.verbosity >= 0 and not self._hushed:
             for problem in self.registry.problems:
                 say(f"warning: {problem.what} (trnbench plugin list)")
+
+    def try_plugins(self) -> None:
+        """Load those of others in a copy of this process first: the command is there to find a bad one."""
+        self.registry = self.registry.tried()
 
     def hush(self) -> None:
         """The command shows plugin problems itself."""

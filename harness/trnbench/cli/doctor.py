@@ -10,7 +10,7 @@ import click
 
 from trnbench.cli.context import Session, session
 from trnbench.cli.output import Column, clean, emit, plain_format_option, say, write
-from trnbench.errors import ExitCode, TrnbenchError
+from trnbench.errors import ExitCode, PluginError, TrnbenchError
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
@@ -161,6 +161,8 @@ def _plugins(shared: Session) -> Iterator[Row]:
     except TrnbenchError:
         registry = load_registry(block=shared.no_plugin)
         vars(shared)["registry"] = registry
+    shared.try_plugins()
+    registry = shared.registry
     registry.collect()
     for loaded in registry.loaded:
         problems = registry.problems_of(loaded.origin)
@@ -182,11 +184,12 @@ def _backends(shared: Session) -> Iterator[Row]:
 
 
 def _backend(backend: Backend) -> Iterator[Row]:
+    from trnbench.run.returned import detected
+
     try:
-        seen = backend.detect()
-    except Exception as error:  # detect promises never to raise; a plugin may break the promise
-        text = f"detect() raised {type(error).__name__}: {error}"
-        yield _row("backend", backend.name, BROKEN, text, "trnbench plugin check")
+        seen = detected(backend)
+    except PluginError as error:
+        yield _row("backend", backend.name, BROKEN, f"{error.what}: {error.cause}", error.try_)
         return
     if seen.available:
         yield _row("backend", backend.name, OK, seen.instance or "any instance")

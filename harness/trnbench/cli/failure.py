@@ -11,7 +11,8 @@ import click
 
 from trnbench.cli.context import Session
 from trnbench.cli.output import abandon, say
-from trnbench.errors import DEBUG, ExitCode, TrnbenchError, debugging
+from trnbench.errors import DEBUG, LONGEST, ExitCode, TrnbenchError, debugging
+from trnbench.quoting import cut, quoted
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -36,13 +37,18 @@ def report(error: BaseException, shared: Session) -> int:
     if isinstance(error, TrnbenchError):
         say(f"error: {error}")
         return error.exit_code
+    if isinstance(error, click.NoSuchOption) and (place := _before_the_command(error)):
+        say(f"error: {error.option_name} goes before the command")
+        say("  cause: it is an option of trnbench itself, the same for every command")
+        say(f"  try:   {place}")
+        return ExitCode.USAGE
     if isinstance(error, click.ClickException):
         say(f"error: {_sentence(error.format_message())}")
         if isinstance(error, click.UsageError) and error.ctx:
             say(f"  try:   {error.ctx.command_path} --help")
         return ExitCode.USAGE
     if isinstance(error, OSError) and error.filename:
-        say(f"error: {error.strerror}: {os.fspath(error.filename)!r}")
+        say(f"error: {error.strerror}: {quoted(str(os.fspath(error.filename)), 300)}")
         say("  cause: the file system refused it")
         say(f"  try:   check the path and its permissions ({DEBUG}=1 shows where it was used)")
         return ExitCode.USAGE
@@ -52,22 +58,36 @@ def report(error: BaseException, shared: Session) -> int:
         say("  cause: where stdout goes takes no more")
         say("  try:   free space there, or send the output elsewhere")
         return ExitCode.USAGE
-    say(f"error: internal error: {type(error).__name__}: {error}")
+    say(f"error: internal error: {type(error).__name__}: {cut(str(error), LONGEST)}")
     say(f"  cause: a bug in {_culprit(error)}")
     say(f"  try:   {DEBUG}=1 {_again()}   shows the traceback; please report it with that")
     return ExitCode.CRASH
 
 
+def _before_the_command(error: click.NoSuchOption) -> str:
+    """Where the option belongs, if it is one of the program's own; "" for all others."""
+    if error.ctx is None:
+        return ""
+    root = error.ctx.find_root()
+    for param in root.command.params:
+        if error.option_name in (*param.opts, *param.secondary_opts):
+            alone = isinstance(param, click.Option) and (param.is_flag or param.count)
+            value = "" if alone else f" {param.make_metavar(root)}"
+            command = error.ctx.command_path.removeprefix(str(root.info_name)).strip()
+            return f"{root.info_name} {error.option_name}{value} {command}"
+    return ""
+
+
 def _sentence(text: str) -> str:
     """click ends messages with a full stop, ours have none."""
-    text = text.strip()
+    text = cut(text.strip(), LONGEST)
     return (text[0].lower() + text[1:]).rstrip(".") if text else "wrong usage"
 
 
 def _again() -> str:
     import shlex
 
-    return shlex.join(["trnbench", *sys.argv[1:]])
+    return cut(shlex.join(["trnbench", *sys.argv[1:]]), LONGEST)
 
 
 def _culprit(error: BaseException) -> str:

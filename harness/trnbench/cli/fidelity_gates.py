@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench.bounded import kinds
 from trnbench.cli.output import say
 from trnbench.errors import ExitCode, UnknownName, UsageError
+from trnbench.quoting import quoted
 
 if TYPE_CHECKING:
     from trnbench.results.fidelity import FamilyFidelity, Fidelity
@@ -45,19 +47,16 @@ def _limit(name: str, text: str) -> Limit:
     from trnbench.fidelity.family import FAMILIES
 
     family, equals, number = text.partition("=")
-    try:
-        limit = float(number.strip().removesuffix("%")) / 100
-    except ValueError:
-        limit = math.nan
-    if not equals or not number.strip().endswith("%") or not 0 <= limit < math.inf:
+    percent = kinds.PERCENT.parsed(number)
+    if not equals or percent is None:
         raise UsageError(
-            f"--max-{name} {text!r} is no limit",
+            f"--max-{name} {quoted(text)} is no limit",
             cause="it is a family, an equals sign and a percentage",
             try_=f"--max-{name} hbm=3%",
         )
     if family not in (*FAMILIES, PUBLIC):
         raise UnknownName("family", family, (*FAMILIES, PUBLIC), try_="trnbench validate: every family")
-    return Limit(name=name, family=family, e=math.log1p(limit))
+    return Limit(name=name, family=family, e=math.log1p(float(percent) / 100))
 
 
 def judge(found: Fidelity, gates: Gates) -> ExitCode:

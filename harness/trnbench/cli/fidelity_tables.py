@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from trnbench.cli.output import Column, emit, say, write
 
 if TYPE_CHECKING:
+    from trnbench.fidelity.told import Table
     from trnbench.results.fidelity import Comparison, Fidelity
-
-Rows = Sequence[Sequence[str]]
 
 
 def show(found: Fidelity, format: str) -> None:
     """The whole comparison: for people all parts, for JSON and CSV one row per family and generation."""
-    from trnbench.fidelity.tables import family_row, markdown
+    from trnbench.fidelity.tables import family_row
+    from trnbench.fidelity.told import markdown
 
     if format == "md":
         write("".join(f"{note[0].upper()}{note[1:]}.\n\n" for note in found.notes) + markdown(found))
@@ -30,44 +30,36 @@ def show(found: Fidelity, format: str) -> None:
 
 
 def _show_parts(found: Fidelity) -> None:
-    from trnbench.fidelity.broken import BROKEN, broken_cells, broken_of, broken_text
-    from trnbench.fidelity.coverage import coverage, of_rows
-    from trnbench.fidelity.movement import MOVED, moved_cells, moved_text
-    from trnbench.fidelity.sequence import STEPS, by_order, order_text, step_cells
-    from trnbench.fidelity.tables import HEADS, cells, few, shown
+    from trnbench.fidelity.told import told
 
-    bounds, broken = broken_of(found.points)
-    if bounds:
-        write(f"{broken_text(bounds, broken)}\n")
-        if broken:
-            _grid(BROKEN, [broken_cells(each) for each in broken])
+    all_ = told(found, (*found.families, *(each.row for each in found.public)))
+    if all_.broken:
+        write(f"{all_.broken}\n")
+        _grid(all_.bounds)
         write("\n")
-    write(f"{coverage(of_rows(found.families))}\n")
-    public = [each.row for each in found.public if each.row.errors or each.row.bounds]
-    rows = shown(found.families) + public
-    if rows:
-        _grid(HEADS, [cells(each) for each in rows], left=2)
-    if listed := few(shown(found.families)):
+    write(f"{all_.coverage}\n")
+    _grid(all_.families)
+    if all_.listed:
         write("\nRows of under five votes, point by point:\n")
-        write("".join(f"{each}\n" for each in listed))
-    if found.steps:
-        write(f"\nSequences, versions of one kernel as published: {order_text(found.steps)}.\n")
-        wrong = [each for each in by_order(found.steps) if each.in_order is False]
-        if wrong:
-            _grid(STEPS, [step_cells(each) for each in wrong], left=2)
-    if any(each.movers or each.unanswered for each in found.moved):
-        write(f"\n{moved_text(found.moved)}\n")
-        _grid(MOVED, [moved_cells(each) for each in found.moved], left=2)
-    say(f"model: {found.by} {found.version}", level=0)
+        write("".join(f"{each}\n" for each in all_.listed))
+    if all_.sequences:
+        write(f"\n{all_.sequences}\n")
+        _grid(all_.wrong)
+    if all_.moved:
+        write(f"\n{all_.moved}\n")
+        _grid(all_.movement)
+    say(f"model: {all_.model}", level=0)
     _say_public(found)
 
 
-def _grid(heads: Sequence[str], rows: Rows, left: int = 1) -> None:
+def _grid(table: Table) -> None:
+    """Nothing where it has no rows."""
     columns = [
-        Column(str(index), head, align="left" if index < left else "right")
-        for index, head in enumerate(heads)
+        Column(str(index), head, align="left" if index < table.left else "right")
+        for index, head in enumerate(table.heads)
     ]
-    emit([{str(index): cell for index, cell in enumerate(row)} for row in rows], columns, "table")
+    if table.rows:
+        emit([{str(index): cell for index, cell in enumerate(row)} for row in table.rows], columns, "table")
 
 
 def _say_public(found: Fidelity) -> None:

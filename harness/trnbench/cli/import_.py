@@ -26,7 +26,7 @@ def import_(
 
     Reads what `trnbench export --as json` wrote, the journal of a run, and with --as what plugins read.
     """
-    from trnbench.run.importing import find_importer, read_file, read_runs
+    from trnbench.run.importing import find_importer, read_given, read_runs
     from trnbench.store.store import Store
     from trnbench.store.tag import checked_tags
 
@@ -35,7 +35,7 @@ def import_(
     found = [
         run
         for each in file
-        for run in read_runs(importer, read_file(None if each == STDOUT else each), str(each), anyway=anyway)
+        for run in read_runs(importer, read_given(None if each == STDOUT else each), str(each), anyway=anyway)
     ]
     with Store(shared.store_path) as store:
         store.save(*found, tags=tags)

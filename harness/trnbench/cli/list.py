@@ -31,6 +31,7 @@ def _kernels(registry: Registry, selection: Selection) -> Iterable[Row]:
             "metric": kernel.primary.name,
             "implementations": list(kernel.implementations),
             "about": kernel.about,
+            "tests": [str(each) for each in kernel.tests],
         }
 
 
@@ -68,8 +69,10 @@ def _families(registry: Registry, selection: Selection) -> Iterable[Row]:
 
 
 def _backends(registry: Registry, _: Selection) -> Iterable[Row]:
+    from trnbench.run.returned import detected
+
     for name, backend in registry.backends.items():
-        found = backend.detect()
+        found = detected(backend)
         yield {
             "backend": name,
             "available": found.available,

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trnbench.bounded import kinds
 from trnbench.cli.carrying import carry_on
 from trnbench.cli.context import Session, quiet_option, session
 from trnbench.cli.ended import tell
 from trnbench.cli.facts import facts_option
+from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option
 from trnbench.cli.reporting import REPORT, check_html, report_target
 from trnbench.errors import UsageError
@@ -24,7 +26,12 @@ if TYPE_CHECKING:
 @click.argument("run", default="", metavar="[RUN]")
 @click.option("--anyway", is_flag=True, help="Go on although versions, settings or facts differ.")
 @facts_option
-@click.option("--jobs", type=int, metavar="N", help="Processes; 0: as many as pay off.  [default: as before]")
+@click.option(
+    "--jobs",
+    type=NumberType(kinds.JOBS),
+    metavar="N",
+    help="Processes; 0: as many as pay off.  [default: as before]",
+)
 @click.option(
     "-o",
     "--output",
@@ -77,8 +84,8 @@ def resume(
         )
         planned = earlier.planned(shared.registry, facts)
         resumed = earlier.taken_up(planned, chosen, shared.registry, anyway=anyway)
-        if jobs is not None:
-            settings = msgspec.structs.replace(settings, jobs=jobs).checked()
+        jobs = settings.jobs if jobs is None else jobs
+        settings = msgspec.structs.replace(settings, jobs=jobs, isolate=True).checked()
         left = len(planned.cases) - len(resumed.kept)
         opening = f"{chosen.name}: run {earlier.id} goes on with {left:,} of {len(planned.cases):,} cases"
         ended = carry_on(shared, store, planned, chosen, settings, by, resumed=resumed, opening=opening)

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trnbench.bounded import kinds
 from trnbench.cli.carrying import carry_out
 from trnbench.cli.context import Session, quiet_option, session
 from trnbench.cli.ended import tell
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_backends
+from trnbench.cli.number import NumberType
 from trnbench.cli.output import emit, format_option, say
 from trnbench.cli.planned import CASE_COLUMNS, case_rows
 from trnbench.cli.reporting import REPORT, check_html, report_target
@@ -40,18 +42,34 @@ POLICIES = ("seed", "device", "engine", "latest")
     "--peak", type=click.Choice(POLICIES), help="Documents that percentages are taken of.  [default: seed]"
 )
 @facts_option
-@click.option("--jobs", type=int, metavar="N", help="Processes; 0: as many as pay off.  [default: 0]")
-@click.option("--timeout", type=float, default=0.0, metavar="SECONDS", help="Limit for one case; 0: none.")
 @click.option(
-    "--maxfail", type=int, default=0, metavar="N", help="Stop after N failed or suspect cases; 0: never."
+    "--jobs", type=NumberType(kinds.JOBS), metavar="N", help="Processes; 0: as many as pay off.  [default: 0]"
 )
-@click.option("--seed", type=int, metavar="N", help="Of random data.  [default: 0]")
 @click.option(
-    "--retries", type=int, default=0, metavar="N", help="Tries more for a case that crashed or hung."
+    "--timeout",
+    type=NumberType(kinds.TIME_LIMIT),
+    default=0.0,
+    metavar="SECONDS",
+    help="Limit for one case; 0: none.",
+)
+@click.option(
+    "--maxfail",
+    type=NumberType(kinds.MOST_FAILED),
+    default=0,
+    metavar="N",
+    help="Stop after N failed or suspect cases; 0: never.",
+)
+@click.option("--seed", type=NumberType(kinds.SEED), metavar="N", help="Of random data.  [default: 0]")
+@click.option(
+    "--retries",
+    type=NumberType(kinds.RETRIES),
+    default=0,
+    metavar="N",
+    help="Tries more for a case that crashed or hung.",
 )
 @click.option(
     "--sample-time",
-    type=float,
+    type=NumberType(kinds.SAMPLING),
     default=0.0,
     metavar="SECONDS",
     help="Sampling of one measured case; 0: its own.",
@@ -118,6 +136,7 @@ def run(
     from trnbench.run.executor import executor as carried_out_by
     from trnbench.run.plan import plan
     from trnbench.run.ranks.rank import find_rank
+    from trnbench.run.returned import detected
     from trnbench.run.settings import RunSettings
     from trnbench.store.tag import checked_tags
 
@@ -131,6 +150,7 @@ def run(
         sample_s=sample_time,
         keep_identity=keep_identity,
         executor=executor,
+        isolate=True,
         tags=checked_tags(labels),
         argv=tuple(sys.argv),
         facts=tuple(str(each.absolute()) for each in facts_of(shared, facts)),
@@ -150,7 +170,7 @@ def run(
         planned = plan(shared.registry, selection, extra_facts=facts_of(shared, facts))
         if rank is not None and rank.rank > 0:
             return _follow(rank, planned, chosen, settings, shared.registry)
-        if rank is not None and chosen.detect().instance:
+        if rank is not None and detected(chosen).instance:
             from trnbench.run.ranks.executor import rank_executor
 
             by = stack.enter_context(rank_executor(rank))
@@ -163,7 +183,9 @@ def run(
 
 def _follow(rank: Rank, planned: Plan, chosen: Backend, settings: RunSettings, registry: Registry) -> int:
     """The part of every rank but the first: no store, no report, nothing on stdout."""
-    if not chosen.detect().instance:
+    from trnbench.run.returned import detected
+
+    if not detected(chosen).instance:
         say(f"rank {rank.rank}: emulated cases need no machine, rank 0 carries them out alone")
         return 0
     from trnbench.run.execute import prepared

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
+from trnbench.cli.number import NumberType
 from trnbench.cli.output import Column, emit, emit_json, format_option, say
 from trnbench.cli.stored import case_row, opening, run_head, run_row, wanted
 from trnbench.errors import UsageError
@@ -120,8 +122,8 @@ def tag(shared: Session, /, *, run: str, tag: tuple[str, ...], remove: tuple[str
 
 
 @runs.command()
-@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the N newest.")
-@click.option("--older-than", type=click.FloatRange(min=0), metavar="DAYS", help="Delete only what is older.")
+@click.option("--keep", type=NumberType(kinds.KEPT), metavar="N", help="Keep the N newest.")
+@click.option("--older-than", type=NumberType(kinds.DAYS), metavar="DAYS", help="Delete only what is older.")
 @click.option("--tagged", is_flag=True, help="Delete runs with tags as well.")
 @click.option("--dry-run", is_flag=True, help="Say what would be deleted.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")

@@ -7,21 +7,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from trnbench.bounded import kinds
+from trnbench.bounded.number import Number
 from trnbench.errors import BadInput
+from trnbench.quoting import cut
 
 PREFIX = "TRNBENCH_"
 FORMATS = ("table", "json", "csv", "md")
 
 
 class Setting(NamedTuple):
-    """`kind` is "word", "int", "number", "path", "words" or "paths"."""
+    """`kind` is "word", "number", "path", "words" or "paths"."""
 
     key: str
     kind: str
     default: Any
     about: str
     choices: tuple[str, ...] = ()
-    least: int = 0
+    number: Number = kinds.SEED  # of which kind, where it is one
 
 
 SETTINGS = {
@@ -35,14 +38,14 @@ SETTINGS = {
             ("seed", "device", "engine", "latest"),
         ),
         Setting("backend", "word", "", "What carries the cases out; empty: the emulator."),
-        Setting("jobs", "int", 0, "Processes at once; 0: as many as pay off."),
-        Setting("seed", "int", 0, "Seed of generated data."),
+        Setting("jobs", "number", 0, "Processes at once; 0: as many as pay off.", number=kinds.JOBS),
+        Setting("seed", "number", 0, "Seed of generated data.", number=kinds.SEED),
         Setting("store", "path", None, "The database of results."),
         Setting("format", "word", "table", "How results are printed.", FORMATS),
         Setting("facts", "paths", (), "Further fact files."),
         Setting("no_plugin", "words", (), "Plugins and distributions to leave out."),
-        Setting("timeout_s", "number", 0.0, "Seconds a case may take; 0: no limit."),
-        Setting("maxfail", "int", 0, "Stop after so many failures; 0: never."),
+        Setting("timeout_s", "number", 0.0, "Seconds a case may take; 0: no limit.", number=kinds.TIME_LIMIT),
+        Setting("maxfail", "number", 0, "Stop after so many failures; 0: never.", number=kinds.MOST_FAILED),
         Setting("kernels", "words", (), "Kernels to run, names or globs; empty: all."),
         Setting("keyword", "word", "", "Only cases whose name matches, as with -k."),
         Setting("tags", "words", (), "Only kernels with one of these tags."),
@@ -81,15 +84,11 @@ def typed(key: str, value: Any, where: str, folder: Path) -> Any:
         if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
             raise _refuse(setting, value, where)
         return tuple(folder / os.path.expanduser(each) if one == "path" else each for each in listed)
-    if setting.kind == "int":
-        if not isinstance(value, int) or isinstance(value, bool) or value < setting.least:
-            raise _refuse(setting, value, where)
-        return value
     if setting.kind == "number":
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not 0 <= value < float("inf"):
+        if not number or not setting.number.fits(value):
             raise _refuse(setting, value, where)
-        return float(value)
+        return type(setting.default)(value)
     if not isinstance(value, str) or (setting.choices and value not in setting.choices):
         raise _refuse(setting, value, where)
     return folder / os.path.expanduser(value) if one == "path" else value
@@ -102,18 +101,17 @@ def from_text(setting: Setting, text: str, name: str) -> Any:
         value = [each.strip() for each in text.split(",") if each.strip()]
     elif setting.kind == "paths":
         value = [each for each in text.split(os.pathsep) if each]
-    elif setting.kind in ("int", "number"):
-        try:
-            value = int(text) if setting.kind == "int" else float(text)
-        except ValueError:
-            raise _refuse(setting, text, name) from None
+    elif setting.kind == "number":
+        exact = setting.number.parsed(text)
+        if exact is None:
+            raise _refuse(setting, text, name)
+        value = float(exact) if exact.denominator != 1 else int(exact)
     return typed(setting.key, value, name, Path.cwd())
 
 
 _WANTED: dict[str, Callable[[Setting], str]] = {
     "word": lambda s: f"one of {', '.join(s.choices)}" if s.choices else "a word in quotes",
-    "int": lambda s: f"a whole number, {s.least} or more",
-    "number": lambda _: "a number, 0 or more",
+    "number": lambda s: f"{'a whole number' if s.number.whole else 'a number'}, {s.number.range}",
     "path": lambda _: "a path in quotes",
     "words": lambda _: 'a list of words: ["a", "b"]',
     "paths": lambda _: 'a list of paths: ["a.toml"]',
@@ -125,7 +123,7 @@ def _refuse(setting: Setting, value: Any, where: str) -> BadInput:
     shown = f'"{example}"' if isinstance(example, str) else list(example) if example == () else example
     environment = where.startswith(PREFIX)
     return BadInput(
-        f"{value!r} is no value of {setting.key!r} ({where})",
+        f"{cut(repr(value))} is no value of {setting.key!r} ({where})",
         cause=f"it takes {_WANTED[setting.kind](setting)}",
         try_=f"unset {where}" if environment else f"{setting.key} = {shown}",
     )

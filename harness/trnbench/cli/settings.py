@@ -32,6 +32,7 @@ SWITCHES = (
     "TRNBENCH_NO_EXTERNAL_PLUGINS",
     "TRNBENCH_PLUGIN_TRACE",
     "TRNBENCH_RENDEZVOUS",
+    "TRNBENCH_RENDEZVOUS_KEY",
     PRESET,
 )
 
@@ -160,22 +161,12 @@ def unknown_variables() -> dict[str, str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        text = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except OSError as error:
-        raise MissingFile(
-            f"cannot read {path}", cause=error.strerror or str(error), try_="check the file's permissions"
-        ) from None
-    import tomllib
+    from trnbench.bounded.toml import read_toml
 
     try:
-        return tomllib.loads(text.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(
-            f"cannot read {path}", cause=f"it is no TOML: {error}", try_="correct that line of the file"
-        ) from None
+        return read_toml(path)
+    except MissingFile:
+        return {}
 
 
 def _presets(table: Mapping[str, Any], path: Path) -> dict[str, Mapping[str, Any]]:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
 from trnbench.cli.names import complete_instances
+from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option, say
 from trnbench.cli.own_products import show_own_products
 from trnbench.errors import ExitCode, MissingFile, NothingSelected, UnknownName, UsageError
@@ -79,7 +81,7 @@ TABLES = ("points", "bounds", "sequences", "moved")
 @click.option(
     "--max-broken",
     "most_broken",
-    type=click.IntRange(min=0),
+    type=NumberType(kinds.BROKEN),
     metavar="COUNT",
     help="Exit with 1 when the model breaks more published inequalities.",
 )

@@ -15,13 +15,13 @@ class Assumed:
 
     def value(self, name: str) -> float:
         """Base units; 0 where the book has no assumption of that name, which is then said."""
-        found = self.book.assumptions.get(name)
-        if found is None:
+        assumption = self.book.assumptions.get(name)
+        if assumption is None:
             if name not in self.absent:
                 self.absent.append(name)
             return 0.0
-        self.used[name] = found.value
-        return found.value
+        self.used[name] = assumption.value
+        return assumption.value
 
     def notes(self) -> tuple[str, ...]:
         lines = []

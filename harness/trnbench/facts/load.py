@@ -105,8 +105,8 @@ class _Entries:
 def load_costs(path: Path) -> dict[str, Any]:
     """A cost table as it stands in the file.
 
-    Raises `MissingFile`, `BadInput` (no TOML), `FactError` for an unknown schema, NaN or a
-    negative number anywhere in it.
+    Raises `MissingFile`, `BadInput` (no TOML, NaN), `FactError` for an unknown schema, or a number
+    below zero or beyond all costs anywhere in it.
     """
     document, place = read_toml(Path(path)), Place(Path(path))
     if "schema" in document:

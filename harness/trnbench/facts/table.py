@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import math
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from trnbench.errors import BadInput, FactError, MissingFile
+from trnbench.bounded import toml
+from trnbench.bounded.kinds import COST
+from trnbench.errors import FactError, MissingFile
 
 _WORDS: dict[type, str] = {
     str: "text in quotes",
@@ -27,28 +27,12 @@ def read_toml(path: Path) -> dict[str, Any]:
     Raises `MissingFile`, or `BadInput` with the line and column of what is no TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        return toml.read_toml(path, try_="compare with docs/facts.md")
+    except MissingFile:
         raise MissingFile(
             f"no such file: {path}",
             cause="the path is wrong, or the package that names it is only partly installed",
             try_=_beside(path),
-        ) from None
-    except OSError as error:
-        raise BadInput(
-            f"cannot read {path}: {error.strerror}", try_="check the path and its permissions"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise BadInput(
-            f"{path} is not UTF-8 text",
-            cause=f"byte {error.start} cannot be decoded",
-            try_="save it as UTF-8",
-        ) from None
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(
-            f"{path} is no valid TOML: {error}",
-            cause="often a missing quote, comma or bracket just before that place",
-            try_="compare with docs/facts.md",
         ) from None
 
 
@@ -113,17 +97,17 @@ class Place:
         return value
 
     def numbers(self, value: object, key: str = "") -> None:
-        """Raises for NaN, infinity or a negative number anywhere below."""
+        """Raises for a number below zero or beyond all costs anywhere below."""
         if isinstance(value, dict):
             for name, inner in value.items():
                 self.numbers(inner, f"{key}.{name}" if key else name)
         elif isinstance(value, list):
             for number, inner in enumerate(value):
                 self.numbers(inner, f"{key}[{number}]")
-        elif isinstance(value, float) and not math.isfinite(value):
-            raise self.error(f"{key} is {value}", try_="leave the key out where there is no number")
         elif isinstance(value, int | float) and not isinstance(value, bool) and value < 0:
-            raise self.error(f"{key} is negative: {value}", cause="no cost and no count is below zero")
+            raise self.error(f"{key} is negative: {value}", cause=COST.about)
+        elif isinstance(value, int | float) and not COST.fits(value):
+            raise self.error(f"{key} is too large: {value:g}", cause=f"a cost or count is {COST.range}")
 
 
 def _name(value: object) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench.bounded.file import TABLE, read_file
 from trnbench.errors import BadInput
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.same import products
@@ -33,8 +34,8 @@ class OwnProducts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 def read(path: Path) -> OwnProducts:
     """Raises `BadInput` for what holds no rows."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=OwnProducts)
-    except (msgspec.MsgspecError, OSError) as error:
+        return msgspec.json.decode(read_file(path, most=TABLE), type=OwnProducts)
+    except (msgspec.MsgspecError, RecursionError, BadInput) as error:
         raise BadInput(
             f"{path} does not hold products: {error}",
             cause="it was not made from a comparison with published points, or by another trnbench",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench.bounded.file import TABLE, read_file
 from trnbench.errors import BadInput
 from trnbench.facts.table import Place, read_toml
 from trnbench.fidelity.coverage import coverage
@@ -84,8 +85,8 @@ def of_fidelity(fidelity: Fidelity, fetched: Iterable[Checkout], day: str, assum
 def read(path: Path) -> Sources:
     """Raises `BadInput` for what is no such file."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Sources)
-    except (msgspec.MsgspecError, OSError) as error:
+        return msgspec.json.decode(read_file(path, most=TABLE), type=Sources)
+    except (msgspec.MsgspecError, RecursionError, BadInput) as error:
         raise BadInput(
             f"{path} does not hold a comparison with public kernels: {error}",
             cause="it was not made by trnbench validate, or by another version of it",

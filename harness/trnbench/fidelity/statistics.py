@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trnbench.results.fidelity import COUNTED, Bounds, Comparison, Errors, FamilyFidelity, Honesty, Span, Use
+from trnbench.results.fidelity import Bounds, Comparison, Errors, FamilyFidelity, Honesty, Span, Use
 from trnbench.results.statistics import bootstrap, median, quantile
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def errors_of(points: Iterable[Comparison], honesty: Honesty | None = None) -> E
     rows = []
     for each in points:
         e = counted_error(each)
-        if each.use in COUNTED and e is not None and honesty in (None, each.honesty):
+        if each.counted and e is not None and honesty in (None, each.honesty):
             rows.append((each.vote, each.id, e))
     return of_votes(rows)
 
@@ -93,7 +93,7 @@ def crossed(points: Iterable[Comparison]) -> Errors | None:
     return of_votes(
         (each.vote, each.id, each.e_cross)
         for each in points
-        if each.use in COUNTED and each.honesty == Honesty.FITTED and each.e_cross is not None
+        if each.counted and each.honesty == Honesty.FITTED and each.e_cross is not None
     )
 
 

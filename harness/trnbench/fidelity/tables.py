@@ -6,18 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from trnbench.errors import BadInput
-from trnbench.fidelity.broken import BROKEN, broken_cells, broken_of, broken_text
-from trnbench.fidelity.coverage import coverage, of_rows
-from trnbench.fidelity.movement import MOVED, moved_cells, moved_text
-from trnbench.fidelity.sequence import STEPS, by_order, order_text, step_cells
 from trnbench.results.error_text import NOTHING, factor_text, signed_text, size_text
-from trnbench.results.fidelity import Bounds, Errors, FamilyFidelity, Fidelity, Span, Use
+from trnbench.results.fidelity import Bounds, Errors, FamilyFidelity, Span, Use
 
 Row: TypeAlias = dict[str, Any]
 
 BEGIN = "<!-- fidelity: begin (trnbench validate --format md) -->"
 END = "<!-- fidelity: end -->"
-"""Between these two lines README has what `markdown` returns; a test compares them."""
+"""Between these two lines README has what `told.markdown` returns; a test compares them."""
 
 
 def family_row(family: FamilyFidelity) -> Row:
@@ -124,12 +120,6 @@ MEANS = (
 )
 
 
-def table(families: Sequence[FamilyFidelity]) -> list[str]:
-    """Lines of a Markdown table, and the points of rows with too few votes for a p90."""
-    lines = grid(HEADS, map(cells, families))
-    return lines + folded("Rows of under five votes, point by point", [f"- {each}" for each in few(families)])
-
-
 def grid(heads: Sequence[str], rows: Iterable[Sequence[str]], left: int = 2) -> list[str]:
     """A Markdown table whose first `left` columns are words, the others numbers."""
     rule = ["---"] * left + ["---:"] * (len(heads) - left)
@@ -151,30 +141,6 @@ def few(families: Iterable[FamilyFidelity]) -> list[str]:
         for each in families
         if each.errors and each.errors.listed
     ]
-
-
-def markdown(fidelity: Fidelity) -> str:
-    """All of it as README shows it: broken inequalities, coverage, errors, sequences, what moved."""
-    bounds, broken = broken_of(fidelity.points)
-    lines = [
-        f"Model: {fidelity.by} {fidelity.version}".rstrip() + f". {MEANS}",
-        "",
-        broken_text(bounds, broken),
-        *folded("Broken inequalities, the worst first", grid(BROKEN, map(broken_cells, broken), left=1)),
-        "",
-        coverage(of_rows(fidelity.families)),
-        "",
-        *table(shown(fidelity.families)),
-    ]
-    if fidelity.steps:
-        lines += ["", f"Sequences, versions of one kernel as published: {order_text(fidelity.steps)}."]
-        lines += folded(
-            "Steps, those out of order first", grid(STEPS, map(step_cells, by_order(fidelity.steps)), 2)
-        )
-    if any(each.movers or each.unanswered for each in fidelity.moved):
-        lines += ["", moved_text(fidelity.moved), ""]
-        lines += grid(MOVED, map(moved_cells, fidelity.moved))
-    return "\n".join(lines) + "\n"
 
 
 def inserted(text: str, table: str, begin: str = BEGIN, end: str = END) -> str:

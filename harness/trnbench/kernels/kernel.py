@@ -13,6 +13,7 @@ from trnbench.kernels.axis import Axis
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.published import PublishedAs
 from trnbench.kernels.spread import Spread
+from trnbench.kernels.statement import Statement
 from trnbench.kernels.work import Work
 from trnbench.lazy import Ref
 from trnbench.results.measurement import Value
@@ -22,6 +23,9 @@ Point: TypeAlias = Mapping[str, Value]
 
 NKI_KINDS = ("nki", "nki-mx")
 """Kinds of NKI sources; "nki-mx" takes microscaled operands, each with its scales beside it."""
+
+BETA1_KIND = "nki-beta1"
+"""Of sources in the language of SDK 2.26 and before, `neuronxcc.nki`."""
 
 
 class PrimaryMetric(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +85,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     - `refuses(point, extent)`: "" or why this many ranks cannot share this point (a skip).
     - `implementations`: kind → reference. Kinds: "nki", "nki-mx", "nki-beta1", "torch", "torch-distributed",
       "numpy", "c", "collective", "model".
+    - `tests`: what documents say that it puts to the test; each of its cases repeats it.
     - `published`: what published measurements call it; without one they are looked for under the kernel's
       own name.
     """
@@ -105,12 +110,17 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     implementations: Mapping[str, Ref] = {}
     published: PublishedAs | None = None
+    tests: tuple[Statement, ...] = ()
 
     def axis(self, name: str) -> Axis | None:
         return next((axis for axis in self.axes if axis.name == name), None)
 
     @property
     def nki_sources(self) -> tuple[str, ...]:
-        """What it is in NKI: the first whose `…_inputs` takes a point is the source of that point."""
-        found = (self.implementations.get(kind) for kind in NKI_KINDS)
+        """What it is in NKI: the first whose `…_inputs` takes a point is the source of that point.
+
+        Beta 1's source is that of a kernel which is written in nothing else.
+        """
+        kinds = NKI_KINDS if any(kind in self.implementations for kind in NKI_KINDS) else (BETA1_KIND,)
+        found = (self.implementations.get(kind) for kind in kinds)
         return tuple(each.replace("::", ":", 1) for each in found if isinstance(each, str))

@@ -11,7 +11,7 @@ from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.dtype import DTYPES, DType
 from trnbench.nki.folding.index import pinned
-from trnbench.nki.ledger import Ledger, Life
+from trnbench.nki.ledger import AGES, Ledger, Life
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Buffer, Form, Storage, checked_shape, intern
 from trnbench.nki.recorder_state import STATE
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Allocations:
-    """Allocates for one kernel. `count`: the instructions it has issued."""
+    """Allocates for one kernel. `count`: the instructions it has issued. `careful`: see `Clock`."""
 
     def __init__(
         self, machine: Machine, *, functional: bool, programs: Programs | None, program: int
@@ -32,6 +32,7 @@ class Allocations:
         self.programs = programs  # those that run beside this one, None where nobody waits for another
         self.program = program
         self.count = 0
+        self.careful = False
         self.places = site.Places()
         self.fits: set[Form] = set()
         self.hbm_bytes = 0
@@ -63,34 +64,42 @@ class Allocations:
                 self._forms[asked] = form
         if address is not None:
             return self._at(form, name, address)
-        if buffer is Buffer.SHARED_HBM and self.programs is not None:
-            shared = self.programs.shared(self.program, form, name)
-            if shared is not None:
-                return shared
-        ledger: Ledger | None = None
-        row = 1 << 62
         if form.on_chip:
             row = form.free
             frame = sys._getframe(2)
             if frame.f_code is not self.places.code:
                 frame = self.places.outside(sys._getframe(1))
             place = self.places.lines.get(frame.f_lasti) or self.places.add(frame)
-            life = Life(self.count, row * dtype.size, name, place, self.count)
+            count, age = self.count, AGES.next
+            AGES.next = age + 1
+            life = Life(count, row * dtype.size, name, place, count, True, -1, age)
             ledger = self.ledgers[buffer]
-            ledger.acquire(life)
-        else:
-            life = Life(self.count, form.nbytes, name)
-            self.hbm_bytes += form.nbytes
-            if self.hbm_bytes > self.machine.hbm_bytes:
-                raise KernelError(
-                    f"ndarray: {self.hbm_bytes:,} bytes of HBM in all exceed the {self.machine.hbm_bytes:,} "
-                    f"of one {self.machine.generation} device ({site.here()})",
-                    try_="make the tensors smaller, or split the work over devices",
-                )
-        storage = Storage(form, name, life, ledger, row)
-        if self.functional:
-            self._filled(storage)
-        tensor = NkiTensor(storage, form, 0)
+            # As `Ledger.acquire`, which costs a call for every tile, where there is room.
+            lives = ledger.lives
+            held = ledger.held + life.bytes
+            if held <= ledger.peak and len(lives) < ledger.purge:
+                lives.append(life)
+                ledger.held = held
+            else:
+                ledger.acquire(life)
+            storage = Storage(form, name, life, ledger, row)
+            return NkiTensor(self._filled(storage) if self.functional else storage, form, 0)
+        return self._in_hbm(form, buffer, name)
+
+    def _in_hbm(self, form: Form, buffer: Buffer, name: str) -> NkiTensor:
+        if buffer is Buffer.SHARED_HBM and self.programs is not None:
+            shared = self.programs.shared(self.program, form, name)
+            if shared is not None:
+                return shared
+        life = Life(self.count, form.nbytes, name)
+        self.hbm_bytes += form.nbytes
+        if self.hbm_bytes > self.machine.hbm_bytes:
+            raise KernelError(
+                f"ndarray: {self.hbm_bytes:,} bytes of HBM in all exceed the {self.machine.hbm_bytes:,} "
+                f"of one {self.machine.generation} device ({site.here()})",
+                try_="make the tensors smaller, or split the work over devices",
+            )
+        tensor = NkiTensor(self._filled(Storage(form, name, life, None, 1 << 62)), form, 0)
         if buffer is Buffer.SHARED_HBM and self.programs is not None:
             self.programs.share(self.program, tensor)
         return tensor

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trnbench.errors import KernelError
+from trnbench.quoting import cut
 
 # What a read of memory nobody wrote returns for types that have no NaN; the value is arbitrary
 # but fixed, so that a kernel that reads it is wrong the same way every time.
@@ -130,9 +131,9 @@ def dtype_of(given: Any) -> DType:
         return DTYPES[WORDS[given]]
     try:
         return _BY_NUMPY[np.dtype(given)]
-    except (TypeError, KeyError):
+    except (TypeError, KeyError, ValueError, OverflowError):  # NumPy reads a language of its own
         raise KernelError(
-            f"{given!r} is no data type that NKI kernels can use here",
+            f"{cut(repr(given))} is no data type that NKI kernels can use here",
             cause=f"known: {', '.join(DTYPES)}",
             try_="dtype=nl.bfloat16, for instance",
         ) from None

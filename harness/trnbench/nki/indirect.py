@@ -28,7 +28,7 @@ class IndirectTensor(NkiTensor, eq=False, kw_only=True):
 
     def __post_init__(self) -> None:
         if STATE.recorder is not None:
-            STATE.recorder.indirect = True
+            STATE.recorder.indirect = STATE.recorder.careful = True
 
     def __getitem__(self, index: Any) -> NkiTensor:
         keys = index if isinstance(index, tuple) else (index,)

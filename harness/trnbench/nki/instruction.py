@@ -11,6 +11,7 @@ from trnbench.nki.site import Place
 if TYPE_CHECKING:
     from trnbench.nki.tensor import NkiTensor
 
+Operands = tuple["NkiTensor", ...]
 TENSOR, VECTOR, SCALAR, GPSIMD, DMA = "tensor", "vector", "scalar", "gpsimd", "dma"
 
 
@@ -80,9 +81,7 @@ class Sink(Protocol):
 class Issues(Protocol):
     """A sink that takes what an instruction is made of, and needs no object for it."""
 
-    def issue(
-        self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...], place: Place
-    ) -> None: ...
+    def issue(self, op: Op, writes: Operands, reads: Operands, place: Place) -> None: ...
 
 
 @runtime_checkable
@@ -111,6 +110,10 @@ class Tally:
 
     def take(self, instruction: Instruction) -> None:
         self.counts[instruction.op] += 1
+
+    def issue(self, op: Op, writes: Operands, reads: Operands, place: Place) -> None:
+        counts = self.counts
+        counts[op] = counts[op] + 1 if op in counts else 1
 
 
 class Listing:

@@ -32,6 +32,7 @@ class Life(msgspec.Struct, eq=False, gc=False):
     """From allocation to last use, counted in instructions. `bytes` per partition.
 
     `died`: how many instructions had been issued when Python dropped the tile. `age`: younger ones have more.
+    `last` is followed from the first moment on at which tiles may not fit, see `Clock.careful`.
     """
 
     first: int
@@ -45,9 +46,10 @@ class Life(msgspec.Struct, eq=False, gc=False):
 
 
 class Clock(Protocol):
-    """Counts instructions."""
+    """Counts instructions. `careful`: every operand is looked at, so that last uses are known."""
 
     count: int
+    careful: bool
 
 
 class Ledger:
@@ -59,7 +61,7 @@ class Ledger:
     soon as the tiles concerned are gone.
     """
 
-    __slots__ = ("_lives", "_purge", "capacity", "clock", "held", "memory", "peak", "suspicions")
+    __slots__ = ("capacity", "clock", "held", "lives", "memory", "peak", "purge", "suspicions")
 
     def __init__(self, memory: str, capacity: int, clock: Clock) -> None:
         self.clock = clock
@@ -67,16 +69,16 @@ class Ledger:
         self.capacity = capacity
         self.held = 0
         self.peak = 0
-        self._lives: list[Life] = []  # those alive, and others until there are `_purge` in all
-        self._purge = _FEW
+        self.lives: list[Life] = []  # those alive, and others until there are `purge` in all
+        self.purge = _FEW
         self.suspicions: list[tuple[int, Life, list[Life]]] = []
 
     def acquire(self, life: Life) -> None:
-        lives = self._lives
+        lives = self.lives
         lives.append(life)
-        if len(lives) >= self._purge:
-            self._lives = [each for each in lives if each.alive]
-            self._purge = 2 * len(self._lives) + _FEW
+        if len(lives) >= self.purge:
+            self.lives = [each for each in lives if each.alive]
+            self.purge = 2 * len(self.lives) + _FEW
         self.held = held = self.held + life.bytes
         if held <= self.capacity:
             if held > self.peak:
@@ -84,7 +86,8 @@ class Ledger:
             return
         if self.suspicions:
             self.suspicions = [each for each in self.suspicions if self._open(each)]
-        self.suspicions.append((life.first, life, [each for each in self._lives if each.alive]))
+        self.suspicions.append((life.first, life, [each for each in self.lives if each.alive]))
+        self.clock.careful = True
 
     def release(self, life: Life) -> None:
         life.alive = False

@@ -81,32 +81,48 @@ class Recorder(Allocations):
 
     def emit(self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]) -> None:
         """Record one instruction; its line is that of the nearest frame outside this package."""
-        self.count = count = number = self.count + 1
-        places = self.places
-        frame = sys._getframe(2)
-        if frame.f_code is not places.code:
-            frame = places.outside(frame)
-        place = places.lines.get(frame.f_lasti) or places.add(frame)
+        self.count = count = self.count + 1
+        place = STATE.place
+        if place is None:
+            places = self.places
+            frame = sys._getframe(2)
+            if frame.f_code is not places.code:
+                frame = places.outside(frame)
+            place = places.lines.get(frame.f_lasti) or places.add(frame)
         if count > self.limit:
             raise TooManyInstructions(
                 f"kernel {self.kernel!r} issued more than {self.limit:,} instructions ({site.told(place)})",
                 cause="a loop that never ends, or a problem far larger than meant",
                 try_="check the loop's bounds, or raise the instruction limit",
             )
+        if self.careful or STATE.watching:
+            reads = self._looked_at(op, writes, reads)
+        elif op.engine != DMA:
+            for view in writes:
+                if view.offset >= view.storage.row:
+                    self._check_start(op, view)
+            for view in reads:
+                if view.offset >= view.storage.row:
+                    self._check_start(op, view)
+        self.issue(op, writes, reads, place)
+
+    def _looked_at(
+        self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]
+    ) -> tuple[NkiTensor, ...]:
+        """Every operand by itself: memsets that wait, last uses. Returns what `op` reads, indices too."""
         if self.indirect:
             reads = _with_indices(writes, reads)
         for views in (writes, reads):
             for view in views:
                 storage = view.storage
                 if storage.cleared is not None:
-                    count = self._clear(op, view, views is writes)
-                storage.life.last = count
+                    self._clear(op, view, views is writes)
                 if view.offset >= storage.row:
                     self._check_start(op, view)
-        if count != number:
-            for view in (*writes, *reads):
-                view.storage.life.last = count
-        self.issue(op, writes, reads, STATE.place or place)
+        count = self.count
+        for view in (*writes, *reads):
+            view.storage.life.last = count
+        return reads
 
     def hold(self, op: Op, view: NkiTensor) -> None:
         """A memset of zeros in PSUM, to be carried out only if somebody else than a product comes next.
@@ -119,6 +135,7 @@ class Recorder(Allocations):
         place = STATE.place or (frame.f_code.co_filename, frame.f_lineno)
         storage = view.storage
         storage.cleared = [*(storage.cleared or ()), Cleared(op, view.form, view.offset, place)]
+        self.careful = True
 
     def clear(self, storage: Storage) -> None:
         """Carry out the memsets of `storage` that wait."""
@@ -128,8 +145,8 @@ class Recorder(Allocations):
             storage.life.last = self.count
             self.issue(op, (NkiTensor(storage, form, offset),), (), place)
 
-    def _clear(self, op: Op, view: NkiTensor, written: bool) -> int:
-        """`op` uses a tile with memsets that wait; returns its number, behind those of them it needs."""
+    def _clear(self, op: Op, view: NkiTensor, written: bool) -> None:
+        """`op` uses a tile with memsets that wait: it comes behind those of them it needs."""
         storage = view.storage
         if written and op.engine == TENSOR:
             left = [
@@ -139,11 +156,10 @@ class Recorder(Allocations):
             ]
             self.assumed["zero-elision"] += len(storage.cleared or ()) - len(left)
             storage.cleared = left or None
-            return self.count
+            return
         self.count -= 1
         self.clear(storage)
         self.count += 1
-        return self.count
 
     def _check_start(self, op: Op, view: NkiTensor) -> None:
         """Compute engines reach partitions from a multiple of 32 on (of 64, or 0, for larger operands)."""

@@ -62,12 +62,15 @@ class Rounds(Sequence[Any]):
     __slots__ = ("recorder", "slopes", "values")
 
     def __init__(self, start: Any, stop: Any, step: Any, recorder: Recorder) -> None:
+        self.recorder = recorder
+        if type(start) is type(stop) is type(step) is int:
+            self.values, self.slopes = range(start, stop, step), {}
+            return
         start, stop = (each if isinstance(each, Index) else index(each) for each in (start, stop))
         first = settled(start)
         # Another number of rounds is another loop.
         self.values = range(first, first + pinned(stop - start), index(step))
         self.slopes = start.slopes if isinstance(start, Index) else {}
-        self.recorder = recorder
 
     def __iter__(self) -> Iterator[Any]:
         recorder = self.recorder

@@ -16,6 +16,17 @@ Place = tuple[str, int]
 NOWHERE: Place = ("", 0)
 
 
+_OURS: dict[str, bool] = {}
+
+
+def inside(name: str) -> bool:
+    """Is a file of this name one of this package?"""
+    known = _OURS.get(name)
+    if known is None:
+        known = _OURS[name] = name.startswith(_HERE)
+    return known
+
+
 class Places:
     """Where calls were made: looked up once per instruction of the kernel's code, because Python counts its
     way to a line. `code` is the one that called last, `lines` what is known of it.
@@ -31,13 +42,18 @@ class Places:
 
     def outside(self, frame: FrameType) -> FrameType:
         """`frame`, or the nearest before it that is outside this package; its code called last."""
-        while frame.f_code.co_filename.startswith(_HERE) and frame.f_back is not None:
+        while inside(frame.f_code.co_filename) and frame.f_back is not None:
             frame = frame.f_back
         code = frame.f_code
         if code is not self.code:
             _, self.lines = self._known.setdefault(id(code), (code, {}))
             self.code = code
         return frame
+
+    def of(self, frame: FrameType) -> Place:
+        """Of the nearest frame outside this package, from `frame` on."""
+        frame = self.outside(frame)
+        return self.lines.get(frame.f_lasti) or self.add(frame)
 
     def add(self, frame: FrameType) -> Place:
         """Of the code that called last, where it is now."""
@@ -48,7 +64,7 @@ class Places:
 def caller(depth: int = 1) -> FrameType:
     """The nearest frame outside this package: the kernel's."""
     frame = sys._getframe(depth)
-    while frame.f_code.co_filename.startswith(_HERE) and frame.f_back is not None:
+    while inside(frame.f_code.co_filename) and frame.f_back is not None:
         frame = frame.f_back
     return frame
 

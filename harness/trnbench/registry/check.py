@@ -14,6 +14,8 @@ from trnbench.facts.scope import Scope
 from trnbench.generation import Generation
 from trnbench.kernels.axis import Axis
 from trnbench.kernels.kernel import NKI_KINDS, Kernel, PrimaryMetric
+from trnbench.kernels.statement import Statement
+from trnbench.kernels.variant import Variant
 from trnbench.section import Format, Importer, Section
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -37,9 +39,8 @@ def checked(hook: str, value: Any) -> Any:
         article = "an" if wanted[0] in "AEIOU" else "a"
         if isinstance(value, type) and issubclass(value, kinds):
             raise Refused("it is the class itself", f"yield {value.__name__}(...)")
-        raise Refused(
-            f"{hook} takes {article} {wanted}, not {type(value).__name__}", f"yield trnbench.{wanted}(...)"
-        )
+        made = " or ".join(f"trnbench.{kind.__name__}(...)" for kind in kinds)
+        raise Refused(f"{hook} takes {article} {wanted}, not {type(value).__name__}", f"yield {made}")
     value = check(value)
     _check_name(type(value).__name__, value.name)
     return value
@@ -84,8 +85,11 @@ def _generation(value: Generation) -> Generation:
     return generation
 
 
-def _kernel(kernel: Kernel) -> Kernel:
+def _kernel(kernel: Kernel | Variant) -> Kernel | Variant:
     """By hand: functions and references are nothing msgspec could check."""
+    if isinstance(kernel, Variant):
+        variant: Variant = _convert(kernel)
+        return variant
 
     def need(true: bool, what: str, try_: str) -> None:
         if not true:
@@ -127,6 +131,11 @@ def _kernel(kernel: Kernel) -> Kernel:
         strangers = [name for name in group if name not in names]
         need(not strangers, f"zipped names no axis: {', '.join(strangers)}", f"axes: {', '.join(names)}")
     need(
+        isinstance(kernel.tests, tuple) and all(isinstance(each, Statement) for each in kernel.tests),
+        "tests is no tuple of Statement",
+        "give tests=(trnbench.Statement(...),)",
+    )
+    need(
         isinstance(kernel.primary, PrimaryMetric),
         "primary is no PrimaryMetric",
         "give primary=trnbench.PrimaryMetric(...)",
@@ -153,7 +162,7 @@ def _backend(value: Any) -> Any:
 
 _EXPECTED: dict[str, tuple[tuple[type, ...], Callable[[Any], Any]]] = {
     "trnbench_generations": ((Generation,), _generation),
-    "trnbench_kernels": ((Kernel,), _kernel),
+    "trnbench_kernels": ((Kernel, Variant), _kernel),
     "trnbench_backends": ((), _backend),
     "trnbench_reports": ((Section, Format), _convert),
     "trnbench_importers": ((Importer,), _convert),

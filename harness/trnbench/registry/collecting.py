@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Brought(NamedTuple):
     """One value and who brought it."""
 
-    kind: str  # "generation", "instance", "alias", "kernel", "backend", "section", "format", "importer"
+    kind: str  # "generation", "instance", "alias", or the name of the type in lower case
     name: str
     value: Any
     origin: Origin
@@ -38,6 +38,7 @@ class Collecting:
         self._found = tuple(found)
         self.left_out = tuple(left_out)
         self._problems: list[PluginError] = []
+        self._refused: dict[Origin, PluginError] = {}
         self._by_hook: dict[str, tuple[Brought, ...]] = {}
 
     @classmethod
@@ -55,6 +56,19 @@ class Collecting:
         """The same plugins, nothing collected yet."""
         return type(self)(self._found, self.left_out)
 
+    def tried(self) -> Self:
+        """The same plugins, nothing collected yet, those of others loaded and asked in a copy of this process
+        first: one that ends it is not loaded here."""
+        from trnbench.registry.trial import trial
+
+        tried = self.fresh()
+        for found in self._found:
+            if found.origin.external:
+                alone = type(self)((found,))
+                if error := trial(found.origin, alone.collect):
+                    tried._refused[found.origin] = error
+        return tried
+
     # ---- loading
 
     @cached_property
@@ -64,7 +78,12 @@ class Collecting:
     @cached_property
     def loaded(self) -> tuple[Loaded, ...]:
         """Every plugin after the attempt to import it, with its import time, hooks and error."""
-        loaded = tuple(self._loader.load(found) for found in self._found)
+        loaded = tuple(
+            Loaded(found.origin, self._refused[found.origin])
+            if found.origin in self._refused
+            else self._loader.load(found)
+            for found in self._found
+        )
         self._problems += [each.error for each in loaded if each.error]
         return loaded
 
@@ -187,7 +206,6 @@ class Collecting:
 
 _KINDS: Mapping[str, str] = {
     "trnbench_generations": "generation",
-    "trnbench_kernels": "kernel",
     "trnbench_backends": "backend",
     "trnbench_importers": "importer",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import time
 import traceback
@@ -14,6 +13,8 @@ import pluggy
 
 from trnbench import hookspecs
 from trnbench.errors import PluginError, TrnbenchError
+from trnbench.isolation.held import Misbehaved, held
+from trnbench.isolation.interrupt import from_outside
 from trnbench.registry.discovery import TRACE, Discovered, Origin, enabled
 
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("trnbench_"))
@@ -23,11 +24,11 @@ SLOW_IMPORT_S = 0.5
 class Loaded:
     """A plugin after the attempt to load it. `error` is None where it loaded."""
 
-    def __init__(self, origin: Origin) -> None:
+    def __init__(self, origin: Origin, error: PluginError | None = None) -> None:
         self.origin = origin
         self.import_s = 0.0
         self.hooks: tuple[str, ...] = ()
-        self.error: PluginError | None = None
+        self.error = error
         self.key = ""  # its name inside pluggy
 
     @property
@@ -42,7 +43,8 @@ class Loaded:
 
 
 class Loader:
-    """Holds the pluggy manager. Plugins print to stderr while they are asked: stdout is data."""
+    """Holds the pluggy manager. Plugins are asked under `held`: what they print goes to stderr, they end in
+    time, and what all code of the process shares is as it was."""
 
     def __init__(self) -> None:
         self._manager = pluggy.PluginManager("trnbench")
@@ -50,18 +52,25 @@ class Loader:
         self._trace = enabled(TRACE)
 
     def load(self, found: Discovered) -> Loaded:
-        """Import and register one plugin; never raises but for KeyboardInterrupt."""
+        """Import and register one plugin; never raises but for a KeyboardInterrupt from outside."""
         loaded = Loaded(found.origin)
         started = time.perf_counter()
         try:
-            with contextlib.redirect_stdout(sys.stderr):
+            with held():
                 plugin = found.load()
-        except (Exception, SystemExit) as error:
+        except Misbehaved as error:
+            loaded.import_s = time.perf_counter() - started
+            loaded.error = _misbehaved(found.origin, error, "when it is imported")
+            return loaded
+        except BaseException as error:
+            if from_outside(error):
+                raise
             loaded.import_s = time.perf_counter() - started
             loaded.error = found.origin.blame(
                 f"cannot be imported: {found.origin.target}",
                 cause=described(error),
-                try_=f"reinstall or remove {found.origin.distribution}, "
+                try_=_moved(error)
+                or f"reinstall or remove {found.origin.distribution}, "
                 f"or leave it out: --no-plugin {found.origin.name}",
                 object_=found.origin.target,
             )
@@ -139,7 +148,8 @@ class Loader:
     ) -> list[Any]:
         """All that one plugin yields for one hook called with `arguments`.
 
-        Raises `PluginError`, keeping nothing, if it fails.
+        Raises `PluginError`, keeping nothing, if it fails; one that did something to the process is not asked
+        again.
         """
         rest = [self._manager.get_plugin(each.key) for each in others if each is not loaded and each.key]
         caller = self._manager.subset_hook_caller(hook, [each for each in rest if each is not None])
@@ -147,13 +157,19 @@ class Loader:
         values: list[Any] = []
         outcome = "raised"
         try:
-            with contextlib.redirect_stdout(sys.stderr):
+            with held():
                 for result in caller(**arguments):
                     values.extend(self._iterated(result, hook, loaded.origin))
             outcome = f"{len(values)} yielded"
         except PluginError:
             raise
-        except (Exception, SystemExit) as error:
+        except Misbehaved as error:
+            # Whoever does this once is not asked again.
+            loaded.error = _misbehaved(loaded.origin, error, f"in {hook}", hook)
+            raise loaded.error from None
+        except BaseException as error:
+            if from_outside(error):
+                raise
             raise loaded.origin.blame(
                 f"failed in {hook}" + (f" after {len(values)} of its values" if values else ""),
                 cause=described(error),
@@ -181,6 +197,26 @@ class Loader:
                 object_=_named(result),
             )
         return result  # type: ignore[no-any-return]
+
+
+def _misbehaved(origin: Origin, error: Misbehaved, when: str, hook: str = "") -> PluginError:
+    return origin.blame(
+        f"{error.what} {when}; it is left out",
+        cause=error.cause,
+        try_=f"report it to whoever wrote {origin.distribution}; without it: --no-plugin {origin.name}",
+        hook=hook,
+        object_=origin.target,
+    )
+
+
+def _moved(error: BaseException) -> str:
+    """What to do about a module of the core that a plugin counted on and is not there (any more)."""
+    if not isinstance(error, ImportError) or not (error.name or "").startswith("trnbench."):
+        return ""
+    return (
+        f"import it from trnbench or trnbench.topology: since contract 2 no plugin counts on {error.name}"
+        " (docs/plugins.md)"
+    )
 
 
 def described(error: BaseException) -> str:

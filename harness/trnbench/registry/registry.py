@@ -7,9 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from trnbench.bounded import kinds
 from trnbench.errors import UnknownName, UsageError
 from trnbench.lazy import resolve
-from trnbench.registry.collecting import Collecting
+from trnbench.quoting import quoted
+from trnbench.registry.collecting import Brought, Collecting
 from trnbench.registry.costs import merged_costs
 from trnbench.registry.discovery import Discovered, Origin, discover
 
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from trnbench.facts.book import FactBook
     from trnbench.generation import Generation, Instance, System
     from trnbench.kernels.kernel import Kernel
+    from trnbench.kernels.variant import Variant
     from trnbench.section import Format, Importer, Section
 
 
@@ -42,7 +47,29 @@ class Registry(Collecting):
 
     @cached_property
     def kernels(self) -> dict[str, Kernel]:
-        return self._named("trnbench_kernels", "kernel")
+        """By name, with the implementations that other plugins add to them."""
+        found: dict[str, Kernel] = self._named("trnbench_kernels", "kernel")
+        for each in self.brought("trnbench_kernels"):
+            if each.kind == "variant" and (kernel := found.get(each.value.kernel)) is not None:
+                found[kernel.name] = self._varied(kernel, each)
+        return found
+
+    def _varied(self, kernel: Kernel, each: Brought) -> Kernel:
+        """With the variant's implementation; one that is there stays, and the plugin is told."""
+        variant: Variant = each.value
+        if variant.kind in kernel.implementations:
+            self._problems.append(
+                each.origin.blame(
+                    f"brings variant {variant.name!r}, which has an owner",
+                    cause=f"kernel {kernel.name!r} has an implementation of kind {variant.kind!r} already",
+                    try_="bring a kernel of another name, or a variant of another kind",
+                    hook="trnbench_kernels",
+                    object_=f"variant {variant.name!r}",
+                )
+            )
+            return kernel
+        more = {**kernel.implementations, variant.kind: variant.source}
+        return msgspec.structs.replace(kernel, implementations=more)
 
     @cached_property
     def backends(self) -> dict[str, Backend]:
@@ -84,10 +111,11 @@ class Registry(Collecting):
 
         Raises `UnknownName`, or `UsageError` for a size that makes no system.
         """
-        generation, instance, _ = self._sized(name)
+        generation, instance, _ = self.sized(name)
         return generation, instance
 
-    def _sized(self, name: str) -> tuple[Generation, Instance, int]:
+    def sized(self, name: str) -> tuple[Generation, Instance, int]:
+        """`instance`, and how many of its parent it has: 1 where it takes no size. Raises the same."""
         base, colon, size = name.partition(":")
         if base not in self._instances:
             generation = self.generations.get(base)
@@ -103,13 +131,14 @@ class Registry(Collecting):
                 cause=f"{name!r} asks for size {size!r}; it is one machine, not a number of them",
                 try_=instance.name,
             )
-        if not size.isascii() or not size.isdigit() or int(size) < 1:
+        count = kinds.INSTANCES.parsed(size)
+        if count is None:
             raise UsageError(
-                f"{size!r} is no size of {instance.name}",
-                cause=f"a size is a whole number of {instance.parent}, 1 or more",
+                f"{quoted(size)} is no size of {instance.name}",
+                cause=f"a size is a whole number of {instance.parent}, {kinds.INSTANCES.range}",
                 try_=f"{instance.name}:{instance.default_size}",
             )
-        return generation, instance, int(size)
+        return generation, instance, int(count)
 
     def system(self, name: str, extra_facts: tuple[Path, ...] = ()) -> System:
         """The system of this name with its facts and costs read; `extra_facts` join the book.
@@ -118,7 +147,7 @@ class Registry(Collecting):
         """
         from trnbench.generation import System
 
-        generation, instance, size = self._sized(name)
+        generation, instance, size = self.sized(name)
         return System(
             instance=instance,
             generation=generation,

@@ -71,6 +71,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     source: str = ""
     confidence: str = ""
 
+    @property
+    def counted(self) -> bool:
+        """Whether its error is one of those that make medians."""
+        return self.use in COUNTED
+
 
 class Span(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A 95 % interval of a statistic, by bootstrap over votes."""

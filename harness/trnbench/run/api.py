@@ -12,6 +12,7 @@ from trnbench.errors import UnknownName, UsageError
 from trnbench.facts.peak import PeakPolicy
 from trnbench.results.run import Run
 from trnbench.run.progress import Step
+from trnbench.run.returned import detected
 from trnbench.run.settings import RunSettings
 from trnbench.store.store import Store
 from trnbench.store.tag import LATEST
@@ -49,6 +50,7 @@ def bench(
     sample_s: float = 0.0,
     keep_identity: bool = False,
     executor: str = "",
+    isolate: bool = False,
     store: Store | str | Path | None = None,
     registry: Registry | None = None,
     on_progress: Callable[[Step], None] | None = None,
@@ -57,7 +59,9 @@ def bench(
 
     Arguments mean what the options of `trnbench run` mean; with none, every system is emulated.
     Nothing is written anywhere unless `store` says where (`trnbench.open_store()` for the usual
-    place). Ctrl-C returns what is done, with `run.interrupted`.
+    place). Emulated cases run in this process, and what they do to it stays, unless `jobs`, `timeout_s` or
+    `isolate` give them processes of their own, as the command does. Ctrl-C returns what is done, with
+    `run.interrupted`.
 
     Raises `UnknownName` and `UsageError` for arguments that name nothing, `NothingSelected` when no
     case is left, `StoreError` when the store cannot take the run, `RunCutShort` when no machine of
@@ -96,6 +100,7 @@ def bench(
         sample_s=sample_s,
         keep_identity=keep_identity,
         executor=executor or "process",
+        isolate=isolate,
         facts=tuple(str(Path(each).absolute()) for each in facts),
     ).checked()
     with ExitStack() as stack:
@@ -159,7 +164,7 @@ def choose_backend(
         raise UnknownName("backend", name, registry.backends, try_="trnbench list backends")
     if executor is not None:
         backend = executor.placed(backend, keep_identity=keep_identity)
-    found = backend.detect()
+    found = detected(backend)
     if not found.available:
         where = "here" if executor is None else f"on any machine of --executor {executor.name}"
         raise UsageError(
@@ -174,7 +179,7 @@ def here(selection: Selection, backend: Backend) -> Selection:
     """A measuring backend measures the machine it found, unless systems are asked for by name."""
     import msgspec
 
-    found = backend.detect()
+    found = detected(backend)
     selection = msgspec.structs.replace(selection, kinds=found.kinds)
     if not found.instance or selection.instances or selection.generations:
         return selection

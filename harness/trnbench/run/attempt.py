@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 import sys
 import traceback
@@ -15,13 +14,16 @@ from trnbench.backend import Backend
 from trnbench.errors import BadInput, TrnbenchError, debugging
 from trnbench.fidelity.nearness.nearby import Nearby
 from trnbench.generation import System
+from trnbench.isolation.interrupt import from_outside
+from trnbench.isolation.limit import CaseTimeout, limited
+from trnbench.isolation.output import aside
 from trnbench.kernels.case import Case
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Reason
-from trnbench.run.environment import identity, scrub, scrub_all
+from trnbench.run.identity import identity, is_named, scrub, scrub_all, scrub_private
 from trnbench.run.judge import Judge
-from trnbench.run.limit import CaseTimeout, limited
+from trnbench.run.returned import observed, said
 
 NEXT = "; try: "
 """In the text of a failed case: what comes behind it is what to type next."""
@@ -51,27 +53,41 @@ class Attempts:
         self.unseen = Evidence(grade=grade, by=backend.name, note="nothing was seen: the case did not end")
 
     def __call__(self, case: Case) -> tuple[Measurement, bytes]:
-        """The outcome of `case` and its JSON. Lets only `KeyboardInterrupt` pass."""
+        """The outcome of `case` and its JSON. Lets only a `KeyboardInterrupt` from outside pass."""
         system = self.systems[case.key.instance]
         with identity(kept=self.keep_identity):
             measurement = self._judged(case, system)
             if self._nearby is not None:
                 measurement = self._nearby.measurement(measurement, case, system)
-            if self._named:
-                measurement = _scrubbed(measurement)
-        try:
-            return measurement, dumps_measurement(measurement)
-        except BadInput as error:
-            measurement = self.gone_wrong(case, Reason.ERROR, error.what)
-            return measurement, dumps_measurement(measurement)
+            try:
+                return self._kept(measurement)
+            except BadInput as error:
+                return self._kept(self.gone_wrong(case, Reason.ERROR, error.what))
+
+    def _kept(self, measurement: Measurement) -> tuple[Measurement, bytes]:
+        """The measurement without names of the machine, and its JSON. Raises `BadInput` for what is none."""
+        if self._named:
+            measurement = _scrubbed(measurement)
+        document = dumps_measurement(measurement)
+        if not is_named(document):
+            return measurement, document
+        # A kernel or backend of the user's told a path, or what a variable holds.
+        measurement = _scrubbed(measurement)
+        tree = msgspec.to_builtins(measurement)
+        told = {
+            key: value if key == "case" else scrub_all(value, scrub_private) for key, value in tree.items()
+        }
+        measurement = msgspec.convert(told, Measurement)
+        return measurement, dumps_measurement(measurement)
 
     def gone_wrong(self, case: Case, reason: Reason, text: str, notes: tuple[str, ...] = ()) -> Measurement:
         """A failed case without an observation."""
+        text, notes = scrub(text), tuple(map(scrub, notes))
         return self.judge.failed(case, self.systems[case.key.instance], self.unseen, reason, text, notes)
 
     def _judged(self, case: Case, system: System) -> Measurement:
         try:
-            why = case.skip or self.backend.unsupported(case, system)
+            why = case.skip or said(self.backend, self.backend.unsupported(case, system))
             if why:
                 return self.judge.skipped(case, system, why)
             random.seed(f"{self.seed}:{case.id}")
@@ -79,8 +95,8 @@ class Attempts:
                 # Legacy on purpose: it is the generator that code without one of its own draws from.
                 numpy.random.seed(random.getrandbits(32))
             # What a kernel prints must not end up between the data on stdout.
-            with contextlib.redirect_stdout(sys.stderr), limited(self.timeout_s):
-                seen = self.backend.observe(case, system)
+            with aside(), limited(self.timeout_s):
+                seen = observed(self.backend, self.backend.observe(case, system))
             if self._named and seen.evidence.grade is Grade.DERIVED:
                 text = (
                     f"a measured run takes no formula; the backend derives its result by {seen.evidence.by}"
@@ -96,10 +112,12 @@ class Attempts:
         except TrnbenchError as error:
             text = "; ".join(filter(None, (error.what, error.cause)))
             text += f"{NEXT}{error.try_}" if error.try_ else ""
-            return self.gone_wrong(case, Reason.ERROR, scrub(text), _trace(error))
-        except (Exception, SystemExit) as error:
+            return self.gone_wrong(case, Reason.ERROR, text, _trace(error))
+        except BaseException as error:
+            if from_outside(error):
+                raise
             text = f"{type(error).__name__}: {error} (at {_place(error)})"
-            return self.gone_wrong(case, Reason.CRASH, scrub(text), _trace(error))
+            return self.gone_wrong(case, Reason.CRASH, text, _trace(error))
 
 
 def _scrubbed(measurement: Measurement) -> Measurement:
@@ -128,4 +146,4 @@ def _place(error: BaseException) -> str:
 def _trace(error: BaseException) -> tuple[str, ...]:
     if not debugging():
         return ()
-    return (scrub("".join(traceback.format_exception(error))),)
+    return ("".join(traceback.format_exception(error)),)

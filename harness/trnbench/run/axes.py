@@ -10,11 +10,12 @@ from fractions import Fraction
 
 import msgspec
 
+from trnbench.bounded import kinds
 from trnbench.errors import UnknownName, UsageError
 from trnbench.kernels.axis import Axis
 from trnbench.kernels.kernel import Kernel
+from trnbench.quoting import quoted
 from trnbench.results.measurement import Value
-from trnbench.run.number import read_number, read_whole
 
 MAX_NUMBER = 2**62
 MAX_VALUES = 10_000  # of one axis: more is a slip of the finger
@@ -51,19 +52,19 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
         for number in read:
             if number < Fraction(axis.least):
                 raise UsageError(
-                    f"{axis.name} = {float(number):g} in {self.typed!r} is too small",
+                    f"{axis.name} = {float(number):g} in {quoted(self.typed)} is too small",
                     cause=f"axis {axis.name} starts at {axis.least:g}",
                     try_=f"-a {axis.name}={axis.least:g}",
                 )
             if number > MAX_NUMBER:
                 raise UsageError(
-                    f"{axis.name} = {float(number):g} in {self.typed!r} is too large",
+                    f"{axis.name} = {float(number):g} in {quoted(self.typed)} is too large",
                     cause="an axis ends at 2^62",
                     try_=f"-a {axis.name}={axis.values[-1]}",
                 )
             if axis.kind == "int" and number.denominator != 1:
                 raise UsageError(
-                    f"{axis.name} = {float(number):g} in {self.typed!r} is not a whole number",
+                    f"{axis.name} = {float(number):g} in {quoted(self.typed)} is not a whole number",
                     cause=f"axis {axis.name} counts {axis.unit or 'things'}",
                     try_="a whole start and step",
                 )
@@ -73,7 +74,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     def _as_words(self, axis: Axis) -> tuple[Value, ...]:
         if self.numbers:
             raise UsageError(
-                f"axis {axis.name} has no numbers to count through in {self.typed!r}",
+                f"axis {axis.name} has no numbers to count through in {quoted(self.typed)}",
                 cause=f"it takes words: {_listed(axis.choices or axis.values)}",
                 try_=f"-a {axis.name}={axis.values[0]}",
             )
@@ -87,13 +88,11 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     def _read(self, word: str, axis: Axis) -> Fraction:
         if ":" in word:
             raise UsageError(
-                f"{word!r} is not a number",
+                f"{quoted(word)} is not a number",
                 cause="a list has commas; a range says that it is one",
                 try_=f"-a '{axis.name}[range]={word}' or -a '{axis.name}[pow2]={word}'",
             )
-        if axis.kind == "int":
-            return Fraction(read_whole(word, f"axis {axis.name}"))
-        return read_number(word, f"axis {axis.name}")
+        return kinds.AXIS.read(word, f"axis {axis.name}")
 
 
 def parse_sweep(typed: str) -> Sweep:
@@ -101,7 +100,7 @@ def parse_sweep(typed: str) -> Sweep:
     match = _FORM.fullmatch(typed.strip())
     if match is None:
         raise UsageError(
-            f"{typed!r} is no axis", cause="an axis is a name, an equals sign and values", try_=_FORMS
+            f"{quoted(typed)} is no axis", cause="an axis is a name, an equals sign and values", try_=_FORMS
         )
     kernel, axis, how = match["kernel"] or "", match["axis"], match["how"]
     values = match["values"].strip()
@@ -109,7 +108,9 @@ def parse_sweep(typed: str) -> Sweep:
         words = tuple(word.strip() for word in values.split(","))
         if not all(words):
             raise UsageError(
-                f"{typed!r} has an empty value", cause="there is nothing between two commas", try_=_FORMS
+                f"{quoted(typed)} has an empty value",
+                cause="there is nothing between two commas",
+                try_=_FORMS,
             )
         return Sweep(typed=typed, axis=axis, kernel=kernel, words=_bounded(words, typed))
     if how not in ("pow2", "range"):
@@ -128,29 +129,29 @@ def _limits(typed: str, values: str, how: str) -> tuple[Fraction, Fraction, Frac
     parts = values.split(":")
     if len(parts) not in (2, 3):
         raise UsageError(
-            f"{typed!r} is no range",
+            f"{quoted(typed)} is no range",
             cause=f"[{how}] takes FIRST:LAST or FIRST:LAST:STEP",
             try_="-a 'size[pow2]=10:30:2'" if how == "pow2" else "-a 'size[range]=128:1024:128'",
         )
     if how == "pow2":
-        start, stop, step = (Fraction(read_whole(part, "an exponent")) for part in [*parts, "1"][:3])
+        start, stop, step = (kinds.EXPONENT.read(part, "an exponent") for part in [*parts, "1"][:3])
         if not 0 <= start <= 62 or not 0 <= stop <= 62:
             raise UsageError(
-                f"{typed!r} leaves the exponents 0 to 62",
+                f"{quoted(typed)} leaves the exponents 0 to 62",
                 cause="[pow2] takes exponents, not the powers themselves",
                 try_="-a 'size[pow2]=10:30' for 2^10 to 2^30",
             )
     else:
-        start, stop, step = (read_number(part, "a range") for part in [*parts, "1"][:3])
+        start, stop, step = (kinds.AXIS.read(part, "a range") for part in [*parts, "1"][:3])
     if step <= 0:
         raise UsageError(
-            f"{typed!r} has step {float(step):g}",
+            f"{quoted(typed)} has step {float(step):g}",
             cause="a range counts up, so its step is positive",
             try_=f"a step of 1 or more, from {_shortest(start)} to {_shortest(stop)}",
         )
     if start > stop:
         raise UsageError(
-            f"{typed!r} is empty",
+            f"{quoted(typed)} is empty",
             cause=f"it starts at {_shortest(start)} and ends before that, at {_shortest(stop)}",
             try_=f"{typed.partition('=')[0]}={_shortest(stop)}:{_shortest(start)}:{_shortest(step)}",
         )
@@ -205,7 +206,7 @@ def _bounded(words: tuple[str, ...], typed: str) -> tuple[str, ...]:
 
 def _too_many_values(typed: str, count: int) -> UsageError:
     return UsageError(
-        f"{typed!r} has {count:,} values",
+        f"{quoted(typed)} has {count:,} values",
         cause=f"an axis takes {MAX_VALUES:,} at most",
         try_="a larger step, or [pow2] in place of [range]",
     )

@@ -12,9 +12,8 @@ from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import Attempts
 from trnbench.run.cut import CutShort
-from trnbench.run.environment import scrub
+from trnbench.run.identity import scrub
 from trnbench.run.interruption import Interruption
-from trnbench.run.limit import can_limit
 from trnbench.run.pool import Outcome, Pool
 from trnbench.run.progress import Step
 from trnbench.run.retry import Retries
@@ -126,10 +125,9 @@ class Conduct:
             # One at a time: two that run at once measure each other.
             return self._pooled(1)
         jobs = self._settings.jobs or usual_jobs(sum(not case.skip for case in self._cases))
-        if self._settings.timeout_s > 0.0 and not can_limit():
-            # No alarm outside the main thread: a process of its own can be ended from here.
-            return self._pooled(jobs)
-        return self._pooled(jobs) if jobs > 1 else self._here()
+        # An alarm reaches neither native code nor what a case has started: a process can be ended from here.
+        isolated = self._settings.isolate or self._settings.timeout_s > 0.0 or jobs > 1
+        return self._pooled(jobs) if isolated else self._here()
 
     def _here(self) -> Generator[Outcome]:
         retries = Retries(self._settings.retries)

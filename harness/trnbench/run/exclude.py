@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
+from trnbench.bounded import kinds
 from trnbench.errors import UsageError
 from trnbench.kernels.kernel import Kernel, Point
-from trnbench.run.number import read_number
+from trnbench.quoting import quoted
 
 _TERM = re.compile(r"\s*(?P<axis>[A-Za-z_]\w*)\s*(?P<relation><=|>=|!=|==|=|<|>)\s*(?P<value>.+?)\s*")
 _RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -53,7 +54,7 @@ class Exclusion(msgspec.Struct, frozen=True, kw_only=True):
     def _words(self, term: Term) -> Callable[[Point], bool]:
         if term.relation not in ("=", "==", "!="):
             raise UsageError(
-                f"{term.relation!r} compares numbers, not {term.axis}, in {self.typed!r}",
+                f"{term.relation!r} compares numbers, not {term.axis}, in {quoted(self.typed)}",
                 cause=f"axis {term.axis} takes words",
                 try_=f"--exclude '{term.axis}={term.value}'",
             )
@@ -61,7 +62,7 @@ class Exclusion(msgspec.Struct, frozen=True, kw_only=True):
         return lambda point: fnmatchcase(str(point[term.axis]), term.value) is wanted
 
     def _numbers(self, term: Term) -> Callable[[Point], bool]:
-        holds, limit = _RELATIONS[term.relation], read_number(term.value, f"axis {term.axis}")
+        holds, limit = _RELATIONS[term.relation], kinds.AXIS.read(term.value, f"axis {term.axis}")
         return lambda point: holds(point[term.axis], limit)
 
 
@@ -72,7 +73,7 @@ def parse_exclusion(typed: str) -> Exclusion:
         match = _TERM.fullmatch(part)
         if match is None:
             raise UsageError(
-                f"{part.strip()!r} in --exclude {typed!r} compares nothing",
+                f"{quoted(part.strip())} in --exclude {quoted(typed)} compares nothing",
                 cause="an exclusion is AXIS=VALUE, or <, >, <=, >=, != in place of =",
                 try_="--exclude 'dtype=fp32,size>=8192'",
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
@@ -16,11 +17,12 @@ from trnbench.results.run import Run
 from trnbench.run.attempt import Attempts
 from trnbench.run.conduct import Conduct
 from trnbench.run.cut import RunCutShort
-from trnbench.run.environment import identity, scrub
 from trnbench.run.garbage import seldom_collected
+from trnbench.run.identity import identity, scrub, scrub_path
 from trnbench.run.interruption import Interruption
 from trnbench.run.judge import Judge
 from trnbench.run.progress import Step
+from trnbench.run.returned import detected
 from trnbench.run.settings import RunSettings
 from trnbench.run.snapshot import begin, now
 from trnbench.run.written import written
@@ -76,7 +78,7 @@ def execute(
                 tags=settings.tags,
                 plan=plan.digest(),
                 executor=executor.name if executor is not None else settings.executor,
-                facts=tuple(scrub(each) for each in settings.facts),
+                facts=tuple(_kept(each) for each in settings.facts),
                 sources=written(plan),
             )
         conduct = Conduct(
@@ -95,7 +97,7 @@ def execute(
             begun,
             finished=now(),
             interrupted=conduct.interrupted,
-            notes=(*begun.notes, *conduct.notes),
+            notes=(*begun.notes, *map(scrub, conduct.notes)),
         )
         run = sealed(run, (part.mark for part in parts), conduct.fingerprints())
         run = msgspec.structs.replace(run, measurements=conduct.measurements())
@@ -108,10 +110,19 @@ def execute(
     return run
 
 
+def _kept(path: str) -> str:
+    """Where `resume` looks for a fact file: of one below the home folder as little as it takes."""
+    shortened = scrub_path(path)
+    here = os.getcwd()
+    if shortened != path and os.path.commonpath((here, path)) == here:
+        return os.path.relpath(path, here)
+    return scrub(shortened)
+
+
 def prepared(plan: Plan, backend: Backend, settings: RunSettings, registry: Registry) -> Attempts:
     """What tries a case: the backend as these settings tune it, its grade and its limits, and, of emulated
     ones, what is published."""
-    grade = Grade.MEASURED if backend.detect().instance else Grade.EMULATED
+    grade = Grade.MEASURED if detected(backend).instance else Grade.EMULATED
     tuned = getattr(backend, "tuned", None)
     if settings.sample_s > 0.0 and tuned is not None:
         backend = tuned(settings.sample_s)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from trnbench.bounded import kinds
 from trnbench.errors import KernelError, UsageError
+from trnbench.quoting import quoted
 
 if TYPE_CHECKING:
     from trnbench.generation import System
 
 EXAMPLE = "--grid 2"
-_PART = re.compile(r"(nc)?(\d+)")
 
 
 def parse_grid(text: str) -> tuple[int, ...]:
@@ -24,15 +24,14 @@ def parse_grid(text: str) -> tuple[int, ...]:
 
     sizes = []
     for part in text.lower().split("x"):
-        found = _PART.fullmatch(part)
-        size = int(found[2]) if found else 0
-        if found is None or not size:
+        size = kinds.PROGRAMS.parsed(part.removeprefix("nc"))
+        if size is None:
             raise UsageError(
-                f"--grid {text!r} cannot be read",
+                f"--grid {quoted(text)} cannot be read",
                 cause="a grid is a number of programs; of Beta 1 several, nc before those spread over cores",
                 try_=f"{EXAMPLE}, --grid 4x2 or --grid nc2x4",
             )
-        sizes.append(nc(size) if found[1] else size)
+        sizes.append(nc(int(size)) if part.startswith("nc") else int(size))
     return tuple(sizes)
 
 

@@ -7,8 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trnbench.errors import BadInput, MissingFile, PluginError, TrnbenchError, UnknownName
+from trnbench.bounded.file import RUNS, bounded, read_file
+from trnbench.errors import BadInput, PluginError, TrnbenchError, UnknownName
+from trnbench.isolation.interrupt import from_outside
+from trnbench.isolation.output import aside
 from trnbench.lazy import resolve
+from trnbench.quoting import cut
 from trnbench.results.run import Run
 from trnbench.section import Importer
 
@@ -36,20 +40,11 @@ def find_importer(registry: Registry, name: str = "") -> Importer:
     return known[name or OWN]
 
 
-def read_file(path: Path | None) -> bytes:
+def read_given(path: Path | None) -> bytes:
     """What a file holds, standard input for None. Raises `MissingFile`, `BadInput`."""
-    try:
-        return sys.stdin.buffer.read() if path is None else path.read_bytes()
-    except FileNotFoundError as error:
-        raise MissingFile(
-            f"there is no file {path}", cause="it is misspelt, or in another folder", try_="ls"
-        ) from error
-    except OSError as error:
-        raise BadInput(
-            f"cannot read {path}: {error.strerror or error}",
-            cause="it is no file, or closed to this user",
-            try_="trnbench import FILE",
-        ) from error
+    if path is None:
+        return bounded(sys.stdin.buffer.read(RUNS + 1), "standard input", RUNS)
+    return read_file(path, most=RUNS)
 
 
 def read_runs(importer: Importer, data: bytes, where: str, *, anyway: bool = False) -> tuple[Run, ...]:
@@ -61,10 +56,13 @@ def read_runs(importer: Importer, data: bytes, where: str, *, anyway: bool = Fal
     if importer.name == OWN:
         return tuple(_own(data, where, anyway=anyway))
     try:
-        found = resolve(importer.read)(data)
+        with aside():
+            found = resolve(importer.read)(data)
     except TrnbenchError:
         raise
-    except Exception as error:
+    except BaseException as error:
+        if from_outside(error):
+            raise
         raise _blamed(importer, where, f"failed: {type(error).__name__}: {error}") from error
     runs = (found,) if isinstance(found, Run) else found
     if not isinstance(runs, Sequence) or not runs or not all(isinstance(each, Run) for each in runs):
@@ -80,6 +78,7 @@ def read_own(data: bytes) -> tuple[Run, ...]:
 def _own(data: bytes, where: str, *, anyway: bool) -> Iterator[Run]:
     import msgspec
 
+    from trnbench.bounded.json import NotJson, parse_json
     from trnbench.results.digest import is_edited
     from trnbench.results.json import loads
     from trnbench.store.journal import MAGIC
@@ -88,10 +87,10 @@ def _own(data: bytes, where: str, *, anyway: bool) -> Iterator[Run]:
         yield _journal(data, where)
         return
     try:
-        documents: Any = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        documents: Any = parse_json(data, most=RUNS)
+    except NotJson as error:
         raise BadInput(
-            f"{where} is not JSON: {error}",
+            f"{where} is not JSON: {cut(str(error), 200)}",
             cause="the file is cut short, or it is something else",
             try_="trnbench import --as NAME  for what a plugin reads: trnbench list importers",
         ) from error

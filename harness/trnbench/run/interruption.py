@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
+from trnbench.isolation.interrupt import Interrupted
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -44,7 +46,9 @@ class Interruption:
     def _arrived(self, _number: int, _frame: FrameType | None) -> None:
         self.asked += 1
         if self._open or self.asked > 1:
-            raise KeyboardInterrupt
+            raise Interrupted
+
+    _arrived.raises_interrupted = True  # type: ignore[attr-defined]
 
     @contextmanager
     def allowed(self) -> Iterator[None]:
@@ -59,4 +63,4 @@ class Interruption:
     def check(self) -> None:
         """Raises `KeyboardInterrupt` if a signal has come, swallowed by the case or not."""
         if self.asked:
-            raise KeyboardInterrupt
+            raise Interrupted

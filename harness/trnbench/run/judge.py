@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+import msgspec
+
 from trnbench.backend import Observation
 from trnbench.errors import TrnbenchError
 from trnbench.facts.peak import PeakChoice, PeakPolicy
@@ -217,9 +219,16 @@ def _measurement(case: Case, seen: Observation, counts: Mapping[str, float], **f
         implementation=seen.implementation,
         counters=seen.counters,
         notes=seen.notes,
-        detail=_detail(seen),
+        detail={**_asked(case), **_detail(seen)},
         **fields,
     )
+
+
+def _asked(case: Case) -> dict[str, Any]:
+    """The question of a kernel that puts statements to the test, and these: a run outlives its plugins."""
+    if not case.kernel.tests:
+        return {}
+    return {"asks": case.kernel.about, "tests": [msgspec.to_builtins(each) for each in case.kernel.tests]}
 
 
 def _detail(seen: Observation) -> dict[str, Any]:

@@ -52,6 +52,10 @@ def batches(cases: Sequence[Case], most: int) -> list[list[int]]:
 class Pool:
     """`jobs` workers, started by spawn. Outcomes come as they are ready, each with its position.
 
+    A single one takes them in their order. Each has a session of its own and a keeper, so that what a case
+    starts ends with it; one in which a case left something behind (a thread, another working folder, a time
+    limit in the middle of anything) is replaced.
+
     With `apart` every case has a process of its own: nothing that one leaves behind (threads, memory,
     a warm cache of compiled code, a device in a strange state) reaches the next.
     """
@@ -63,7 +67,13 @@ class Pool:
         self._retries = Retries(retries)
         self._payload = pack(attempts, cases)
         most = max(1, min(TOGETHER, len(cases) // (4 * jobs)))
-        self._batches = [[each] for each in range(len(cases))] if apart else batches(cases, most)
+        if apart:
+            self._batches = [[each] for each in range(len(cases))]
+        elif jobs == 1:
+            order = range(len(cases))
+            self._batches = [list(order[at : at + most]) for at in range(0, len(cases), most)]
+        else:
+            self._batches = batches(cases, most)
 
     def outcomes(
         self, waiting: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -126,11 +136,14 @@ class Pool:
         if message == "ready":
             worker.ready = True
         else:
+            outcome, sound = message
             worker.batch.popleft()
-            yield from self._ended(*message)
-            if self._apart:
-                worker.give(())
-                self._dismiss(worker)
+            yield from self._ended(*outcome)
+            if self._apart or not sound:
+                self._put_back(worker)
+                if sound:
+                    worker.give(())
+                self._dismiss(worker, at_once=not sound)
                 self._replace()
                 return
         if not worker.batch:
@@ -143,10 +156,17 @@ class Pool:
             worker.give(())
             self._dismiss(worker)
 
-    def _dismiss(self, worker: WorkerProcess) -> None:
+    def _dismiss(self, worker: WorkerProcess, *, at_once: bool = False) -> None:
         self._workers.remove(worker)
-        worker.process.join(GRACE_S)
+        if not at_once:
+            worker.process.join(GRACE_S)
         worker.end()
+
+    def _put_back(self, worker: WorkerProcess) -> None:
+        """What is left of its batch is another one's."""
+        if worker.batch:
+            self._left.appendleft(list(worker.batch))
+            worker.batch.clear()
 
     def _replace(self) -> None:
         if self._left:
@@ -164,8 +184,7 @@ class Pool:
     def _lost(self, worker: WorkerProcess, reason: Reason, text: str) -> Iterator[Outcome]:
         """Blame the case the worker was busy with, and give the rest of its batch to a new worker."""
         position = worker.batch.popleft()
-        if worker.batch:
-            self._left.appendleft(list(worker.batch))
+        self._put_back(worker)
         self._workers.remove(worker)
         worker.end()
         measurement = self._attempts.gone_wrong(self._cases[position], reason, text)

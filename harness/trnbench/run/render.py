@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trnbench.errors import PluginError, TrnbenchError, UnknownName
+from trnbench.isolation.interrupt import from_outside
+from trnbench.isolation.output import aside
 from trnbench.lazy import resolve
 from trnbench.results.run import Run
 from trnbench.run.garbage import seldom_collected
@@ -19,7 +21,7 @@ CORE_FORMATS = {
         name="json",
         title="the whole run, strict JSON",
         suffix=".json",
-        write="trnbench.results.json:write",
+        write="trnbench:write_json",
     )
 }
 """What needs no plugin: a run can always be taken out of the store."""
@@ -46,11 +48,13 @@ def render_bytes(runs: Sequence[Run], format: Format, registry: Registry) -> byt
     """
     try:
         write = resolve(format.write)
-        with seldom_collected():
+        with seldom_collected(), aside():
             made = write(runs, registry.sections) if format.page else write(runs)
     except TrnbenchError:
         raise
-    except Exception as error:
+    except BaseException as error:
+        if from_outside(error):
+            raise
         raise PluginError(
             f"format {format.name!r} cannot write {', '.join(run.id for run in runs)}: "
             f"{type(error).__name__}: {error}",

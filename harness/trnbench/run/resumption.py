@@ -15,8 +15,8 @@ from trnbench.errors import UsageError
 from trnbench.results.json import dumps, loads
 from trnbench.results.measurement import Measurement, Status
 from trnbench.results.run import SCHEMA_VERSION, Run
-from trnbench.run.environment import identity
 from trnbench.run.execute import prepared
+from trnbench.run.identity import identity, is_shortened
 from trnbench.run.plan import Plan, plan
 from trnbench.run.sameness import differences
 from trnbench.run.selection import Selection
@@ -111,7 +111,15 @@ class Earlier:
 
     def planned(self, registry: Registry, facts: Sequence[Path] = ()) -> Plan:
         """Its plan, made again; with `facts` in place of the files it was made with. Raises what planning
-        raises."""
+        raises, and `UsageError` for files that only their last names are known of."""
+        lost = [each for each in self.opening.facts if is_shortened(each)]
+        if lost and not facts:
+            raise UsageError(
+                f"run {self.run.id} was made with {', '.join(lost)}",
+                cause="a run keeps no folders below the home folder, so the file has to be named again",
+                try_=f"trnbench resume {self.run.id} "
+                + " ".join(f"--facts …/{Path(each).name}" for each in lost),
+            )
         return plan(registry, self.selection, extra_facts=tuple(facts) or self.facts)
 
     def taken_up(self, planned: Plan, backend: Backend, registry: Registry, *, anyway: bool) -> Resumption:

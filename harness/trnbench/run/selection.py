@@ -140,11 +140,11 @@ def scopes_of(kernel: Kernel, system_scope: Scope, asked: frozenset[str]) -> Ite
 
 
 def _named(registry: Registry, known: Mapping[str, tuple[str, Instance]], typed: str) -> Iterator[str]:
-    pattern, colon, size = typed.partition(":")
+    pattern = typed.partition(":")[0]
     if not _is_glob(pattern):
-        _, instance = registry.instance(typed)
-        plain = not instance.sizable or not colon or int(size) == instance.default_size
-        yield instance.name if plain else f"{instance.name}:{int(size)}"
+        _, instance, count = registry.sized(typed)
+        plain = not instance.sizable or count == instance.default_size
+        yield instance.name if plain else f"{instance.name}:{count}"
         return
     found = False
     for name, (_, instance) in known.items():

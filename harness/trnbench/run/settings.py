@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from trnbench.errors import UsageError
+from trnbench.bounded import kinds
 from trnbench.facts.peak import PeakPolicy
 
 
@@ -19,7 +19,8 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     `retries` is how often a case that crashed, hung or ran out of memory is tried again; `sample_s`
     how long a measuring backend samples each case, 0 for its own choice. `executor` names who carried
     the cases out (`trnbench.run.executor`); `facts` are the files of the user's own that the plan was made
-    with, for a journal to name.
+    with, for a journal to name. `isolate` has cases run in a process of their own also where one is enough
+    and no limit is set; it changes no result, so it is not recorded.
     """
 
     policy: PeakPolicy = PeakPolicy.SEED
@@ -31,42 +32,22 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
     sample_s: float = 0.0
     keep_identity: bool = False
     executor: str = "process"
+    isolate: bool = False
     tags: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
 
     def checked(self) -> RunSettings:
         """These settings. Raises `UsageError` for a value that makes no sense."""
-        if self.jobs < 0:
-            raise UsageError(
-                f"--jobs {self.jobs} is no number of processes",
-                cause="it counts processes, 0 for as many as pay off",
-                try_="--jobs 1",
-            )
-        if not 0.0 <= self.timeout_s < float("inf"):
-            raise UsageError(
-                f"--timeout {self.timeout_s} is no time limit",
-                cause="a limit is a number of seconds, 0 for none",
-                try_="--timeout 60",
-            )
-        if self.maxfail < 0:
-            raise UsageError(
-                f"--maxfail {self.maxfail} is no number of cases",
-                cause="it counts failed and suspect cases, 0 for no limit",
-                try_="--maxfail 1",
-            )
-        if self.retries < 0:
-            raise UsageError(
-                f"--retries {self.retries} is no number of tries",
-                cause="it counts how often a case that crashed or hung is tried again",
-                try_="--retries 1",
-            )
-        if not 0.0 <= self.sample_s < float("inf"):
-            raise UsageError(
-                f"--sample-time {self.sample_s} is no time",
-                cause="it is seconds of sampling for each case, 0 for the backend's own choice",
-                try_="--sample-time 2",
-            )
+        for option, kind, value in (
+            ("--jobs", kinds.JOBS, self.jobs),
+            ("--timeout", kinds.TIME_LIMIT, self.timeout_s),
+            ("--maxfail", kinds.MOST_FAILED, self.maxfail),
+            ("--seed", kinds.SEED, self.seed),
+            ("--retries", kinds.RETRIES, self.retries),
+            ("--sample-time", kinds.SAMPLING, self.sample_s),
+        ):
+            kind.checked(value, option)
         return self
 
     def record(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,13 @@ from trnbench.errors import TrnbenchError
 from trnbench.facts.book import FactBook
 from trnbench.fidelity.snapshot import fidelity_of
 from trnbench.generation import System
+from trnbench.isolation.interrupt import from_outside
+from trnbench.isolation.output import aside
 from trnbench.results.evidence import Grade
 from trnbench.results.run import PluginRecord, Run, SystemRecord
-from trnbench.run.environment import describe, scrub, scrub_all, scrub_argv
+from trnbench.run.environment import describe
 from trnbench.run.headline.question import PRODUCTS
+from trnbench.run.identity import scrub, scrub_all, scrub_argv, scrub_private
 from trnbench.run.settings import RunSettings
 from trnbench.topology.graph import Topology
 
@@ -73,11 +76,11 @@ def begin(plan: Plan, backend: Backend, registry: Registry, settings: RunSetting
         backend=backend.name,
         grade=grade,
         systems=systems,
-        books=books,
+        books=_private(books) if settings.facts else books,
         topologies=topologies,
         plugins=_plugins(registry.plugins),
         fidelity=fidelity,
-        notes=tuple(notes),
+        notes=tuple(map(scrub, notes)),
     )
 
 
@@ -116,10 +119,22 @@ def _record(system: System, graph: Topology | None) -> SystemRecord:
     )
 
 
+def _private(books: dict[str, FactBook]) -> dict[str, FactBook]:
+    """Facts of the user's own may name files of the user's own."""
+    tree = scrub_all(msgspec.to_builtins(books), scrub_private)
+    return msgspec.convert(tree, dict[str, FactBook])
+
+
 def _of_backend(backend: Backend, notes: list[str]) -> dict[str, Any]:
     try:
-        return backend.environment()
-    except Exception as error:  # what it would have told is missing, and that is told
+        with aside():
+            found = backend.environment()
+        if not isinstance(found, Mapping):
+            raise TypeError(f"environment() returned {type(found).__name__}, not a mapping")
+        return dict(found)
+    except BaseException as error:  # what it would have told is missing, and that is told
+        if from_outside(error):
+            raise
         notes.append(f"backend {backend.name} could not describe its stack: {type(error).__name__}: {error}")
         return {}
 

@@ -6,24 +6,38 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 from typing import TYPE_CHECKING
 
+from trnbench.isolation import descendants
+from trnbench.isolation.keeper import kept
+from trnbench.isolation.surroundings import Surroundings
 from trnbench.results.evidence import Grade
+from trnbench.results.measurement import Reason
 from trnbench.run.freight import loads
 from trnbench.run.garbage import seldom_collected
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+    from trnbench.kernels.case import Case
+    from trnbench.run.attempt import Attempts
+    from trnbench.run.pool import Outcome
+
 
 def serve(connection: Connection) -> None:
-    """Answers batches of case numbers one measurement at a time, until it is sent None or left alone."""
+    """Answers batches of case numbers one outcome at a time, until it is sent None or left alone. With each
+    outcome comes whether this process is as it was before the case: else another one is to go on.
+
+    Runs below a keeper, which ends what the cases started.
+    """
     # The parent decides what Ctrl-C means; this process ends when it is told to, or left alone.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _last_with(os.getppid())
+    kept(closed=(connection.fileno(),))
     # What native code prints must not end up between the data on the parent's stdout.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     _first_to_go()
+    own = os.getpid()
     try:
         attempts, cases = loads(connection.recv_bytes())
         connection.send("ready")
@@ -31,24 +45,22 @@ def serve(connection: Connection) -> None:
         with contextlib.nullcontext() if measured else seldom_collected():
             while (batch := connection.recv()) is not None:
                 for position in batch:
-                    connection.send((position, *attempts(cases[position])))
+                    outcome, sound = tried(attempts, cases, position)
+                    if os.getpid() != own:
+                        os._exit(1)  # a copy that the case made of this process, and that came back from it
+                    connection.send((outcome, sound))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # the parent is gone
 
 
-def _last_with(parent: int) -> None:
-    """Ends with the process that started this one, also where that is killed and says nothing: a case that
-    hangs must not outlive the run that it belongs to. Linux only; elsewhere the next message tells."""
-    if not sys.platform.startswith("linux"):
-        return
-    import ctypes
-
-    ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)  # it was gone before this was set
-
-
-_PDEATHSIG = 1  # PR_SET_PDEATHSIG, prctl(2)
+def tried(attempts: Attempts, cases: tuple[Case, ...], position: int) -> tuple[Outcome, bool]:
+    """The outcome, and whether the case left nothing behind; processes that it started are ended."""
+    before, threads, others = Surroundings(drawn=False), threading.active_count(), descendants.children()
+    measurement, document = attempts(cases[position])
+    cut = measurement.reason in (Reason.TIMEOUT, Reason.OUT_OF_MEMORY)
+    sound = not cut and not before.put_back() and threading.active_count() <= threads
+    gone = descendants.end(spared=others)
+    return (position, measurement, document), sound and gone
 
 
 def _first_to_go() -> None:

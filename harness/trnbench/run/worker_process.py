@@ -10,12 +10,17 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from trnbench.errors import ExitCode, TrnbenchError
+from trnbench.isolation.descendants import PATIENCE_S
 from trnbench.results.measurement import Reason
 from trnbench.run.memory import out_of_memory_kills
 from trnbench.run.worker import serve
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnContext, SpawnProcess
+
+
+KEEPER_S = PATIENCE_S + 1.0
+"""For a keeper to end what it keeps."""
 
 
 class WorkerLost(TrnbenchError):
@@ -48,12 +53,16 @@ class WorkerProcess:
         """Cases to carry out; none for it to end."""
         self.batch.extend(batch)
         self.since = time.monotonic()
-        self.connection.send(list(batch) if batch else None)
+        with suppress(BrokenPipeError, ConnectionResetError):  # gone: heard of by reading
+            self.connection.send(list(batch) if batch else None)
 
     def end(self) -> None:
-        """By force where it still runs."""
+        """Where it still runs: it, its cases and all that those have started."""
         if self.process.is_alive():
-            self.process.kill()
+            self.process.terminate()
+            self.process.join(KEEPER_S)
+            if self.process.is_alive():  # its keeper waits for what nobody can end
+                self.process.kill()
         self.process.join()
         self.connection.close()
 
@@ -65,9 +74,9 @@ class WorkerProcess:
         """What to raise where it was gone before it said that it is ready."""
         return WorkerLost(
             f"a worker process did not start (exit code {self.process.exitcode})",
-            cause="a script that uses jobs lacks `if __name__ == '__main__':`, or a plugin fails to import "
-            "there",
-            try_="--jobs 1 (jobs=1)  runs everything in one process",
+            cause="a script that uses jobs, isolate or timeout_s lacks `if __name__ == '__main__':`, or a "
+            "plugin fails to import there",
+            try_="that line above what the script does; a command: trnbench plugin list",
         )
 
 

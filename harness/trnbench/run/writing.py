@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from trnbench.errors import UsageError
 
@@ -16,6 +18,7 @@ PART = ".part"
 YOUNG_S = 1.0
 """A half-written file of this age is left alone: its writer may not have claimed it yet."""
 
+_STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 _OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 _LOOK_AT = 4096
 
@@ -91,7 +94,7 @@ def write_whole(path: Path, data: bytes, *, option: str = "-o") -> None:
 def _pour(path: Path, data: bytes, option: str) -> None:
     try:
         # To the end: behind /dev/stdout may be a file that others write to as well.
-        with path.open("ab") as stream:
+        with _opened(path) as stream:
             stream.write(data)
     except BrokenPipeError as error:
         raise UsageError(
@@ -105,6 +108,14 @@ def _pour(path: Path, data: bytes, option: str) -> None:
             cause="it is no file, and what is behind it takes no more",
             try_=f"name a file with {option}",
         ) from error
+
+
+def _opened(path: Path) -> BinaryIO:
+    if str(path.absolute()) in _STDOUT:
+        with suppress(OSError, ValueError, AttributeError):
+            # Where the data go, which need not be descriptor 1.
+            path = Path(f"/dev/fd/{sys.stdout.fileno()}")
+    return path.open("ab")
 
 
 def _is_special(path: Path) -> bool:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from trnbench.errors import StoreError
+from trnbench.quoting import quoted
 
 ENVIRONMENT = "TRNBENCH_STORE"
 
@@ -18,8 +19,17 @@ def default_path() -> Path:
 
 
 def store_path(given: str | Path | None = None) -> Path:
-    """The store that a command works on; nothing is created."""
+    """The store that a command works on; nothing is created.
+
+    Raises `StoreError` for a name that no message could show as it is.
+    """
     chosen = str(given) if given else os.environ.get(ENVIRONMENT, "")
+    if not chosen.isprintable():
+        raise StoreError(
+            f"{quoted(chosen)} is no name of a store",
+            cause=f"--store or {ENVIRONMENT} has a character in it that cannot be printed",
+            try_="--store ./results.db",
+        )
     return Path(chosen).expanduser() if chosen else default_path()
 
 

@@ -10,6 +10,7 @@ from trnbench.testing.checks.backends import backends
 from trnbench.testing.checks.emulation import emulation
 from trnbench.testing.checks.facts import facts
 from trnbench.testing.checks.importers import importers
+from trnbench.testing.checks.imports import imports
 from trnbench.testing.checks.kernels import kernels
 from trnbench.testing.checks.loading import loading
 from trnbench.testing.checks.references import references
@@ -24,6 +25,7 @@ Check = Callable[[Subject], Iterator[Finding | str]]
 
 CHECKS: Mapping[str, Check] = {
     "loading": loading,
+    "imports": imports,
     "references": references,
     "facts": facts,
     "topologies": topologies,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from trnbench.bounded.toml import read_toml
 from trnbench.errors import BadInput, MissingFile, UnknownName
 from trnbench.generation import Generation, System
 from trnbench.hookspecs import COMMAND_GROUP, GROUP
@@ -44,7 +44,16 @@ class Subject:
 
     @property
     def kernels(self) -> list[Kernel]:
-        return self.of_kind("kernel")
+        """Its own, with what other plugins add to them."""
+        return [self.registry.kernels[each.name] for each in self.of_kind("kernel")]
+
+    @property
+    def varied(self) -> dict[str, tuple[str, ...]]:
+        """Kernels of others that it adds implementations to, and their references."""
+        found: dict[str, tuple[str, ...]] = {}
+        for each in self.of_kind("variant"):
+            found[each.kernel] = (*found.get(each.kernel, ()), each.source)
+        return found
 
     @cached_property
     def systems(self) -> tuple[System, ...]:
@@ -129,13 +138,11 @@ def _project(path: Path) -> _Project:
         return _Project((_discovered(entry),), (), (path.resolve().parent,))
     file = path / "pyproject.toml"
     try:
-        project = tomllib.loads(file.read_text(encoding="utf-8")).get("project", {})
-    except FileNotFoundError:
+        project = read_toml(file).get("project", {})
+    except MissingFile:
         raise MissingFile(
             f"{path} has no pyproject.toml", try_="trnbench plugin new NAME   writes a project"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot read {file}", cause=f"it is no TOML: {error}") from None
     name, version = str(project.get("name", path.name)), str(project.get("version", "0"))
     groups = project.get("entry-points", {})
     plugins = [EntryPoint(GROUP, *each, name, version) for each in _entries(groups, GROUP)]

@@ -28,7 +28,7 @@ def from_json(data: bytes) -> Topology:
     """The topology of `to_json`. Raises `BadInput` for anything else."""
     try:
         document = msgspec.json.decode(data, type=Document)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadInput(
             f"this is no exported topology: {error}",
             cause="the file was not written by topology export --as json, or is cut short",

@@ -42,8 +42,11 @@ def _table(index: int, kernel: str, found: Sequence[Measurement]) -> dict[str, A
         "e": Counter(str(each.evidence.grade) for each in found).most_common(1)[0][0],
         "t": Counter(str(each.status) for each in found).most_common(1)[0][0],
     }
+    asks, tests = _asked(found)
     return {
         "kernel": kernel,
+        "asks": asks,
+        "tests": tests,
         "usual": usual,
         "axes": axes,
         "metric": names[0] if names else "value",
@@ -54,6 +57,22 @@ def _table(index: int, kernel: str, found: Sequence[Measurement]) -> dict[str, A
         "comments": [(text, n) for text, n in comments.most_common(6)],
         "rows": [_row(index, each, axes, unit, step, time_step, usual) for each in found],
     }
+
+
+def _asked(found: Sequence[Measurement]) -> tuple[str, list[tuple[str, str]]]:
+    """The question of the kernel, and what documents say to it: place and content. Empty where none is kept.
+
+    Runs may come from anywhere: whatever is not of this form counts as absent.
+    """
+    for each in found:
+        asks, tests = each.detail.get("asks"), each.detail.get("tests")
+        if isinstance(asks, str) and isinstance(tests, list):
+            told = (one for one in tests if isinstance(one, Mapping))
+            return asks, [
+                (f"{one.get('source', '')}, {one.get('locator', '')}", str(one.get("says", "")))
+                for one in told
+            ]
+    return "", []
 
 
 def _row(

@@ -6,13 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trnbench import Comparison, Fidelity, Run
-from trnbench.fidelity.broken import BROKEN, broken_cells, broken_of, broken_text
-from trnbench.fidelity.coverage import coverage, of_rows
-from trnbench.fidelity.movement import MOVED, moved_cells, moved_text
-from trnbench.fidelity.sequence import STEPS, by_order, order_text, step_cells
-from trnbench.fidelity.tables import HEADS, cells, few, shown
-from trnbench.results.fidelity import COUNTED
+from trnbench import Comparison, Fidelity, FidelityTable, Run, fidelity_told
 from trnbench_reports import numbers, view
 from trnbench_reports.charts import agreement, figure
 from trnbench_reports.template import fill
@@ -68,26 +62,22 @@ def render(runs: Sequence[Run]) -> Markup | str:
 
 def part(index: int, run: Run, fidelity: Fidelity, heading: str = "") -> Part:
     """All of one run, as it is printed."""
-    bounds, broken = broken_of(fidelity.points)
-    rows = shown((*fidelity.families, *(each.row for each in fidelity.public)))
-    moved = fidelity.moved if any(each.movers or each.unanswered for each in fidelity.moved) else ()
+    all_ = fidelity_told(fidelity, (*fidelity.families, *(each.row for each in fidelity.public)))
     return Part(
         heading=heading,
-        model=f"{fidelity.by} {fidelity.version}".strip(),
-        broken=broken_text(bounds, broken) if bounds else "",
-        bounds=Grid(BROKEN, _unbroken(map(broken_cells, broken)), summary="Broken inequalities"),
-        coverage=coverage(of_rows(fidelity.families)) if fidelity.families else "",
-        families=Grid(HEADS, _unbroken(map(cells, rows)), left=2),
-        listed=tuple(few(shown(fidelity.families))),
+        model=all_.model,
+        broken=all_.broken,
+        bounds=_grid(all_.bounds, "Broken inequalities"),
+        coverage=all_.coverage,
+        families=_grid(all_.families),
+        listed=all_.listed,
         figures=tuple(_figures(index, run, fidelity)),
         public=tuple(public(fidelity)),
         disputed=disputed(fidelity),
-        sequences=f"Versions of one kernel: {order_text(fidelity.steps)}." if fidelity.steps else "",
-        steps=Grid(
-            STEPS, _unbroken(map(step_cells, by_order(fidelity.steps))), 2, "Steps, those out of order first"
-        ),
-        moved=moved_text(moved) if moved else "",
-        movement=Grid(MOVED, _unbroken(map(moved_cells, moved)), left=2),
+        sequences=all_.sequences,
+        steps=_grid(all_.steps, "Steps, those out of order first"),
+        moved=all_.moved,
+        movement=_grid(all_.movement),
         notes=fidelity.notes,
     )
 
@@ -121,9 +111,10 @@ def disputed(fidelity: Fidelity) -> Grid:
     )
 
 
-def _unbroken(rows: Iterable[Sequence[str]]) -> Rows:
+def _grid(table: FidelityTable, summary: str = "") -> Grid:
     """No line ends between a number and its unit."""
-    return [tuple(cell.replace(" %", f"{numbers.NBSP}%") for cell in row) for row in rows]
+    rows = [tuple(cell.replace(" %", f"{numbers.NBSP}%") for cell in row) for row in table.rows]
+    return Grid(table.heads, rows, table.left, summary)
 
 
 def _figures(index: int, run: Run, fidelity: Fidelity) -> list[Markup]:
@@ -139,7 +130,5 @@ def _figures(index: int, run: Run, fidelity: Fidelity) -> list[Markup]:
 
 def _drawable(points: Iterable[Comparison]) -> list[Comparison]:
     return [
-        each
-        for each in points
-        if each.use in COUNTED and (each.published or 0) > 0 and (each.emulated or 0) > 0
+        each for each in points if each.counted and (each.published or 0) > 0 and (each.emulated or 0) > 0
     ]

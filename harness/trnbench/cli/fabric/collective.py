@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trnbench.bounded.kinds import MESSAGE
+
 if TYPE_CHECKING:
     from trnbench.emulator.fabric.beside import Other
     from trnbench.emulator.fabric.result import Result
@@ -109,7 +111,6 @@ with_option = click.option(
 def others_of(fabric: Fabric, texts: Sequence[str]) -> list[Other]:
     """What `--with` names. Raises UsageError for what cannot be read."""
     from trnbench.cli.fabric.grouping import groups_of
-    from trnbench.cli.fabric.sizes import SIZE
     from trnbench.emulator.fabric.beside import Other
     from trnbench.errors import UsageError
 
@@ -127,7 +128,7 @@ def others_of(fabric: Fabric, texts: Sequence[str]) -> list[Other]:
         found.append(
             Other(
                 collective=Collective().convert(name, None, None),
-                size=float(SIZE.convert(size, None, None)),
+                size=float(MESSAGE.counted(size, f"--with {name}")),
                 groups=tuple(tuple(each) for each in groups),
             )
         )

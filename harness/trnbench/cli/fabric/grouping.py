@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from trnbench.bounded import kinds
+from trnbench.bounded.json import NotJson, parse_json
+from trnbench.quoting import cut
+
 if TYPE_CHECKING:
     from trnbench.emulator.fabric.systems import Fabric
 
@@ -69,22 +73,21 @@ def _kind(text: str) -> tuple[str, int]:
             cause=f"there are {', '.join(reversed(KINDS))}",
             try_="--group tensor=8",
         )
-    if not number.isdecimal() or int(number) < 1:
+    size = kinds.GROUP.parsed(number)
+    if size is None:
         raise UsageError(
-            f"--group {text} has no size", cause="a whole number, 1 or more", try_="--group tensor=8"
+            f"--group {cut(text)} has no size", cause="a whole number, 1 or more", try_="--group tensor=8"
         )
-    return name, int(number)
+    return name, int(size)
 
 
 def _replica(fabric: Fabric, text: str) -> list[list[int]]:
-    import json
-
     from trnbench.emulator.fabric.groups import checked
     from trnbench.errors import UsageError
 
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = parse_json(text)
+    except NotJson:
         found = None
     if not isinstance(found, list) or not all(
         isinstance(each, list) and all(type(rank) is int for rank in each) for each in found

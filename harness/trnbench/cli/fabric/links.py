@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
+from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
 from trnbench.cli.fabric.cells import percent_of, say_about, two_places
 from trnbench.cli.fabric.collective import COLLECTIVE, ask
 from trnbench.cli.fabric.grouping import groups_of
 from trnbench.cli.fabric.options import algorithm_option, fabric_of, fabric_options
 from trnbench.cli.fabric.sizes import SIZE, shown
+from trnbench.cli.number import NumberType
 from trnbench.cli.output import Column, emit, format_option, say
 
 
@@ -21,7 +23,7 @@ from trnbench.cli.output import Column, emit, format_option, say
 @algorithm_option
 @click.option("--group", multiple=True, metavar="KIND=SIZE", help="Groups of ranks at once: tensor=8.")
 @click.option("--replica-groups", metavar="JSON", help="Groups by rank: [[0,1],[2,3]].")
-@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many links.")
+@click.option("--top", type=NumberType(kinds.TOP), default=20, show_default=True, help="How many links.")
 @click.option("--all", "every", is_flag=True, help="Every link that carries something.")
 @fabric_options
 @format_option

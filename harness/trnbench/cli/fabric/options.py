@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from trnbench.bounded import kinds
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.link_figures import neuronlink_direction_option, trn3_links_option
 from trnbench.cli.names import complete_systems
+from trnbench.cli.number import NumberType
+from trnbench.quoting import cut
 
 if TYPE_CHECKING:
     from trnbench.cli.context import Session
@@ -21,8 +23,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 LEVELS = ("device", "logical-core", "core")
 CONTEXTS = ("nccom", "graph")
-_STRAGGLER = re.compile(r"(\d+)\s*=\s*(-?\d+(?:\.\d+)?(?:e-?\d+)?)\s*(ns|us|µs|ms|s)?", re.IGNORECASE)
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 algorithm_option = click.option(
     "--algorithm",
@@ -43,7 +43,7 @@ def fabric_options(command: Command) -> Command:
         facts_option,
         click.option(
             "--oversubscription",
-            type=float,
+            type=NumberType(kinds.OVERSUBSCRIPTION),
             default=1.0,
             show_default=True,
             help="How many times less the cluster network carries than all adapters together.",
@@ -137,18 +137,19 @@ def _stragglers(texts: tuple[str, ...]) -> tuple[Stragglers, Stragglers]:
     slow: list[tuple[int, float]] = []
     late: list[tuple[int, float]] = []
     for text in texts:
-        match = _STRAGGLER.fullmatch(text.strip())
-        if match is None:
+        number, equals, how = text.partition("=")
+        rank = kinds.RANK.parsed(number)
+        share, time_s = kinds.LEFT_OF_RANK.parsed(how), kinds.LATE.parsed(how)
+        if not equals or rank is None or (share is None and time_s is None):
             raise UsageError(
-                f"--straggler {text} is no RANK=SHARE and no RANK=TIME",
-                cause="a share is a number up to 1, a time has a unit: ns, us, ms or s",
+                f"--straggler {cut(text)} is no RANK=SHARE and no RANK=TIME",
+                cause="a share is 0.001 to 1; a time has a unit (ns, us, ms or s) and is 1000 s at most",
                 try_="--straggler 3=0.5 or --straggler 3=50us",
             )
-        rank, value, unit = int(match[1]), float(match[2]), match[3]
-        if unit:
-            late.append((rank, value * _SECONDS[unit]))
-        else:
-            slow.append((rank, value))
+        if share is not None:
+            slow.append((int(rank), float(share)))
+        elif time_s is not None:
+            late.append((int(rank), float(time_s)))
     return tuple(slow), tuple(late)
 
 
@@ -157,20 +158,17 @@ def _degraded(text: str, topology: Topology) -> tuple[tuple[str, str, float], ..
     from trnbench.errors import UsageError
 
     link, equals, number = text.rpartition("=")
-    try:
-        factor = float(number)
-    except ValueError:
-        equals = ""
-    if not equals or factor != factor:
+    left = kinds.LEFT_OF_LINK.parsed(number)
+    if not equals or left is None:
         raise UsageError(
-            f"--degrade {text} is no LINK=FACTOR",
-            cause="a link is two nodes with - or > between, a factor is a number",
+            f"--degrade {cut(text)} is no LINK=FACTOR",
+            cause="a link is two nodes with - or > between; a factor is 0 for a dead link, or 0.001 to 1000",
             try_="--degrade d0-d1=0.5",
         )
-    one_way = ">" in link
+    factor, one_way = float(left), ">" in link
     names = topology.by_name
-    cut = [i for i, char in enumerate(link) if char == (">" if one_way else "-")]
-    ends = [(link[:i].strip(), link[i + 1 :].strip()) for i in cut]
+    joints = [i for i, char in enumerate(link) if char == (">" if one_way else "-")]
+    ends = [(link[:i].strip(), link[i + 1 :].strip()) for i in joints]
     known = [(a, b) for a, b in ends if a in names and b in names]
     joined = [(a, b) for a, b in known if any(each.dst == names[b].id for each in topology.out[names[a].id])]
     if not joined:
@@ -179,7 +177,7 @@ def _degraded(text: str, topology: Topology) -> tuple[tuple[str, str, float], ..
             near = ", ".join(topology.nodes[node].name for node in topology.neighbours(names[a].id))
             near = f"{a} is joined to {near}"
         raise UsageError(
-            f"{topology.name} has no link {link}",
+            f"{topology.name} has no link {cut(link)}",
             cause=near or "links are named by the nodes they join, as in d0-d1",
             try_=f"trnbench topology show {topology.name}",
         )

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
 from trnbench.cli.fabric.cells import one_place, percent_of, say_about, time_column
 from trnbench.cli.fabric.options import fabric_of, fabric_options
 from trnbench.cli.fabric.sizes import SIZE, shown
+from trnbench.cli.number import NumberType
 from trnbench.cli.output import Column, emit, format_option, say
 
 if TYPE_CHECKING:
@@ -116,7 +118,14 @@ def bisection(state: Session, /, *, size: int, format: str, **options: Any) -> N
 
 @click.command()
 @click.option("--size", "-s", type=SIZE, default="64M", show_default=True, help="Of each message.")
-@click.option("--to", "target", type=int, default=0, show_default=True, help="The rank they all send to.")
+@click.option(
+    "--to",
+    "target",
+    type=NumberType(kinds.RANK),
+    default=0,
+    show_default=True,
+    help="The rank they all send to.",
+)
 @fabric_options
 @format_option
 @session

@@ -6,24 +6,40 @@ from typing import Any
 
 import click
 
+from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
 from trnbench.cli.fabric.cells import EVIDENCE, say_about, time_column, two_places
 from trnbench.cli.fabric.near import Near, cells
 from trnbench.cli.fabric.near import columns as near_columns
 from trnbench.cli.fabric.options import fabric_of, fabric_options
 from trnbench.cli.fabric.sizes import SIZE, shown, sweep
+from trnbench.cli.number import NumberType
 from trnbench.cli.output import Column, emit, format_option, say
 
 
 @click.command()
 @click.option("-b", "--minbytes", type=SIZE, default="8", show_default=True, help="The smallest message.")
 @click.option("-e", "--maxbytes", type=SIZE, default="1G", show_default=True, help="The largest message.")
-@click.option("-f", "--stepfactor", type=float, default=2.0, show_default=True, help="From size to size.")
-@click.option("--from", "src", type=int, default=0, show_default=True, help="The rank that sends first.")
+@click.option(
+    "-f",
+    "--stepfactor",
+    type=NumberType(kinds.STEP_FACTOR),
+    default=2.0,
+    show_default=True,
+    help="From size to size.",
+)
+@click.option(
+    "--from",
+    "src",
+    type=NumberType(kinds.RANK),
+    default=0,
+    show_default=True,
+    help="The rank that sends first.",
+)
 @click.option(
     "--to",
     "dst",
-    type=int,
+    type=NumberType(kinds.RANK),
     help="The one that sends back.  [default: the same place of the next instance, else the next rank]",
 )
 @fabric_options

@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
+from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
 from trnbench.cli.fabric.cells import EVIDENCE, percent_of, say_about, time_column, two_places
 from trnbench.cli.fabric.collective import COLLECTIVE
 from trnbench.cli.fabric.options import algorithm_option, fabric_of, fabric_options
 from trnbench.cli.fabric.sizes import SIZE, shown
 from trnbench.cli.output import Column, emit, format_option
+from trnbench.quoting import cut
 
 
 @click.command()
@@ -89,16 +91,18 @@ def _counts(text: str | None, most: int) -> list[int]:
     if text is None:
         found = [2**k for k in range(1, most.bit_length()) if 2**k < most]
         return [*found, most] if most > 1 else [most]
-    try:
-        found = sorted({int(each) for each in text.split(",")})
-    except ValueError:
+    read = [kinds.GROUP.parsed(each) for each in text.split(",")]
+    found = sorted({int(each) for each in read if each is not None})
+    if None in read:
         raise UsageError(
-            f"--counts {text} are no numbers",
-            cause="numbers with commas between",
+            f"--counts {cut(text)} are no numbers",
+            cause="whole numbers, 1 or more, with commas between",
             try_="--counts 2,4,8",
-        ) from None
+        )
     if not 2 <= found[0] <= found[-1] <= most:
         raise UsageError(
-            f"--counts {text} is not within reach", cause=f"2 to {most:,} are there", try_="--counts 2,4,8"
+            f"--counts {cut(text)} is not within reach",
+            cause=f"2 to {most:,} are there",
+            try_="--counts 2,4,8",
         )
     return found

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 
 import click
+
+from trnbench.bounded import kinds
+from trnbench.quoting import cut
 
 UNEVEN = ("all_gather_v", "all_to_all_v")
 
@@ -61,12 +63,13 @@ def about_shares(collective: str, shares: str | None, skew: str | None, found: S
 def _listed(text: str, ranks: int) -> list[float]:
     from trnbench.errors import UsageError
 
-    try:
-        found = [float(each) for each in text.split(",")]
-    except ValueError:
+    found = [float(each) for each in map(kinds.SHARE.parsed, text.split(",")) if each is not None]
+    if len(found) != text.count(",") + 1:
         raise UsageError(
-            f"--shares {text} are no numbers", cause="numbers with commas between", try_="--shares 3,1,1,1"
-        ) from None
+            f"--shares {cut(text)} are no numbers",
+            cause="numbers from 0 to 1e12 with commas between",
+            try_="--shares 3,1,1,1",
+        )
     if len(found) > ranks or ranks % len(found):
         raise UsageError(
             f"{len(found)} shares do not fit {ranks} ranks",
@@ -80,17 +83,15 @@ def _skewed(text: str, ranks: int) -> list[float]:
     from trnbench.errors import UsageError
 
     rule, _, number = text.partition(":")
-    try:
-        value = float(number)
-    except ValueError:
-        value = -1.0
-    most = {"zipf": 100.0, "hot": 1.0}.get(rule.strip(), -1.0)
-    if not (isfinite(value) and 0 <= value <= most):
+    kind = {"zipf": kinds.ZIPF, "hot": kinds.HOT}.get(rule.strip())
+    exact = kind.parsed(number) if kind else None
+    if exact is None:
         raise UsageError(
-            f"--skew {text} is no zipf:S and no hot:SHARE",
+            f"--skew {cut(text)} is no zipf:S and no hot:SHARE",
             cause="S is 0 (even) to 100, SHARE is 0 to 1, that of rank 0",
             try_="--skew zipf:1.2 or --skew hot:0.5",
         )
+    value = float(exact)
     if rule.strip() == "zipf":
         return [(rank + 1) ** -value for rank in range(ranks)]
     return [value, *[(1 - value) / max(ranks - 1, 1)] * (ranks - 1)]

@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from math import floor
 
-import click
+from trnbench.bounded import kinds
+from trnbench.cli.number import NumberType
 
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
-LARGEST = 2**50
+MOST = 10_000
+"""Sizes of one sweep at most: more is a slip of the finger."""
 
-
-class Size(click.ParamType[int]):
-    """Bytes; a suffix multiplies by a power of two."""
-
-    name = "size"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        from trnbench.errors import UsageError
-
-        if isinstance(value, int):
-            return value
-        match = _SIZE.fullmatch(str(value).strip())
-        if match is None:
-            raise UsageError(
-                f"{value!r} is no size",
-                cause="a number with K, M or G behind it, which are powers of two",
-                try_="64K, 1M or 1G",
-            )
-        found = float(match[1]) * _UNITS[match[2].upper()]
-        if found > LARGEST:
-            raise UsageError(f"{value} is too large", cause="1,024 T is the most", try_="1T")
-        return floor(found)
-
-
-SIZE = Size()
+SIZE = NumberType(kinds.MESSAGE)
+"""Bytes; a suffix multiplies by a power of two."""
 
 
 def shown(size: float) -> str:
@@ -64,9 +40,11 @@ def sweep(first: int, last: int, factor: float, step: int | None) -> Iterator[in
         )
     if step is None and not factor > 1:
         raise UsageError(f"a factor of {factor:g} leads nowhere", cause="it multiplies the size", try_="-f 2")
-    if step is not None and (last - first) // step > 10_000:
-        raise UsageError("more than 10,000 sizes", cause=f"{first} to {last} in steps of {step}", try_="-f 2")
     size = first
-    while size <= last:
+    for _ in range(MOST):
         yield size
         size = size + step if step is not None else max(floor(size * factor), size + 1)
+        if size > last:
+            return
+    how = f"in steps of {step}" if step is not None else f"by a factor of {factor!r}"
+    raise UsageError(f"more than {MOST:,} sizes", cause=f"{first} to {last} {how}", try_="-f 2")

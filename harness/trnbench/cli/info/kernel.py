@@ -46,6 +46,7 @@ def about_kernel(registry: Registry, kernel: Kernel, policy: PeakPolicy) -> tupl
         {"what": f"implementation, {kind}", "is": reference}
         for kind, reference in kernel.implementations.items()
     ]
+    about += [{"what": "tests", "is": str(each)} for each in kernel.tests]
     axes: list[Row] = [
         {
             "axis": axis.name,

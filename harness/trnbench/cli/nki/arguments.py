@@ -6,12 +6,15 @@ import ast
 import inspect
 import re
 from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trnbench.bounded import kinds
 from trnbench.errors import BadInput, KernelError, MissingFile, UnknownName, UsageError
+from trnbench.quoting import quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +23,9 @@ if TYPE_CHECKING:
     from trnbench.nki.dtype import DType
 
 FORMS = "NAME=128x512:bf16, NAME=random:128x512:bf16, NAME=@file.npy or NAME=3"
-_SHAPE = re.compile(r"\d+(?:[x,]\d+)*,?")
+_SHAPE = re.compile(r"\d+(?:[x,]\d+)*,?", re.ASCII)
+MOST_DIMENSIONS = 32
+"""As many as NumPy has."""
 _WORD = re.compile(r"[A-Za-z_][\w.-]*")
 
 
@@ -52,20 +57,37 @@ def parse(text: str) -> Argument:
     tensor = rest.removeprefix("random:")
     shape, colon, dtype = tensor.partition(":")
     if colon and _SHAPE.fullmatch(shape):
-        sizes = tuple(int(each) for each in re.split("[x,]", shape) if each)
-        if 0 in sizes:
-            raise _unread(text, "a dimension of 0 holds no elements")
-        return Argument(name, sizes, _dtype(dtype, text).name)
+        return Argument(name, _sizes(shape, text), _dtype(dtype, text).name)
     if tensor != rest:
         raise _unread(text, "after random: come a shape and a data type")
-    if re.fullmatch(r"\d+(x\d+)+", rest):
+    if re.fullmatch(r"\d+(x\d+)+", rest, re.ASCII):
         raise _unread(text, "a shape without a data type", try_=f"--arg {name}={rest}:bf16")
     try:
         return Argument(name, value=ast.literal_eval(rest))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         if _WORD.fullmatch(rest):
             return Argument(name, value=rest)
-        raise _unread(text, f"{rest!r} is neither a tensor, a file, a Python literal nor a word") from None
+        raise _unread(
+            text, f"{quoted(rest)} is neither a tensor, a file, a Python literal nor a word"
+        ) from None
+
+
+def _sizes(shape: str, text: str) -> tuple[int, ...]:
+    read = [kinds.DIMENSION.parsed(each) for each in re.split("[x,]", shape) if each]
+    sizes = tuple(int(each) for each in read if each is not None)
+    if len(sizes) != len(read):
+        zero = any(not each.strip("0") for each in re.split("[x,]", shape.rstrip(",")))
+        raise _unread(
+            text,
+            "a dimension of 0 holds no elements"
+            if zero
+            else f"a dimension has up to {kinds.DIMENSION.most:,} elements",
+        )
+    if len(sizes) > MOST_DIMENSIONS or prod(sizes) > kinds.DIMENSION.most:
+        raise _unread(
+            text, f"a tensor has up to {MOST_DIMENSIONS} dimensions and {kinds.DIMENSION.most:,} elements"
+        )
+    return sizes
 
 
 def gather(texts: Sequence[str]) -> dict[str, Argument]:
@@ -219,4 +241,4 @@ def _dtype(text: str, whole: str) -> DType:
 
 
 def _unread(text: str, cause: str, *, try_: str = FORMS) -> UsageError:
-    return UsageError(f"--arg {text!r} cannot be read", cause=cause, try_=try_)
+    return UsageError(f"--arg {quoted(text)} cannot be read", cause=cause, try_=try_)

@@ -9,7 +9,8 @@ import click
 
 from trnbench.cli.context import Session, quiet_option, session
 from trnbench.cli.nki import arguments as given
-from trnbench.cli.nki.options import instance_option, kernel_options, size_of, system_of
+from trnbench.cli.nki.apart import apart
+from trnbench.cli.nki.options import instance_option, kernel_options, system_of
 from trnbench.cli.output import Column, emit, format_option, say
 from trnbench.errors import ExitCode
 
@@ -38,6 +39,7 @@ VALUES: tuple[Column | str, ...] = (
 @quiet_option
 @format_option
 @session
+@apart
 def check(
     state: Session,
     kernel: str,
@@ -49,7 +51,7 @@ def check(
     seed: int,
     limit: int,
     timeout_s: float,
-    memory: str,
+    memory: int,
     nki: str,
     format: str,
 ) -> ExitCode:
@@ -61,7 +63,6 @@ def check(
     from trnbench.run.grid import parse_grid, programs_of
 
     state.kept = "nothing was written"
-    room = size_of("--memory", memory, "4G")
     sizes = parse_grid(grid) if grid is not None else ()
     loaded, asked, reference = loaded_with(
         state.registry, kernel, texts, reference, nki, lambda: system_of(state.registry, instance), timeout_s
@@ -78,7 +79,7 @@ def check(
         seed=seed,
         limit=limit,
         timeout_s=timeout_s,
-        memory=room,
+        memory=memory,
     )
     emit(rows(trace, compared), VALUES, format, title=f"{loaded.name} on {system.name}")
     say(

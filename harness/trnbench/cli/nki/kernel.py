@@ -27,6 +27,14 @@ class TookTooLong(TrnbenchError):
 
     exit_code = ExitCode.TIMEOUT
 
+    @classmethod
+    def of(cls, ref: str, seconds: float) -> TookTooLong:
+        return cls(
+            f"{ref} did not end within {seconds:g} s",
+            cause="a loop without end, or a problem far larger than meant",
+            try_="check the loop's bounds, or raise --timeout",
+        )
+
 
 class Loaded(msgspec.Struct, frozen=True):
     """`by` says which nki it imports: "trnbench 0.1" or "nki 0.6.0". `benchmark` and `point`: the
@@ -116,30 +124,36 @@ def compute(
 def guarded(ref: str, *, timeout_s: float = 0.0) -> Iterator[None]:
     """The user's code inside: stdout stays ours, sys.exit() ends the kernel only, time is limited.
 
-    Modules beside the kernel's file can be imported. Raises `TookTooLong`, and `KernelError` for an
-    exit.
+    Modules beside the kernel's file can be imported. Raises `TookTooLong`, and `KernelError` for an exit and
+    what is no `Exception`, a `KeyboardInterrupt` of its own among it.
     """
-    from trnbench.run.limit import CaseTimeout, can_limit, limited
+    from trnbench.isolation.interrupt import from_outside
+    from trnbench.isolation.limit import CaseTimeout, can_limit, limited
+    from trnbench.isolation.output import aside
 
     home, double, _ = ref.partition("::")
     folder = str(Path(home).resolve().parent)
     if double:
         sys.path.insert(0, folder)
     try:
-        with contextlib.redirect_stdout(sys.stderr), limited(timeout_s if can_limit() else 0.0):
+        with aside(), limited(timeout_s if can_limit() else 0.0):
             yield
     except CaseTimeout:
-        raise TookTooLong(
-            f"{ref} did not end within {timeout_s:g} s",
-            cause="a loop without end, or a problem far larger than meant",
-            try_="check the loop's bounds, or raise --timeout",
-        ) from None
+        raise TookTooLong.of(ref, timeout_s) from None
     except SystemExit as error:
         raise KernelError(
             f"{ref} calls sys.exit({error.code!r})",
             cause="a kernel's file is imported, not run",
             try_='keep such calls under if __name__ == "__main__":',
         ) from None
+    except BaseException as error:
+        if isinstance(error, Exception) or from_outside(error):
+            raise
+        raise KernelError(
+            f"{ref} raises {type(error).__name__}{f': {error}' if str(error) else ''}",
+            cause="it is no error that a program would go on from, and nobody asked for it",
+            try_="raise an Exception, such as ValueError",
+        ) from error
     finally:
         if double:
             with contextlib.suppress(ValueError):

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from trnbench.bounded import kinds
 from trnbench.cli.names import complete_systems
+from trnbench.cli.number import NumberType
 from trnbench.errors import FactError, UsageError
 
 if TYPE_CHECKING:
@@ -59,16 +61,16 @@ def kernel_options(command: F) -> F:
             ),
             click.option(
                 "--tolerance",
-                type=click.FloatRange(min=0),
+                type=NumberType(kinds.TOLERANCE),
                 metavar="X",
                 help="For --check: largest error as a share of the largest value. Default: by data type.",
             ),
             click.option(
-                "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of random values."
+                "--seed", type=NumberType(kinds.SEED), default=0, show_default=True, help="Of random values."
             ),
             click.option(
                 "--limit",
-                type=click.IntRange(min=1),
+                type=NumberType(kinds.INSTRUCTIONS),
                 default=20_000_000,
                 show_default=True,
                 metavar="N",
@@ -77,7 +79,7 @@ def kernel_options(command: F) -> F:
             click.option(
                 "--timeout",
                 "timeout_s",
-                type=click.FloatRange(min=0),
+                type=NumberType(kinds.TIME_LIMIT),
                 default=600.0,
                 show_default=True,
                 metavar="SECONDS",
@@ -85,6 +87,7 @@ def kernel_options(command: F) -> F:
             ),
             click.option(
                 "--memory",
+                type=NumberType(kinds.MEMORY),
                 default="4G",
                 show_default=True,
                 metavar="SIZE",
@@ -125,17 +128,3 @@ def runnable(system: System) -> System:
             try_="an instance of another generation: trnbench list instances",
         )
     return system
-
-
-def size_of(option: str, text: str, example: str) -> int:
-    """`64M` in bytes; K, M and G are powers of 1,024. Raises `UsageError`."""
-    number = text.upper().removesuffix("B").removesuffix("I")
-    factor = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(number[-1:], 1)
-    digits = number[:-1] if factor > 1 else number
-    if not digits.isascii() or not digits.isdigit() or not int(digits):
-        raise UsageError(
-            f"{option} {text!r} is no size",
-            cause="a size is a whole number, with K, M or G behind it",
-            try_=f"{option} {example}",
-        )
-    return int(digits) * factor

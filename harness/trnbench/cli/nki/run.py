@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trnbench.bounded import kinds
 from trnbench.cli.context import Session, quiet_option, session
 from trnbench.cli.nki import arguments as given
+from trnbench.cli.nki.apart import apart
 from trnbench.cli.nki.assuming import WithSwitches
-from trnbench.cli.nki.options import instance_option, kernel_options, runnable, size_of, system_of
+from trnbench.cli.nki.options import instance_option, kernel_options, runnable, system_of
+from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option, say
 from trnbench.errors import ExitCode, FactError, KernelError, UsageError
 
@@ -74,12 +77,18 @@ POLICIES = ("seed", "device", "engine", "latest")
     help="Write the timeline for ui.perfetto.dev.",
 )
 @click.option(
-    "--trace-limit", default="64M", show_default=True, metavar="SIZE", help="Largest size of that file."
+    "--trace-limit",
+    type=NumberType(kinds.TRACE),
+    default="64M",
+    show_default=True,
+    metavar="SIZE",
+    help="Largest size of that file.",
 )
 @click.option("--force", is_flag=True, help="Let --trace replace a file that trnbench did not write.")
 @quiet_option
 @format_option
 @session
+@apart
 def run(
     state: Session,
     kernel: str,
@@ -91,7 +100,7 @@ def run(
     seed: int,
     limit: int,
     timeout_s: float,
-    memory: str,
+    memory: int,
     nki: str,
     cores: str,
     everywhere: bool,
@@ -101,7 +110,7 @@ def run(
     lines: bool,
     policy: str,
     trace: Path | None,
-    trace_limit: str,
+    trace_limit: int,
     force: bool,
     format: str,
 ) -> ExitCode:
@@ -124,8 +133,6 @@ def run(
     assumed = assumptions(assume)
     state.kept = "nothing was written"
     many = everywhere or len(dict.fromkeys(instances)) > 1
-    room = size_of("--memory", memory, "4G")
-    cap = size_of("--trace-limit", trace_limit, "64M")
     if trace is not None:
         _check_trace(trace, many=many, force=force)
 
@@ -149,7 +156,7 @@ def run(
             seed=seed,
             limit=limit,
             timeout_s=timeout_s,
-            memory=room,
+            memory=memory,
         )
         values, code = rows(found, compared), verdict(compared)
     options: dict[str, Any] = {
@@ -175,7 +182,7 @@ def run(
             loaded, asked, systems[0], options, state.registry, timeline=trace is not None
         )
     if trace is not None and timeline is not None:
-        _write(trace, made, timeline, cap)
+        _write(trace, made, timeline, trace_limit)
         state.kept = f"{trace} was written"
     layout.show_run(made, format, lines=lines, values=values, value_columns=VALUES)
     return code

@@ -4,42 +4,56 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench.emulator.core.box import Box, box_of, known_box
-from trnbench.emulator.core.hazard import ROWS, look, meet, read, use_of, write_to
+from trnbench.emulator.core.box import BOXES, Box, box_of, known_box
+from trnbench.emulator.core.hazard import (
+    ROWS,
+    ROWS_BITS,
+    look,
+    meet,
+    read,
+    read_sole,
+    use_of,
+    write_sole,
+    write_to,
+)
+from trnbench.emulator.core.liveness import Liveness
 from trnbench.emulator.core.program import Program
-from trnbench.emulator.core.room import Room
-from trnbench.emulator.core.tile import Area, Tile, Use, Users
+from trnbench.emulator.core.tile import Read, Reads, Sole, Tile, Use, Users
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Form
 from trnbench.nki.tensor import NkiTensor
 
-_NOBODY: Users = {}
-
 
 class Access(msgspec.Struct, eq=False, gc=False):
-    """One operand as it was recorded. `waits`: what it alone has to wait for."""
+    """One operand as it was recorded. `hazards`: what it alone has to wait for."""
 
     tile: Tile
     form: Form
     root: Form
     offset: int
     write: bool
-    waits: Users
+    hazards: Users
 
+
+_MOST_USES = 1 << 12
+"""Views of one tile that are remembered."""
+
+_MOST_READS = 1 << 16
+"""Of a tensor that nobody has written."""
 
 Entry = tuple[Access, ...] | None
 """The operands of an instruction; None where they cannot be moved along with a loop."""
 
 
-class Accesses(Room):
+class Accesses(Liveness):
     """Finds the tile and the box of every operand of `program`."""
 
     def __init__(self, machine: Machine, program: Program) -> None:
         super().__init__(machine)
         self.program = program
-        self._refs = program.psum.refs
+        self._refs, self._owners = program.psum.refs, program.psum.owners
 
-    def _tile(self, view: NkiTensor, number: int, room: Users) -> Tile:
+    def _tile(self, view: NkiTensor, number: int, freed: Users) -> Tile:
         storage = view.storage
         if storage.place is not None:
             storage = storage.place[0]
@@ -48,12 +62,14 @@ class Accesses(Room):
             form = storage.form
             size = form.free * form.dtype.size if storage.ledger is not None else 0
             tile = Tile(storage.life, form.memory, size, number)
+            if not form.on_chip:
+                tile.unwritten = []
             if tile.memory == "psum" and size:
                 tile.number = self.program.psum.tile(size)
-            self.add(tile, number, room)
+            self.add(tile, number, freed)
         return tile
 
-    def _begun(self, view: NkiTensor, number: int, queue: int, room: Users) -> bool:
+    def _begun(self, view: NkiTensor, number: int, queue: int, freed: Users) -> bool:
         """As `_tile` and `_access`, all at once, where a tile on chip begins with a write; is it one?"""
         storage, form = view.storage, view.form
         if storage.ledger is None or form.indirect:
@@ -61,50 +77,99 @@ class Accesses(Room):
         box = known_box(form, storage.form, view.offset)
         if box[1] > ROWS:
             return False
-        life, psum = storage.life, self.program.psum
+        life = storage.life
         number_of = ref = 0
         if form.memory == "psum":
+            psum = self.program.psum
             number_of = psum.tile(life.bytes)
             ref = psum.ref(number_of, box)
             self._refs.append(ref)
-        area = Area([(box, {queue: number})], {}, 1)
-        uses = {(form, view.offset): Use(box, [area], area, ref, _NOBODY)}
-        tile = Tile(life, form.memory, life.bytes, number, None, number_of, {queue: number}, {0: area}, uses)
-        self.add(tile, number, room)
+            self._owners.append(number)
+        sole = Sole(form, view.offset, box, ref, {queue: number}, {})
+        self.add(
+            Tile(life, form.memory, life.bytes, number, None, number_of, {queue: number}, sole), number, freed
+        )
         return True
 
     def _access(
-        self, tile: Tile, view: NkiTensor, write: bool, number: int, queue: int, waits: Users
+        self, tile: Tile, view: NkiTensor, write: bool, number: int, queue: int, hazards: Users
     ) -> None:
-        storage, form = view.storage, view.form
-        if form.indirect or storage.place is not None:
-            use = self._use(tile, box_of(view))
-        else:
-            use = self._known(tile, form, storage.form, view.offset)
+        storage, form, sole = view.storage, view.form, tile.sole
         tile.users[queue] = number
-        if use.ref:
-            self._refs.append(use.ref)
-        (write_to if write else read)(use, number, queue, waits)
+        if tile.unwritten is not None:
+            if not write and not form.indirect:
+                tile.unwritten.append((form, storage.form, view.offset, number, queue))
+                if len(tile.unwritten) > _MOST_READS:
+                    self.held_against(tile)
+                return
+            self.held_against(tile)
+        if sole is not None and sole.form is form and sole.offset == view.offset:
+            ref = sole.ref
+            (write_sole if write else read_sole)(sole, number, queue, hazards)
+        else:
+            if form.indirect or storage.place is not None:
+                use = self._use(tile, box_of(view))
+            else:
+                use = self._known(tile, form, storage.form, view.offset)
+            ref = use.ref
+            if write:
+                write_to(use, number, queue, hazards)
+            elif use.settled(queue):
+                use.readers[queue] = number
+            else:
+                read(use, number, queue, hazards)
+        if ref:
+            self._refs.append(ref)
+            self._owners.append(number)
 
-    def move(self, access: Access, offset: int, number: int, queue: int, waits: Users) -> None:
+    def move(self, access: Access, offset: int, number: int, queue: int, hazards: Users) -> None:
         """The access of a later round, at another offset."""
         tile = access.tile
         tile.users[queue] = number
+        if tile.unwritten is not None:
+            if not access.write:
+                tile.unwritten.append((access.form, access.root, offset, number, queue))
+                return
+            self.held_against(tile)
         use = self._known(tile, access.form, access.root, offset)
         if not access.write and use.settled(queue):
             use.readers[queue] = number
             return
-        (write_to if access.write else read)(use, number, queue, waits)
+        (write_to if access.write else read)(use, number, queue, hazards)
 
     def clashes(self, access: Access, offset: int, queue: int) -> bool:
         """Would it have to wait for anybody?"""
+        if access.tile.unwritten is not None:
+            if not access.write:
+                return False
+            self.held_against(access.tile)
         use = self._known(access.tile, access.form, access.root, offset)
-        waits: Users = {}
+        hazards: Users = {}
         if access.write:
-            meet(use, queue, waits)
+            meet(use, queue, hazards)
         elif not use.settled(queue):
-            look(use, waits)
-        return bool(waits)
+            look(use, hazards)
+        return bool(hazards)
+
+    def held_against(self, tile: Tile) -> None:
+        """A tensor in device memory is written: from now on boxes are held against each other."""
+        reads, tile.unwritten = tile.unwritten or [], None
+        for read in reads:
+            if isinstance(read, Reads):
+                for turn in range(read.first, read.last + 1):
+                    begin = read.begin + turn * read.length
+                    for at, queue, form, root, offset, step in read.each:
+                        self._read_again(tile, (form, root, offset + turn * step, begin + at, queue))
+            else:
+                self._read_again(tile, read)
+
+    def _read_again(self, tile: Tile, each: Read) -> None:
+        form, root, offset, number, queue = each
+        use = self._known(tile, form, root, offset)
+        if use.settled(queue):
+            use.readers[queue] = number
+        else:
+            read(use, number, queue, {})
 
     def ref(self, access: Access, offset: int) -> int:
         """Which banks of PSUM the access of a later round uses, at another offset."""
@@ -114,10 +179,20 @@ class Accesses(Room):
         return use_of(tile, box, self.program.psum.ref(tile.number, box) if tile.memory == "psum" else 0)
 
     def _known(self, tile: Tile, form: Form, root: Form, offset: int) -> Use:
+        if tile.sole is not None:
+            tile.divide()
         use = tile.uses.get((form, offset))
-        if use is None:
-            box = known_box(form, root, offset)
+        return self._new(tile, form, root, offset) if use is None else use
+
+    def _new(self, tile: Tile, form: Form, root: Form, offset: int) -> Use:
+        """The first use of a view."""
+        box = BOXES.get((form, root, offset)) or known_box(form, root, offset)
+        area = tile.areas.get(box[0] >> ROWS_BITS)
+        if area is not None and (box[1] - 1) >> ROWS_BITS == box[0] >> ROWS_BITS:
+            ref = self.program.psum.ref(tile.number, box) if tile.memory == "psum" else 0
+            use = Use(box, [area], area, ref)
+        else:
             use = self._use(tile, box)
-            if len(tile.uses) < 1 << 12:
-                tile.uses[form, offset] = use
+        if len(tile.uses) < _MOST_USES:
+            tile.uses[form, offset] = use
         return use

@@ -9,6 +9,7 @@ round. A tile whose address the kernel chose lies there.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
@@ -27,21 +28,25 @@ Move = tuple[int, int, list[int]]
 class Banked:
     """Which tiles of PSUM each instruction of a program uses, as they are recorded.
 
-    Instruction i uses `refs[first[i]:first[i + 1]]`, each the number of a tile << `count` | the banks, a
-    bit each, counted from the tile's own first. Number 0 is PSUM itself: tiles at addresses of the
-    kernel's choice.
+    Instruction `owners[i]` uses `refs[i]`, the number of a tile << `count` | the banks, a bit each, counted
+    from the tile's own first. Number 0 is PSUM itself: tiles at addresses of the kernel's choice. `sizes`: of each
+    tile, bytes per partition.
     """
 
-    __slots__ = ("_touched", "bytes", "count", "first", "refs", "sizes")
+    __slots__ = ("_touched", "bytes", "count", "owners", "refs", "sizes")
 
     def __init__(self, count: int, size: int) -> None:
         """`count` banks of `size` bytes per partition."""
         self.count = count
         self.bytes = size
         self.refs = array("Q")
-        self.first = array("Q", [0])
-        self.sizes = array("I", [0])  # of each tile, bytes per partition
+        self.owners = array("Q")
+        self.sizes = array("I", [0])
         self._touched: Ints | None = None
+
+    @property
+    def first(self) -> array[int]:
+        return self.owners
 
     @property
     def tiles(self) -> int:
@@ -57,21 +62,19 @@ class Banked:
         low, high = box[2] // self.bytes, (box[3] - 1) // self.bytes
         return tile << self.count | ((1 << high + 1) - (1 << low))
 
-    def touched(self) -> Ints:
-        """The banks of each instruction, a bit each."""
+    def touched(self, instructions: int) -> Ints:
+        """The banks of each instruction of the program, of which there are so many; a bit each."""
         found = self._touched
-        if found is None or len(found) != len(self.first) - 1:
-            found = self._touched = self._masks()
+        if found is None or len(found) != instructions:
+            found = self._touched = self._masks(instructions)
         return found
 
-    def _masks(self) -> Ints:
+    def _masks(self, instructions: int) -> Ints:
         count, everything = self.count, (1 << self.count) - 1
-        first = np.array(self.first, np.int64)
-        found = np.zeros(len(first) - 1, np.int64)
+        found = np.zeros(instructions, np.int64)
         if not self.refs:
             return found
-        refs = np.array(self.refs, np.int64)
-        owner = np.repeat(np.arange(len(found)), np.diff(first))
+        refs, owner = np.array(self.refs, np.int64), np.array(self.owners, np.int64)
         tile = refs >> count
         begins = np.full(self.tiles, len(found), np.int64)
         ends = np.full(self.tiles, -1, np.int64)
@@ -128,18 +131,17 @@ def go_round(
     Tiles of the sizes `made` were made in them, and are made again in each period; `moving` are operands that
     move within a tile that lasts.
     """
-    count, stop = banked.count, begin + length
-    low, high = int(banked.first[begin]), int(banked.first[stop])
-    sizes = np.diff(np.array(banked.first[begin : stop + 1], np.int64))
+    count, owners = banked.count, banked.owners
+    low, high = bisect_left(owners, begin), len(owners)
     refs = np.array(banked.refs[low:high], np.int64)
     if len(refs):
-        before = np.array(banked.refs[int(banked.first[begin - length]) : low], np.int64)
+        before = np.array(banked.refs[bisect_left(owners, begin - length) : low], np.int64)
         own = refs >> count != before >> count
         steps = np.arange(1, times + 1, dtype=np.int64)[:, None]
         rows = refs + steps * (own.astype(np.int64) * (len(made) << count))
         for at, operand, found in moving:
-            rows[:, int(banked.first[begin + at]) - low + operand] = found
+            rows[:, bisect_left(owners, begin + at) - low + operand] = found
         banked.refs.frombytes(rows.astype(np.uint64).tobytes())
         banked.sizes.extend([*made] * times)
-    ends = high + np.cumsum(np.tile(sizes, times))
-    banked.first.frombytes(ends.astype(np.uint64).tobytes())
+        later = np.array(owners[low:], np.int64) + steps * length
+        owners.frombytes(later.astype(np.uint64).tobytes())

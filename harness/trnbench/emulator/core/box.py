@@ -11,7 +11,8 @@ Box = tuple[int, ...]
 """First row, end of rows, first byte of a row, end of bytes; of a tensor in device memory with three
 dimensions or more then the first index and the end in each of them."""
 
-_KNOWN: dict[tuple[Form, Form, int], Box] = {}
+BOXES: dict[tuple[Form, Form, int], Box] = {}
+"""Boxes of views by form, form of the storage and offset, as far as they are remembered."""
 _MOST = 1 << 16
 
 
@@ -32,11 +33,11 @@ def box_of(view: NkiTensor) -> Box:
 def known_box(form: Form, root: Form, offset: int) -> Box:
     """`direct_box`, remembered over recordings: kernels come to the same views again."""
     key = (form, root, offset)
-    box = _KNOWN.get(key)
+    box = BOXES.get(key)
     if box is None:
-        if len(_KNOWN) >= _MOST:
-            _KNOWN.clear()
-        box = _KNOWN[key] = direct_box(form, root, offset)
+        if len(BOXES) >= _MOST:
+            BOXES.clear()
+        box = BOXES[key] = direct_box(form, root, offset)
     return box
 
 

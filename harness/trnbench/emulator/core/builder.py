@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from trnbench.emulator.core.access import Access, Accesses, Entry
-from trnbench.emulator.core.hazard import merge, read, write_to
-from trnbench.emulator.core.program import Program, Run, queue_of
+from trnbench.emulator.core.hazard import merge, read, write_sole, write_to
+from trnbench.emulator.core.program import LOAD, RAW, Program, Run, queue_of
+from trnbench.emulator.core.scoreboard import Scoreboard
 from trnbench.emulator.core.tile import Users
-from trnbench.emulator.core.waits import Waits
 from trnbench.nki.instruction import Instruction, Op
 from trnbench.nki.ledger import AGES
 from trnbench.nki.machine import Machine
@@ -15,10 +15,10 @@ from trnbench.nki.tensor import NkiTensor
 
 Views = tuple[NkiTensor, ...]
 
-_LEAST = 64  # instructions below which a loop is not worth marking
+_FEWEST, _LEAST = 3, 64  # rounds, and instructions, below which a loop is not worth marking
 
 
-class Builder(Accesses, Waits):
+class Builder(Accesses, Scoreboard):
     """Takes instructions as they are recorded. Tiles that Python has dropped are forgotten.
 
     It learns of loops by `enter`, `round` (at the start of each round) and `leave`.
@@ -27,67 +27,101 @@ class Builder(Accesses, Waits):
     def __init__(self, machine: Machine) -> None:
         program = Program(machine.psum_banks, machine.psum_bank_bytes)
         Accesses.__init__(self, machine, program)
-        Waits.__init__(self, program.deps)
+        Scoreboard.__init__(self, program)
         self.log: list[Entry] | None = None
         self.queues: list[int] = []  # of each op
         self._ops: dict[Op, tuple[int, int]] = {}  # number and queue
         self._places: dict[Place, int] = {}
-        self._waits: Users = {}  # of the instruction that is taken
-        self._room_waits: Users = {}
+        self._hazards: Users = {}  # of the instruction that is taken
+        self._freed: Users = {}  # who used the places that its new tiles take
         self._loops: list[list[int]] = []  # of each open loop, the first instruction of its rounds
+        self._repeats: list[dict[int, int]] = []  # how many more came, each as long, after which of these
         self._ages: list[list[int]] = []  # and the age of the next life at that time
         self._watching = self._logged_from = 0
 
     def take(self, instruction: Instruction) -> None:
-        each = instruction
-        self.issue(each.op, each.writes, each.reads, (each.file, each.line))
+        self.issue(
+            instruction.op, instruction.writes, instruction.reads, (instruction.file, instruction.line)
+        )
 
     def issue(self, op: Op, writes: Views, reads: Views, place: Place) -> None:
         program = self.program
-        found, queue = self._ops.get(op) or self._op(op)
-        at = self._places.get(place)
-        if at is None:
-            at = self._places[place] = len(program.places)
+        kind, queue = self._ops.get(op) or self._op(op)
+        line = self._places.get(place)
+        if line is None:
+            line = self._places[place] = len(program.places)
             program.places.append(place)
-        refs, number = self._refs, len(program.op)
-        waits, room = self._waits, self._room_waits  # empty
+        number = len(program.op)
+        hazards, freed = self._hazards, self._freed  # empty
         if self.log is not None:
-            self._logged(writes, reads, number, queue, waits, room)
+            self._logged(writes, reads, number, queue, hazards, freed)
         else:
             tiles = self._tiles
+            # What follows is `_access`, which costs a call for each operand.
             for view in reads:
                 tile = tiles.get(view.storage.life)
-                use = tile.uses.get((view.form, view.offset)) if tile is not None else None
-                if tile is None or use is None:
-                    self._access(self._tile(view, number, room), view, False, number, queue, waits)
+                if tile is None:
+                    self._access(self._tile(view, number, freed), view, False, number, queue, hazards)
                     continue
                 tile.users[queue] = number
-                # As `Use.settled`, which costs a call.
-                if use.version == use.first.version and use.waited >> queue & 1:
-                    use.readers[queue] = number
+                sole = tile.sole
+                if sole is None:
+                    use = None if tile.unwritten is not None else tile.uses.get((view.form, view.offset))
+                    if use is None:
+                        self._access(tile, view, False, number, queue, hazards)
+                        continue
+                    if use.version == use.first.version and use.waited >> queue & 1:
+                        use.readers[queue] = number
+                    else:
+                        read(use, number, queue, hazards)
+                    ref = use.ref
+                elif sole.form is view.form and sole.offset == view.offset:
+                    sole.readers[queue] = number
+                    if not sole.waited >> queue & 1:
+                        sole.waited |= 1 << queue
+                        for other, writer in sole.written.items():
+                            if other not in hazards or hazards[other] >> 2 < writer:
+                                hazards[other] = writer << 2 | RAW
+                    ref = sole.ref
                 else:
-                    read(use, number, queue, waits)
-                if use.ref:
-                    refs.append(use.ref)
+                    self._access(tile, view, False, number, queue, hazards)
+                    continue
+                if ref:
+                    self._refs.append(ref)
+                    self._owners.append(number)
             for view in writes:
                 tile = tiles.get(view.storage.life)
-                use = tile.uses.get((view.form, view.offset)) if tile is not None else None
-                if use is None or tile is None:
-                    if tile is not None or not self._begun(view, number, queue, room):
-                        self._access(self._tile(view, number, room), view, True, number, queue, waits)
+                if tile is None:
+                    if not self._begun(view, number, queue, freed):
+                        self._access(self._tile(view, number, freed), view, True, number, queue, hazards)
                     continue
                 tile.users[queue] = number
-                write_to(use, number, queue, waits)
-                if use.ref:
-                    refs.append(use.ref)
-        program.op.append(found)
-        program.place.append(at)
-        if waits or room:
-            self.wait(number, queue, waits, room)
-            waits.clear()
-            room.clear()
-        program.first.append(len(program.deps))
-        program.psum.first.append(len(refs))
+                sole = tile.sole
+                if sole is None:
+                    use = tile.uses.get((view.form, view.offset))
+                    if use is None:
+                        self._access(tile, view, True, number, queue, hazards)
+                        continue
+                    write_to(use, number, queue, hazards)
+                    ref = use.ref
+                elif sole.form is view.form and sole.offset == view.offset:
+                    if queue < LOAD and not sole.readers and queue in sole.written:
+                        sole.written[queue] = number
+                    else:
+                        write_sole(sole, number, queue, hazards)
+                    ref = sole.ref
+                else:
+                    self._access(tile, view, True, number, queue, hazards)
+                    continue
+                if ref:
+                    self._refs.append(ref)
+                    self._owners.append(number)
+        program.op.append(kind)
+        program.place.append(line)
+        if hazards or freed:
+            self.wait(number, queue, hazards, freed)
+            hazards.clear()
+            freed.clear()
 
     def _op(self, op: Op) -> tuple[int, int]:
         found = self._ops[op] = len(self.program.ops), queue_of(op)
@@ -96,40 +130,30 @@ class Builder(Accesses, Waits):
         return found
 
     def _logged(
-        self, writes: Views, reads: Views, number: int, queue: int, waits: Users, room: Users
+        self, writes: Views, reads: Views, number: int, queue: int, hazards: Users, freed: Users
     ) -> None:
         """The same, and what each operand had to wait for is noted."""
         assert self.log is not None
-        found: list[Access] = []
-        movable, tiles, refs = True, self._tiles, self._refs
+        noted: list[Access] = []
+        movable = True
         for views, write in ((reads, False), (writes, True)):
             for view in views:
                 own: Users = {}
                 storage, form, offset = view.storage, view.form, view.offset
-                tile = tiles.get(storage.life) or self._tile(view, number, room)
-                use = tile.uses.get((form, offset))
-                if use is None:
-                    movable = movable and storage.place is None and not form.indirect
-                    self._access(tile, view, write, number, queue, own)
-                else:
-                    tile.users[queue] = number
-                    if write:
-                        write_to(use, number, queue, own)
-                    elif use.version == use.first.version and use.waited >> queue & 1:
-                        use.readers[queue] = number
-                    else:
-                        read(use, number, queue, own)
-                    if use.ref:
-                        refs.append(use.ref)
+                tile = self._tiles.get(storage.life) or self._tile(view, number, freed)
+                if storage.place is not None or form.indirect:
+                    movable = False
+                self._access(tile, view, write, number, queue, own)
                 if own:
-                    merge(waits, own)
-                found.append(Access(tile, form, storage.form, offset, write, own))
-        self.log.append(tuple(found) if movable else None)
+                    merge(hazards, own)
+                noted.append(Access(tile, form, storage.form, offset, write, own))
+        self.log.append(tuple(noted) if movable else None)
 
     # Loops --------------------------------------------------------------------------------------
 
     def enter(self) -> None:
         self._loops.append([])
+        self._repeats.append({})
         self._ages.append([])
 
     def round(self) -> None:
@@ -140,7 +164,8 @@ class Builder(Accesses, Waits):
         """Rounds of one length that follow each other become a `Run`."""
         starts = self._loops.pop()
         self._ages.pop()
-        self.program.runs += runs_of([*starts, len(self.program.op)])
+        starts.append(len(self.program.op))
+        self.program.runs += runs_of(starts, self._repeats.pop())
 
     # Rounds that are not executed ---------------------------------------------------------------
 
@@ -179,24 +204,35 @@ class Builder(Accesses, Waits):
             return 0
         logged = self._watching > 1
         repeat(self, found, times, logged=logged)
-        rounds = [each - begin for each in starts[-period:]]
-        for turn in range(1, times + 1):
-            starts += [begin + turn * found.length + each for each in rounds]
-        ages += [ages[-1]] * (times * period)
+        if period == 1 and not logged:
+            self._repeats[-1][len(starts) - 1] = times
+        else:
+            rounds = [each - begin for each in starts[-period:]]
+            for turn in range(1, times + 1):
+                starts += [begin + turn * found.length + each for each in rounds]
+            ages += [ages[-1]] * (times * period)
         if not logged:
             self.log, self._logged_from = [], len(self.program)
         return found.length * times
 
 
-def runs_of(bounds: list[int]) -> list[Run]:
-    """Rounds between `bounds`, those of equal length together, where there is enough of them."""
+def runs_of(bounds: list[int], repeats: dict[int, int]) -> list[Run]:
+    """Rounds between `bounds`, those of equal length together, where there is enough of them.
+
+    `repeats`: how many rounds stand for one, beside it.
+    """
     found: list[Run] = []
-    at = 0
-    while at < len(bounds) - 1:
-        length, last = bounds[at + 1] - bounds[at], at + 1
-        while last + 1 < len(bounds) and bounds[last + 1] - bounds[last] == length:
-            last += 1
-        if last - at >= 3 and length * (last - at) >= _LEAST:
-            found.append(Run(bounds[at], length, last - at))
-        at = last
+    if bounds[-1] - bounds[0] < _LEAST:
+        return found
+    begin, length, count = bounds[0], 0, 0
+    for at in range(len(bounds) - 1):
+        rounds = 1 + repeats.get(at, 0)
+        size = (bounds[at + 1] - bounds[at]) // rounds
+        if size != length or not count:
+            if count >= _FEWEST and length * count >= _LEAST:
+                found.append(Run(begin, length, count))
+            begin, length, count = bounds[at], size, 0
+        count += rounds
+    if count >= _FEWEST and length * count >= _LEAST:
+        found.append(Run(begin, length, count))
     return found

@@ -40,13 +40,13 @@ class CostTable:
 
     def clock(self, engine: str) -> float:
         """Hz."""
-        found = self._clocks.get(engine)
-        if found is None:
+        hertz = self._clocks.get(engine)
+        if hertz is None:
             value = self.system.fact(Scope.CORE, "clock", qualifier=engine)
             if value is None:
                 raise self._missing(f"clock of engine {engine}", 'metric = "clock" in the core facts')
-            found = self._clocks[engine] = value
-        return found
+            hertz = self._clocks[engine] = value
+        return hertz
 
     def cycles(self, opcode: str, engine: str, variables: Mapping[str, Any]) -> float:
         """Cycles of `engine`: the first row of the instruction whose engine and conditions fit."""
@@ -76,14 +76,14 @@ class CostTable:
     def seconds(self, op: Op) -> float:
         """Time that one `op` occupies its engine (its share of the DMA engines, for a transfer)."""
         key = op.key()
-        found = self._seconds.get(key)
-        if found is None:
+        time_s = self._seconds.get(key)
+        if time_s is None:
             if op.engine == DMA:
-                found = self.transfers.seconds(op.variables)
+                time_s = self.transfers.seconds(op.variables)
             else:
-                found = self.cycles(op.opcode, op.engine, op.variables) / self.clock(op.engine)
-            self._seconds[key] = found
-        return found
+                time_s = self.cycles(op.opcode, op.engine, op.variables) / self.clock(op.engine)
+            self._seconds[key] = time_s
+        return time_s
 
     def duration(self, op: Op) -> float:
         """From the start of an instruction to the end of what it writes, when nothing disturbs it.

@@ -69,25 +69,24 @@ class Path:
             self.spent["earlier instructions"] += until
         return {name: ticks for name, ticks in self.spent.items() if ticks}
 
-    def walk(self, at: int, until: int, stops: Container[int] = ()) -> tuple[int, int]:
-        """Back from tick `until`, when instruction `at` ended, to the launch or the start of one of `stops`.
-
-        Returns that instruction, -1 at the launch, and the tick.
+    def walk(self, number: int, until: int, stops: Container[int] = ()) -> tuple[int, int]:
+        """Back from tick `until`, when instruction `number` ended, to the launch or the start of one of
+        `stops`. Returns that instruction, -1 at the launch, and the tick.
         """
-        made = self.schedule
-        while at >= 0:
-            if made.cause[at] == TURN and at not in stops:
+        schedule = self.schedule
+        while number >= 0:
+            if schedule.cause[number] == TURN and number not in stops:
                 # Back to the one of its queue that waited for something else than its turn.
-                mine = self._lines.back(at)
-                self._of_op[self._ops[at]] += until - made.start[at]
+                mine = self._lines.back(number)
+                self._of_op[self._ops[number]] += until - schedule.start[number]
                 np.add.at(self._of_op, self._ops[mine[1:-1]], np.diff(self._start[mine[1:]]))
-                until, at = made.start[int(mine[1])], int(mine[0])
-            self._of_op[self._ops[at]] += until - made.start[at]
-            until = made.start[at]
-            if at in stops:
-                return at, until
-            at, until = self.before(at, until, made.cause[at])
-        return at, until
+                until, number = schedule.start[int(mine[1])], int(mine[0])
+            self._of_op[self._ops[number]] += until - schedule.start[number]
+            until = schedule.start[number]
+            if number in stops:
+                return number, until
+            number, until = self.before(number, until, schedule.cause[number])
+        return number, until
 
     def spend(self, at: int, ticks: int) -> None:
         """On instruction `at`."""

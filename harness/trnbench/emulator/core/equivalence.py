@@ -17,13 +17,13 @@ def work_class(program: Program) -> bytes:
     for values in (*arrays, *banks):
         digest.update(len(values).to_bytes(8, "little"))
         digest.update(values)
-    told: tuple[Any, ...] = (
+    content: tuple[Any, ...] = (
         [(op.engine, op.opcode, op.flops, sorted(op.traffic.items())) for op in program.ops],
         program.places,
         [(run.begin, run.length, run.count) for run in program.runs],
         (program.psum.count, program.psum.bytes),
     )
-    digest.update(repr(told).encode())
+    digest.update(repr(content).encode())
     return digest.digest()
 
 

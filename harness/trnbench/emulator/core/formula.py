@@ -9,7 +9,12 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any
 
+from trnbench.bounded.kinds import COST
 from trnbench.errors import FactError
+from trnbench.quoting import quoted
+
+LONGEST = 400
+"""Characters of a formula: the longest of ours has 93."""
 
 _CALLS: dict[str, Callable[..., Any]] = {"min": min, "max": max, "ceil": math.ceil}
 _NODES = (
@@ -20,9 +25,11 @@ _NODES = (
 
 @lru_cache(maxsize=1024)
 def _compiled(text: str) -> CodeType:
+    if len(text) > LONGEST:
+        raise _error(text, f"it has {len(text):,} characters, a formula has up to {LONGEST}")
     try:
         tree = ast.parse(text, mode="eval")
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # brackets or digits beyond all measure
         raise _error(text, "it is no arithmetic") from None
     for node in ast.walk(tree):
         if not isinstance(node, _NODES):
@@ -38,17 +45,20 @@ def evaluate(text: str, names: Mapping[str, Any]) -> float:
     """The value of `text` with `names`. Raises `FactError` for anything but arithmetic on known names."""
     code = _compiled(text)
     try:
-        return float(eval(code, {"__builtins__": {}}, {**_CALLS, **names}))  # checked node by node above
+        found = float(eval(code, {"__builtins__": {}}, {**_CALLS, **names}))  # checked node by node above
     except NameError as error:
         known = ", ".join(sorted(str(name) for name in names))
         raise _error(text, f"{error}; known here: {known}") from None
-    except (ZeroDivisionError, TypeError) as error:
+    except (ZeroDivisionError, TypeError, OverflowError, ValueError) as error:  # ValueError: ceil(nan)
         raise _error(text, str(error)) from None
+    if not COST.fits(found):
+        raise _error(text, f"it gives {found:g}; a cost is {COST.range}")
+    return found
 
 
 def _error(text: str, cause: str) -> FactError:
     return FactError(
-        f"cost formula {text!r} cannot be evaluated",
+        f"cost formula {quoted(text, 120)} cannot be evaluated",
         cause=cause,
         try_="numbers, variables, + - * / ( ), min, max, ceil",
     )

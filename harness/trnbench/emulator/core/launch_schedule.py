@@ -10,7 +10,7 @@ from trnbench.emulator.core.core import Core
 from trnbench.emulator.core.critical import Path
 from trnbench.emulator.core.equivalence import representatives
 from trnbench.emulator.core.pace import NOTHING_REMOVED, Pace, Without
-from trnbench.emulator.core.pieces import marks_of
+from trnbench.emulator.core.pieces import marks_of, whole
 from trnbench.emulator.core.recording import Recording
 from trnbench.emulator.core.rendezvous import Wait, meet, rendezvous_of
 from trnbench.emulator.core.scheduler import Schedule, schedule
@@ -20,15 +20,23 @@ WAITING = "waiting for other programs"
 
 
 class LaunchSchedule(msgspec.Struct, kw_only=True):
-    """`schedules` of all programs; `waits` of each by the instruction that is the rendezvous."""
+    """`schedules` of all programs; `waits` of each by the instruction that is the rendezvous. `whole`: of
+    each program the ticks and what was busy how long, of the whole problem where it was recorded in pieces.
+    """
 
     schedules: tuple[Schedule, ...]
     waits: tuple[dict[int, Wait], ...]
+    whole: tuple[tuple[int, dict[str, int]], ...]
 
     @property
     def total(self) -> int:
         """Ticks from the beginning of all to the end of the last."""
         return max(made.total for made in self.schedules)
+
+    @property
+    def whole_total(self) -> int:
+        """The same of the whole problem."""
+        return max(ticks for ticks, _ in self.whole)
 
     @property
     def last(self) -> int:
@@ -50,19 +58,19 @@ class LaunchSchedule(msgspec.Struct, kw_only=True):
         paths = [Path(made) if len(made.program) else None for made in self.schedules]
         path = paths[number]
         assert path is not None
-        at = path.last()
+        place = path.last()
         until = self.total
         while True:
             late = {instruction for instruction, wait in self.waits[number].items() if wait.waited}
-            at, until = path.walk(at, until, late)
-            if at < 0:
+            place, until = path.walk(place, until, late)
+            if place < 0:
                 break
             # A barrier's own part comes before the wait, though its queue goes on from there.
-            own = self.waits[number][at].tells - self.waits[number][at].ready
-            path.spend(at, -own)
+            own = self.waits[number][place].tells - self.waits[number][place].ready
+            path.spend(place, -own)
             until += own
             # On to the program that came last: what held that one up held up this one.
-            turn = list(self.waits[number]).index(at)
+            turn = list(self.waits[number]).index(place)
             others = [other for other in range(len(paths)) if other != number]
             there = {other: list(self.waits[other].items())[turn] for other in others}
             number = max(others, key=lambda other: (there[other][1].tells, -other))
@@ -73,7 +81,7 @@ class LaunchSchedule(msgspec.Struct, kw_only=True):
             assert path is not None
             ready = min(wait.ready, told)
             path.spend(instruction, told - ready)
-            at, until = path.before(instruction, ready, wait.cause)
+            place, until = path.before(instruction, ready, wait.cause)
         spent = Counter[str]()
         for each in paths:
             spent.update(each.told(0) if each is not None else {})
@@ -99,15 +107,17 @@ def schedule_launch(
     stops = {number: rendezvous_of(programs[number]) for number in of} if waiting else {}
     waits: dict[int, dict[int, Wait]] = {number: {} for number in of}
     if any(stops.values()):
-        made = _with_rendezvous(recording, pace, of, stops, waits, signal, without, fold=fold)
+        schedules = _with_rendezvous(recording, pace, of, stops, waits, signal, without, fold=fold)
     else:
         marks = marks_of(recording.pieces)
-        made = {
+        schedules = {
             number: schedule(programs[number], pace, without=without, marks=marks, fold=fold)
             for number in dict.fromkeys(of)
         }
     return LaunchSchedule(
-        schedules=tuple(made[number] for number in of), waits=tuple(waits[number] for number in of)
+        schedules=tuple(schedules[number] for number in of),
+        waits=tuple(waits[number] for number in of),
+        whole=tuple(whole(schedules[number], recording.pieces) for number in of),
     )
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from trnbench.emulator.clock import seconds, ticks
 from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.launch import ALONE, Launch
-from trnbench.emulator.core.launch_schedule import LaunchSchedule, schedule_launch
-from trnbench.emulator.core.pace import NOTHING_REMOVED, Pace, Without
-from trnbench.emulator.core.pieces import Parts, whole
+from trnbench.emulator.core.launch_schedule import schedule_launch
+from trnbench.emulator.core.pace import Pace
+from trnbench.emulator.core.pieces import Parts
 from trnbench.emulator.core.program import Program
 from trnbench.emulator.core.recording import Arguments, Recorder, Recording
 from trnbench.emulator.core.rendezvous import rendezvous_of
@@ -82,53 +82,33 @@ def _timing(recording: Recording, pace: Pace, launch: Launch) -> Timing:
     launch_ticks = ticks(pace.table.launch_s)
     meet = len(programs) > 1 and any(map(rendezvous_of, programs))
     signal = ticks(pace.assumed.value(SIGNAL)) if meet else 0
-
-    def scheduled(without: Without, *, waiting: bool = True) -> LaunchSchedule:
-        return schedule_launch(
-            recording, pace, signal=signal, without=without, fold=launch.fold, waiting=waiting and meet
-        )
-
-    made = scheduled(launch.without)
-    ends = [whole(each, recording.pieces) for each in made.schedules]
-    total = max(end for end, _ in ends)
+    launched = schedule_launch(recording, pace, signal=signal, without=launch.without, fold=launch.fold)
     waterfall: Sequence[tuple[str, int]] = ()
     if launch.explain:
-        alone = min(scheduled(NOTHING_REMOVED, waiting=False).total, total) if meet else total
         waterfall = waterfall_of(
-            recording,
-            pace,
-            [busy for _, busy in ends],
-            lambda without: _total(scheduled(without, waiting=False), recording),
-            total=total,
-            alone=alone,
-            launch=launch_ticks,
-            held=launch.held,
+            recording, pace, launched, launch=launch_ticks, held=launch.held, fold=launch.fold
         )
     asked_for_itself = len(programs) == 1 or any(program.shares for program in programs)
     return Timing(
-        total=total,
+        total=launched.whole_total,
         launch=launch_ticks,
         programs=tuple(
             ProgramTime(
                 program=number,
                 latency_s=seconds(end + launch_ticks),
-                waited_s=seconds(made.waited(number)),
+                waited_s=seconds(launched.waited(number)),
                 bound=_bound(end, busy, launch_ticks),
                 instructions=len(programs[number]),
                 busy_s={name: seconds(spent) for name, spent in busy.items()},
             )
-            for number, (end, busy) in enumerate(ends)
+            for number, (end, busy) in enumerate(launched.whole)
         ),
-        last=made.last,
+        last=launched.last,
         waterfall=tuple((name, seconds(spent)) for name, spent in waterfall),
         notes=(*(() if asked_for_itself else (SAME,)), *pace.assumed.notes()),
         recording=recording,
-        scheduled=made,
+        scheduled=launched,
     )
-
-
-def _total(made: LaunchSchedule, recording: Recording) -> int:
-    return max(whole(each, recording.pieces)[0] for each in made.schedules)
 
 
 def _bound(end: int, busy: dict[str, int], launch: int) -> str:

@@ -167,7 +167,7 @@ class Pace:
         )
 
     def _claims(self, op: Op, queue: int, per: str) -> tuple[tuple[Claim, Claim], ...]:
-        found = []
+        claims = []
         for number, rule in enumerate(self.exclusions):
             if rule.per != per or queue not in rule.queues:
                 continue
@@ -177,8 +177,8 @@ class Pace:
             if rule.mode and op.engine == rule.engine and self.table.mode(op) != rule.mode:
                 continue
             one, other = rule.queues
-            found.append(((number, queue, WHOLE), (number, other if queue == one else one, WHOLE)))
-        return tuple(found)
+            claims.append(((number, queue, WHOLE), (number, other if queue == one else one, WHOLE)))
+        return tuple(claims)
 
 
 def rivals(steps: Sequence[Step]) -> tuple[int, ...]:
@@ -212,10 +212,10 @@ def _throttle(found: Mapping[str, Any] | None) -> Throttle | None:
 
 def _exclusions(rows: Any) -> tuple[Exclusion, ...]:
     """Those with a condition that is no mode of an engine and not about banks are not modelled."""
-    found = []
+    exclusions = []
     for row in rows:
         mode, per = str(row.get("mode", "")), str(row.get("per", ""))
         if mode or per or not row.get("condition"):
             one, other = (QUEUES.index(name) for name in row["engines"])
-            found.append(Exclusion(str(row["memory"]), (one, other), str(row["engines"][0]), mode, per))
-    return tuple(found)
+            exclusions.append(Exclusion(str(row["memory"]), (one, other), str(row["engines"][0]), mode, per))
+    return tuple(exclusions)

@@ -80,7 +80,8 @@ class Needed(msgspec.Struct):
 
 class Pattern(msgspec.Struct):
     """A period that repeats. The instructions that are not needed wait for nothing. `numbered`: how many
-    tiles of PSUM it makes.
+    tiles of PSUM it makes. `still`: tiles that last and are used at the same places in every period;
+    `accesses`: place, queue, access and step of those to other tiles that last.
     """
 
     begin: int
@@ -89,15 +90,19 @@ class Pattern(msgspec.Struct):
     own: list[Own]
     lasting: list[Tile]
     numbered: int
-    accesses: list[tuple[int, int, Access, int]] = []  # place, queue, access and step, of lasting tiles
+    still: dict[Tile, None] = {}
+    accesses: list[tuple[int, int, Access, int]] = []
 
     def __post_init__(self) -> None:
-        self.accesses = [
+        lasting = [
             (each.at, each.queue, operand.access, operand.step)
             for each in self.needed
             for operand in each.operands
             if operand.own is None
         ]
+        moving = {access.tile for _, _, access, step in lasting if step or access.tile.unwritten is not None}
+        self.still = {tile: None for tile in self.lasting if tile not in moving}
+        self.accesses = [entry for entry in lasting if entry[2].tile in moving]
 
 
 class Periods:
@@ -256,8 +261,8 @@ def pattern(
                 made[id(own)] = own
             new = ago == 0 and where == (at, place)
             # Later periods have waited for as much: what is known to have been waited for stays out.
-            waits = b.waits and {
-                by: dep for by, dep in b.waits.items() if dep >> 2 > waited.get((queue, by), -1)
+            waits = b.hazards and {
+                by: dep for by, dep in b.hazards.items() if dep >> 2 > waited.get((queue, by), -1)
             }
             operands.append(Operand(b, 0, own, ago, new, waits))
             needed = needed or new or bool(waits)

@@ -45,9 +45,11 @@ class Program:
     """Compact: some tens of bytes per instruction, beside the tiles that are alive.
 
     Instruction i is `ops[op[i]]` at `places[place[i]]` and waits for `deps[first[i]:first[i + 1]]`, each an
-    instruction · 4 + kind. Queues issue and complete in order, so that one dependency per queue is enough,
-    and none on what the instruction's own queue has waited for before. `runs` are the loops it came from.
-    `psum`: which banks instructions use. `assumed`: what the compiler was taken to do, and how often.
+    instruction · 4 + kind; `waiters` are the instructions that wait, in order. Queues issue and complete in
+    order, so that one dependency per queue is enough, and none on what the instruction's own queue has waited
+    for before. `runs` are the loops it came from, `steady` the periods of them of which the recording knows
+    that each waits for the same as the one before, counted from its begin. `psum`: which banks instructions
+    use. `assumed`: what the compiler was taken to do, and how often.
     """
 
     def __init__(self, banks: int = 1, bank_bytes: int = 1) -> None:
@@ -55,9 +57,11 @@ class Program:
         self.places: list[tuple[str, int]] = []
         self.op = array("I")
         self.place = array("I")
-        self.first = array("Q", [0])
         self.deps = array("Q")
+        self.waiters = array("Q")
+        self._first = array("Q", [0])
         self.runs: list[Run] = []
+        self.steady: list[Run] = []
         self.assumed: Mapping[str, int] = {}
         self.shares = True  # the problem with the other programs of its launch
         self.psum = Banked(banks, bank_bytes)
@@ -65,6 +69,22 @@ class Program:
 
     def __len__(self) -> int:
         return len(self.op)
+
+    @property
+    def first(self) -> array[int]:
+        """Of each instruction, its first dependency; at the end how many there are."""
+        first = self._first
+        if len(first) <= len(self.op) or first[-1] != len(self.deps):
+            first = self._first = firsts(self.waiters, len(self.op))
+        return first
+
+
+def firsts(owners: array[int], count: int) -> array[int]:
+    """Where the entries of each of `count` instructions begin; `owners`: the instruction of every entry."""
+    found = np.zeros(count + 1, np.int64)
+    if owners:
+        np.cumsum(np.bincount(np.frombuffer(owners, np.int64), minlength=count), out=found[1:])
+    return array("Q", found.tobytes())
 
 
 def issued_before(program: Program) -> dict[int, int]:
@@ -109,7 +129,7 @@ class Kinds:
         ops = np.array(program.op, np.int64)
         matter = np.zeros(count, np.bool_)
         matter[list(banked)] = True
-        key = np.where(matter[ops], ops << program.psum.count | program.psum.touched(), -1)
+        key = np.where(matter[ops], ops << program.psum.count | program.psum.touched(len(ops)), -1)
         values, places = np.unique(key, return_inverse=True)
         more = values[values >= 0]
         number = np.where(key >= 0, places.reshape(-1) + (count - (len(values) - len(more))), ops)

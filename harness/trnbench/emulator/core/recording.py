@@ -119,7 +119,7 @@ class _Execution:
         """Returns how many instructions were issued."""
         in_order: Sequence[Any] = () if isinstance(arguments, Mapping) else arguments
         by_name = arguments if isinstance(arguments, Mapping) else {}
-        made = record(
+        trace = record(
             self.kernel,
             in_order,
             {**by_name, **self.named},
@@ -130,10 +130,10 @@ class _Execution:
             program=self.number,
             assumptions=self.launch.assumptions,
         )
-        self.program.assumed = made.assumed
+        self.program.assumed = trace.assumed
         # Grids of Beta 1 deal their programs to cores.
-        self.program.shares = made.asked or not getattr(self.kernel, "grid", 0)
-        return made.count
+        self.program.shares = trace.asked or not getattr(self.kernel, "grid", 0)
+        return trace.count
 
 
 class Recorder:

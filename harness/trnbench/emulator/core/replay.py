@@ -12,9 +12,11 @@ from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.hazard import merge
 from trnbench.emulator.core.pattern import UNTOLD, Own, Pattern
 from trnbench.emulator.core.program import Run
-from trnbench.emulator.core.stable import After, go_on, moved
+from trnbench.emulator.core.steady_rounds import After, go_on, moved
 from trnbench.emulator.core.tile import Tile, Users
 from trnbench.nki.ledger import Life
+
+_LONGEST_PAUSE = 64
 
 
 class Tiles:
@@ -53,7 +55,7 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
     program.place.extend(program.place[begin:stop] * times)
     _banks(builder, found, times)
     inner = [run for run in program.runs if run.begin >= begin]
-    for turn in range(1, times + 1):
+    for turn in range(1, times + 1 if inner else 0):
         program.runs += [Run(run.begin + turn * length, run.length, run.count) for run in inner]
     log = builder.log if logged else None
     tiles = Tiles(found)
@@ -65,8 +67,9 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
                 builder.rename(old, _life(old))
                 old.dies = start + own.dies
                 old.users = {queue: start + at for queue, at in own.users.items()}
-    turn = done = 0
-    before = After(builder, begin)
+    turn = done = next_try = 0
+    pause = 1  # periods until the next look: it takes as long as there are tiles
+    before: After | None = After(builder, found, begin)
     while turn < times:
         turn += 1
         if log is not None:
@@ -76,14 +79,19 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
         done = 0
         if turn == times or log is not None:
             continue
+        if before is None:
+            if turn >= next_try:
+                before = After(builder, found, begin + turn * length)
+            continue
         asked = builder.asked
-        now = After(builder, begin + turn * length)
+        now = After(builder, found, begin + turn * length)
         along = moved(builder, before, now, asked) if quiet else None
         if along is not None:
             turn, done = go_on(builder, found, before, now, along, turn, times)
             tiles.turn = turn
-            now = After(builder, begin + turn * length)
-        before = now
+        else:
+            next_try, pause = turn + pause, min(2 * pause, _LONGEST_PAUSE)
+        before = None
     for own in found.own:
         for ago, age in enumerate(own.ages):
             if age.held is not None:
@@ -94,6 +102,10 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
                 tile.dies = None
                 tile.born = start + own.at
                 tile.users = {queue: start + at for queue, at in age.users.items()}
+                if age.tile.unwritten is not None:
+                    builder.held_against(age.tile)
+                sole = age.tile.sole
+                tile.sole = None if sole is None else sole.later(times * length)
                 tile.areas = {at: area.later(times * length) for at, area in age.tile.areas.items()}
                 tile.uses = {}
                 age.held.last += times * length
@@ -129,20 +141,15 @@ def _round(
     log: list[Entry] | None,
     carried_out: int,
 ) -> bool:
-    """The period number `turn` after the one that was executed; did no access to a lasting tile have to wait?
+    """The period number `turn` after the one that was executed; did no access that moves in a lasting tile have to wait?
 
     The first `carried_out` of these accesses were made already, and did not.
     """
-    length, quiet = found.length, True
+    length, quiet, still = found.length, True, found.still
     start = found.begin + turn * length
-    program, first = builder.program, builder.program.first
     shift = turn * length << 2
-    done = 0
     for each in found.needed:
         at = each.at
-        if at > done:
-            first.extend([len(program.deps)] * (at - done))
-        done = at + 1
         number, queue = start + at, each.queue
         waits: Users = {}
         room: Users = {}
@@ -152,11 +159,12 @@ def _round(
             waiting: Users = {}
             if operand.own is None:
                 offset += turn * operand.step
-                if carried_out:
+                checked = tile not in still and tile.unwritten is None
+                if carried_out and checked:
                     carried_out -= 1
                 else:
                     builder.move(access, offset, number, queue, waiting)
-                    quiet = quiet and not waiting
+                    quiet = quiet and not (waiting and checked)
             else:
                 tile = tiles.of(operand.own, operand.ago)
                 if operand.new:
@@ -169,9 +177,6 @@ def _round(
                 accesses.append(Access(tile, access.form, access.root, offset, access.write, waiting))
         if waits or room:
             builder.wait(number, queue, waits, room)
-        first.append(len(program.deps))
         if log is not None:
             log[at - length] = tuple(accesses)
-    if length > done:
-        first.extend([len(program.deps)] * (length - done))
     return quiet

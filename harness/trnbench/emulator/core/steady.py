@@ -125,11 +125,15 @@ class Folding:
         free, last = np.array(rates.free)[queues], np.array(rates.last)[queues]
         issued = _part(core.issued, begin, stop)
         size = length * most
-        _part(core.start, stop, stop + size)[:] = (start + steps * free).ravel()
-        _part(core.issued, stop, stop + size)[:] = (issued + steps * free).ravel()
-        _part(core.end, stop, stop + size)[:] = (end + steps * last).ravel()
         own = (cause >= 0) & (cause >> 2 >= loop)
-        _part(core.cause, stop, stop + size)[:] = (cause + steps * np.where(own, 4 * length, 0)).ravel()
+        along = np.where(own, 4 * length, 0)
+        for values, first, step in (
+            (core.start, start, free), (core.issued, issued, free), (core.end, end, last),
+            (core.cause, cause, along),
+        ):  # fmt: skip
+            filled = _part(values, stop, stop + size).reshape(most, length)
+            np.multiply(steps, step, out=filled)
+            filled += first
         self._move(most, rates, queues, begin, stop)
         if warmth is not None:
             core.cold, core.window, core.window_busy = warmth
@@ -167,26 +171,34 @@ class Folding:
             kept = deps & 3 != BUFFER
             owner, deps, moving = owner[kept], deps[kept], moving[kept]
         source = deps >> 2
-        if (moving & (source < max(begin - length, loop))).any():
+        if (moving & (source < loop)).any():
             return 0
         ends = np.frombuffer(core.end, np.int64)
-        last = np.array(rates.last)
-        pace = np.where(moving, last[self._queue_of(source)], 0)
-        outside = moving & (source < begin)
-        if (ends[source[outside] + length] - ends[source[outside]] != pace[outside]).any():
-            return 0
+        pace = np.where(moving, np.array(rates.last)[self._queue_of(source)], 0)
         own = np.array(rates.free)[queues[owner]]
         # Only an engine sees its own results without a semaphore.
         across = (self._queue_of(source) != queues[owner]) | (queues[owner] >= LOAD)
         waited = cause[owner] == deps
         if (pace[waited] != own[waited]).any():
             return 0
-        faster = ~waited & (pace > own)
-        if not faster.any():
-            return FOREVER
-        seen = ends[source[faster]] + core.semaphore * across[faster]
-        slack = start[owner[faster]] - seen - 1
-        return int((slack // (pace[faster] - own[faster])).min())
+        starts = start[owner]
+        seen = ends[source] + core.semaphore * across
+        outside = moving & (source < begin)
+        most = FOREVER
+        for at in np.flatnonzero(outside).tolist():
+            past = ends[int(source[at]) : stop : length]
+            if waited[at]:
+                most = min(most, _even(past, int(pace[at])))
+            else:
+                slack = int(starts[at] - seen[at] + ends[source[at]])
+                most = min(most, _sooner(past, int(pace[at]), slack, int(own[at])))
+            if most <= 0:
+                return 0
+        faster = ~waited & (pace > own) & ~outside
+        if faster.any():
+            slacks = starts[faster] - seen[faster] - 1
+            most = min(most, int((slacks // (pace[faster] - own[faster])).min()))
+        return most
 
     def _queue_of(self, numbers: Ints) -> Any:
         return self._queues[np.frombuffer(self.core.op, np.uint32)[numbers]]
@@ -240,20 +252,70 @@ def different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
 
 def _different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
     count, length = run.count, run.length
+    known = next((each for each in program.steady if _tells(each, run)), None)
+    if known is None:
+        return _compared(program, kinds, run, run.begin)
+    # Of rounds that the recording has followed only the banks may be others.
+    first, last = -(-(known.begin - run.begin) // length), (known.end - run.begin) // length
+    first, last = max(first, 0), min(last, count)
+    found: set[int] = set()
+    for begin, end in ((0, first + 1), (last - 1, count)):
+        part = Run(run.begin + begin * length, length, end - begin)
+        found |= {begin + at for at in _compared(program, kinds, part, run.begin)}
+    if any(kinds.banks):
+        ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
+        found |= set((np.flatnonzero((ops[1:] != ops[:-1]).any(1)) + 1).tolist())
+    return frozenset(found)
+
+
+def _tells(known: Run, run: Run) -> bool:
+    """Do some rounds of `run` consist of whole periods of `known`?"""
+    return (
+        known.begin + 2 * run.length <= run.end
+        and known.end >= run.begin + 2 * run.length
+        and known.end - known.begin >= 3 * run.length
+        and run.length % known.length == 0
+        and (known.begin - run.begin) % known.length == 0
+    )
+
+
+def _compared(program: Program, kinds: Kinds, run: Run, loop: int) -> frozenset[int]:
+    """`loop`: the instruction at which it begins, of which `run` are rounds."""
+    count, length = run.count, run.length
     if count < 2:
         return frozenset()
     ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
     first = _part(program.first, run.begin, run.begin + count * length + 1)
     sizes = np.diff(first).reshape(count, length)
     alike = (ops[1:] == ops[:-1]).all(1) & (sizes[1:] == sizes[:-1]).all(1)
-    bounds = first[::length].tolist()
-    deps = _part(program.deps, 0, len(program.deps))
-    for number in np.flatnonzero(alike).tolist():
-        low, middle, high = bounds[number : number + 3]
-        one, other = deps[low:middle], deps[middle:high]
-        same = (other == one + 4 * length) | ((other == one) & (one >> 2 < run.begin))
-        alike[number] = bool(same.all())
+    deps = _part(program.deps, int(first[0]), int(first[-1]))
+    # Of each round that has as many dependencies as the one before, dependency by dependency.
+    counts = np.diff(first[::length])
+    behind = np.repeat(np.append(0, counts[:-1]), counts)
+    held = np.repeat(np.append(False, alike), counts)
+    other, rounds = deps[held], np.repeat(np.arange(count), counts)[held]
+    one = deps[np.flatnonzero(held) - behind[held]]
+    same = (other == one + 4 * length) | ((other == one) & (one >> 2 < loop))
+    alike[rounds[~same] - 1] = False
     return frozenset((np.flatnonzero(~alike) + 1).tolist())
+
+
+def _even(ends: Ints, pace: int) -> int:
+    """How many times in a row an instruction, which ended at the first of these, ended `pace` later."""
+    late = np.flatnonzero(np.diff(ends) != pace)
+    return int(late[0]) if len(late) else FOREVER
+
+
+def _sooner(ends: Ints, pace: int, start: int, own: int) -> int:
+    """How many times in a row an instruction ends before another starts, which does so `own` later each time
+    and last at `start`. The ends known are followed by others, `pace` later each."""
+    turns = np.arange(len(ends), dtype=np.int64)
+    late = np.flatnonzero(ends >= start + turns * own)
+    if len(late):
+        return int(late[0]) - 1
+    known = len(ends) - 1
+    slack = int(start + known * own - ends[-1]) - 1
+    return known + slack // (pace - own) if pace > own else FOREVER
 
 
 def _part(values: Any, begin: int, stop: int) -> Ints:

@@ -78,10 +78,49 @@ class Use(msgspec.Struct, eq=False, gc=False):
         return self.version == self.first.version and self.waited >> queue & 1 == 1
 
 
+class Sole(msgspec.Struct, eq=False, gc=False):
+    """The one box of a tile that was used so far: most tiles are written and read whole.
+
+    `written`: by whom last; `readers`: since then, and `waited` a bit for each queue among them. `ref`: of
+    PSUM, its banks. `form` and `offset` are those of all its views.
+    """
+
+    form: Form
+    offset: int
+    box: Box
+    ref: int
+    written: Users
+    readers: Users
+    waited: int = 0
+
+    def later(self, by: int) -> Sole:
+        """The same, used by instructions that come `by` later."""
+        written, readers = _later(self.written, by), _later(self.readers, by)
+        return Sole(self.form, self.offset, self.box, self.ref, written, readers)
+
+
+class Reads(msgspec.Struct, frozen=True, gc=False):
+    """Reads of a tensor by rounds `first` to `last` of a loop, which repeat one that began at instruction
+    `begin`, `length` later each: place in the round, queue, form of view and storage, offset and its step.
+    """
+
+    begin: int
+    length: int
+    first: int
+    last: int
+    each: tuple[tuple[int, int, Form, Form, int, int], ...]
+
+
+Read = tuple[Form, Form, int, int, int]
+"""Form of a view and of its storage, offset, instruction and queue."""
+
+
 class Tile(msgspec.Struct, eq=False, gc=False):
     """`dies`: from which instruction on nobody holds it; None where that is asked of its `life`.
 
-    `born`: the instruction that used it first. `number`: of a tile of PSUM.
+    `born`: the instruction that used it first. `number`: of a tile of PSUM. `sole`: until a second box of it
+    is used, what there is to know; then `areas`, and `uses` by form and offset of their views. `unwritten`: of
+    a tensor in device memory that nobody has written, who read it: a write would have to wait for them.
     """
 
     life: Life
@@ -91,8 +130,20 @@ class Tile(msgspec.Struct, eq=False, gc=False):
     dies: int | None = None
     number: int = 0
     users: Users = {}
+    sole: Sole | None = None
+    unwritten: list[Read | Reads] | None = None
     areas: dict[int, Area] = {}
     uses: dict[tuple[Form, int], Use] = {}
+
+    def divide(self) -> None:
+        """A second box is used: from now on boxes are held against each other."""
+        sole = self.sole
+        if sole is not None:
+            self.sole = None
+            area = Area([(sole.box, sole.written)], {sole.box: sole.readers} if sole.readers else {}, 1)
+            use = Use(sole.box, [area], area, sole.ref, sole.readers, 1 if sole.waited else -1, sole.waited)
+            self.areas[0] = area
+            self.uses[sole.form, sole.offset] = use
 
     def alive(self, number: int) -> bool:
         return self.life.alive if self.dies is None else number < self.dies

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from trnbench.emulator.clock import ticks
-from trnbench.emulator.core.launch_schedule import WAITING
+from trnbench.emulator.core.launch_schedule import WAITING, LaunchSchedule, schedule_launch
 from trnbench.emulator.core.pace import NOTHING_REMOVED, Pace, Without, rivals
 from trnbench.emulator.core.program import BUFFER, RINGS, Program
 from trnbench.emulator.core.recording import Recording
@@ -38,34 +38,31 @@ Terms = list[tuple[str, int]]
 
 
 def waterfall_of(
-    recording: Recording,
-    pace: Pace,
-    busy_of: Sequence[Mapping[str, int]],
-    total_without: Callable[[Without], int],
-    *,
-    total: int,
-    alone: int,
-    launch: int,
-    held: str,
+    recording: Recording, pace: Pace, launched: LaunchSchedule, *, launch: int, held: str, fold: bool
 ) -> Terms:
-    """(what, ticks) from the peak of all cores to the end of the last program; adds up to `total` + `launch`.
-
-    `busy_of`: of each program. `alone`: `total` where no program waits for another, and `total_without` what
-    is left of it without some causes. `held`: as of `Launch`.
+    """(what, ticks) from the peak of all cores to the end of the last program; adds up to the whole of
+    `launched` and `launch`. `held`, `fold`: as of `Launch`.
     """
-    ideals = [ideal_ticks(recording, number, pace) for number in range(len(recording.programs))]
+    busy_of = [spent for _, spent in launched.whole]
     busy = {
-        name: max(each.get(name, 0) for each in busy_of)
-        for name in dict.fromkeys(name for each in busy_of for name in each)
+        name: max(spent.get(name, 0) for spent in busy_of)
+        for name in dict.fromkeys(name for spent in busy_of for name in spent)
     }
+
+    def without(causes: Without) -> int:
+        return schedule_launch(recording, pace, without=causes, fold=fold, waiting=False).whole_total
+
+    total = launched.whole_total
+    alone = min(without(NOTHING_REMOVED), total) if any(launched.waits) else total
+    ideals = [ideal_ticks(recording, number, pace) for number in range(len(recording.programs))]
     anchor = _anchor(busy, held, multiplies=any(ideals))
-    terms, left = _removed(recording, pace, busy, total_without, alone, anchor)
+    terms, left = _removed(recording, pace, busy, without, alone, anchor)
     if anchor == "tensor":
         ideal = min(max(ideals), left)
         terms.append(("tensor engine not filled", left - ideal))
         left = ideal
     if len(busy_of) > 1:
-        work = ideals if anchor == "tensor" else [each.get(anchor, 0) for each in busy_of]
+        work = ideals if anchor == "tensor" else [spent.get(anchor, 0) for spent in busy_of]
         # All the work, spread evenly over the cores, takes the mean of what it takes each of them.
         mean = min(sum(work) // len(work), left)
         terms.append((UNEVEN, left - mean))
@@ -88,7 +85,7 @@ def _removed(
     recording: Recording,
     pace: Pace,
     busy: Mapping[str, int],
-    total_without: Callable[[Without], int],
+    without: Callable[[Without], int],
     total: int,
     anchor: str,
 ) -> tuple[Terms, int]:
@@ -108,9 +105,9 @@ def _removed(
     terms, left = [], total
     for what, key, value in causes:
         removed[key] = value
-        without = min(total_without(Without(**removed)), left)
-        terms.append((what, left - without))
-        left = without
+        ticks_left = min(without(Without(**removed)), left)
+        terms.append((what, left - ticks_left))
+        left = ticks_left
     return terms, left
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from trnbench.bounded.kinds import LATE, LEFT_OF_LINK, LEFT_OF_RANK, OVERSUBSCRIPTION
 from trnbench.emulator.fabric.constants import CONTEXTS, NCCOM
 from trnbench.errors import UsageError
 
@@ -46,28 +47,28 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
                 cause="it runs alone as nccom-test measures it (nccom), or inside a compiled graph (graph)",
                 try_="--context nccom",
             )
-        if self.oversubscription < 1:
+        if not OVERSUBSCRIPTION.fits(self.oversubscription):
             raise UsageError(
                 f"an oversubscription of {self.oversubscription:g} makes no sense",
                 cause="it says how many times less the network carries than the adapters: 1 or more",
                 try_="--oversubscription 2",
             )
         for *_, factor in self.degrade:
-            if not factor >= 0:
+            if not LEFT_OF_LINK.fits(factor):
                 raise UsageError(
                     f"a factor of {factor:g} makes no sense",
                     cause="0 is a dead link, 1 a whole one, 0.5 half",
                     try_="--degrade d0-d1=0.5",
                 )
         for rank, share in self.straggler:
-            if not 0 < share <= 1:
+            if not LEFT_OF_RANK.fits(share):
                 raise UsageError(
                     f"a straggler at {share:g} makes no sense",
                     cause="it is the share of its speed that the rank has left: above 0, up to 1",
                     try_=f"--straggler {rank}=0.5",
                 )
         for rank, seconds in self.late:
-            if not 0 <= seconds < float("inf"):
+            if not LATE.fits(seconds):
                 raise UsageError(
                     f"a rank cannot be {seconds:g} s late",
                     cause="it is a time from 0 on",

@@ -30,17 +30,17 @@ def timeline_of(
         told = f"one launch of {cores // count:,}" if count > 1 else f"core 0 of {cores:,}"
         missing.append(f"{told} is shown, the others do the same")
     firsts: list[int] = []  # of each program, its first slice
-    kept = [min(len(made.program), most // count) for made in scheduled.schedules]
-    for number, made in enumerate(scheduled.schedules):
+    kept = [min(len(schedule.program), most // count) for schedule in scheduled.schedules]
+    for number, schedule in enumerate(scheduled.schedules):
         firsts.append(len(slices))
-        part = drawn(made, number, kept[number], launch, firsts[number])
+        part = drawn(schedule, number, kept[number], launch, firsts[number])
         slices += part.slices
         flows += part.flows
         counters.append(part.memory)
-        if kept[number] < len(made.program):
+        if kept[number] < len(schedule.program):
             of = f"program {number}: " if count > 1 else ""
             missing.append(
-                f"{of}{kept[number]:,} of {len(made.program):,} instructions were kept, the first ones"
+                f"{of}{kept[number]:,} of {len(schedule.program):,} instructions were kept, the first ones"
             )
     slices += _waits(scheduled, launch, kept)
     flows += _meetings(scheduled, firsts, kept)

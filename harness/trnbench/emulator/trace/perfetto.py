@@ -78,68 +78,68 @@ def _events(
     into: dict[int, list[tuple[int, str]]] = {}
     for flow in timeline.flows:
         into.setdefault(flow.target, []).append((flow.source, flow.why))
-    samples = sorted(_samples(timeline), key=lambda each: each[0])
-    made: list[bytes] = []
+    samples = sorted(_samples(timeline), key=lambda shown: shown[0])
+    events: list[bytes] = []
     present: set[int] = set()
     sample = flows = kept = ended = 0
     for index in order:
-        each = timeline.slices[index]
+        shown = timeline.slices[index]
         fresh = []
-        while sample < len(samples) and samples[sample][0] <= each.start:
+        while sample < len(samples) and samples[sample][0] <= shown.start:
             fresh.append(_packed(samples[sample][1]))
             sample += 1
-        fresh.append(_packed(_complete(each, lanes[index], evidence)))
+        fresh.append(_packed(_complete(shown, lanes[index], evidence)))
         for source, why in into.get(index, ()):
-            if source in present and timeline.slices[source].start <= each.start:
-                fresh += _arrow(flows, why, timeline.slices[source], lanes[source], each, lanes[index])
+            if source in present and timeline.slices[source].start <= shown.start:
+                fresh += _arrow(flows, why, timeline.slices[source], lanes[source], shown, lanes[index])
                 flows += 1
         room -= sum(map(len, fresh)) + 2 * len(fresh)
         if room < 0:
-            return made, kept, ended
-        made += fresh
+            return events, kept, ended
+        events += fresh
         present.add(index)
         kept += 1
-        ended = max(ended, each.start + each.duration)
+        ended = max(ended, shown.start + shown.duration)
     rest = [_packed(event) for _, event in samples[sample:]]
     if sum(map(len, rest)) + 2 * len(rest) <= room:
-        made += rest
-    return made, kept, ended
+        events += rest
+    return events, kept, ended
 
 
 def _lanes(timeline: Timeline, order: list[int]) -> dict[int, tuple[int, int]]:
     """(pid, tid) of every slice. A viewer draws one slice at a time on a track, or nested ones: what
     overlaps (a queue with several transfers under way) gets a second track of the same name."""
     names = dict.fromkeys(timeline.tracks)
-    names.update(dict.fromkeys(each.track for each in timeline.slices))
+    names.update(dict.fromkeys(shown.track for shown in timeline.slices))
     rank = {name: number for number, name in enumerate(names)}
-    found: dict[int, tuple[int, int]] = {}
+    lane_of: dict[int, tuple[int, int]] = {}
     free: dict[tuple[int, str], list[tuple[int, int]]] = {}
     for index in order:
-        each = timeline.slices[index]
-        lanes = free.setdefault((each.process, each.track), [])
-        end = each.start + each.duration
-        if lanes and lanes[0][0] <= each.start:
+        shown = timeline.slices[index]
+        lanes = free.setdefault((shown.process, shown.track), [])
+        end = shown.start + shown.duration
+        if lanes and lanes[0][0] <= shown.start:
             lane = lanes[0][1]
             heapreplace(lanes, (end, lane))
         else:
             lane = len(lanes)
             lanes.append((end, lane))
             heapify(lanes)
-        found[index] = (each.process, 1 + rank[each.track] + lane * len(rank))
-    return found
+        lane_of[index] = (shown.process, 1 + rank[shown.track] + lane * len(rank))
+    return lane_of
 
 
 def _metadata(
     timeline: Timeline, lanes: dict[int, tuple[int, int]], evidence: str
 ) -> Iterator[dict[str, Any]]:
     named = dict(timeline.processes)
-    for each in timeline.slices:
-        named.setdefault(each.process, f"core {each.process}")
+    for shown in timeline.slices:
+        named.setdefault(shown.process, f"core {shown.process}")
     for process, name in sorted(named.items()):
         yield _named(process, 0, "process_name", name=f"{name} ({evidence})")
         yield _named(process, 0, "process_sort_index", sort_index=process)
     names = dict.fromkeys(timeline.tracks)
-    names.update(dict.fromkeys(each.track for each in timeline.slices))
+    names.update(dict.fromkeys(shown.track for shown in timeline.slices))
     listed = list(names)
     for process, track in sorted(set(lanes.values())):
         lane, rank = divmod(track - 1, len(listed))

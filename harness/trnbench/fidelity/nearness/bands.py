@@ -8,11 +8,12 @@ from pathlib import Path
 
 import msgspec
 
+from trnbench.bounded.file import TABLE, read_file
 from trnbench.errors import BadInput
 from trnbench.fidelity.nearness.evidence import Evidence, same_size
 from trnbench.fidelity.nearness.subject import Known
 from trnbench.fidelity.statistics import counted_error
-from trnbench.results.fidelity import COUNTED, Fidelity, Use
+from trnbench.results.fidelity import Fidelity, Use
 from trnbench.results.nearness import Band, Nearness
 
 ENOUGH = 8
@@ -40,8 +41,8 @@ class Bands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 def read(path: Path) -> Bands:
     """Raises `BadInput` for what holds no bands."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Bands)
-    except (msgspec.MsgspecError, OSError) as error:
+        return msgspec.json.decode(read_file(path, most=TABLE), type=Bands)
+    except (msgspec.MsgspecError, RecursionError, BadInput) as error:
         raise BadInput(
             f"{path} does not hold bands: {error}",
             cause="it was not made from a comparison with published points, or by another trnbench",
@@ -72,7 +73,7 @@ def errors(fidelity: Fidelity) -> dict[str, float]:
     for point in fidelity.points:
         e = point.e_cross if point.use is Use.EMULATED else None
         e = counted_error(point) if e is None else e
-        if point.use in COUNTED and e is not None:
+        if point.counted and e is not None:
             found[point.id] = e
     return found
 

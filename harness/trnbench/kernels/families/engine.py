@@ -1,6 +1,6 @@
 """Instructions of one engine on operands that stay on chip: how many per second, and how long one takes.
 
-Those of the tensor engine are in `tensor`, what makes microscaled operands in `quantize`.
+Those of the tensor engine are in `tensor`.
 """
 
 from __future__ import annotations

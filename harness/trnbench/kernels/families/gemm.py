@@ -12,7 +12,7 @@ from trnbench.facts.scope import Scope
 from trnbench.kernels.axis import Axis
 from trnbench.kernels.dtype import FLOATS, item_bytes, needs, result_dtype
 from trnbench.kernels.extent import Extent
-from trnbench.kernels.kernel import NKI_KINDS, Kernel, Point, PrimaryMetric
+from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
 from trnbench.kernels.published import PublishedAs, always, read_back, renamed
 from trnbench.kernels.spread import Spread
 from trnbench.kernels.sweep import CORE_AND_SYSTEM, CORE_TO_SYSTEM, EVERY_SCOPE, per_core
@@ -97,11 +97,8 @@ def _ragged(point: Point) -> str:
 
 
 _PRIMARY = PrimaryMetric(name="flops_per_s", unit="FLOP/s", count="flops", peak="peak_flops")
-_NKI = {
-    "nki": "trnbench.kernels.nki.gemm_best:gemm_best",
-    "nki-mx": "trnbench.kernels.nki.gemm_mx_best:gemm_mx_best",
-    "nki-beta1": "trnbench.kernels.nki.gemm_beta1:gemm_tiled",
-}
+# Sources of microscaled products, and those in Beta 1, are added by the generations that have them.
+_NKI = {"nki": "trnbench.kernels.nki.gemm_best:gemm_best"}
 
 _SQUARE = {"M": "size", "N": "size", "K": "size"}
 _SIDES = {"M": "m", "N": "n", "K": "k"}
@@ -183,10 +180,7 @@ def kernels() -> Iterator[Kernel]:
             footprint=_footprint,
             requires=_requires,
             tags=("compute", "tensor", "dense", "square", "ladder"),
-            implementations={
-                "nki": f"trnbench.kernels.nki.gemm:gemm_{step}",
-                "nki-mx": f"trnbench.kernels.nki.gemm_mx:gemm_mx_{step}",
-            },
+            implementations={"nki": f"trnbench.kernels.nki.gemm:gemm_{step}"},
             published=_published(_SQUARE),
         )
     yield Kernel(
@@ -211,7 +205,7 @@ def kernels() -> Iterator[Kernel]:
         footprint=lambda point, extent: {"hbm": sum(operand_bytes(point)) / extent.cores},
         requires=_requires,
         tags=("compute", "tensor", "dense", "square", "programs"),
-        implementations={kind: _NKI[kind] for kind in NKI_KINDS},
+        implementations=_NKI,
         published=_published(_SQUARE),
     )
     yield Kernel(

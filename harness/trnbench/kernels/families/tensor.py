@@ -79,10 +79,7 @@ def kernels() -> Iterator[Kernel]:
         requires=lambda point: (*needs(point["dtype"], _instruction(point)),),
         valid=lambda point: "" if int(point["columns"]) <= 512 else "a moving tile has up to 512 columns",
         tags=("compute", "engine", "tensor"),
-        implementations={
-            "nki": "trnbench.kernels.nki.engines:tensor_burst",
-            "nki-mx": "trnbench.kernels.nki.engines_mx:tensor_mx_burst",
-        },
+        implementations={"nki": "trnbench.kernels.nki.engines:tensor_burst"},
         published=PublishedAs(
             group="instruction",
             operation=_instruction,

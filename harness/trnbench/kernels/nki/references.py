@@ -26,14 +26,6 @@ def gemm_best(left: Array, right: Array) -> Array:
 gemm_blocked = gemm_naive = gemm_best
 
 
-def gemm_mx_best(left: Array, right: Array, left_scale: Array, right_scale: Array) -> Array:
-    """The same of words of four small floats, each group of eight words times its scale."""
-    return gemm_best(unscaled(left, left_scale), unscaled(right, right_scale))
-
-
-gemm_mx_blocked = gemm_mx_naive = gemm_mx_best
-
-
 def unscaled(words: Array, scales: Array) -> Array:
     """(K / 4, N) words and (K / 32, N) scales as the (K, N) numbers they stand for: element i of word p is
     row 4p + i. Words of 32 bits hold E4M3, those of 16 bits E2M1."""
@@ -121,29 +113,6 @@ def tensor_chain(x: Array, weights: Array, count: int) -> Array:
     for _ in range(count):
         x = x.T @ weights / np.sqrt(len(weights))
     return x
-
-
-def tensor_mx_burst(
-    stationary: Array,
-    moving: Array,
-    stationary_scale: Array,
-    moving_scale: Array,
-    count: int,  # noqa: ARG001
-) -> Array:
-    """The product of microscaled tiles, however often."""
-    return gemm_mx_best(stationary, moving, stationary_scale, moving_scale)
-
-
-def quantize_burst(x: Array, count: int) -> tuple[Array, Array]:  # noqa: ARG001
-    """Words of four E4M3 and the exponents of their scales: of the largest of 8 rows × 4 neighbours, that it
-    lies one binary place below the largest E4M3 has."""
-    groups = x.astype(np.float64).reshape(len(x) // 8, 8, -1, 4)
-    largest = np.abs(groups).max(axis=(1, 3))
-    _, places = np.frexp(largest)
-    exponent = np.where(largest > 0, places - 1 - 7, -127)
-    narrow = (groups / np.exp2(exponent)[:, None, :, None]).astype(ml_dtypes.float8_e4m3fn)
-    words = np.ascontiguousarray(narrow.reshape(len(x), -1, 4)).view("<u4")[..., 0]
-    return words, (exponent + 127).astype(np.uint8)
 
 
 def tensor_burst(stationary: Array, moving: Array, count: int) -> Array:  # noqa: ARG001

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from trnbench.bounded.json import NotJson, parse_json
 from trnbench.measure.neuron.tool import Output, ToolError, Trouble, end, failed, last_words
 
 STAGES = Path(__file__).parent / "stages"
@@ -97,8 +98,8 @@ class Conversation:
     def answer(self, limit_s: float) -> dict[str, Any]:
         """The next answer; see `ask`."""
         try:
-            found = json.loads(self._line(limit_s))
-        except ValueError:
+            found = parse_json(self._line(limit_s), most=MAX_ANSWER, nan_is_null=True)
+        except NotJson:
             raise ToolError(Trouble.UNREADABLE, f"{self.name} answered something that is no JSON") from None
         if not isinstance(found, dict):
             raise ToolError(Trouble.UNREADABLE, f"{self.name} answered something that is no object")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from trnbench.bounded.nesting import deepest
 from trnbench.measure.neuron.tool import ToolError, Trouble
 
 # Times, levels, and the names that components of the Neuron runtime put before a line.
@@ -48,7 +49,8 @@ def _values(text: str, kind: type) -> Iterator[tuple[int, Any]]:
         begins = match.end() - 1
         try:
             value, at = _DECODER.raw_decode(text, begins)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # also a number of more than 4,300 digits
             at = match.end()
             continue
-        yield at - begins, value
+        if not deepest(value):
+            yield at - begins, value

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from trnbench.bounded.json import NotJson, parse_json
 from trnbench.measure.neuron.monitor_report import NAME, Watch, summarise
 from trnbench.measure.neuron.tool import Toolbox, ToolError, end, start
 
@@ -151,8 +152,8 @@ class Reports:
         if not self._pending or not line.rstrip().endswith("}"):
             return
         try:
-            report = json.loads(self._pending)
-        except (json.JSONDecodeError, RecursionError):
+            report = parse_json(self._pending, nan_is_null=True)
+        except NotJson:
             if len(self._pending) > MAX_PENDING:
                 self._pending, self.unreadable = "", self.unreadable + 1
             return

@@ -8,13 +8,13 @@ say which unit they were in.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
+from trnbench.bounded.json import NotJson, parse_json
 from trnbench.measure.neuron.number import number, whole
 from trnbench.measure.neuron.tool import ToolError, Trouble
 
@@ -107,8 +107,8 @@ def complaint(text: str) -> tuple[bool, str]:
 def read_report(text: str) -> tuple[Row, ...]:
     """The rows of its JSON file. Raises `ToolError` (unreadable) for another shape."""
     try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
+        document = parse_json(text, nan_is_null=True)
+    except NotJson as error:
         raise _unreadable(f"its report is no JSON ({error})") from None
     results = document.get("results") if isinstance(document, dict) else None
     if not isinstance(results, list):

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
+
+from trnbench.bounded.kinds import FOREIGN
 
 
 def number(value: Any) -> float | None:
     """A finite float of an int, a float or digits in a string; None for everything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
-    try:
-        found = float(value)
-    except ValueError:
-        return None
-    return found if math.isfinite(found) else None
+    if isinstance(value, str):
+        exact = FOREIGN.parsed(value)
+        return None if exact is None else float(exact)
+    return float(value) if FOREIGN.fits(value) else None
 
 
 def whole(value: Any) -> int | None:

@@ -35,8 +35,7 @@ def wrong(ref: str, arguments: Sequence[Any], outputs: Sequence[Any]) -> str | N
 
     compute = getattr(references, name)
     parts = [
-        (_double(compute(*map(_wide, given))), _double(part))
-        for given, part in _CUTS[name](arguments, result)
+        (_double(compute(*map(wide, given))), _double(part)) for given, part in _CUTS[name](arguments, result)
     ]
     wants, haves = zip(*parts, strict=True)
     return disagreement(_together(wants), _together(haves), result.dtype.name)
@@ -58,7 +57,7 @@ def _double(value: Any) -> Any:
     return value.astype(np.float64) if isinstance(value, np.ndarray) else value
 
 
-def _wide(value: Any) -> Any:
+def wide(value: Any) -> Any:
     """Floats in double precision; integers may be the words of packed floats."""
     import numpy as np
 
@@ -129,6 +128,5 @@ _CUTS: dict[str, Cut] = {
     "attention": _tokens,
     "expert_gemm": _experts,
     "tensor_burst": _whole,
-    "tensor_mx_burst": _whole,
     "tensor_chain": _whole,
 }

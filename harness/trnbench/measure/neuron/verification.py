@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from trnbench.kernels.case import Case
+from trnbench.lazy import resolve
 from trnbench.measure.neuron import sample
 from trnbench.measure.neuron.agreement import UNIT, disagreement
 from trnbench.measure.neuron.problem import Source, beside
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 EMULATED_LIMIT = 5e8
 """Operations up to which the result is recomputed by executing the kernel's source on this CPU."""
+
+REFERENCE_LIMIT = 1 << 22
+"""Elements of arguments and results up to which a kernel's reference is computed whole."""
 
 ROWS = 64
 """Rows of a matrix product that are recomputed in full."""
@@ -30,8 +34,8 @@ def wrong(
 ) -> tuple[str, str]:
     """(what is wrong with the result, how that was found out); the second is "" where nothing could be.
 
-    By `<kernel>_wrong(inputs, outputs)` beside the kernel, by the mathematics of a matrix product, or
-    by executing the kernel's source here.
+    By `<kernel>_wrong(inputs, outputs)` beside the kernel, by the mathematics of a matrix product, by
+    its reference, or by executing the kernel's source here.
     """
     own = getattr(beside(source.module, kind), f"{source.function}_wrong", None)
     if own is not None:
@@ -42,9 +46,32 @@ def wrong(
     found = sample.wrong(source.ref, (*inputs, *source.plain), outputs) if kind == "nki" else None
     if found is not None:
         return found, "elements drawn all over it, computed in double precision from the inputs"
+    found = _by_reference(source, inputs, outputs) if kind == "nki" else None
+    if found is not None:
+        return found, f"{source.function}_reference, beside the kernel, in double precision"
     if kind == "nki" and operations(case) <= EMULATED_LIMIT:
         return _emulated_wrong(source, system, inputs, outputs), "its own source, executed on the host"
     return "", ""
+
+
+def _by_reference(source: Source, inputs: Sequence[Any], outputs: Sequence[Any]) -> str | None:
+    """ "" or what is wrong; None where the kernel has no reference, or one that would take long."""
+    import numpy as np
+
+    if sum(each.size for each in (*inputs, *outputs)) > REFERENCE_LIMIT:
+        return None
+    reference = resolve(getattr(beside(source.module, "nki"), f"{source.function}_reference", None))
+    if reference is None:
+        return None
+    made = reference(*map(sample.wide, inputs), *source.plain)
+    wanted = made if isinstance(made, tuple) else (made,)
+    if len(wanted) != len(outputs):
+        return f"{len(outputs)} results, its reference returns {len(wanted)}"
+    for index, (want, got) in enumerate(zip(wanted, outputs, strict=True)):
+        exact, have = np.asarray(want).astype(np.float64), np.asarray(got).astype(np.float64)
+        if differs := disagreement(exact, have, np.asarray(got).dtype.name):
+            return f"result {index}: {differs}"
+    return ""
 
 
 def _unscaled(left: Any, right: Any, left_scale: Any, right_scale: Any) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from trnbench.nki import site
 from trnbench.nki.beta1.index import Grid
 from trnbench.nki.beta1.mask import box_of
 from trnbench.nki.indirect import IndirectTensor
-from trnbench.nki.memory import intern
+from trnbench.nki.memory import Form, intern
 from trnbench.nki.tensor import NkiTensor
 
 if TYPE_CHECKING:
@@ -24,6 +24,26 @@ def operand_of(tile: Tile, mask: Any = None) -> NkiTensor:
 
     Raises `KernelError` where the mask leaves nothing, the tile spans blocks, or an index leaves the tensor.
     """
+    if mask is None and not tile.over and tile.rows is None:
+        root = tile.root
+        key = (root.buffer, tile.dtype, tile.shape, tile.strides, tile.kinds)
+        form = _FORMS.get(key)
+        if form is None and (not tile.on_chip or PARTITION in tile.kinds) and BLOCK not in tile.kinds:
+            if len(_FORMS) >= _MOST:
+                _FORMS.clear()
+            form = _FORMS[key] = _masked(tile, None).form
+        if form is not None:
+            base = root.tile(tile.block)
+            return NkiTensor(base.storage, form, base.offset + tile.offset)
+    return _masked(tile, mask)
+
+
+_FORMS: dict[Any, Form] = {}
+"""Of operands that no mask cuts."""
+_MOST = 1 << 14
+
+
+def _masked(tile: Tile, mask: Any) -> NkiTensor:
     box = box_of(mask, tile.shape)
     if box is None:
         raise KernelError(f"the mask leaves nothing of {tile!r} ({site.here()})")

@@ -10,10 +10,11 @@ import numpy as np
 from trnbench.errors import KernelError
 from trnbench.nki import language as today
 from trnbench.nki import site
+from trnbench.nki.beta1.deferred import later
 from trnbench.nki.beta1.index import broadcast
 from trnbench.nki.beta1.mask import box_of
 from trnbench.nki.beta1.operand import FREE, PARTITION
-from trnbench.nki.beta1.pending import later, settle
+from trnbench.nki.beta1.pending import settle
 from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.dtype import DTYPES, DType, dtype_of
 from trnbench.nki.functions import FUNCTIONS, Function

@@ -6,43 +6,45 @@ back until what comes next shows where its result goes.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from trnbench.nki import site
-from trnbench.nki.memory import Buffer
 from trnbench.nki.recorder_state import STATE
+from trnbench.nki.site import Places
 
 if TYPE_CHECKING:
     from trnbench.nki.beta1.root import Root
     from trnbench.nki.beta1.tile import Tile
-
-ON_CHIP = (Buffer.SBUF, Buffer.PSUM)
+    from trnbench.nki.memory import Buffer
 
 
 class Pending:
     """`into` are the buffers it can write to. `exact`: its destination must have the result's own data
-    type. `adding`: it can add to what PSUM holds. `place`: the file and line of its call.
+    type. `adding`: it can add to what PSUM holds. `place`: the file and line of its call. `whole`: all of a
+    root as a tile.
     """
 
-    __slots__ = ("_add", "_issue", "adding", "exact", "into", "place", "root")
+    __slots__ = ("_add", "_issue", "adding", "exact", "into", "place", "root", "whole")
 
     def __init__(
         self,
         root: Root,
+        whole: Callable[[Root], Tile],
         issue: Callable[[Tile], None],
         into: tuple[Buffer, ...],
         exact: bool,
         adds: Callable[[Tile], None] | None,
     ) -> None:
         self.root = root
+        self.whole = whole
         self._issue = issue
         self.into = into
         self.exact = exact
         self._add = adds
         self.adding = adds is not None
-        frame = site.caller()
-        self.place = (frame.f_code.co_filename, frame.f_lineno)
+        places = _PLACES if STATE.recorder is None else STATE.recorder.places
+        self.place = places.of(sys._getframe(2))
 
     def issue(self, dst: Tile) -> None:
         """Carry the instruction out."""
@@ -62,6 +64,10 @@ class Pending:
             STATE.place = before
 
 
+_PLACES = Places()
+"""Of calls outside a recording."""
+
+
 class _Slot:
     __slots__ = ("held",)
 
@@ -76,10 +82,8 @@ def settle() -> None:
     """Issue what was kept back, into a tile of its own."""
     held = SLOT.held
     if held is not None:
-        from trnbench.nki.beta1.tile import Tile
-
         SLOT.held = None
-        held.issue(Tile.of(held.root))
+        held.issue(held.whole(held.root))
 
 
 def taken(value: Any) -> Pending | None:
@@ -89,23 +93,3 @@ def taken(value: Any) -> Pending | None:
         return None
     SLOT.held = None
     return held
-
-
-def later(
-    shape: tuple[int, ...],
-    dtype: Any,
-    issue: Callable[[Tile], None],
-    *,
-    buffer: Buffer = Buffer.SBUF,
-    into: tuple[Buffer, ...] = ON_CHIP,
-    exact: bool = False,
-    adds: Callable[[Tile], None] | None = None,
-) -> Tile:
-    """The result of an instruction that is kept back."""
-    from trnbench.nki.beta1.root import Root
-    from trnbench.nki.beta1.tile import Tile
-
-    settle()
-    root = Root(shape, 0, dtype, buffer)
-    SLOT.held = Pending(root, issue, into, exact, adds)
-    return Tile.of(root)

@@ -18,6 +18,10 @@ def picked(tile: Tile, index: Any) -> Tile:
     from trnbench.nki.beta1.operand import BLOCK, FREE, PARTITION
     from trnbench.nki.beta1.tile import Tile
 
+    if type(index) is tuple and len(index) == len(tile.shape) and not tile.over:
+        found = _plain(tile, index)
+        if found is not None:
+            return found
     entries = _whole_index(tile, index)
     common: tuple[int, ...] = ()
     rows = tile.rows
@@ -92,6 +96,26 @@ def picked(tile: Tile, index: Any) -> Tile:
     return Tile(
         tile.root, tuple(shape), tuple(strides), tuple(kinds),
         block=block, offset=offset, dtype=tile.dtype, over=over, rows=rows,
+    )  # fmt: skip
+
+
+def _plain(tile: Tile, index: tuple[Any, ...]) -> Tile | None:
+    """Where `index` is slices of plain numbers inside a tensor in HBM: most loads and stores."""
+    root = tile.root
+    if root.axis >= 0:
+        return None
+    shape, offset = [], tile.offset
+    for part, size, stride in zip(index, tile.shape, tile.strides, strict=True):
+        if type(part) is not slice or part.step is not None:
+            return None
+        start, stop = part.start, part.stop
+        if type(start) is not int or type(stop) is not int or not 0 <= start < stop <= size:
+            return None
+        shape.append(stop - start)
+        offset += start * stride
+    return type(tile)(
+        root, tuple(shape), tile.strides, tile.kinds, offset=offset, block=tile.block, dtype=tile.dtype,
+        rows=tile.rows,
     )  # fmt: skip
 
 

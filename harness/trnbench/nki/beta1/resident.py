@@ -67,9 +67,14 @@ class Residence:
         self._same = {instructions[at].writes[0].storage: first for at, first in self._again.items()}
         self._fixed = _indirect(instructions)
         self._uses: dict[Storage, deque[int]] = {}
-        for number, each in enumerate(instructions):
-            for storage in self._tiles(each):
-                self._uses.setdefault(storage, deque()).append(number)
+        self._tiles = [self._tiles_of(each) for each in instructions]
+        for number, tiles in enumerate(self._tiles):
+            for storage in tiles:
+                uses = self._uses.get(storage)
+                if uses is None:
+                    self._uses[storage] = deque((number,))
+                else:
+                    uses.append(number)
         self._held: dict[Storage, _Held] = {}
         self._bytes = 0
         self._next: list[tuple[int, int, Storage]] = []  # by next use, last first; entries may be out of date
@@ -81,7 +86,7 @@ class Residence:
     def compiled(self) -> Iterator[Instruction]:
         """The instructions with those left out and those added."""
         for number, each in enumerate(self._instructions):
-            tiles = self._tiles(each)
+            tiles = self._tiles[number]
             for tile in tiles:
                 self._uses[tile].popleft()
             first = self._again.get(number)
@@ -106,7 +111,7 @@ class Residence:
         else:
             heappush(self._next, (-self._uses[tile][0], next(self._turn), tile))
 
-    def _tiles(self, each: Instruction) -> list[Storage]:
+    def _tiles_of(self, each: Instruction) -> list[Storage]:
         """Those of SBUF, once each."""
         found: dict[Storage, None] = {}
         for view in (*each.reads, *each.writes):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import prod
+import sys
+from functools import lru_cache
 from typing import Any
 
 from trnbench.errors import KernelError
@@ -11,6 +12,7 @@ from trnbench.nki.dtype import DType
 from trnbench.nki.ledger import Life
 from trnbench.nki.memory import Buffer, Storage, intern
 from trnbench.nki.recorder import Recorder, current
+from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
 
 
@@ -38,16 +40,7 @@ class Root:
         self.fill: Any = None  # what a tile holds when it is made
         self.written = False
         self._tiles: dict[int, NkiTensor] = {}
-        first = max(axis, 0)
-        strides, step = [], 1
-        for size in reversed(shape[first:]):
-            strides.append(step)
-            step *= size
-        blocks, step = [], 1
-        for size in reversed(shape[:first]):
-            blocks.append(step)
-            step *= size
-        self.strides = (*reversed(blocks), *reversed(strides))
+        self.strides = _strides(shape, max(axis, 0))
 
     @classmethod
     def holding(cls, tensor: NkiTensor) -> Root:
@@ -78,10 +71,9 @@ class Root:
             return recorder.allocate(sizes, self.dtype, self.buffer, self.name)
         if len(sizes) == 1:
             sizes = (*sizes, 1)
-        form = intern(self.buffer, self.dtype, sizes, (*[prod(sizes[at + 1 :]) for at in range(len(sizes))],))
+        form = intern(self.buffer, self.dtype, sizes, _strides(sizes, 0))
         _check(recorder, form, self.name)
-        frame = site.caller()
-        place = frame.f_code.co_filename, frame.f_lineno
+        place = STATE.place or recorder.places.of(sys._getframe(1))
         life = Life(recorder.count, form.free * self.dtype.size, self.name, place)
         storage = recorder._filled(Storage(form, self.name, life, None))
         tile = NkiTensor(storage, form, 0)
@@ -96,6 +88,20 @@ class Root:
                 tile.storage.data[:] = 0
             return
         isa.memset(tile, self.fill)
+
+
+@lru_cache(maxsize=1 << 12)
+def _strides(shape: tuple[int, ...], first: int) -> tuple[int, ...]:
+    """In elements, each row after the other; of the dimensions before `first` in blocks."""
+    strides, step = [], 1
+    for size in reversed(shape[first:]):
+        strides.append(step)
+        step *= size
+    blocks, step = [], 1
+    for size in reversed(shape[:first]):
+        blocks.append(step)
+        step *= size
+    return (*reversed(blocks), *reversed(strides))
 
 
 def _check(recorder: Recorder, form: Any, name: str) -> None:

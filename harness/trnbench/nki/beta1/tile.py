@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -58,9 +59,7 @@ class Tile(Arithmetic):
     @classmethod
     def of(cls, root: Root) -> Tile:
         """All of a tensor."""
-        axis = root.axis
-        kinds = (*[BLOCK] * max(axis, 0), *([PARTITION] if axis >= 0 else []))
-        return cls(root, root.shape, root.strides, (*kinds, *[FREE] * (len(root.shape) - len(kinds))))
+        return cls(root, root.shape, root.strides, _kinds(root.axis, len(root.shape)))
 
     @property
     def buffer(self) -> Buffer:
@@ -159,19 +158,20 @@ class Tile(Arithmetic):
         """This tile as the destination of a transfer. Where that brings all of it anew from HBM, the
         compiler of Beta 1 has a place of its own for it, and nothing waits for those who still read. A mask
         that lets everything through leaves nothing out."""
-        whole = box_of(mask, self.shape) == box_of(None, self.shape)
+        whole = mask is None or box_of(mask, self.shape) == box_of(None, self.shape)
         if whole and not src.on_chip and self._is_all_of_a_place():
             self.root.renew(self.block)
         return self.operand(mask)
 
     def _is_all_of_a_place(self) -> bool:
-        whole = Tile.of(self.root)
+        root = self.root
         return (
-            self.buffer is Buffer.SBUF
+            root.buffer is Buffer.SBUF
             and not self.over
             and self.rows is None
-            and self.size == prod(self.root.shape[self.root.axis :])
-            and (self.offset, BLOCK in self.kinds) == (whole.offset, False)
+            and self.offset == 0
+            and BLOCK not in self.kinds
+            and prod(self.shape) == prod(root.shape[root.axis :])
         )
 
     def same_place(self, other: Any) -> bool:
@@ -254,6 +254,12 @@ class Tile(Arithmetic):
         settle()
         language.apply(name, (self, value), into=self)
         return self
+
+
+@cache
+def _kinds(axis: int, rank: int) -> tuple[str, ...]:
+    kinds = (*[BLOCK] * max(axis, 0), *([PARTITION] if axis >= 0 else []))
+    return (*kinds, *[FREE] * (rank - len(kinds)))
 
 
 def _aligned(dst: Tile, src: Tile) -> tuple[NkiTensor, NkiTensor]:

@@ -21,6 +21,7 @@ from trnbench.nki.tensor import NkiTensor
 
 State = tuple[Any, ...]
 
+_REMEMBERED = 64  # periods: tiles of names are younger
 _MISSING = ("no value",)
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), slice, range, Form)
 _SAME = (DType, Enum, Kernel, type, FunctionType, BuiltinFunctionType, ModuleType)
@@ -106,9 +107,12 @@ class Names:
         """
         each = AGES.next - self.ages[-period]
         AGES.next += each * (rounds // period)
-        for _ in range(rounds):
-            self.ages.append(self.ages[-period] + each)
-            self.rounds.append(self.rounds[-1] + 1)
+        # Of rounds long ago no name holds anything that was made in them.
+        first = max(rounds // period - _REMEMBERED, 0) * period
+        ages, number = self.ages[-period:], self.rounds[-1] + 1
+        for turn in range(first, rounds):
+            self.ages.append(ages[turn % period] + each * (turn // period + 1))
+            self.rounds.append(number + turn)
         held = self.frame.f_locals
         found = {id(part): part for name in names for part in _parts(held.get(name))}
         lives = {

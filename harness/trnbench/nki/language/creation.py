@@ -12,6 +12,7 @@ from trnbench.nki import isa, site
 from trnbench.nki.dtype import DTYPES, DType, dtype_of
 from trnbench.nki.memory import Buffer
 from trnbench.nki.recorder import current
+from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
 
 sbuf = Buffer.SBUF
@@ -30,7 +31,7 @@ def ndarray(
 
     `address` (partition, byte) places a tile by hand: what overlaps it there depends on it.
     """
-    recorder = current()
+    recorder = STATE.recorder or current()
     if type(dtype) is not DType:
         dtype = dtype_of(dtype)
     if type(buffer) is not Buffer:

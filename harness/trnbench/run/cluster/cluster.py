@@ -160,7 +160,7 @@ def connected(jobs: int = 0) -> Iterator[Cluster]:
 
 def _answers(address: str) -> None:
     """Raises `UsageError` where nobody listens: Ray itself tries for minutes."""
-    found = re.fullmatch(r"(?:ray://)?\[?([^\]/]+?)\]?:(\d+)", address)
+    found = re.fullmatch(r"(?:ray://)?\[?([^\]/]+?)\]?:([0-9]{1,6})", address)
     if found is None:  # "auto", "local", an anyscale:// address
         return
     try:

@@ -12,6 +12,7 @@ from trnbench.run.attempt import Attempts
 from trnbench.run.cluster.cluster import Cluster, connected
 from trnbench.run.cluster.placed import Placed
 from trnbench.run.cluster.pool import ClusterPool
+from trnbench.run.returned import detected
 
 
 class RayExecutor:
@@ -28,7 +29,7 @@ class RayExecutor:
         What a measured case needs all of is the backend's `resource`: "neuron_cores", "GPU", or "CPU"
         where it names none. Raises `UsageError` where no machine offers it.
         """
-        found = backend.detect()
+        found = detected(backend)
         if found.available and not found.instance:
             return backend
         machines = self._cluster.machines(backend, resource_of(backend), keep_identity=keep_identity)

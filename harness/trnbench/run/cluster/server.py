@@ -11,9 +11,12 @@ import msgspec
 
 from trnbench.backend import Backend, Detection
 from trnbench.results.json import dumps_measurement
-from trnbench.run.environment import describe, identity
+from trnbench.run.environment import describe
 from trnbench.run.freight import loads
+from trnbench.run.identity import identity
 from trnbench.run.pool import Outcome, Pool
+from trnbench.run.returned import detected
+from trnbench.run.worker import tried
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +30,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 def look(backend: Backend, *, keep_identity: bool = False) -> Seen:
     """Asked of every machine before the first case."""
-    detection, problem, extra = backend.detect(), "", {}
+    detection, problem, extra = detected(backend), "", {}
     if detection.available:
         try:
             extra = backend.environment()
@@ -55,7 +58,8 @@ class Server:
         """One case and its outcome; whatever the case does short of ending this process, it is told."""
         case = self._cases[position]
         if not self._apart:
-            return position, *self._attempts(case)
+            outcome, _ = tried(self._attempts, self._cases, position)
+            return outcome
         pool = Pool(self._attempts, (case,), 1, apart=True)
         ((_, measurement, document),) = pool.outcomes()
         return position, measurement, document

@@ -11,7 +11,9 @@ from typing import Any
 
 from trnbench.errors import ExitCode, UsageError
 from trnbench.run.cut import CutShort
-from trnbench.run.ranks.line import Gone, Late, Line
+from trnbench.run.ranks.door import Door
+from trnbench.run.ranks.greeting import Stranger, present
+from trnbench.run.ranks.line import Gone, Line
 from trnbench.run.ranks.place import Place, find, publish, withdraw
 from trnbench.run.ranks.rank import OFF, RENDEZVOUS, Rank
 
@@ -28,24 +30,25 @@ def gather(
     (124) when one does not come. All that have come are told.
     """
     met: dict[int, tuple[Line, dict[str, Any]]] = {}
-    server = _listening(place)
+    door = Door(place)
     try:
-        told = publish(place, server.getsockname()[1])
+        told = publish(place, door.port)
         deadline = time.monotonic() + WAIT_S
         while len(met) < rank.size - 1:
             with waiting():
-                line = _next(server, deadline)
-            if line is None:
+                guest = door.guest(told.key, deadline)
+            if guest is None:
                 break
-            with contextlib.suppress(Gone, Late):
-                hello = line.hear(time.monotonic() + 5.0)
-                number = hello.get("rank")
-                if hello.get("key") == told.key and isinstance(number, int) and 0 < number < rank.size:
-                    met[number] = (line, hello)
-                    continue
-            line.close()
+            number, line, hello = guest
+            if 0 < number < rank.size:
+                before = met.pop(number, None)  # it came again: the answer to its first greeting was lost
+                if before is not None:
+                    before[0].close()
+                met[number] = (line, hello)
+            else:
+                line.close()
     finally:
-        server.close()
+        door.close()
         withdraw(place)
     try:
         _complete(rank, met)
@@ -66,9 +69,11 @@ def join(rank: Rank, place: Place, own: Mapping[str, Any]) -> Line:
         found = find(place, deadline)
         if found is None:
             break
-        with contextlib.suppress(OSError, Gone):
-            line = Line(socket.create_connection((found.host, found.port), timeout=5.0))
-            line.send(**own, rank=rank.rank, key=found.key)
+        with contextlib.suppress(OSError, Gone, Stranger), contextlib.ExitStack() as stack:
+            connection = stack.enter_context(socket.create_connection((found.host, found.port), timeout=5.0))
+            line = Line(connection, present(connection, found.key, rank.rank), first=False)
+            line.send(**own)
+            stack.pop_all()  # it stays open
             return line
         time.sleep(0.2)
     raise CutShort(
@@ -77,30 +82,6 @@ def join(rank: Rank, place: Place, own: Mapping[str, Any]) -> Line:
         try_=f"{RENDEZVOUS}=HOST:PORT of rank 0; {RENDEZVOUS}={OFF}  runs this process by itself",
         code=ExitCode.TIMEOUT,
     )
-
-
-def _listening(place: Place) -> socket.socket:
-    try:
-        if place.file is not None:
-            return socket.create_server(("", 0), family=socket.AF_INET)
-        return socket.create_server(("", place.port), family=socket.AF_INET)
-    except OSError as error:
-        raise UsageError(
-            f"rank 0 cannot listen at {place}",
-            cause=str(error.strerror or error),
-            try_=f"{RENDEZVOUS}=HOST:PORT with a port that is free there",
-        ) from None
-
-
-def _next(server: socket.socket, deadline: float) -> Line | None:
-    left = deadline - time.monotonic()
-    if left <= 0.0:
-        return None
-    server.settimeout(left)
-    try:
-        return Line(server.accept()[0])
-    except OSError:  # among them the time-out
-        return None
 
 
 def _complete(rank: Rank, met: Mapping[int, Any]) -> None:

@@ -14,8 +14,13 @@ from pathlib import Path
 
 import msgspec
 
+from trnbench.bounded.file import read_file
+from trnbench.bounded.json import parse_json
+from trnbench.bounded.kinds import JOB, PORT
+from trnbench.bounded.number import Number
 from trnbench.errors import UsageError
-from trnbench.run.ranks.rank import RENDEZVOUS, Rank
+from trnbench.quoting import cut
+from trnbench.run.ranks.rank import RENDEZVOUS, RENDEZVOUS_KEY, Rank
 
 _JOBS = (
     "PMIX_NAMESPACE",
@@ -27,8 +32,13 @@ _JOBS = (
 )
 
 
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+KEY_LENGTH = 32
+"""Characters of a key that a person gives: 128 bits, written in hexadecimal."""
+
+
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """`file` where the address is not known before rank 0 listens; `key` keeps other jobs out."""
+    """`file` where the address is not known before rank 0 listens; `key` keeps all others out."""
 
     host: str = ""
     port: int = 0
@@ -41,28 +51,48 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 def place_of(rank: Rank, env: Mapping[str, str] = os.environ) -> Place:
     """Raises `UsageError` where the variables do not tell."""
-    given = env.get(RENDEZVOUS, "")
-    key = _job(env)
+    given, job = env.get(RENDEZVOUS, ""), _job(env)
     if "/" in given:
-        return Place(file=Path(given) / f"trnbench-{key}.rendezvous", key=key)
+        return Place(file=Path(given) / f"trnbench-{job}.rendezvous")
     if given:
         host, port = _address(given)
-        return Place(host=host, port=port, key=key)
+        return Place(host=host, port=port, key=_key(env, rank))
     if rank.together:
         # Two users may run at once, or one user two jobs.
-        name = f"trnbench-{os.getuid()}-{key}.rendezvous"
-        return Place(file=Path(tempfile.gettempdir()) / name, key=key)
-    if "MASTER_ADDR" in env and env.get("MASTER_PORT", "").isdigit():
+        name = f"trnbench-{os.getuid()}-{job}.rendezvous"
+        return Place(file=Path(tempfile.gettempdir()) / name)
+    if env.get("MASTER_ADDR") and (port := _whole(env, "MASTER_PORT", PORT)):
         # The port itself is the launcher's or PyTorch's.
-        return Place(host=env["MASTER_ADDR"], port=int(env["MASTER_PORT"]) + 1, key=key)
+        return Place(host=env["MASTER_ADDR"], port=port % 65535 + 1, key=_key(env, rank))
     if rank.launcher == "srun" and (host := first_host(env.get("SLURM_STEP_NODELIST", ""))):
-        number = int(env.get("SLURM_JOB_ID", "0") or 0) * 31 + int(env.get("SLURM_STEP_ID", "0") or 0)
-        return Place(host=host, port=20000 + number % 10000, key=key)
+        number = _whole(env, "SLURM_JOB_ID", JOB) * 31 + _whole(env, "SLURM_STEP_ID", JOB)
+        return Place(host=host, port=20000 + number % 10000, key=_key(env, rank))
     raise UsageError(
         f"{rank.size} ranks of {rank.launcher} do not know where rank 0 is",
         cause="they are on several machines, and no variable names the first one",
         try_=f"mpirun -x {RENDEZVOUS}=HOST:29400 …, HOST being the machine of rank 0",
     )
+
+
+def _key(env: Mapping[str, str], rank: Rank) -> str:
+    """The secret that the ranks were given. Raises `UsageError` for none, or for one that can be guessed."""
+    key = env.get(RENDEZVOUS_KEY, "")
+    if len(key) >= KEY_LENGTH:
+        return key
+    raise UsageError(
+        f"{rank.size} ranks of {rank.launcher} on several machines hold no key",
+        cause=f"{RENDEZVOUS_KEY} has {len(key)} characters, {KEY_LENGTH} are needed: whoever reaches rank 0 "
+        "could send results"
+        if key
+        else f"{RENDEZVOUS_KEY} is not set: whoever reaches rank 0 could send results",
+        try_=f"export {RENDEZVOUS_KEY}=$(openssl rand -hex 32), the same on every machine (mpirun -x "
+        f"{RENDEZVOUS_KEY}); or {RENDEZVOUS}=/a/folder/all/ranks/share",
+    )
+
+
+def _whole(env: Mapping[str, str], name: str, kind: Number) -> int:
+    """0 where it is not set, or is no such number."""
+    return int(kind.parsed(env.get(name, "")) or 0)
 
 
 def first_host(nodes: str) -> str:
@@ -75,7 +105,7 @@ def publish(place: Place, port: int) -> Place:
     """Where rank 0 listens, for the others to read; the same place where the address was known before."""
     if place.file is None:
         return place
-    told = msgspec.structs.replace(place, host=_own_address(place), port=port, key=secrets.token_hex(16))
+    told = msgspec.structs.replace(place, host=own_name(place), port=port, key=secrets.token_hex(32))
     words = json.dumps({"host": told.host, "port": told.port, "key": told.key})
     path = place.file.with_suffix(f".{os.getpid()}")
     try:
@@ -103,19 +133,23 @@ def find(place: Place, deadline: float) -> Place | None:
     if place.file is None:
         return place
     while time.monotonic() < deadline:
-        with suppress(OSError, ValueError, KeyError):
-            if place.file.stat().st_uid == os.getuid():
-                told = json.loads(place.file.read_text())
-                return msgspec.structs.replace(place, host=told["host"], port=told["port"], key=told["key"])
+        with suppress(UsageError, ValueError, KeyError, TypeError):
+            # In a folder of everybody's, a file of another user's says nothing.
+            told = parse_json(read_file(place.file, most=1 << 12, owner=os.getuid()))
+            port = PORT.checked(told["port"], "port")
+            return msgspec.structs.replace(
+                place, host=str(told["host"]), port=int(port), key=str(told["key"])
+            )
         time.sleep(0.05)
     return None
 
 
-def _own_address(place: Place) -> str:
+def own_name(place: Place) -> str:
+    """What the others are to call this machine: itself where none of them is on another."""
     import socket
 
     if place.file is not None and place.file.parent == Path(tempfile.gettempdir()):
-        return "127.0.0.1"
+        return LOOPBACK[0]
     return socket.gethostname()
 
 
@@ -126,10 +160,11 @@ def _job(env: Mapping[str, str]) -> str:
 
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+    number = PORT.parsed(port)
+    if not host or number is None:
         raise UsageError(
-            f"{RENDEZVOUS}={text} is no place to meet",
+            f"{RENDEZVOUS}={cut(text)} is no place to meet",
             cause="it is HOST:PORT of rank 0, a folder that all ranks share, or off",
             try_=f"{RENDEZVOUS}=10.0.0.4:29400",
         )
-    return host.strip("[]"), int(port)
+    return host.strip("[]"), int(number)

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 
 import msgspec
 
+from trnbench.bounded import kinds
 from trnbench.errors import UsageError
+from trnbench.quoting import cut
 
 # (launcher, rank, ranks, ranks on this machine). The first whose two are set is taken: under
 # `srun torchrun` it is torchrun that made the ranks. A batch script of Slurm has SLURM_PROCID and
@@ -19,6 +21,7 @@ _LAUNCHERS = (
     ("srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", ""),
 )
 RENDEZVOUS = "TRNBENCH_RENDEZVOUS"
+RENDEZVOUS_KEY = "TRNBENCH_RENDEZVOUS_KEY"
 OFF = "off"
 
 
@@ -56,10 +59,10 @@ def _together(env: Mapping[str, str], size: str, local: str) -> bool:
 
 
 def _number(env: Mapping[str, str], name: str) -> int:
-    try:
-        return int(env[name])
-    except ValueError:
-        raise _nonsense(f"{name}={env[name]}") from None
+    number = kinds.RANK.parsed(env[name])
+    if number is None:
+        raise _nonsense(f"{name}={cut(env[name])}")
+    return int(number)
 
 
 def _nonsense(what: str) -> UsageError:

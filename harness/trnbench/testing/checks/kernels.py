@@ -20,6 +20,22 @@ def kernels(subject: Subject) -> Iterator[Finding | str]:
         for point in corners(kernel):
             yield f"{kernel.name} {dict(point)}"
             yield from _point(kernel, point)
+        yield from _statements(subject, kernel)
+
+
+def _statements(subject: Subject, kernel: Kernel) -> Iterator[Finding]:
+    """What it puts to the test stands in a source that some generation knows."""
+    if not kernel.tests:
+        return
+    registry = subject.registry
+    known = {source for name in registry.generations for source in registry.book(name).sources}
+    for each in kernel.tests:
+        if each.source not in known:
+            yield Finding(
+                f"kernel {kernel.name}",
+                f"tests what source {each.source!r} says, which no fact file describes",
+                f"[sources.{each.source}] with its document, version and date in a file of facts",
+            )
 
 
 def corners(kernel: Kernel) -> Iterator[Point]:

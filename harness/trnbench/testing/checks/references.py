@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from trnbench.errors import PluginError, TrnbenchError
-from trnbench.kernels.kernel import NKI_KINDS, Kernel
+from trnbench.kernels.kernel import BETA1_KIND, NKI_KINDS, Kernel
 from trnbench.lazy import resolve
 from trnbench.testing.finding import Finding
 from trnbench.testing.subject import Subject
 
-BETA1 = "nki-beta1"
-SOURCES = (*NKI_KINDS, BETA1)
+SOURCES = (*NKI_KINDS, BETA1_KIND)
 """Kinds whose module imports an `nki`, which has to be provided."""
 
 NAMES = {"collective": "a collective of the emulator", "model": "a model of the emulator"}
@@ -39,6 +38,7 @@ def references(subject: Subject) -> Iterator[Finding | str]:
             yield _finding(subject, each, problem)
     for kernel in subject.kernels:
         yield from _implementations(subject, kernel)
+    yield from _variants(subject)
 
 
 def _of_generations(subject: Subject) -> Iterator[_Named]:
@@ -89,6 +89,20 @@ def _implementations(subject: Subject, kernel: Kernel) -> Iterator[Finding | str
                 yield _finding(subject, named, f"it is not {NAMES[kind]}: {known}")
         elif kind not in (*CODE, *_carried_out(subject)):
             yield _finding(subject, named, f"nothing carries out kind {kind!r}")
+
+
+def _variants(subject: Subject) -> Iterator[Finding | str]:
+    """Each names a kernel that there is, and is an implementation that can be used."""
+    for each in subject.of_kind("variant"):
+        object_ = f"Variant {each.name!r}"
+        named = _Named("trnbench_kernels", object_, "source", each.source)
+        yield f"{object_} source"
+        problem = _unloaded(each.source) if each.kind in SOURCES else _unresolved(each.source)
+        if problem:
+            yield _finding(subject, named, problem)
+        if each.kernel not in subject.registry.kernels:
+            named = _Named("trnbench_kernels", object_, "kernel", each.kernel)
+            yield _finding(subject, named, "no installed plugin brings a kernel of that name")
 
 
 def _carried_out(subject: Subject) -> set[str]:

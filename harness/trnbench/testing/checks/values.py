@@ -39,6 +39,7 @@ def values(subject: Subject) -> Iterator[Finding | str]:
     sources = Sources()
     told: set[str] = set()
     asked: dict[str, bool] = {}  # kernel → whether a source takes one of its cases
+    varied = subject.varied
     for case, system in _samples(subject):
         about = f"kernel {case.kernel.name}[{_shown(case)}]"
         yield about
@@ -47,6 +48,8 @@ def values(subject: Subject) -> Iterator[Finding | str]:
             asked[case.kernel.name] = asked.get(case.kernel.name, False) or source is not None
             if source is None:
                 continue  # declared: a formula stands in, and says so
+            if source.ref not in varied.get(case.kernel.name, (source.ref,)):
+                continue  # another plugin's source of a kernel that this one adds to
             reference = source.reference()
         except TrnbenchError as error:
             yield _problem(about, error)
@@ -67,6 +70,7 @@ def values(subject: Subject) -> Iterator[Finding | str]:
 def _samples(subject: Subject) -> Iterator[_Sample]:
     """For each kernel, source of NKI and data type, the runnable case with the least work on one core."""
     names = tuple(kernel.name for kernel in subject.kernels if kernel.nki_sources)
+    names += tuple(name for name in subject.varied if name in subject.registry.kernels)
     if not names:
         return
     try:

@@ -9,9 +9,10 @@ from math import prod
 from typing import Any
 
 from trnbench.nki import isa as today
+from trnbench.nki.beta1.deferred import later
 from trnbench.nki.beta1.index import Grid
 from trnbench.nki.beta1.mask import Mask, box_of
-from trnbench.nki.beta1.pending import later, settle
+from trnbench.nki.beta1.pending import settle
 from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.dtype import DTYPES, dtype_of
 from trnbench.nki.isa.common import word

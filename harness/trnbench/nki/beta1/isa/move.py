@@ -7,8 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from trnbench.nki import isa as today
+from trnbench.nki.beta1.deferred import later
 from trnbench.nki.beta1.mask import box_of
-from trnbench.nki.beta1.pending import later, settle
+from trnbench.nki.beta1.pending import settle
 from trnbench.nki.beta1.root import shaped
 from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.dtype import dtype_of

@@ -8,9 +8,10 @@ from typing import Any
 from trnbench.errors import KernelError
 from trnbench.nki import isa as today
 from trnbench.nki import site
+from trnbench.nki.beta1.deferred import later
 from trnbench.nki.beta1.index import Grid
 from trnbench.nki.beta1.mask import Mask
-from trnbench.nki.beta1.pending import later, settle
+from trnbench.nki.beta1.pending import settle
 from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.dtype import dtype_of
 from trnbench.nki.functions import FUNCTIONS

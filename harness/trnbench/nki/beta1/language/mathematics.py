@@ -8,10 +8,11 @@ from typing import Any
 
 from trnbench.nki import isa
 from trnbench.nki import language as today
+from trnbench.nki.beta1.deferred import later
 from trnbench.nki.beta1.language.creation import made_of
 from trnbench.nki.beta1.language.transfer import copy
 from trnbench.nki.beta1.operation import broadcast_to, column_of
-from trnbench.nki.beta1.pending import later, settle
+from trnbench.nki.beta1.pending import settle
 from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.dtype import dtype_of
 from trnbench.nki.functions import FUNCTIONS

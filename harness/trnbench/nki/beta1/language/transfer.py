@@ -10,10 +10,11 @@ import numpy as np
 
 from trnbench.nki import isa
 from trnbench.nki import language as today
+from trnbench.nki.beta1.deferred import later
 from trnbench.nki.beta1.language.creation import full, made_of
 from trnbench.nki.beta1.mask import box_of
 from trnbench.nki.beta1.operation import apply, broadcast_to
-from trnbench.nki.beta1.pending import later, settle
+from trnbench.nki.beta1.pending import settle
 from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.dtype import dtype_of
 from trnbench.nki.memory import Buffer

@@ -242,4 +242,4 @@ def _split(size, block):
     return [(block, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)
 
 
-gemm_mx_best_reference = "trnbench.kernels.nki.references:gemm_mx_best"
+gemm_mx_best_reference = "trnbench_trn3.nki.references:gemm_mx_best"

@@ -1,7 +1,8 @@
 """The matrix product in NKI Beta 1 (`neuronxcc.nki`, SDK 2.26 and before), for Trainium1.
 
 Beta 1 calls return tiles and load and store by themselves, so `gemm` of today's NKI does not compile
-there. Never emulated: its compiler rearranged kernels, and timing from this source would not be faithful.
+there. `gemm_beta1` emulates it as public kernels of Beta 1 are emulated; the other products, which have a
+source in today's NKI as well, take it on a machine with nothing else.
 """
 
 # mypy: ignore-errors
@@ -46,3 +47,8 @@ def gemm_tiled_inputs(point):
         return None
     dtype = _TYPES[str(point["dtype"])]
     return (((k, m), dtype), ((k, n), dtype))
+
+
+def gemm_tiled_reference(lhsT, rhs):  # noqa: N803
+    """lhsTᵀ · rhs."""
+    return lhsT.T @ rhs

@@ -1,4 +1,4 @@
-"""Tiles of a program while it is recorded, and whose place in SBUF and PSUM a new one takes."""
+"""Liveness of a program's tiles while it is recorded: whose place in SBUF and PSUM a new one takes."""
 
 from __future__ import annotations
 
@@ -9,50 +9,53 @@ from trnbench.nki.ledger import Life
 from trnbench.nki.machine import Machine
 
 
-class Ring:
+class Pool:
     """Tiles of one memory, the oldest first, and bytes per partition: those they hold and those there are."""
 
-    __slots__ = ("held", "most", "tiles")
+    __slots__ = ("capacity", "held", "tiles")
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, capacity: int) -> None:
         self.tiles: deque[Tile] = deque()
         self.held = 0
-        self.most = most
+        self.capacity = capacity
 
 
-class Room:
+class Liveness:
     """Tiles by life, and those of each memory."""
 
     def __init__(self, machine: Machine) -> None:
-        self.rings = {
-            "sbuf": Ring(machine.sbuf_partition_bytes),
-            "psum": Ring(machine.psum_partition_bytes),
+        self.pools = {
+            "sbuf": Pool(machine.sbuf_partition_bytes),
+            "psum": Pool(machine.psum_partition_bytes),
         }
         self._tiles: dict[Life, Tile] = {}
 
-    def add(self, new: Tile, number: int, room: Users) -> None:
+    def add(self, new: Tile, number: int, freed: Users) -> None:
         """A tile that does not fit waits for the users of those dropped first, whose place it takes."""
         self._tiles[new.life] = new
         size = new.bytes
         if not size:
             return
-        ring = self.rings[new.memory]
-        tiles, most, held = ring.tiles, ring.most, ring.held + size
+        pool = self.pools[new.memory]
+        tiles, capacity, held = pool.tiles, pool.capacity, pool.held + size
         at = 0
-        while held > most and at < len(tiles):
+        while held > capacity and at < len(tiles):
             tile = tiles[at]
             life = tile.life
             if life.alive if tile.dies is None else number < tile.dies:
                 at += 1
                 continue
             for queue, user in tile.users.items():
-                if user > room.get(queue, -1):
-                    room[queue] = user
+                if queue not in freed or user > freed[queue]:
+                    freed[queue] = user
             held -= tile.bytes
             del self._tiles[life]
-            del tiles[at]
+            if at:
+                del tiles[at]
+            else:
+                tiles.popleft()
         tiles.append(new)
-        ring.held = held
+        pool.held = held
 
     def rename(self, tile: Tile, life: Life) -> None:
         """`tile` from now on belongs to `life`; its place in the order of tiles stays."""

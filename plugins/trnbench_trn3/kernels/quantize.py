@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trnbench.kernels.axis import Axis
-from trnbench.kernels.dtype import item_bytes, needs
-from trnbench.kernels.extent import Extent
-from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
-from trnbench.kernels.published import PublishedAs, always
-from trnbench.kernels.sweep import EVERY_SCOPE, per_core
-from trnbench.kernels.work import Work
+from trnbench import (
+    Axis,
+    Extent,
+    Kernel,
+    Point,
+    PrimaryMetric,
+    PublishedAs,
+    Scope,
+    Statement,
+    Work,
+    item_bytes,
+    needs,
+    per_core,
+)
 
 LANES = 128  # partitions
 _SETS = 4  # results that a burst goes round
@@ -54,8 +61,8 @@ def kernels() -> Iterator[Kernel]:
             Axis(name="elements", values=(128, 2048), about="per partition and instruction"),
             Axis(name="instructions", values=(256,), about="issued one behind the other"),
         ),
-        scopes=EVERY_SCOPE,
-        default_scopes=EVERY_SCOPE[:1],
+        scopes=(Scope.CORE, Scope.DEVICE, Scope.INSTANCE),
+        default_scopes=(Scope.CORE,),
         primary=PrimaryMetric(
             name="elements_per_s", unit="element/s", count="elements", peak="element_rate", qualifier="vector"
         ),
@@ -64,6 +71,13 @@ def kernels() -> Iterator[Kernel]:
         requires=lambda point: (*needs(point["dtype"], "quantize_mx"),),
         valid=lambda point: "" if int(point["elements"]) % 4 == 0 else "a word has four elements",
         tags=("compute", "engine", "vector"),
-        implementations={"nki": "trnbench.kernels.nki.engines_mx:quantize_burst"},
-        published=PublishedAs(group="instruction", operation=always("vector quantize_mx")),
+        implementations={"nki": "trnbench_trn3.nki.engines_mx:quantize_burst"},
+        published=PublishedAs(group="instruction", operation=lambda _: "vector quantize_mx"),
+        tests=(
+            Statement(
+                source="nki-arch-v4",
+                locator="vector engine",
+                says="quantize_mx takes four elements of each partition per cycle",
+            ),
+        ),
     )

@@ -205,5 +205,5 @@ def _split(size, block):
     return [(block, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)
 
 
-gemm_mx_naive_reference = "trnbench.kernels.nki.references:gemm_mx_naive"
-gemm_mx_blocked_reference = "trnbench.kernels.nki.references:gemm_mx_blocked"
+gemm_mx_naive_reference = "trnbench_trn3.nki.references:gemm_mx_naive"
+gemm_mx_blocked_reference = "trnbench_trn3.nki.references:gemm_mx_blocked"

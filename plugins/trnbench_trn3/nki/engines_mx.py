@@ -108,5 +108,5 @@ def quantize_burst_inputs(point):
     return (shape, _PLAIN[str(point["dtype"])]), int(point["instructions"])
 
 
-tensor_mx_burst_reference = "trnbench.kernels.nki.references:tensor_mx_burst"
-quantize_burst_reference = "trnbench.kernels.nki.references:quantize_burst"
+tensor_mx_burst_reference = "trnbench_trn3.nki.references:tensor_mx_burst"
+quantize_burst_reference = "trnbench_trn3.nki.references:quantize_burst"

@@ -1,0 +1,1 @@
+"""What comes from outside, within bounds: numbers, words, files and documents of others."""

@@ -1,0 +1,80 @@
+"""A file of others: read once, whole, and never more of it than a bound."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from trnbench.errors import BadInput, MissingFile
+from trnbench.quoting import cut
+
+MIB = 1 << 20
+TABLE = 16 * MIB
+"""Bytes of a file that people write: facts, costs, points, configuration."""
+RUNS = 256 * MIB
+"""Bytes of exported runs: a run of every kernel on every system is about 20 MiB."""
+JOURNAL = 1024 * MIB
+"""Bytes of a journal, which may hold the tensors' evidence of a long measured run."""
+ANSWER = 16 * MIB
+"""Bytes of what another program prints or sends."""
+
+
+def read_file(
+    path: str | Path,
+    *,
+    most: int,
+    owner: int | None = None,
+    try_: str = "check the path and its permissions",
+) -> bytes:
+    """What the regular file `path` holds.
+
+    Raises `MissingFile`, and `BadInput` for a folder, a pipe, a device, more than `most` bytes, or what
+    the system refuses; with `owner` (a user id) also for a link and for a file of somebody else. A pipe is
+    not waited for.
+    """
+    shown = cut(str(path), 300)
+    try:
+        # Without O_NONBLOCK, opening a pipe that nobody writes to never ends.
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+        descriptor = os.open(path, flags | (os.O_NOFOLLOW if owner is not None else 0))
+        with open(descriptor, "rb") as stream:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise BadInput(
+                    f"cannot read {shown}: it is {_kind(found.st_mode)}",
+                    cause="a regular file is needed, which ends and can be read twice",
+                    try_="save it in a file first",
+                )
+            if owner is not None and found.st_uid != owner:
+                raise PermissionError(1, "it belongs to another user")
+            data = stream.read(most + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingFile(
+            f"there is no file {shown}", cause="it is misspelt, or in another folder", try_="ls"
+        ) from None
+    except (OSError, ValueError) as error:  # ValueError: a null byte in the name
+        why = getattr(error, "strerror", None) or str(error)
+        raise BadInput(
+            f"cannot read {shown}: {why}", cause="it is closed to this user, or no name of a file", try_=try_
+        ) from None
+    return bounded(data, shown, most)
+
+
+def bounded(data: bytes, where: str, most: int) -> bytes:
+    """`data`. Raises `BadInput` for more than `most` bytes of it."""
+    if len(data) > most:
+        raise BadInput(
+            f"{where} holds more than {most // MIB} MiB",
+            cause="it is something else, or not as trnbench or a person writes it",
+            try_="a smaller file, or several",
+        )
+    return data
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    if stat.S_ISFIFO(mode):
+        return "a pipe"
+    return "a socket" if stat.S_ISSOCK(mode) else "a device"

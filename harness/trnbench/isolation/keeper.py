@@ -1,0 +1,107 @@
+"""A process that watches over another one, and ends with it all that it started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import NoReturn
+
+from trnbench.isolation import descendants
+
+_HEEDED = (signal.SIGTERM, signal.SIGCHLD)
+
+
+def kept(closed: Iterable[int] = ()) -> None:
+    """Goes on in a new process, in a session and a process group of its own. The present one stays behind as
+    its keeper and does not return: it closes the descriptors `closed`, and when the other ends, when it is
+    sent SIGTERM, or when its own parent is gone, it kills that group and every descendant, one that began a
+    session of its own too, and ends as the other did.
+
+    To be called before there are threads.
+    """
+    descendants.last_with(os.getppid(), signal.SIGTERM)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HEEDED)
+    for number in _HEEDED:
+        signal.signal(number, signal.SIG_DFL)
+    # Its parent decides what they mean.
+    usual = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGHUP)}
+    os.setsid()
+    descendants.adopt()
+    keeper = os.getpid()
+    child = forked()
+    if child:
+        _keep(child, closed)
+    os.setsid()
+    descendants.last_with(keeper)
+    for number, handler in usual.items():
+        signal.signal(number, handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def forked() -> int:
+    """`os.fork` with nothing left in buffers to be written twice."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    with warnings.catch_warnings():
+        # Of Python 3.12, about threads of libraries: what runs in the child is this thread alone.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+def ended(pid: int, patience_s: float = descendants.PATIENCE_S + 1.0) -> int:
+    """Have the keeper `pid`, a child of this process, end what it keeps; its exit code, or -signal."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+    until = time.monotonic() + patience_s
+    while True:
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > until:
+            os.kill(pid, signal.SIGKILL)
+            until = float("inf")
+        time.sleep(1e-3)
+
+
+def _keep(child: int, closed: Iterable[int]) -> NoReturn:
+    code = -signal.SIGKILL
+    try:
+        for descriptor in closed:
+            with suppress(OSError):
+                os.close(descriptor)
+        while signal.sigwait(_HEEDED) != signal.SIGTERM:
+            # Left uncollected until its group is killed: its number cannot be another's till then.
+            if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                break
+            _collect(but=child)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGKILL)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        descendants.end()
+    finally:
+        _end_as(code)
+
+
+def _collect(but: int) -> None:
+    """Orphans that ended by themselves."""
+    for pid in descendants.children() - {but}:
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+
+
+def _end_as(code: int) -> NoReturn:
+    if code < 0:
+        import resource
+
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # one picture of the memory is enough
+            signal.signal(-code, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [-code])
+        os.kill(os.getpid(), -code)
+    os._exit(code if code >= 0 else 128 - code)

@@ -1,0 +1,14 @@
+"""Micro-benchmarks of what starts with Trainium2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trnbench import Kernel
+from trnbench_trn2.kernels import descriptors, exchange, modes, rows, transposing
+
+
+def kernels() -> Iterator[Kernel]:
+    """In the order in which reports show them."""
+    for each in (modes, rows, exchange, descriptors, transposing):
+        yield from each.kernels()

@@ -1,0 +1,15 @@
+"""Micro-benchmarks of what starts with Trainium3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trnbench import Kernel, Variant
+from trnbench_trn3.kernels import accumulate, exponential, microscaled, quantize
+
+
+def kernels() -> Iterator[Kernel | Variant]:
+    """In the order in which reports show them."""
+    yield from microscaled.variants()
+    for each in (quantize, exponential, accumulate):
+        yield from each.kernels()

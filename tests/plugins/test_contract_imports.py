@@ -1,0 +1,121 @@
+"""The contract's second version: what was written for the first one, and what plugins import."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from plugin_parts import KERNEL
+
+from trnbench.registry import load_registry
+from trnbench.testing import check_plugin
+from trnbench.testing.checks.imports import Deep, deep_imports
+from trnbench.testing.project import write_project
+
+NUMBERS = itertools.count()
+Install = Callable[..., Path]
+Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return write_project(f"reach-n{next(NUMBERS)}", tmp_path / "project").folder
+
+
+def test_a_plugin_of_the_first_contract_loads_with_defaults(install: Install) -> None:
+    install(
+        "first-one",
+        dedent(KERNEL)
+        + dedent(
+            """
+            trnbench_contract = 1
+
+            @trnbench.hookimpl
+            def trnbench_kernels():
+                yield kernel("first_one")
+            """
+        ),
+    )
+    registry = load_registry()
+    assert registry.kernels["first_one"].tests == ()
+    assert [each for each in registry.problems if each.plugin == "first-one"] == []
+
+
+@pytest.mark.parametrize(
+    "line", ["from trnbench.instances import Instance", "from trnbench.generation import Trn0"]
+)
+def test_a_plugin_that_counts_on_a_module_that_moved_is_told_what_to_import(
+    install: Install, line: str
+) -> None:
+    install("left-behind", line)
+    (problem,) = [each for each in load_registry().problems if each.plugin == "left-behind"]
+    assert problem.what == "plugin 'left-behind' of left-behind 1.0 cannot be imported: left_behind"
+    module = line.split()[1]
+    assert problem.try_ == (
+        f"import it from trnbench or trnbench.topology: since contract 2 no plugin counts on {module} "
+        "(docs/plugins.md)"
+    )
+
+
+def test_one_that_lacks_something_of_others_is_told_to_reinstall(install: Install) -> None:
+    install("elsewhere", "import nobody_has_this")
+    (problem,) = [each for each in load_registry().problems if each.plugin == "elsewhere"]
+    assert problem.try_ == "reinstall or remove elsewhere, or leave it out: --no-plugin elsewhere"
+
+
+SOURCE = b"""
+import trnbench, trnbench.topology
+import trnbench.run.api as api
+from trnbench import Kernel, generation
+from trnbench.errors import TopologyError
+from trnbench.topology import Figures
+from trnbench.topology.figures import Figures, scaled
+from trnbench.testing import CHECKS
+from trnbench.testing.fixtures import conformance
+from .trnbench.run import other
+import trnbench_trn1.plugin
+"""
+
+
+def test_imports_below_the_two_packages_are_found() -> None:
+    deep = sorted(deep_imports(SOURCE))
+    assert deep == [
+        Deep(3, "trnbench.run.api"),
+        Deep(4, "trnbench.generation"),
+        Deep(5, "trnbench.errors", ("TopologyError",)),
+        Deep(7, "trnbench.topology.figures", ("Figures", "scaled")),
+    ]
+    exported = "what a plugin needs is exported from trnbench and trnbench.topology: docs/plugins.md"
+    assert [each.instead for each in deep] == [
+        exported,
+        exported,
+        "from trnbench import TopologyError",
+        "from trnbench.topology import Figures, scaled",
+    ]
+    assert list(deep_imports(b"import trnbench.run.api\nno python at all")) == []
+
+
+def test_the_check_warns_of_them_and_passes(project: Path, trnbench: Trnbench) -> None:
+    (path,) = project.rglob("topology.py")
+    path.write_text(
+        path.read_text().replace("import trnbench\n", "from trnbench.errors import FactError\n", 1)
+    )
+    done = trnbench("plugin", "check", str(project), "--only", "imports")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (
+        "imports: topology.py:5\n"
+        "  warning: from trnbench.errors import FactError: no part of the contract, so that any release may "
+        "move it\n"
+        "  try:   from trnbench import FactError\n"
+    )
+    assert "all well, 1 warning (looked at: imports" in done.stderr
+
+
+def test_our_own_import_nothing_below_them() -> None:
+    report = check_plugin("trnbench", checks=["imports"])
+    assert report.findings == ()
+    assert report.counted["imports"] > 60
