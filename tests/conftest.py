@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from itertools import count
 from pathlib import Path
 
@@ -10,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from spoken import messages_are_whole
 
-__all__ = ["messages_are_whole"]
-
 import trnbench
+
+__all__ = ["messages_are_whole"]
 
 # How long an example takes is the machine's, and what else runs there: no test fails of it.
 settings.register_profile("trnbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -20,6 +21,13 @@ settings.load_profile("trnbench")
 
 # Products of small matrices on one thread: on more, threads that wait for each other take twice the time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# What a background job or nohup ignores, programs that tests start would ignore too. No handler is inherited.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+for _each in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+    if signal.getsignal(_each) is signal.SIG_IGN:
+        signal.signal(_each, lambda *_: None)
 
 _NUMBER = count()
 
@@ -42,6 +50,7 @@ def _own_world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")  # one that is "dumb" has no width
 
 
 @pytest.fixture(scope="session")

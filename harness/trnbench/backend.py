@@ -71,3 +71,14 @@ class Backend(Protocol):
 
     def observe(self, case: Case, system: System) -> Observation:
         """Run or model the case once, to the backend's own stopping rule."""
+
+
+@runtime_checkable
+class Reproducible(Protocol):
+    """A backend whose observations follow from a case and its system alone may say so: they are then kept,
+    and given again while nothing that they follow from has changed.
+    """
+
+    def worked_out_with(self) -> tuple[str, ...]:
+        """Names of the packages and modules whose code an observation follows from, beside the kernel's own
+        and that of the system's topology."""

@@ -288,8 +288,11 @@ def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
         text=True,
         cwd=tmp_path,
     )
-    time.sleep(2.5)
+    loaded = Path(f"/proc/{process.pid}/maps")
+    while "_multiarray_umath" not in loaded.read_text():  # the first thing it needs is NumPy
+        assert process.poll() is None
+        time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=120)
     assert process.returncode == 130
     assert said.endswith("interrupted: this command had saved nothing yet\n")

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
-from trnbench.emulator.fabric.messages import send
-from trnbench.emulator.fabric.systems import Fabric
+from trnbench.emulator.fabric.ask import ask
+from trnbench.emulator.fabric.systems import fabric_of
 from trnbench.registry import load_registry
 
 CLUSTER, TRN1 = "trn1-ultracluster:2", "trn1.32xlarge"
@@ -42,10 +42,11 @@ def test_on_a_cluster_it_goes_over_efa_and_inside_it_does_not() -> None:
 
 def test_bandwidth_is_that_of_the_adapter_and_latency_that_of_a_message() -> None:
     small, large = rows("pingpong", "-i", CLUSTER, "-b", "1", "-e", "1G", "-f", str(2**30))
-    fabric = Fabric(load_registry().system(CLUSTER))
+    fabric = fabric_of(load_registry().system(CLUSTER))
+    message = fabric.question("send", 1.0, ranks=(0, 16))
     # The start is paid once for both ways, so half of it stands in each.
     half = fabric.constants.gather_start / 2
-    assert small["time_s"] == pytest.approx(send(fabric, 0, 16, 1.0).time_s - half)
+    assert small["time_s"] == pytest.approx(ask(message).time_s - half)
     route = fabric.network.route(0, 16)
     rate = float((fabric.network.capacity[route.resources] / route.weights).min())
     assert 0.99 * rate < large["bandwidth_gb_s"] * 1e9 <= rate

@@ -10,9 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
-from trnbench.emulator.fabric import messages
-from trnbench.emulator.fabric.systems import Fabric
-from trnbench.emulator.fabric.uneven import run_uneven
+from trnbench.emulator.fabric.ask import ask
+from trnbench.emulator.fabric.question import Beside, Question
+from trnbench.emulator.fabric.schedule import Move, Schedule, Step
+from trnbench.emulator.fabric.solve import solve
+from trnbench.emulator.fabric.systems import fabric_of
 from trnbench.errors import UsageError
 from trnbench.registry import load_registry
 
@@ -49,13 +51,17 @@ def test_even_shares_are_the_collective_of_equal_parts(
 
 @pytest.mark.parametrize("collective", ["all_gather_v", "all_to_all_v"])
 def test_the_time_is_that_of_its_messages(collective: str) -> None:
-    fabric = Fabric(load_registry().system(TRN2))
+    fabric = fabric_of(load_registry().system(TRN2))
     parts = [GIB * share for share in answer(collective, "-i", TRN2, "--shares", "5,1,2,0")["shares"]]
     assert parts[:4] == pytest.approx([GIB * k / 32 for k in (5, 1, 2, 0)])
     shared_by = {"all_gather_v": 0, "all_to_all_v": 1}[collective]  # the sender's share, the receiver's
     one_by_one = {pair: parts[pair[shared_by]] for pair in permutations(range(16), 2)}
-    expected = messages.traffic(fabric, one_by_one).time_s
-    assert run_uneven(fabric, collective, GIB, parts).time_s == pytest.approx(expected, rel=1e-9)
+    moves = tuple(Move(size=size, pairs=(pair,), direct=True) for pair, size in one_by_one.items() if size)
+    messages = Schedule(algorithm="messages", chains=((Step(moves=moves),),))
+    paid = fabric.constants.charged(messages, collective.removesuffix("_v"))
+    expected = solve(fabric.network, paid).time_s
+    found = ask(fabric.question(collective, GIB, shares=tuple(parts))).time_s
+    assert found == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_hot_expert_costs_what_its_device_takes_in() -> None:
@@ -169,11 +175,6 @@ BAD = {
         (*V, "-a", "ring"),
         "error: ring does no all_to_all_v\n  cause: these do: direct\n  try:   --algorithm direct\n",
     ),
-    "beside": (
-        (*V, "--with", "all_to_all=64M"),
-        "error: all_to_all_v takes no --with\n  cause: nothing is carried out beside uneven parts\n"
-        "  try:   trnbench fabric run all_to_all_v without --with, or all_to_all with it\n",
-    ),
     "one rank": (
         ("all_to_all_v", "-i", "trn1.2xlarge"),
         "error: a collective needs at least 2 ranks\n  cause: trn1.2xlarge has 1 here, one per device\n"
@@ -196,8 +197,34 @@ def test_bad_input_is_one_clear_message(case: str) -> None:
 
 
 def test_the_model_refuses_what_the_command_does() -> None:
-    fabric = Fabric(load_registry().system(TRN2))
+    system = load_registry().system(TRN2)
     with pytest.raises(UsageError, match="all_reduce takes no shares"):
-        run_uneven(fabric, "all_reduce", GIB, [1.0] * 16)
+        ask(Question(collective="all_reduce", size=GIB, system=system, shares=(1.0,) * 16))
     with pytest.raises(UsageError, match="15 shares for 16 ranks"):
-        run_uneven(fabric, "all_gather_v", GIB, [1.0] * 15)
+        ask(Question(collective="all_gather_v", size=GIB, system=system, shares=(1.0,) * 15))
+
+
+@pytest.mark.parametrize("collective", ["all_gather_v", "all_to_all_v"])
+def test_uneven_parts_run_beside_others(collective: str) -> None:
+    uneven = (collective, "-i", TRN2, "--shares", "5,1,2,0")
+    times = {}
+    for others in ((), ("--with", "all_reduce=256M"), ("--with", "all_to_all=1G@tensor=4")):
+        found = answer(*uneven, *others)
+        times[others] = found["rows"][0]["time_s"]
+        if others:
+            longer = times[others] / times[()]
+            assert longer > 1.1
+            assert f"{longer:.2f} times as long as alone" in found["notes"]
+    assert "beside all_to_all of 1,073,741,824 B by direct, 4 groups at once" in found["notes"]
+
+
+def test_others_beside_have_uneven_parts_too() -> None:
+    fabric = fabric_of(load_registry().system(TRN2))
+    hot = Beside(collective="all_to_all_v", size=GIB, shares=(1.0,) + (0.0,) * 15)
+    even = Beside(collective="all_to_all_v", size=GIB)
+    slower, slow = (
+        ask(fabric.question("all_reduce", GIB, algorithm="ring", beside=(other,))) for other in (hot, even)
+    )
+    assert slower.notes[-2] == "beside all_to_all_v of 1,073,741,824 B by direct"
+    # All that is sent to one device keeps its cables busy; the ring waits there for every step.
+    assert slower.time_s > 1.2 * slow.time_s

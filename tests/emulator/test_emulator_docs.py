@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 from trnbench.emulator.core.cases import CALL_LIMIT
+from trnbench.emulator.core.launch import Launch
+from trnbench.emulator.core.model import KernelModel
 from trnbench.nki.recorder import DEFAULT_LIMIT
 
 TEXT = (Path(__file__).parents[2] / "docs" / "emulator.md").read_text()
@@ -13,3 +16,10 @@ TEXT = (Path(__file__).parents[2] / "docs" / "emulator.md").read_text()
 def test_limits_are_the_ones_in_the_code() -> None:
     assert f"more than\n{CALL_LIMIT:,} calls" in TEXT
     assert f"after {DEFAULT_LIMIT:,} instructions" in TEXT
+
+
+def test_the_one_way_is_called_as_written() -> None:
+    assert "KernelModel().time(kernel, arguments, system, Launch(programs=1, cores=1))" in TEXT
+    inspect.signature(KernelModel.time).bind(
+        KernelModel(), "kernel", (), "system", Launch(programs=1, cores=1)
+    )

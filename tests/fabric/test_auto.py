@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 
 import pytest
+from msgspec.structs import replace
 
 from trnbench.emulator.fabric.algorithms.algorithm import COLLECTIVES, NotPossible
-from trnbench.emulator.fabric.cluster_runner import runner_of
-from trnbench.emulator.fabric.collective import run
+from trnbench.emulator.fabric.ask import ask
+from trnbench.emulator.fabric.question import Question
 from trnbench.emulator.fabric.rule import rules_of
-from trnbench.emulator.fabric.systems import Fabric, Options
+from trnbench.emulator.fabric.systems import Fabric, Options, fabric_of
 from trnbench.errors import FactError
 from trnbench.fidelity.load import load_published
 from trnbench.kernels.families.collective import PATTERNS
@@ -42,7 +43,7 @@ def fabrics(registry: Registry, name: str, collective: str) -> Iterator[Fabric]:
     pattern = PATTERNS.get(collective)
     level = pattern.rank if pattern else "device"
     for context in ("nccom", "graph"):
-        fabric = Fabric(registry.system(name), Options(level=level, context=context))
+        fabric = fabric_of(registry.system(name), Options(level=level, context=context))
         if fabric.size > 1:
             yield fabric
 
@@ -55,19 +56,20 @@ def test_more_bytes_never_take_less_time_and_nothing_is_much_quicker(
     for fabric in fabrics(registry, name, collective):
         last = 0.0
         for size in SIZES:
-            runner = runner_of(fabric, collective, size)
-            found = runner.auto()
-            took = found.solution.time_s
+            question = fabric.question(collective, size)
+            found = ask(question)
+            planner, took = found.planner, found.time_s
             assert took >= last * (1 - 1e-9), (fabric.options, size)
             last = took
-            if runner.rule is not None:
-                assert found.choice.endswith(f"observed: {', '.join(runner.rule.points)})")
+            if planner.rule is not None:
+                assert found.choice.endswith(f"observed: {', '.join(planner.rule.points)})")
                 continue
             assert found.choice.startswith(("no rule observed: best of ", "no rule observed: the only one"))
-            for other in runner.names():
-                if runner.meant(other) and other not in found.tried and other not in found.left_out:
+            for other in planner.able:
+                if other not in found.tried and other not in found.left_out:
                     try:
-                        assert took <= SLOWER * runner.named(other).solution.time_s, (other, size)
+                        slower = ask(replace(question, algorithm=other)).time_s
+                        assert took <= SLOWER * slower, (other, size)
                     except NotPossible:
                         continue
 
@@ -83,12 +85,12 @@ def test_more_bytes_never_take_less_time_and_nothing_is_much_quicker(
 def test_what_is_left_out_for_speed_would_not_have_been_quicker(
     registry: Registry, name: str, collective: str, size: float
 ) -> None:
-    runner = runner_of(Fabric(registry.system(name), Options(level="logical-core")), collective, size)
-    found = runner.auto()
+    question = Question(collective=collective, size=size, system=registry.system(name), level="logical-core")
+    found = ask(question)
     assert found.left_out
     for other in found.left_out:
         try:
-            assert found.solution.time_s <= SLOWER * runner.named(other).solution.time_s, other
+            assert found.time_s <= SLOWER * ask(replace(question, algorithm=other)).time_s, other
         except NotPossible:
             continue
 
@@ -107,17 +109,17 @@ def test_every_rule_stands_on_points_of_its_own_question(registry: Registry) -> 
 
 
 def test_a_rule_holds_only_where_it_was_observed(registry: Registry) -> None:
-    def chosen(name: str, context: str = "nccom", group: list[int] | None = None) -> str:
-        fabric = Fabric(registry.system(name), Options(level="logical-core", context=context))
-        return run(fabric, "all_gather", 2.0**16, group=group).choice
+    def chosen(name: str, context: str = "nccom", ranks: int = 0) -> str:
+        fabric = fabric_of(registry.system(name), Options(level="logical-core", context=context))
+        return ask(fabric.question("all_gather", 2.0**16, ranks=tuple(range(ranks)))).choice
 
     assert chosen("trn1.32xlarge").startswith("ring (")
     assert chosen("trn2-16.48xlarge").startswith("mesh below 1 MB, rdh below 56 MB, kangaring above (")
-    assert chosen("trn2-16.48xlarge", group=list(range(8))).startswith("mesh below 1 MB")
+    assert chosen("trn2-16.48xlarge", ranks=8).startswith("mesh below 1 MB")
     for question in (
         chosen("trn1.32xlarge", "graph"),
         chosen("trn2-16.48xlarge", "graph"),
-        chosen("trn2-16.48xlarge", group=list(range(16))),
+        chosen("trn2-16.48xlarge", ranks=16),
         chosen("trn1-ultracluster:2"),
         chosen("u-trn2x64"),
         chosen("trn3-gen1-ultraserver"),

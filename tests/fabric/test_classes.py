@@ -1,4 +1,4 @@
-"""One flow of each class gives the answer of all flows; a rhythm gives that of every repetition."""
+"""One flow of each class gives the answer of all flows; a steady state gives that of every repetition."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trnbench.emulator.fabric import steady
+from trnbench.emulator.fabric import steady_state
 from trnbench.emulator.fabric.algorithms import ALGORITHMS
 from trnbench.emulator.fabric.algorithms.algorithm import NotPossible
+from trnbench.emulator.fabric.equivalence import Classes, Pattern
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.solve import least_ticks, solve
 
@@ -72,18 +73,18 @@ def test_a_ring_with_one_slow_link_is_simulated_by_few_flows(torus: Make) -> Non
 
 @pytest.mark.parametrize("memory", [30e9, 90e9, 700e9])
 @pytest.mark.parametrize("collective", ["all_reduce", "all_gather", "reduce_scatter"])
-def test_a_rhythm_gives_what_all_repetitions_give(
+def test_a_steady_state_gives_what_all_repetitions_give(
     torus: Make, monkeypatch: pytest.MonkeyPatch, memory: float, collective: str
 ) -> None:
     topology = torus(96).topology
     network = Network(topology, memory=memory, scale={(0, 1): 0.9}, shared=[r // 2 for r in range(96)])
     schedule = ALGORITHMS["ring"].schedule(network, collective, 2.0**30)
-    by_rhythm = solve(network, schedule)
-    monkeypatch.setattr(steady, "LONG", 10**9)
+    steady = solve(network, schedule)
+    monkeypatch.setattr(steady_state, "LONG", 10**9)
     whole = solve(network, schedule)
-    assert by_rhythm.total_ticks == whole.total_ticks
-    assert by_rhythm.ends == whole.ends
-    assert np.allclose(by_rhythm.carried, whole.carried, rtol=1e-12)
+    assert steady.total_ticks == whole.total_ticks
+    assert steady.ends == whole.ends
+    assert np.allclose(steady.carried, whole.carried, rtol=1e-12)
 
 
 def test_lockstep_says_how_far_it_can_be_off(torus: Make) -> None:
@@ -105,3 +106,42 @@ def test_a_late_rank_delays_what_waits_for_it(torus: Make) -> None:
     assert late.total_ticks == on_time.total_ticks + 5_000_000
     lockstep = solve(network, ALGORITHMS["mesh"].schedule(network, "all_gather", 2.0**20), most=1)
     assert lockstep.total_ticks >= 5_000_000
+
+
+@pytest.mark.parametrize(("apart", "found"), [(129, (1, 10)), (130, None)])
+def test_a_period_counts_only_where_no_flow_outlasts_two(apart: int, found: tuple[int, int] | None) -> None:
+    """Two classes arrive every 10 ticks, the one `apart` ticks after the other: repetitions 16 to 31 of both
+    have 150 − `apart` ticks in common, and more than two periods are asked for.
+    """
+    nothing = (np.zeros(1, np.intp), np.ones(1))
+    patterns = tuple(Pattern(0, 0, rank, 1 - rank, 1.0, 0, *nothing, False) for rank in range(2))
+    classes = Classes(
+        flow=np.arange(2),
+        resource=np.zeros(1, np.intp),
+        rank=np.arange(2),
+        patterns=patterns,
+        shapes=(0,),
+        times=((100,),),
+    )
+    first = 10 * np.arange(steady_state.KEPT)
+    assert steady_state.period_of(classes, 0, {0: first, 1: first + apart}) == found
+    # Nor does one that is no whole number of ticks, as long as it is looked for.
+    uneven = first + np.arange(steady_state.KEPT) // 5
+    assert steady_state.period_of(classes, 0, {0: first, 1: uneven}) is None
+
+
+def test_a_period_may_span_several_repetitions() -> None:
+    nothing = (np.zeros(1, np.intp), np.ones(1))
+    classes = Classes(
+        flow=np.zeros(1, np.intp),
+        resource=np.zeros(1, np.intp),
+        rank=np.arange(2),
+        patterns=(Pattern(0, 0, 0, 1, 1.0, 0, *nothing, False),),
+        shapes=(0,),
+        times=((100,),),
+    )
+    for repetitions in range(2, steady_state.LONGEST + 1):
+        ticks = 10 * np.arange(steady_state.KEPT) + (np.arange(steady_state.KEPT) % repetitions == 0)
+        assert steady_state.period_of(classes, 0, {0: ticks}) == (repetitions, 10 * repetitions)
+    ticks = 10 * np.arange(steady_state.KEPT) + (np.arange(steady_state.KEPT) % 5 == 0)
+    assert steady_state.period_of(classes, 0, {0: ticks}) is None

@@ -13,25 +13,36 @@ from hypothesis import strategies as st
 from trnbench.emulator.fabric.algorithms import ALGORITHMS
 from trnbench.emulator.fabric.algorithms.algorithm import NotPossible, Transfer
 from trnbench.emulator.fabric.network import Network
-from trnbench.emulator.fabric.solve import solve
+from trnbench.emulator.fabric.schedule import Schedule
+from trnbench.emulator.fabric.solve import busy_ticks, solve
 
 B, A = 128e9, 1e-6  # link figures of the test networks: bytes/s per direction, seconds per hop
 TICK = 1e-12
 Make = Callable[..., Network]
 Check = Callable[[str, int, Iterable[list[Transfer]]], None]
 
-CASES = [(name, c) for name, each in ALGORITHMS.items() for c in each.collectives]
-SHAPES = [(4,), (8,), (4, 4), (3, 5), (4, 4, 4), (2, 2, 2, 2), (4, 8)]
+CASES = [(name, verb) for name, algorithm in ALGORITHMS.items() for verb in algorithm.collectives]
+SHAPES = [(4,), (3, 5), (4, 4), (2, 2, 2, 2), (2, 4, 4)]
+COUNTS = [2, 3, 8]
+
+PAIRED = ("kangaring",)
+SWITCHED = ("switch-direct", "switch-direct-all")
+SERVERS = ("hierarchical-ring", "hierarchical-rdh", "hierarchical-mesh")
 
 
-def runs_on_a_torus(name: str) -> bool:
-    return not name.startswith(("kangaring", "switch", "hierarchical"))
-
-
-def refused(name: str, ranks: int) -> None:
+def possible(name: str, ranks: int, *, switched: bool = False) -> bool:
     """Halving needs a power of two, Kangaring pairs, a hierarchy servers, direct levels a switch."""
-    assert name in ("rdh", "kangaring", "switch-direct", "switch-direct-all") or "hierarchical" in name
-    assert name != "rdh" or ranks & (ranks - 1)
+    if name == "rdh":
+        return not ranks & (ranks - 1)
+    return name not in (*PAIRED, *SERVERS) and (switched or name not in SWITCHED)
+
+
+ON_TORI = [
+    (name, verb, shape) for name, verb in CASES for shape in SHAPES if possible(name, math.prod(shape))
+]
+ON_SWITCHES = [
+    (name, verb, count) for name, verb in CASES for count in COUNTS if possible(name, count, switched=True)
+]
 
 
 def close(found: float, expected: float, steps: int) -> bool:
@@ -39,71 +50,53 @@ def close(found: float, expected: float, steps: int) -> bool:
     return abs(found - expected) <= TICK * (steps + 2) + 1e-12 * expected
 
 
-@pytest.mark.parametrize(("name", "collective"), CASES)
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_data_arrives_where_it_should(
+@pytest.mark.parametrize(("name", "collective", "shape"), ON_TORI, ids=str)
+def test_a_plan_on_a_torus(
     name: str, collective: str, shape: tuple[int, ...], torus: Make, delivers: Check
 ) -> None:
-    network = torus(*shape)
-    try:
-        steps = list(ALGORITHMS[name].transfers(network, collective))
-    except NotPossible:
-        refused(name, network.size)
-        return
-    delivers(collective, network.size, steps)
-
-
-@pytest.mark.parametrize(("name", "collective"), CASES)
-@pytest.mark.parametrize("count", [2, 3, 8, 16])
-def test_data_arrives_through_a_switch(
-    name: str, collective: str, count: int, switch: Make, delivers: Check
-) -> None:
-    network = switch(count)
-    try:
-        steps = list(ALGORITHMS[name].transfers(network, collective))
-    except NotPossible:
-        refused(name, count)
-        return
-    delivers(collective, network.size, steps)
-
-
-@pytest.mark.parametrize(("name", "collective"), CASES)
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_bytes_of_the_schedule_are_those_of_its_blocks(
-    name: str, collective: str, shape: tuple[int, ...], torus: Make
-) -> None:
-    network, size = torus(*shape), float(2**24)
-    algorithm = ALGORITHMS[name]
-    try:
-        schedule = algorithm.schedule(network, collective, size)
-    except NotPossible:
-        return
-    blocks = {b for step in algorithm.transfers(network, collective) for move in step for b in move.blocks}
+    """Its blocks arrive, its bytes are those of its blocks, one flow stands for its images, and no bound is
+    beaten."""
+    network, algorithm, size = torus(*shape), ALGORITHMS[name], 2.0**26
     steps = list(algorithm.transfers(network, collective))
-    count = len(blocks) if collective != "all_to_all" else network.size * (network.size - 1)
-    unit = {"all_to_all": size / network.size, "permute": size}.get(collective, size / count)
-    moved = sum(len(move.blocks) for step in steps for move in step) * unit
-    planned = 0.0
-    for chain in schedule.chains:
-        for step in chain:
-            for move in step.moves:
-                senders = len(move.pairs) if move.offset is None else network.size
-                planned += move.size * senders * step.times
-    assert planned == pytest.approx(moved)
-
-
-@pytest.mark.parametrize(("name", "collective"), CASES)
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_symmetry_changes_nothing(name: str, collective: str, shape: tuple[int, ...], torus: Make) -> None:
-    network = torus(*shape)
-    try:
-        schedule = ALGORITHMS[name].schedule(network, collective, 2.0**26)
-    except NotPossible:
-        return
+    delivers(collective, network.size, steps)
+    schedule = algorithm.schedule(network, collective, size)
+    assert bytes_planned(schedule, network) == pytest.approx(
+        bytes_of_blocks(steps, collective, network, size)
+    )
     once = solve(network, schedule)
     each = solve(network, schedule, use_symmetry=False)
     assert once.total_ticks == each.total_ticks
     assert np.allclose(once.carried, each.carried)
+    n, ports = network.size, 2 * len(shape) * B
+    share = (n - 1) / n * size / ports
+    bound = {"all_reduce": 2 * share, "all_gather": share, "reduce_scatter": share, "all_to_all": share}
+    assert once.time_s >= bound.get(collective, size / ports) * (1 - 1e-12)
+    assert once.time_s >= A
+    assert once.latency_s <= once.time_s
+    assert busy_ticks(network, schedule) <= once.total_ticks
+
+
+@pytest.mark.parametrize(("name", "collective", "count"), ON_SWITCHES, ids=str)
+def test_data_arrives_through_a_switch(
+    name: str, collective: str, count: int, switch: Make, delivers: Check
+) -> None:
+    network = switch(count)
+    delivers(collective, network.size, ALGORITHMS[name].transfers(network, collective))
+
+
+def bytes_planned(schedule: Schedule, network: Network) -> float:
+    return sum(
+        move.size * (len(move.pairs) if move.offset is None else network.size) * step.times
+        for chain in schedule.chains
+        for step in chain
+        for move in step.moves
+    )
+
+
+def bytes_of_blocks(steps: list[list[Transfer]], collective: str, network: Network, size: float) -> float:
+    blocks = {block for step in steps for move in step for block in move.blocks}
+    unit = {"all_to_all": size / network.size, "permute": size}.get(collective, size / len(blocks))
+    return sum(len(move.blocks) for step in steps for move in step) * unit
 
 
 @settings(max_examples=40, deadline=None)
@@ -186,24 +179,6 @@ def test_all_to_all_reaches_its_bound_on_every_torus(torus: Make, dims: list[int
     assert found.time_s <= bound + farthest + 2 * TICK
 
 
-@pytest.mark.parametrize(("name", "collective"), CASES)
-@pytest.mark.parametrize("shape", [(4,), (4, 4), (3, 5), (4, 4, 4)], ids=str)
-def test_nothing_beats_its_lower_bound(
-    name: str, collective: str, shape: tuple[int, ...], torus: Make
-) -> None:
-    network, size = torus(*shape), 2.0**28
-    n, ports = network.size, 2 * len(shape) * B
-    try:
-        found = solve(network, ALGORITHMS[name].schedule(network, collective, size))
-    except NotPossible:
-        return
-    share = (n - 1) / n * size / ports
-    bound = {"all_reduce": 2 * share, "all_gather": share, "reduce_scatter": share, "all_to_all": share}
-    assert found.time_s >= bound.get(collective, size / ports) * (1 - 1e-12)
-    assert found.time_s >= A
-    assert found.latency_s <= found.time_s
-
-
 def test_halving_one_link_slows_exactly_the_flows_that_cross_it(torus: Make) -> None:
     whole = torus(4, 4)
     ring = ALGORITHMS["ring-1"]
@@ -222,7 +197,7 @@ def test_halving_one_link_slows_exactly_the_flows_that_cross_it(torus: Make) -> 
 
 @settings(max_examples=25, deadline=None)
 @given(
-    name=st.sampled_from(sorted({name for name, c in CASES if c == "all_reduce" and runs_on_a_torus(name)})),
+    name=st.sampled_from(sorted({name for name, c in CASES if c == "all_reduce" and possible(name, 16)})),
     faster=st.floats(1.0, 10.0),
     size=st.floats(1.0, 2.0**32),
 )
@@ -240,11 +215,79 @@ def test_a_switch_with_an_odd_number_of_ranks_still_rings(switch: Make) -> None:
     assert math.isclose(found.time_s, 2 * 6 * (1e-6 + 1e9 / 1024e9), rel_tol=1e-9)
 
 
-def test_refusals_say_why_and_what_else(torus: Make, switch: Make) -> None:
-    with pytest.raises(NotPossible) as refusal:
-        ALGORITHMS["rdh"].schedule(torus(3, 5), "all_reduce", 1.0)
-    assert str(refusal.value) == (
+PAIRS = (
+    "kangaring needs pairs of ranks that share a device\n"
+    "  cause: torus 4 has 1 ranks per device here\n"
+    "  try:   --ranks core or logical-core, or --algorithm ring"
+)
+REFUSED = {
+    "rdh": (
+        (3, 5),
         "rdh needs a power of two of ranks, not 15\n"
         "  cause: partners are found by flipping one bit of the rank\n"
-        "  try:   --algorithm ring or mesh, or another group size"
+        "  try:   --algorithm ring or mesh, or another group size",
+    ),
+    "kangaring": ((4,), PAIRS),
+    **{
+        name: (
+            (4, 4),
+            f"{name} needs ranks that are alike behind switches\n"
+            "  cause: torus 4x4 has no switches, or a link that others have not\n"
+            "  try:   --algorithm bucket, ring or mesh",
+        )
+        for name in SWITCHED
+    },
+    **{
+        name: (
+            (4,),
+            f"{name} needs two servers or more with equally many ranks\n"
+            "  cause: torus 4 has its 4 ranks on 1 servers here\n"
+            "  try:   --algorithm ring, rdh or bucket",
+        )
+        for name in SERVERS
+    },
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals_say_why_and_what_else(name: str, torus: Make) -> None:
+    shape, text = REFUSED[name]
+    network, algorithm = torus(*shape), ALGORITHMS[name]
+    for collective in algorithm.collectives:
+        with pytest.raises(NotPossible) as refusal:
+            algorithm.schedule(network, collective, 1.0)
+        assert str(refusal.value) == text
+        with pytest.raises(NotPossible):
+            list(algorithm.transfers(network, collective))
+
+
+def test_what_is_not_possible_is_what_is_refused() -> None:
+    every = {(name, shape) for name in ALGORITHMS for shape in SHAPES}
+    refused = {(name, shape) for name, shape in every if not possible(name, math.prod(shape))}
+    assert {name for name, _ in refused} == set(REFUSED)
+
+
+@pytest.mark.parametrize("name", ["bucket-1", "bucket-2", "bucket"])
+def test_a_bucket_needs_ranks_that_are_alike(name: str, torus: Make) -> None:
+    slow = Network(torus(4).topology, scale={(0, 1): 0.5})
+    with pytest.raises(NotPossible) as refusal:
+        ALGORITHMS[name].schedule(slow, "all_reduce", 1.0)
+    assert str(refusal.value) == (
+        f"{name} needs a torus\n"
+        "  cause: torus 4 has no wrap-around dimensions that all ranks share\n"
+        "  try:   --algorithm ring, mesh or direct"
+    )
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in ALGORITHMS if name not in REFUSED and "bucket" not in name]
+)
+def test_one_rank_has_nobody_to_send_to(name: str, torus: Make) -> None:
+    alone = Network(torus(4).topology, ranks=[0])
+    with pytest.raises(NotPossible) as refusal:
+        ALGORITHMS[name].schedule(alone, ALGORITHMS[name].collectives[0], 1.0)
+    assert str(refusal.value) == (
+        "a collective needs at least 2 ranks\n"
+        "  cause: torus 4 has 1 here\n"
+        "  try:   --ranks core, or a system of several devices"
     )

@@ -8,9 +8,10 @@ from math import exp
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from trnbench.emulator.calibrate.fabric import PLAN, Published, deviation, fit
-from trnbench.emulator.fabric.systems import Fabric, Options
+from trnbench.emulator.calibrate.fabric import PLAN, Published, deviation, fit, off, question_of
+from trnbench.emulator.fabric.ask import ask
 from trnbench.generation import System
 from trnbench.registry import Registry, load_registry
 
@@ -71,9 +72,8 @@ def errors(registry: Registry, generation: str) -> dict[str, float]:
     """(model − published) / published of every usable point, with the constants of the file."""
     points = published(generation)
     systems = systems_of(registry, points)
-    fabrics: dict[tuple[str, int], Fabric] = {}
     return {
-        name: exp(deviation(point, systems, fabrics)) - 1
+        name: exp(deviation(point, systems)) - 1
         for name, point in points.items()
         if not name.startswith(tuple(APART))
     }
@@ -115,12 +115,14 @@ def test_all_reduce_of_trainium2_is_predicted_not_fitted(registry: Registry) -> 
 def test_half_of_the_link_figures_would_miss_the_exchanges_between_neighbours(registry: Registry) -> None:
     """The evidence for reading NeuronLink figures one way: halving sends over one cable at a time."""
     points = {n: p for n, p in published("trn2").items() if n.startswith("t2-nccom") and p.size <= 56e6}
-    systems = systems_of(registry, points)
-    (name, system), *_ = systems.items()
+    (system,) = systems_of(registry, points).values()
     median = {}
     for reading in ("one-way", "both-ways"):
-        fabric = Fabric(system, Options(level="logical-core", neuronlink_direction=reading))
-        found = [abs(exp(deviation(p, systems, {(name, p.lnc): fabric})) - 1) for p in points.values()]
+        asked = [replace(question_of(p, system), neuronlink_direction=reading) for p in points.values()]
+        found = [
+            abs(exp(off(point, ask(question).time_s)) - 1)
+            for point, question in zip(points.values(), asked, strict=True)
+        ]
         median[reading] = statistics.median(found)
     assert median["one-way"] < 0.10
     assert median["both-ways"] > 3 * median["one-way"]

@@ -7,14 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from trnbench.emulator.fabric import cluster, levels, messages, runner, systems
-from trnbench.emulator.fabric.algorithms import ALGORITHMS
+from trnbench.emulator.fabric import levels, planner, systems
+from trnbench.emulator.fabric.algorithms import ALGORITHMS, OVER_INSTANCES
 from trnbench.emulator.fabric.algorithms.algorithm import NAMES, NotPossible
-from trnbench.emulator.fabric.beside import Other, run_beside
-from trnbench.emulator.fabric.collective import run
+from trnbench.emulator.fabric.answer import Answer
+from trnbench.emulator.fabric.ask import ask
+from trnbench.emulator.fabric.cases import rank_at
 from trnbench.emulator.fabric.constants import constants_of
-from trnbench.emulator.fabric.pair import pair_of
-from trnbench.emulator.fabric.published import emulate_collective_point
+from trnbench.emulator.fabric.published import published_question
+from trnbench.emulator.fabric.question import Beside
 from trnbench.emulator.fabric.solve import solve
 from trnbench.emulator.fabric.systems import Fabric, Options
 from trnbench.errors import FactError, UsageError
@@ -28,6 +29,10 @@ MIB, GIB = 2.0**20, 2.0**30
 @pytest.fixture(scope="module")
 def registry() -> Registry:
     return load_registry()
+
+
+def run(fabric: Fabric, collective: str, size: float, **more: Any) -> Answer:
+    return ask(fabric.question(collective, size, **more))
 
 
 @pytest.mark.parametrize("system", [*SYSTEMS, "trn1-ultracluster"])
@@ -62,7 +67,7 @@ def test_two_instances_stand_for_the_whole_cluster(
     except NotPossible:
         assert (outer, count) == ("rdh", 3)
         return
-    compact = solve(two, cluster.plan(name, two, collective, size, count))
+    compact = solve(two, OVER_INSTANCES[name].over_instances(two, collective, size, count))
     # A tick of rounding per step, nothing else.
     assert abs(full.total_ticks - compact.total_ticks) <= 64
 
@@ -72,7 +77,7 @@ def test_an_all_to_all_of_a_cluster_is_the_one_of_the_whole_graph(registry: Regi
     fabric = Fabric(registry.system(f"trn1-ultracluster:{count}"), Options(ideal=True))
     whole, two = fabric.of_instances(count), fabric.of_instances(2)
     full = solve(whole, ALGORITHMS["direct"].schedule(whole, "all_to_all", 64 * MIB))
-    compact = solve(two, cluster.plan("direct", two, "all_to_all", 64 * MIB, count))
+    compact = solve(two, OVER_INSTANCES["direct"].over_instances(two, "all_to_all", 64 * MIB, count))
     assert abs(full.total_ticks - compact.total_ticks) <= 64
 
 
@@ -118,12 +123,12 @@ def test_kangaring_accesses_memory_as_often_as_documented(registry: Registry) ->
 def test_a_slow_link_a_straggler_and_oversubscription_cost_time(registry: Registry) -> None:
     system = registry.system("trn2-16.48xlarge")
     whole = run(Fabric(system), "all_gather", GIB, algorithm="ring").time_s
-    slow = Fabric(system, Options(degrade=(("d0", "d1", 0.5), ("d0", "d4", 0.5))))
+    slow = Fabric(system, Options(degraded=(("d0", "d1", 0.5), ("d0", "d4", 0.5))))
     assert slow.network.symmetry is None
     assert run(slow, "all_gather", GIB, algorithm="ring").time_s > 1.2 * whole
     lame = Fabric(system, Options(straggler=((3, 0.1),)))
     assert run(lame, "all_gather", GIB, algorithm="ring").time_s > 1.2 * whole
-    dead = Fabric(system, Options(degrade=(("d0", "d1", 0.0),)))
+    dead = Fabric(system, Options(degraded=(("d0", "d1", 0.0),)))
     # Around a dead link it takes three hops, over all three other cables at once.
     latency = {pair: dead.network.route(*pair).latency for pair in ((0, 1), (1, 0))}
     assert latency[0, 1] == pytest.approx(3 * latency[1, 0])
@@ -140,8 +145,8 @@ def test_a_slow_link_a_straggler_and_oversubscription_cost_time(registry: Regist
 @pytest.mark.parametrize(
     "unlike",
     [
-        Options(degrade=(("s2.d0", "s2.d1", 0.25),), ideal=True),
-        Options(degrade=(("s1.efa0", "network", 0.5),), ideal=True),
+        Options(degraded=(("s2.d0", "s2.d1", 0.25),), ideal=True),
+        Options(degraded=(("s1.efa0", "network", 0.5),), ideal=True),
         Options(straggler=((33, 0.02),)),
     ],
     ids=["link", "adapter", "straggler"],
@@ -165,9 +170,10 @@ def test_an_instance_unlike_the_others_stands_for_itself(
     except NotPossible:
         assert outer == "rdh"
         return
-    compact = solve(few, cluster.plan(name, few, collective, size, count))
+    compact = solve(few, OVER_INSTANCES[name].over_instances(few, collective, size, count))
     alike = Fabric(registry.system(f"trn1-ultracluster:{count}"), Options(ideal=unlike.ideal))
-    usual = solve(alike.standing(), cluster.plan(name, alike.standing(), collective, size, count))
+    plan = OVER_INSTANCES[name].over_instances(alike.standing(), collective, size, count)
+    usual = solve(alike.standing(), plan)
     assert compact.total_ticks > 1.05 * usual.total_ticks
     # All partners are taken to wait as one does; what they pass on among each other is missing.
     assert 0.92 * full.total_ticks <= compact.total_ticks <= full.total_ticks + 64
@@ -176,7 +182,7 @@ def test_an_instance_unlike_the_others_stands_for_itself(
 @pytest.mark.parametrize("collective", NAMES)
 def test_a_small_cluster_with_a_slow_link_is_simulated_as_it_is(registry: Registry, collective: str) -> None:
     system = registry.system("trn1-ultracluster:4")
-    fabric = Fabric(system, Options(degrade=(("s3.d0", "s3.d1", 0.1),)))
+    fabric = Fabric(system, Options(degraded=(("s3.d0", "s3.d1", 0.1),)))
     assert fabric.standing().size == fabric.size
     slow, whole = (run(each, collective, 64 * MIB) for each in (fabric, Fabric(system)))
     assert slow.time_s >= whole.time_s * (1 - 1e-9)
@@ -185,7 +191,7 @@ def test_a_small_cluster_with_a_slow_link_is_simulated_as_it_is(registry: Regist
 
 def test_a_slow_link_in_thirty_thousand_devices_costs_what_it_costs_in_few(registry: Registry) -> None:
     large = registry.system("trn1-ultracluster")
-    slow = Fabric(large, Options(degrade=(("s1874.d3", "s1874.d2", 0.1),)))
+    slow = Fabric(large, Options(degraded=(("s1874.d3", "s1874.d2", 0.1),)))
     found, whole = (run(each, "all_reduce", GIB) for each in (slow, Fabric(large)))
     assert found.time_s > whole.time_s
     assert run(Fabric(large, Options(late=((29_999, 1.0),))), "all_reduce", MIB).time_s > 1.0
@@ -200,18 +206,18 @@ def test_groups_lie_on_the_grid_of_ranks(registry: Registry) -> None:
     sizes = {"data": 4, "tensor": 4}
     assert fabric.groups(sizes, "tensor")[:2] == [[0, 1, 2, 3], [4, 5, 6, 7]]
     assert fabric.groups(sizes, "data")[:2] == [[0, 4, 8, 12], [1, 5, 9, 13]]
-    row = run(fabric, "all_reduce", GIB, group=[0, 1, 2, 3], algorithm="ring")
+    row = run(fabric, "all_reduce", GIB, ranks=(0, 1, 2, 3), algorithm="ring")
     assert (row.ranks, row.factor) == (4, 1.5)
 
 
 def test_a_collective_beside_another_takes_longer_and_says_how_much(registry: Registry) -> None:
     fabric = Fabric(registry.system("trn2-16.48xlarge"), Options(ideal=True))
     alone = run(fabric, "all_reduce", GIB, algorithm="ring")
-    same = run_beside(
+    same = run(
         fabric,
         "all_reduce",
         GIB,
-        [Other(collective="all_reduce", size=GIB, algorithm="ring")],
+        beside=(Beside(collective="all_reduce", size=GIB, algorithm="ring"),),
         algorithm="ring",
     )
     # All but the latency, which they do not share.
@@ -221,21 +227,21 @@ def test_a_collective_beside_another_takes_longer_and_says_how_much(registry: Re
     assert same.waterfall.contention >= alone.waterfall.contention
     assert all(each.utilisation <= 1 + 1e-9 for each in same.hottest)
     # What ends soon frees its links: half of the other's bytes cost half of its time.
-    short = run_beside(
+    short = run(
         fabric,
         "all_reduce",
         GIB,
-        [Other(collective="all_reduce", size=GIB / 2, algorithm="ring")],
+        beside=(Beside(collective="all_reduce", size=GIB / 2, algorithm="ring"),),
         algorithm="ring",
     )
     assert short.time_s == pytest.approx(1.5 * alone.time_s, rel=2e-2)
     # Rows of the torus have links of their own.
-    rows = [[0, 1, 2, 3], [4, 5, 6, 7]]
-    one = run_beside(
+    rows = ((0, 1, 2, 3), (4, 5, 6, 7))
+    one = run(
         fabric,
         "all_reduce",
         GIB,
-        [Other(collective="all_reduce", size=GIB, algorithm="ring", groups=(tuple(rows[1]),))],
+        beside=(Beside(collective="all_reduce", size=GIB, algorithm="ring", groups=rows[1:]),),
         algorithm="ring",
         groups=rows[:1],
     )
@@ -244,16 +250,16 @@ def test_a_collective_beside_another_takes_longer_and_says_how_much(registry: Re
 
 def test_messages_take_all_cheapest_routes(registry: Registry) -> None:
     fabric = Fabric(registry.system("trn2-16.48xlarge"), Options(ideal=True))
-    near, far = (messages.send(fabric, 0, dst, GIB) for dst in (1, 10))
+    near, far = (run(fabric, "send", GIB, ranks=(0, dst)) for dst in (1, 10))
     assert far.latency_s == pytest.approx(4 * near.latency_s)  # the far corner of a 4×4 torus
     alone = near.time_s - near.latency_s
     assert far.time_s - far.latency_s == pytest.approx(alone / 4, rel=1e-9)  # and all four cables lead there
-    assert messages.ping_pong(fabric, 0, 1, GIB).time_s == pytest.approx(2 * near.time_s)
-    assert messages.send(fabric, 1, 0, GIB).time_s == near.time_s
-    into = messages.incast(fabric, 0, GIB)
-    assert into.rate <= 4 * GIB / alone  # over the four cables that end there
+    assert run(fabric, "ping_pong", GIB, ranks=(0, 1)).time_s == pytest.approx(2 * near.time_s)
+    assert run(fabric, "send", GIB, ranks=(1, 0)).time_s == near.time_s
+    into = run(fabric, "incast", GIB, ranks=(0,))
+    assert 15 * GIB / into.time_s <= 4 * GIB / alone  # over the four cables that end there
     # Eight cables lead from half to half of a 4×4 torus, and eight back.
-    assert messages.halves(fabric, GIB).rate <= 16 * GIB / alone
+    assert 16 * GIB / run(fabric, "halves", GIB).time_s <= 16 * GIB / alone
 
 
 @pytest.mark.parametrize("system", ["trn3-gen1-ultraserver", "trn3-gen2-ultraserver"])
@@ -262,7 +268,7 @@ def test_rings_use_the_links_of_every_level(registry: Registry, system: str) -> 
     one, all_of_them = (run(fabric, "all_reduce", GIB, algorithm=name) for name in ("ring-1", "ring"))
     assert all_of_them.time_s < one.time_s / 3
     assert all_of_them.bound.time_s > 0.6 * all_of_them.time_s
-    found = run(fabric, "all_reduce", GIB, algorithm="ring", with_links=True)
+    found = run(fabric, "all_reduce", GIB, algorithm="ring")
     busiest: dict[str, float] = {}
     for link in found.links:
         busiest[link.cls] = max(busiest.get(link.cls, 0.0), link.utilisation)
@@ -281,7 +287,7 @@ def test_what_best_leaves_out_is_said(registry: Registry, monkeypatch: pytest.Mo
     every = run(fabric, "broadcast", MIB, algorithm="best")
     assert every.left_out == {}
     assert set(every.tried) == {"ring-1", "ring-2", "ring", "mesh", "scatter-gather", "tree"}
-    monkeypatch.setattr(runner, "MOST_MESSAGES", 100)
+    monkeypatch.setattr(planner, "MOST_MESSAGES", 100)
     some = run(fabric, "broadcast", MIB, algorithm="best")
     assert set(some.left_out) | set(some.tried) == set(every.tried)
     assert some.left_out["ring-1"] == "240 messages, only on request"
@@ -289,22 +295,25 @@ def test_what_best_leaves_out_is_said(registry: Registry, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("system", ["trn1.32xlarge", "trn2-16.48xlarge", "u-trn2x64", "trn1-ultracluster"])
-def test_a_pair_costs_what_a_message_of_the_fabric_costs(registry: Registry, system: str) -> None:
+def test_a_message_between_two_devices_pays_start_and_step_once(registry: Registry, system: str) -> None:
     fabric = Fabric(registry.system(system))
     small = fabric.of_size(2) if fabric.clustered else fabric
     reaches = ("neighbour", "other-host") if "u-" in system or fabric.clustered else ("neighbour",)
     for reach in reaches:
         there = fabric.size // fabric.system.size if fabric.clustered else 16
         dst = 1 if reach == "neighbour" else there
+        assert rank_at(small.topology, reach, system) == dst
         for size in (1.0, MIB, GIB):
-            pair = pair_of(fabric, reach, size, reads=False).traffic
-            assert pair.time_s == pytest.approx(messages.send(small, 0, dst, size).time_s)
+            sent = run(small, "send", size, ranks=(0, dst))
             costs = fabric.constants
-            assert pair.overhead_s == pytest.approx(costs.gather_start + costs.step)
-            read = pair_of(fabric, reach, size, reads=True).traffic
+            assert sent.overhead_s == pytest.approx(costs.gather_start + costs.step)
+            read = run(small, "read", size, ranks=(0, dst))
             # The request crosses the links once more; start and step are paid once.
-            assert read.time_s == pytest.approx(pair.time_s + pair.latency_s, rel=1e-9)
-            assert read.overhead_s == pytest.approx(pair.overhead_s)
+            assert read.time_s == pytest.approx(sent.time_s + sent.latency_s, rel=1e-9)
+            assert read.overhead_s == pytest.approx(sent.overhead_s)
+            assert read.bound.time_s <= read.time_s
+            assert sent.bound.time_s <= sent.time_s
+            assert sent.waterfall.total == round(sent.time_s * 1e12)
 
 
 @pytest.mark.parametrize(
@@ -315,12 +324,12 @@ def test_a_pair_costs_what_a_message_of_the_fabric_costs(registry: Registry, sys
         (lambda f: run(f, "all_reduce", float("nan")), "a message of nan bytes cannot be sent"),
         (lambda f: run(f, "all_reduce", 8, algorithm="magic"), "unknown algorithm 'magic'"),
         (lambda f: run(f, "all_to_all", 8, algorithm="ring"), "ring does no all_to_all"),
-        (lambda f: run(f, "all_reduce", 8, group=[0]), "a collective needs at least 2 ranks"),
-        (lambda f: run(f, "all_reduce", 8, group=[0, 99]), "rank 99 is not there"),
+        (lambda f: run(f, "all_reduce", 8, ranks=(0,)), "a collective needs at least 2 ranks"),
+        (lambda f: run(f, "all_reduce", 8, ranks=(0, 99)), "rank 99 is not there"),
         (lambda f: f.groups({"data": 3, "tensor": 4}, "data"), "3 data × 4 tensor does not divide 16 ranks"),
         (lambda f: f.groups({"data": 4, "tensor": 4}, "expert"), "unknown group 'expert'"),
-        (lambda f: messages.send(f, 0, 16, 8), "rank 16 is not there"),
-        (lambda f: messages.send(f, 0, 1, -8), "a message of -8 bytes cannot be sent"),
+        (lambda f: run(f, "send", 8, ranks=(0, 16)), "rank 16 is not there"),
+        (lambda f: run(f, "send", -8, ranks=(0, 1)), "a message of -8 bytes cannot be sent"),
         (lambda f: Fabric(f.system, Options(level="chip")), "ranks cannot be 'chip'"),
         (
             lambda f: Fabric(f.system, Options(oversubscription=0.5)),
@@ -331,19 +340,19 @@ def test_a_pair_costs_what_a_message_of_the_fabric_costs(registry: Registry, sys
         (lambda f: Fabric(f.system, Options(straggler=((16, 0.5),))), "rank 16 is not there"),
         (lambda f: Fabric(f.system, Options(late=((1, -1.0),))), "a rank cannot be -1 s late"),
         (
-            lambda f: Fabric(f.system, Options(degrade=(("d0", "d1", float("nan")),))),
+            lambda f: Fabric(f.system, Options(degraded=(("d0", "d1", float("nan")),))),
             "a factor of nan makes no sense",
         ),
         (
-            lambda f: Fabric(f.system, Options(degrade=(("d0", "d10", 0.5),))).network,
+            lambda f: Fabric(f.system, Options(degraded=(("d0", "d10", 0.5),))).network,
             "trn2-16.48xlarge has no link d0 > d10",
         ),
         (
-            lambda f: Fabric(f.system, Options(degrade=(("d0", "moon", 0.5),))).network,
+            lambda f: Fabric(f.system, Options(degraded=(("d0", "moon", 0.5),))).network,
             "trn2-16.48xlarge has no node 'moon'",
         ),
         (
-            lambda f: emulate_collective_point(f.system, "all_reduce", 8, 999),
+            lambda f: published_question(f.system, "all_reduce", 8, 999),
             "999 ranks on 1 nodes do not fit",
         ),
     ],

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trnbench.emulator.fabric.fluid import TICKS_PER_SECOND, Flow, simulate, ticks
+from trnbench.emulator.clock import TICKS_PER_SECOND, ticks
+from trnbench.emulator.fabric.fluid import Flow, simulate
 
 
 def flow(size: float, *resources: int, **rest: object) -> Flow:

@@ -8,8 +8,8 @@ import pytest
 from fabric_command import rows
 
 from trnbench.emulator.backend import EmulatedBackend
-from trnbench.emulator.fabric.collective import run
-from trnbench.emulator.fabric.systems import Fabric, Options
+from trnbench.emulator.fabric.ask import ask
+from trnbench.emulator.fabric.question import Question
 from trnbench.facts.peak import PeakPolicy
 from trnbench.kernels.case import Case, CaseKey
 from trnbench.kernels.families.collective import PATTERNS
@@ -69,7 +69,7 @@ def test_all_ways_to_ask_agree(
     made = stored(registry, backend, collective, name)
     level = PATTERNS[collective].rank
     (printed,) = rows("run", collective, "-i", name, "-b", str(SIZE), "-e", str(SIZE), "--ranks", level)
-    answer = run(Fabric(registry.system(name), Options(level=level)), collective, SIZE)
+    answer = ask(Question(collective=collective, size=SIZE, system=registry.system(name), level=level))
     assert made.time_s == printed["time_s"] == answer.time_s
     busbw = made.metrics["busbw_bytes_per_s"].value
     assert busbw == pytest.approx(answer.busbw, rel=1e-15)

@@ -36,7 +36,7 @@ def test_every_case_has_a_process_of_its_own(tmp_path: Path) -> None:
 
 def test_four_ways_to_fail_cost_one_case_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "GRACE_S", 0.5)
-    run = measured("crash", "memory", "hang", "wrong", "well", folder=tmp_path, timeout_s=4.0)
+    run = measured("crash", "memory", "hang", "wrong", "well", folder=tmp_path, timeout_s=10.0)
     assert [(each.status, each.reason) for each in run.measurements] == [
         (Status.FAILED, Reason.CRASH),
         (Status.FAILED, Reason.OUT_OF_MEMORY),

@@ -121,6 +121,57 @@ def test_a_first_sample_like_the_rest_is_kept() -> None:
     assert series.judged == series.samples
 
 
+@pytest.mark.parametrize(("last", "far"), [(1.147, False), (1.149, True), (0.853, False), (0.851, True)])
+def test_an_outlier_is_five_scaled_mads_from_the_median(last: float, far: bool) -> None:
+    # The MAD is 0.02: 5 × 1.4826 × 0.02 = 0.14826.
+    series = Series(name="hot", samples=(1.0, 0.98, 1.02, 0.98, 1.02, 0.98, 1.02, 0.98, 1.02, 1.0, last))
+    assert series.outliers == ((10,) if far else ())
+
+
+@pytest.mark.parametrize(("last", "far"), [(1.049, False), (1.051, True)])
+def test_what_is_within_five_per_cent_is_no_outlier_however_equal_the_rest(last: float, far: bool) -> None:
+    assert Series(name="hot", samples=(*(1.0,) * 20, last)).outliers == ((20,) if far else ())
+
+
+@pytest.mark.parametrize(
+    ("spread", "verdict"),
+    [
+        (0.019, "stable"),
+        (0.021, "noisy"),
+        (0.099, "noisy"),
+        (0.101, "unstable"),
+    ],
+)
+def test_the_spread_of_half_the_samples_decides_what_is_stable(spread: float, verdict: str) -> None:
+    found = stability(Series(name="hot", samples=(1 - spread, 1 + spread) * 20))
+    assert found.verdict == verdict
+    assert found.why == (
+        "" if verdict == "stable" else f"half of the samples lie more than {spread:.1%} from the median"
+    )
+
+
+@pytest.mark.parametrize(
+    ("drift", "verdict"),
+    [(0.019, "stable"), (0.021, "noisy"), (0.099, "noisy"), (0.101, "unstable"), (-0.021, "noisy")],
+)
+def test_so_does_the_drift_from_half_to_half(drift: float, verdict: str) -> None:
+    # 41 of the level between, so that the median and the MAD are of the middle.
+    first, later = 1 - drift / 2, 1 + drift / 2
+    samples = (*(first,) * 21, *(1.0,) * 19, *(1.0,) * 19, *(later,) * 21)
+    found = stability(Series(name="hot", samples=samples))
+    assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(("far", "verdict"), [(10, "stable"), (11, "noisy")])
+def test_a_tenth_of_the_samples_may_lie_far_off(far: int, verdict: str) -> None:
+    samples = [1.0] * 100
+    for at in range(far):
+        samples[1 + 9 * at] = 2.0
+    found = stability(Series(name="hot", samples=tuple(samples)))
+    assert found.verdict == verdict
+    assert found.why == ("" if verdict == "stable" else "11% of the samples lie far from the rest")
+
+
 @given(TIMES)
 def test_the_interval_holds_the_median(samples: list[float]) -> None:
     told = Series(name="hot", samples=tuple(samples)).describe()

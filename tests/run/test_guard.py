@@ -108,6 +108,24 @@ def test_within_tolerance_of_the_bound_is_never_suspect(ratio: float) -> None:
     assert (verdict.status, verdict.causes) == (Status.OK, ())
 
 
+@pytest.mark.parametrize(
+    ("ratio", "status"), [(1.0009, Status.OK), (1.0011, Status.SUSPECT), (1.009, Status.SUSPECT)]
+)
+def test_a_thousandth_is_rounding(ratio: float, status: Status) -> None:
+    assert weigh(100.0 * ratio, "higher", choice(100.0, 100.0), around()).status is status
+
+
+@pytest.mark.parametrize(("ratio", "explained"), [(8.07, True), (8.09, False)])
+def test_a_mistake_explains_up_to_a_hundredth_more_than_the_bound(ratio: float, explained: bool) -> None:
+    text = "a whole device counted as one core (factor 8)"
+    assert any(each.startswith(text) for each in rank_causes(ratio, around())) is explained
+
+
+@pytest.mark.parametrize(("ratio", "explained"), [(1.26, True), (1.27, False)])
+def test_a_clock_is_boosted_by_a_quarter_at_most(ratio: float, explained: bool) -> None:
+    assert ("a clock boosted above the documented one" in rank_causes(ratio, around())) is explained
+
+
 def test_between_document_and_clocks_the_document_is_low() -> None:
     verdict = weigh(10.07e15, "higher", choice(10.0e15, 10.07e15), around())
     assert verdict.status is Status.DOCUMENT_LOW

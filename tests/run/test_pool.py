@@ -55,11 +55,11 @@ def test_a_process_that_dies_costs_one_case() -> None:
 
 def test_a_case_deaf_to_the_alarm_is_ended_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "GRACE_S", 0.3)
-    run = carried_out("half", "deaf", "low", jobs=2, timeout_s=0.3)
+    run = carried_out("half", "deaf", "low", jobs=2, timeout_s=1.0)
     late = run.measurements[1]
     assert (late.status, late.reason) == (Status.FAILED, Reason.TIMEOUT)
     assert late.reason_text == (
-        "not done after 0.3 s (--timeout), and deaf to the alarm: its process was ended"
+        "not done after 1 s (--timeout), and deaf to the alarm: its process was ended"
     )
     assert [run.measurements[0].status, run.measurements[2].status] == [Status.OK, Status.DOCUMENT_LOW]
 
@@ -82,7 +82,7 @@ def test_no_process_outlives_a_run_that_stops_early() -> None:
 
     run = carried_out(*(("crash",) + ("nap",) * 40), jobs=2, maxfail=1)
     assert len(run.measurements) < 41
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while multiprocessing.active_children() and time.monotonic() < deadline:
         time.sleep(0.01)
     assert multiprocessing.active_children() == []

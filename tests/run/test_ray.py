@@ -69,7 +69,7 @@ def test_a_process_that_dies_or_hangs_costs_one_case(
     alone: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pools, "GRACE_S", 0.5)
-    run = carried_out(alone, tiny.registry("half", "die", "hang", "deaf", "low", "half"), timeout_s=1.0)
+    run = carried_out(alone, tiny.registry("half", "die", "hang", "deaf", "low", "half"), timeout_s=3.0)
     assert [(each.status, each.reason) for each in run.measurements] == [
         (Status.OK, Reason.NONE),
         (Status.FAILED, Reason.CRASH),
@@ -81,7 +81,7 @@ def test_a_process_that_dies_or_hangs_costs_one_case(
     died, _, deaf = run.measurements[1:4]
     assert died.reason_text == "a machine of the cluster is gone, or its process that ran the case"
     assert deaf.reason_text == (
-        "not done after 1 s (--timeout), and a machine of the cluster did not answer: the process there was "
+        "not done after 3 s (--timeout), and a machine of the cluster did not answer: the process there was "
         "ended"
     )
 
@@ -90,7 +90,7 @@ def test_a_measured_case_has_a_process_of_its_own_and_fails_in_four_ways(
     alone: Executor, tmp_path: Path
 ) -> None:
     registry = machine.registry("crash", "memory", "hang", "wrong", "well", "once", folder=tmp_path)
-    run = carried_out(alone, registry, "stand-in", timeout_s=3.0, retries=1)
+    run = carried_out(alone, registry, "stand-in", timeout_s=10.0, retries=1)
     assert [(each.status, each.reason) for each in run.measurements] == [
         (Status.FAILED, Reason.CRASH),
         (Status.FAILED, Reason.OUT_OF_MEMORY),

@@ -102,10 +102,10 @@ def test_routes_across_the_full_cluster_are_cheap(built: Build) -> None:
     topology = built("trn1-ultracluster")
     router = Router(topology)
     assert router.distance(0, 1) == 1
-    start = time.perf_counter()
+    start = time.process_time()
     for dst in range(16, 30_000, 300):
         assert len(router.route(0, dst)) == 4
-    assert time.perf_counter() - start < 8  # 0.1 s on an idle core
+    assert time.process_time() - start < 8  # 0.1 s on an idle core
 
 
 def test_a_core_reaches_another_through_its_device(built: Build) -> None:

@@ -187,11 +187,11 @@ def test_ultraclusters_of_any_size(built: Build, size: int) -> None:
 
 
 def test_the_full_cluster_is_built_in_about_a_second(built: Build) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     topology = built("trn1-ultracluster")
     assert len(topology.devices) == 30_000
     assert len(topology.nodes) == 30_000 + 1875 * (2 + 8) + 1
-    assert time.perf_counter() - start < 8  # 0.2 s on an idle core
+    assert time.process_time() - start < 8  # 0.2 s on an idle core
 
 
 def test_a_cluster_of_no_instance_is_refused(registry: Registry) -> None:

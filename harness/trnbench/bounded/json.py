@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from typing import Any
 
 from trnbench.bounded.file import ANSWER
 from trnbench.bounded.nesting import DEEPEST, deep_json
@@ -22,15 +22,13 @@ def parse_json(data: bytes | str, *, most: int = ANSWER, nan_is_null: bool = Fal
         raise NotJson(f"it has more than {most:,} bytes")
     if deep_json(raw):
         raise NotJson(f"it is nested more than {DEEPEST} deep")
+    import msgspec
+
     try:
-        return json.loads(raw, parse_constant=_null if nan_is_null else _refuse)
-    except (ValueError, RecursionError) as error:
+        return json.loads(raw, parse_constant=_null) if nan_is_null else msgspec.json.decode(raw)
+    except (ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise NotJson(str(error)) from None
 
 
 def _null(_name: str) -> None:
     return None
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")

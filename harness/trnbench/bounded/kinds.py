@@ -9,13 +9,13 @@ COUNTED = 2**53
 
 # How a run is carried out.
 JOBS = Number(
-    "a number of processes", "it counts processes, 0 for as many as pay off", "1", 0, 4096, whole=True
+    "number of processes", "it counts processes, 0 for as many as pay off", "1", 0, 4096, whole=True
 )
 TIME_LIMIT = Number(
-    "a time limit", "a limit is a number of seconds, 0 for none", "60", 0, 10_000_000, smallest=0.001
+    "time limit", "a limit is a number of seconds, 0 for none", "60", 0, 10_000_000, smallest=0.001
 )
 SAMPLING = Number(
-    "a time",
+    "time",
     "it is seconds of sampling for each case, 0 for the backend's own choice",
     "2",
     0,
@@ -23,7 +23,7 @@ SAMPLING = Number(
     smallest=1e-6,
 )
 MOST_FAILED = Number(
-    "a number of cases",
+    "number of cases",
     "it counts failed and suspect cases, 0 for no limit",
     "1",
     0,
@@ -31,74 +31,74 @@ MOST_FAILED = Number(
     whole=True,
 )
 RETRIES = Number(
-    "a number of tries",
+    "number of tries",
     "it counts how often a case that crashed or hung is tried again",
     "1",
     0,
     1000,
     whole=True,
 )
-SEED = Number("a seed", "a seed is a whole number", "1", 0, 2**64 - 1, whole=True)
+SEED = Number("seed", "a seed is a whole number", "1", 0, 2**64 - 1, whole=True)
 
 # What is kept of runs and of the model's errors.
-KEPT = Number("a number of runs", "it counts the newest runs", "10", 0, COUNTED, whole=True)
-DAYS = Number("an age", "it is a number of days", "30", 0, 36_500)
-BROKEN = Number("a number of points", "it counts published inequalities", "0", 0, COUNTED, whole=True)
-PERCENT = Number("a percentage", "it is a number with % behind it", "3%", 0, 1_000_000, units={"%": 1})
+KEPT = Number("number of runs", "it counts the newest runs", "10", 0, COUNTED, whole=True)
+DAYS = Number("age", "it is a number of days", "30", 0, 36_500)
+BROKEN = Number("number of points", "it counts published inequalities", "0", 0, COUNTED, whole=True)
+PERCENT = Number("percentage", "it is a number with % behind it", "3%", 0, 1_000_000, units={"%": 1})
 
 # Kernels of one's own.
-INSTRUCTIONS = Number("a number of instructions", "it counts instructions", "20000000", 1, 10**12, whole=True)
-TOLERANCE = Number("a tolerance", "it is a share of the largest value", "0.01", 0, 1_000_000)
+INSTRUCTIONS = Number("number of instructions", "it counts instructions", "20000000", 1, 10**12, whole=True)
+TOLERANCE = Number("tolerance", "it is a share of the largest value", "0.01", 0, 1_000_000)
 MEMORY = Number(
-    "a size", "a size is a number of bytes, with K, M or G behind it", "4G", 1, 2**50, floored=True,
+    "size", "a size is a number of bytes, with K, M or G behind it", "4G", 1, 2**50, floored=True,
     units=POWERS_OF_TWO,
 )  # fmt: skip
 TRACE = MEMORY._replace(example="64M")
-DIMENSION = Number("a dimension", "a dimension counts elements", "512", 1, 2**40, whole=True)
-PROGRAMS = Number("a number of programs", "it counts programs of a grid", "2", 1, 2**31 - 1, whole=True)
+DIMENSION = Number("dimension", "a dimension counts elements", "512", 1, 2**40, whole=True)
+PROGRAMS = Number("number of programs", "it counts programs of a grid", "2", 1, 2**31 - 1, whole=True)
 
 # Axes of kernels.
 AXIS = Number(
-    "a number",
+    "number",
     "a number may have K, M, G or T behind it, for 2^10, 2^20, 2^30 and 2^40",
     "4096",
     -(2**100),
     2**100,
     units=POWERS_OF_TWO,
 )
-EXPONENT = Number("an exponent", "an exponent is a whole number", "10", -(2**62), 2**62, whole=True)
+EXPONENT = Number("exponent", "an exponent is a whole number", "10", -(2**62), 2**62, whole=True)
 
 # Collectives and links.
 MESSAGE = Number(
-    "a size", "a number with K, M or G behind it, which are powers of two", "64K", 0, 2**50, floored=True,
+    "size", "a number with K, M or G behind it, which are powers of two", "64K", 0, 2**50, floored=True,
     units=POWERS_OF_TWO,
 )  # fmt: skip
-STEP_FACTOR = Number("a factor", "it multiplies the size", "2", 1, 2**50)
-RANK = Number("a rank", "ranks are counted from 0", "0", 0, 2**31 - 1, whole=True)
-GROUP = Number("a number of ranks", "it counts ranks", "8", 1, 2**31 - 1, whole=True)
-TOP = Number("a number of links", "it counts links", "20", 1, COUNTED, whole=True)
+STEP_FACTOR = Number("factor", "it multiplies the size", "2", 1, 2**50)
+RANK = Number("rank", "ranks are counted from 0", "0", 0, 2**31 - 1, whole=True)
+GROUP = Number("number of ranks", "it counts ranks", "8", 1, 2**31 - 1, whole=True)
+TOP = Number("number of links", "it counts links", "20", 1, COUNTED, whole=True)
 OVERSUBSCRIPTION = Number(
-    "an oversubscription",
+    "oversubscription",
     "it says how many times less the network carries than the adapters",
     "2",
     1,
     1000,
 )
-LEFT_OF_LINK = Number("a factor", "0 is a dead link, 1 a whole one, 0.5 half", "0.5", 0, 1000, smallest=0.001)
-LEFT_OF_RANK = Number("a share", "it is the share of its speed that a rank has left", "0.5", 0.001, 1)
-LATE = Number("a time", "a time has a unit: ns, us, ms or s", "50us", 0, 1000, units=OF_A_SECOND)
-SHARE = Number("a share", "it is a part of the whole, in any unit", "1", 0, 1e12)
-ZIPF = Number("an exponent", "0 is even", "1.2", 0, 100)
-HOT = Number("a share", "it is that of rank 0", "0.5", 0, 1)
-INSTANCES = Number("a size", "a size counts instances", "64", 1, 4096, whole=True)
+LEFT_OF_LINK = Number("factor", "0 is a dead link, 1 a whole one, 0.5 half", "0.5", 0, 1000, smallest=0.001)
+LEFT_OF_RANK = Number("share", "it is the share of its speed that a rank has left", "0.5", 0.001, 1)
+LATE = Number("time", "a time has a unit: ns, us, ms or s", "50us", 0, 1000, units=OF_A_SECOND)
+SHARE = Number("share", "it is a part of the whole, in any unit", "1", 0, 1e12)
+ZIPF = Number("exponent", "0 is even", "1.2", 0, 100)
+HOT = Number("share", "it is that of rank 0", "0.5", 0, 1)
+INSTANCES = Number("size", "a size counts instances", "64", 1, 4096, whole=True)
 """A graph of more would take longer to draw, check or print than anybody waits: the largest system that a
 document describes has 1,875."""
 
 # What cost tables hold: cycles, seconds, bytes and rates.
-COST = Number("a cost", "no cost and no count is below zero", "64", 0, 1e18)
+COST = Number("cost", "no cost and no count is below zero", "64", 0, 1e18)
 
-FOREIGN = Number("a number", "as another program prints it", "1", -1e300, 1e300)
+FOREIGN = Number("number", "as another program prints it", "1", -1e300, 1e300)
 
 # What launchers and addresses say.
-PORT = Number("a port", "a port is a whole number", "29400", 1, 65_535, whole=True)
-JOB = Number("a number of a job", "it counts jobs", "1", 0, COUNTED, whole=True)
+PORT = Number("port", "a port is a whole number", "29400", 1, 65_535, whole=True)
+JOB = Number("number of a job", "it counts jobs", "1", 0, COUNTED, whole=True)

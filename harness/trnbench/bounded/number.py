@@ -42,7 +42,7 @@ def _form() -> re.Pattern[str]:
 
     # ASCII: what prints as a digit in another script is no digit here, and an underscore is none.
     digits = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?"
-    return re.compile(rf"(?P<digits>{digits})\s?(?P<unit>[a-zA-Zµ%]*)")
+    return re.compile(rf"(?P<digits>{digits}) ?(?P<unit>[a-zA-Zµ%]*)")
 
 
 class Number(NamedTuple):
@@ -53,7 +53,7 @@ class Number(NamedTuple):
     to the base unit; without "" among them one is required.
     """
 
-    noun: str  # "a time limit": --timeout x is no …
+    noun: str  # "time limit": --timeout x is no …
     about: str  # what a person may write, for the second line of the message
     example: str
     least: float
@@ -114,7 +114,7 @@ class Number(NamedTuple):
             quoted(given) if isinstance(given, str) else f"{given:g}" if isinstance(given, float) else given
         )
         return UsageError(
-            f"{name} {shown} is {self.noun.replace('a ', 'no ', 1)}",
+            f"{name} {shown} is no {self.noun}",
             cause=f"{self.about}, {self.range}" if self.most < UNSAID else self.about,
             try_=f"{name} {self.example}",
         )

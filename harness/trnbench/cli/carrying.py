@@ -58,6 +58,7 @@ def carry_on(
                 settings,
                 on_progress,
                 store=store,
+                cache=shared.cache(),
                 executor=by,
                 resumed=resumed,
             )

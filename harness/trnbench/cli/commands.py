@@ -34,6 +34,7 @@ BUILT_IN = {
     "export": "Write stored runs as JSON, CSV and other formats.",
     "import": "Put runs from files into the store.",
     "store": "Check, repair and back up the store.",
+    "cache": "Show or forget what was computed before.",
     "validate": "Hold the emulator against published measurements.",
     "doctor": "Say what works here, what does not, and what to do.",
     "config": "Show settings and where each one comes from.",

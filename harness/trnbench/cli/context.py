@@ -14,6 +14,7 @@ from trnbench.cli.output import say
 if TYPE_CHECKING:
     from trnbench.cli.settings import Settings
     from trnbench.registry import Registry
+    from trnbench.store.cache import Cache
 
 
 class Session:
@@ -23,6 +24,7 @@ class Session:
         self.store: Path | None = None  # --store; else see `settings`
         self.no_plugin: tuple[str, ...] = ()
         self.verbosity = 0  # -1 with -q, 1 with -v
+        self.use_cache = True
         self._kept = ""
         self.on_kept: Callable[[str], None] = lambda _: None  # told of what `kept` is set to
 
@@ -54,6 +56,13 @@ class Session:
     def store_path(self) -> Path | None:
         """--store, TRNBENCH_STORE or the configured store; None for the default place."""
         return self.store or self.settings.store
+
+    def cache(self) -> Cache | None:
+        """What was computed before, beside the store; None with --no-cache. Not opened yet."""
+        from trnbench.store.cache import Cache
+        from trnbench.store.path import store_path
+
+        return Cache(store_path(self.store_path)) if self.use_cache else None
 
     def warn_of_plugins(self) -> None:
         """One line per plugin problem met so far; commands that list them themselves call `hush`."""
@@ -88,5 +97,21 @@ quiet_option = click.option(
     help="No progress and no warnings; also before the command.",
 )
 """For commands that take long enough to be told so after their name."""
+
+
+def _no_cache(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    shared = ctx.find_object(Session)
+    if value and shared is not None:
+        shared.use_cache = False
+
+
+no_cache_option = click.option(
+    "--no-cache",
+    is_flag=True,
+    expose_value=False,
+    callback=_no_cache,
+    help="Work everything out anew, and keep nothing of it for later.",
+)
+"""For commands that may take what was computed before."""
 
 session = click.make_pass_decorator(Session, ensure=True)

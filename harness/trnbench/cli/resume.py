@@ -10,7 +10,7 @@ import click
 
 from trnbench.bounded import kinds
 from trnbench.cli.carrying import carry_on
-from trnbench.cli.context import Session, quiet_option, session
+from trnbench.cli.context import Session, no_cache_option, quiet_option, session
 from trnbench.cli.ended import tell
 from trnbench.cli.facts import facts_option
 from trnbench.cli.number import NumberType
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
 @click.option("--no-report", is_flag=True, help="Keep the run, write no report.")
+@no_cache_option
 @quiet_option
 @format_option
 @session

@@ -12,7 +12,7 @@ import click
 
 from trnbench.bounded import kinds
 from trnbench.cli.carrying import carry_out
-from trnbench.cli.context import Session, quiet_option, session
+from trnbench.cli.context import Session, no_cache_option, quiet_option, session
 from trnbench.cli.ended import tell
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_backends
@@ -95,6 +95,7 @@ POLICIES = ("seed", "device", "engine", "latest")
 @click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
 @click.option("--no-report", is_flag=True, help="Keep the run, write no report.")
 @click.option("--dry-run", is_flag=True, help="List the cases, run none.")
+@no_cache_option
 @quiet_option
 @format_option
 @session

@@ -19,7 +19,7 @@ from trnbench.results.measurement import Part
 
 if TYPE_CHECKING:
     from trnbench.emulator.core.cases import CaseModel, Estimate
-    from trnbench.emulator.fabric.estimate import FabricModel
+    from trnbench.emulator.fabric.cases import FabricModel
 
 MODEL = "trnbench schedule + flows"
 MODEL_VERSION = "7"
@@ -51,13 +51,19 @@ class EmulatedBackend:
             "ml_dtypes_version": version("ml_dtypes"),
         }
 
+    def worked_out_with(self) -> tuple[str, ...]:
+        """Of the core what stands below a backend: all of it may have a say in a time."""
+        below = ("emulator", "nki", "peaks", "kernels.extent", "kernels.work", "kernels.kernel", "topology")
+        more = ("facts", "results", "backend", "compiler", "generation")
+        return tuple(f"trnbench.{name}" for name in (*below, *more))
+
     def unsupported(self, case: Case, system: System) -> str:
         kinds = case.kernel.implementations
         if not system.costs:
             what = "a transfer" if case.kernel.spread.linked else "a core"
             return f"{system.generation.name} has no cost table, so no time follows for {what}"
         if "collective" in kinds or case.kernel.spread.linked:
-            from trnbench.emulator.fabric.estimate import KNOWN
+            from trnbench.emulator.fabric.cases import KNOWN
 
             name = str(kinds.get("collective", ""))
             if name not in KNOWN:
@@ -102,7 +108,7 @@ class EmulatedBackend:
 
     @cached_property
     def _fabric(self) -> FabricModel:
-        from trnbench.emulator.fabric.estimate import FabricModel
+        from trnbench.emulator.fabric.cases import FabricModel
 
         return FabricModel()
 

@@ -2,28 +2,58 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trnbench.backend import Reproducible
 from trnbench.fidelity.bench import EMULATOR
+from trnbench.store.cache import digest_of
+from trnbench.store.source_digest import files_digest, package_of, packages_digest
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
 
+_OURS = ("trnbench.fidelity", "trnbench.kernels")
+
 
 def inputs_of(registry: Registry, generations: Collection[str]) -> object:
     """Files and their times, and the very objects that answer: another of any is another question."""
-    chosen = [registry.generations[name] for name in generations]
-    bases = [registry.generations[each.base] for each in chosen if each.base in registry.generations]
-    files = {
-        path
-        for each in (*chosen, *bases)
-        for path in (*each.facts, each.costs, each.published, each.public_kernels, each.untouched)
-        if path is not None
-    }
     return (
         tuple(generations),
-        tuple((str(path), path.stat().st_mtime_ns) for path in sorted(files)),
+        tuple((str(path), path.stat().st_mtime_ns) for path in _files(registry, generations)),
         type(registry.backends.get(EMULATOR)),
         tuple(registry.kernels),
+    )
+
+
+def inputs_digest(registry: Registry, generations: Collection[str]) -> bytes:
+    """The same by content, and all code that has a say: good in any process. Raises `OSError`."""
+    backend = registry.backends.get(EMULATOR)
+    code = backend.worked_out_with() if isinstance(backend, Reproducible) else ()
+    said = backend.environment() if backend is not None else {}
+    builders = {
+        package_of(instance.topology)
+        for name in generations
+        for instance in registry.generations[name].instances
+    }
+    kernels = {package_of(kernel.work) for kernel in registry.kernels.values()} - {"trnbench"}
+    return digest_of(
+        files_digest(_files(registry, generations)),
+        packages_digest({*code, *_OURS, *builders, *kernels}),
+        repr((type(backend), sorted(said.items()), list(generations), sorted(registry.kernels), sys.version)),
+    )
+
+
+def _files(registry: Registry, generations: Collection[str]) -> list[Path]:
+    chosen = [registry.generations[name] for name in generations]
+    bases = [registry.generations[each.base] for each in chosen if each.base in registry.generations]
+    return sorted(
+        {
+            path
+            for each in (*chosen, *bases)
+            for path in (*each.facts, each.costs, each.published, each.public_kernels, each.untouched)
+            if path is not None
+        }
     )

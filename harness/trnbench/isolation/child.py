@@ -82,7 +82,7 @@ def carried_out(
             try:
                 word, value = ours.recv()
             except (EOFError, OSError, pickle.UnpicklingError):
-                code = ended(pid)
+                code = ended(pid, alone_s=GRACE_S)
                 raise Lost(code) from None
             if word == "result":
                 return value  # type: ignore[no-any-return]
@@ -99,7 +99,7 @@ def carried_out(
 
 def _work(work: Callable[[Callable[[str, Any], None]], Any], theirs: Connection, width: str) -> None:
     """In the child; does not return."""
-    process = os.getpid()
+    process, code = os.getpid(), 1
 
     def send(word: str, value: Any) -> None:
         if os.getpid() == process:  # not in a copy that the work made of it
@@ -114,11 +114,11 @@ def _work(work: Callable[[Callable[[str, Any], None]], Any], theirs: Connection,
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
         send("result", work(send))
+        code = 0
     except BaseException:
-        traceback.print_exc()
-        os._exit(1)
+        traceback.print_exc(file=sys.__stderr__)
     finally:
-        os._exit(0)
+        os._exit(code)
 
 
 def _descriptors() -> None:

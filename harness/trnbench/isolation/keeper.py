@@ -13,6 +13,9 @@ from typing import NoReturn
 
 from trnbench.isolation import descendants
 
+PATIENCE_S = descendants.PATIENCE_S + 1.0
+"""For a keeper to end what it keeps."""
+
 _HEEDED = (signal.SIGTERM, signal.SIGCHLD)
 
 
@@ -54,18 +57,17 @@ def forked() -> int:
         return os.fork()
 
 
-def ended(pid: int, patience_s: float = descendants.PATIENCE_S + 1.0) -> int:
-    """Have the keeper `pid`, a child of this process, end what it keeps; its exit code, or -signal."""
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGTERM)
-    until = time.monotonic() + patience_s
+def ended(pid: int, alone_s: float = 0.0) -> int:
+    """Have the keeper `pid`, a child of this process, end what it keeps, if it does not by itself within
+    `alone_s`; its exit code, or -signal."""
+    now = time.monotonic()
+    steps = [(now + alone_s, signal.SIGTERM), (now + alone_s + PATIENCE_S, signal.SIGKILL)]
     while True:
         found, status = os.waitpid(pid, os.WNOHANG)
         if found:
             return os.waitstatus_to_exitcode(status)
-        if time.monotonic() > until:
-            os.kill(pid, signal.SIGKILL)
-            until = float("inf")
+        if steps and time.monotonic() >= steps[0][0]:
+            os.kill(pid, steps.pop(0)[1])
         time.sleep(1e-3)
 
 

@@ -110,7 +110,9 @@ def _from_file(path: Path) -> ModuleType:
         raise MissingFile(f"{path} does not exist", cause=cause, try_="FILE.py::KERNEL")
     spec = importlib.util.spec_from_file_location(f"_kernel_{path.stem}", path)
     if spec is None or spec.loader is None:
-        raise KernelError(f"{path} is no Python file")
+        raise BadInput(
+            f"{path} is no Python file", cause="a kernel is a function of a .py file", try_="FILE.py::KERNEL"
+        )
     root, dotted = _package(path)
     before, writes = set(sys.modules), sys.dont_write_bytecode
     sys.path.insert(0, str(root))

@@ -14,6 +14,7 @@ from trnbench.results.run import Run
 from trnbench.run.progress import Step
 from trnbench.run.returned import detected
 from trnbench.run.settings import RunSettings
+from trnbench.store.cache import Cache
 from trnbench.store.store import Store
 from trnbench.store.tag import LATEST
 
@@ -52,6 +53,7 @@ def bench(
     executor: str = "",
     isolate: bool = False,
     store: Store | str | Path | None = None,
+    cache: bool = True,
     registry: Registry | None = None,
     on_progress: Callable[[Step], None] | None = None,
 ) -> Run:
@@ -59,9 +61,9 @@ def bench(
 
     Arguments mean what the options of `trnbench run` mean; with none, every system is emulated.
     Nothing is written anywhere unless `store` says where (`trnbench.open_store()` for the usual
-    place). Emulated cases run in this process, and what they do to it stays, unless `jobs`, `timeout_s` or
-    `isolate` give them processes of their own, as the command does. Ctrl-C returns what is done, with
-    `run.interrupted`.
+    place): the run, and beside it what was worked out, for the next one, unless `cache` is False. Emulated
+    cases run in this process, and what they do to it stays, unless `jobs`, `timeout_s` or `isolate` give
+    them processes of their own, as the command does. Ctrl-C returns what is done, with `run.interrupted`.
 
     Raises `UnknownName` and `UsageError` for arguments that name nothing, `NothingSelected` when no
     case is left, `StoreError` when the store cannot take the run, `RunCutShort` when no machine of
@@ -108,7 +110,8 @@ def bench(
         chosen = choose_backend(registry, backend, by, keep_identity=keep_identity)
         planned = plan(registry, here(selection, chosen), extra_facts=tuple(Path(each) for each in facts))
         kept = store if store is None or isinstance(store, Store) else stack.enter_context(Store(store))
-        return execute(planned, chosen, registry, settings, on_progress, store=kept, executor=by)
+        known = Cache(kept.path) if cache and kept is not None else None
+        return execute(planned, chosen, registry, settings, on_progress, store=kept, cache=known, executor=by)
 
 
 def open_store(path: str | Path | None = None) -> Store:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -23,6 +23,7 @@ from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Reason
 from trnbench.run.identity import identity, is_named, scrub, scrub_all, scrub_private
 from trnbench.run.judge import Judge
+from trnbench.run.remembering.backend import Remembering
 from trnbench.run.returned import observed, said
 
 NEXT = "; try: "
@@ -54,9 +55,25 @@ class Attempts:
 
     def __call__(self, case: Case) -> tuple[Measurement, bytes]:
         """The outcome of `case` and its JSON. Lets only a `KeyboardInterrupt` from outside pass."""
+        return self._finished(case, self._judged)
+
+    def known(self, case: Case) -> tuple[Measurement, bytes] | None:
+        """The same without trying: of a case that is skipped, or whose observation is kept; else None."""
+        if not isinstance(self.backend, Remembering):
+            return None
+        if not case.skip:
+            seen = self.backend.known(case, self.systems[case.key.instance])
+            if seen is None:
+                return None
+            return self._finished(case, lambda case, system: self.judge.judge(case, seen, system))
+        return self._finished(case, self._judged)
+
+    def _finished(
+        self, case: Case, judged: Callable[[Case, System], Measurement]
+    ) -> tuple[Measurement, bytes]:
         system = self.systems[case.key.instance]
         with identity(kept=self.keep_identity):
-            measurement = self._judged(case, system)
+            measurement = judged(case, system)
             if self._nearby is not None:
                 measurement = self._nearby.measurement(measurement, case, system)
             try:

@@ -119,6 +119,25 @@ class Conduct:
             self.notes.append(f"{why}: {left} of {len(self._plan.cases)} cases were not run")
 
     def _outcomes(self) -> Generator[Outcome]:
+        if self._executor is None:
+            yield from self._known()
+        if self._cases:
+            yield from self._tried()
+
+    def _known(self) -> Generator[Outcome]:
+        """Those that need not be tried, first: they are no work for another process."""
+        unknown: list[int] = []
+        for index, case in enumerate(self._cases):
+            with self._interruption.allowed():
+                outcome = self._attempts.known(case)
+            if outcome is None:
+                unknown.append(index)
+            else:
+                yield index, *outcome
+        self._left = [self._left[index] for index in unknown]
+        self._cases = tuple(self._cases[index] for index in unknown)
+
+    def _tried(self) -> Generator[Outcome]:
         if self._executor is not None:
             return self._elsewhere(self._executor)
         if self._apart:

@@ -22,6 +22,7 @@ from trnbench.run.identity import identity, scrub, scrub_path
 from trnbench.run.interruption import Interruption
 from trnbench.run.judge import Judge
 from trnbench.run.progress import Step
+from trnbench.run.remembering.backend import remembering
 from trnbench.run.returned import detected
 from trnbench.run.settings import RunSettings
 from trnbench.run.snapshot import begin, now
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from trnbench.run.executor import Executor
     from trnbench.run.plan import Plan
     from trnbench.run.resumption import Resumption
+    from trnbench.store.cache import Cache
     from trnbench.store.store import Store
 
 MEASURED_LIMIT_S = 300.0
@@ -48,13 +50,15 @@ def execute(
     on_progress: Callable[[Step], None] | None = None,
     *,
     store: Store | None = None,
+    cache: Cache | None = None,
     executor: Executor | None = None,
     resumed: Resumption | None = None,
 ) -> Run:
     """The run of `plan`. Cases come out in the order of the plan, however many processes there were.
 
     With a `store`, each measurement is kept as soon as it is there: in the run's journal, then in the
-    store as it takes them (`store.behind` says where it does not for now). Ctrl-C (SIGTERM and SIGHUP
+    store as it takes them (`store.behind` says where it does not for now). What `cache` holds is not worked
+    out again. Ctrl-C (SIGTERM and SIGHUP
     too) returns the run with what is done and `interrupted` set. With an `executor` the cases go to
     its machines. `resumed` is an earlier run of this plan to go on with.
 
@@ -63,11 +67,14 @@ def execute(
     executor is left.
     """
     settings = (settings or RunSettings()).checked()
-    attempts = prepared(plan, backend, settings, registry)
+    cache = cache if executor is None else None  # another machine has its own
+    attempts = prepared(plan, backend, settings, registry, cache)
     backend, grade = attempts.backend, attempts.unseen.grade
     searched = nullcontext() if grade is Grade.MEASURED else seldom_collected()
     with identity(kept=settings.keep_identity), Interruption() as interruption, searched:
-        begun = resumed.begun if resumed else begin(plan, backend, registry, settings, grade=grade)
+        begun = (
+            resumed.begun if resumed else begin(plan, backend, registry, settings, grade=grade, cache=cache)
+        )
         parts = resumed.parts if resumed else attached(begun)
         recording = resumed.recording if resumed else None
         if recording is None and store is not None:
@@ -105,6 +112,8 @@ def execute(
             with suppress(JournalFull):  # its cases are kept, and it is told below
                 recording.finish(run)
             recording.store.behind = recording.behind
+    if cache is not None:
+        cache.close()
     if conduct.cut is not None:
         raise RunCutShort(run, conduct.cut)
     return run
@@ -119,7 +128,9 @@ def _kept(path: str) -> str:
     return scrub(shortened)
 
 
-def prepared(plan: Plan, backend: Backend, settings: RunSettings, registry: Registry) -> Attempts:
+def prepared(
+    plan: Plan, backend: Backend, settings: RunSettings, registry: Registry, cache: Cache | None = None
+) -> Attempts:
     """What tries a case: the backend as these settings tune it, its grade and its limits, and, of emulated
     ones, what is published."""
     grade = Grade.MEASURED if detected(backend).instance else Grade.EMULATED
@@ -127,7 +138,7 @@ def prepared(plan: Plan, backend: Backend, settings: RunSettings, registry: Regi
     if settings.sample_s > 0.0 and tuned is not None:
         backend = tuned(settings.sample_s)
     return Attempts(
-        backend,
+        remembering(backend, cache, settings.seed),
         plan.systems,
         Judge(settings.policy),
         grade=grade,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.backend import Backend
-from trnbench.errors import TrnbenchError
 from trnbench.facts.book import FactBook
 from trnbench.fidelity.snapshot import fidelity_of
 from trnbench.generation import System
@@ -22,12 +21,14 @@ from trnbench.results.run import PluginRecord, Run, SystemRecord
 from trnbench.run.environment import describe
 from trnbench.run.headline.question import PRODUCTS
 from trnbench.run.identity import scrub, scrub_all, scrub_argv, scrub_private
+from trnbench.run.remembering.graph import described
 from trnbench.run.settings import RunSettings
 from trnbench.topology.graph import Topology
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
     from trnbench.run.plan import Plan
+    from trnbench.store.cache import Cache
 
 DRAWN_DEVICES = 256
 """Larger graphs are described by their summary alone: nobody can read them drawn."""
@@ -46,7 +47,15 @@ def new_id(when: datetime | None = None) -> str:
     return f"{when:%Y%m%d-%H%M%S}-{''.join(secrets.choice(_LETTERS) for _ in range(4))}"
 
 
-def begin(plan: Plan, backend: Backend, registry: Registry, settings: RunSettings, *, grade: Grade) -> Run:
+def begin(
+    plan: Plan,
+    backend: Backend,
+    registry: Registry,
+    settings: RunSettings,
+    *,
+    grade: Grade,
+    cache: Cache | None = None,
+) -> Run:
     """The run before its first case: all but measurements, end and outcome."""
     notes = [*plan.notes]
     systems: dict[str, SystemRecord] = {}
@@ -54,8 +63,8 @@ def begin(plan: Plan, backend: Backend, registry: Registry, settings: RunSetting
     books: dict[str, FactBook] = {}
     for name, system in plan.systems.items():
         books.setdefault(system.generation.name, system.book)
-        graph = _graph(system, notes)
-        systems[name] = _record(system, graph)
+        graph, summary = described(system, notes, cache, drawn=system.devices <= DRAWN_DEVICES)
+        systems[name] = _record(system, summary)
         if graph is not None and system.devices <= DRAWN_DEVICES:
             topologies[name] = graph
     linked = any(case.kernel.spread.linked for case in plan.cases)
@@ -63,7 +72,13 @@ def begin(plan: Plan, backend: Backend, registry: Registry, settings: RunSetting
     if grade is Grade.EMULATED:
         multiplied = any(case.kernel.name in PRODUCTS for case in plan.cases)
         fidelity = fidelity_of(
-            registry, backend.name, list(books), notes, linked=linked, multiplied=multiplied
+            registry,
+            backend.name,
+            list(books),
+            notes,
+            linked=linked,
+            multiplied=multiplied,
+            cache=cache,
         )
     return Run(
         id=new_id(),
@@ -84,24 +99,8 @@ def begin(plan: Plan, backend: Backend, registry: Registry, settings: RunSetting
     )
 
 
-def _graph(system: System, notes: list[str]) -> Topology | None:
-    """A system without a graph still has its core cases; why it has none is noted."""
-    try:
-        return system.topology()
-    except TrnbenchError as error:
-        notes.append(f"{system.name} has no graph: {error.what}")
-    except Exception as error:  # a plugin's builder
-        notes.append(f"{system.name} has no graph: {type(error).__name__}: {error}")
-    return None
-
-
-def _record(system: System, graph: Topology | None) -> SystemRecord:
+def _record(system: System, summary: dict[str, Any]) -> SystemRecord:
     instance, generation = system.instance, system.generation
-    summary: dict[str, Any] = {}
-    if graph is not None:
-        from trnbench.topology.summary import summarise
-
-        summary = summarise(graph)
     return SystemRecord(
         instance=system.name,
         generation=generation.name,

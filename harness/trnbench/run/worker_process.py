@@ -10,17 +10,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from trnbench.errors import ExitCode, TrnbenchError
-from trnbench.isolation.descendants import PATIENCE_S
+from trnbench.isolation.keeper import PATIENCE_S
 from trnbench.results.measurement import Reason
 from trnbench.run.memory import out_of_memory_kills
 from trnbench.run.worker import serve
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnContext, SpawnProcess
-
-
-KEEPER_S = PATIENCE_S + 1.0
-"""For a keeper to end what it keeps."""
 
 
 class WorkerLost(TrnbenchError):
@@ -60,7 +56,7 @@ class WorkerProcess:
         """Where it still runs: it, its cases and all that those have started."""
         if self.process.is_alive():
             self.process.terminate()
-            self.process.join(KEEPER_S)
+            self.process.join(PATIENCE_S)
             if self.process.is_alive():  # its keeper waits for what nobody can end
                 self.process.kill()
         self.process.join()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sys
@@ -14,6 +15,9 @@ from typing import BinaryIO
 from trnbench.errors import UsageError
 
 PART = ".part"
+
+READER_S = 2.0
+"""For a program that reads a pipe to open it, from when the output is ready."""
 
 YOUNG_S = 1.0
 """A half-written file of this age is left alone: its writer may not have claimed it yet."""
@@ -103,6 +107,12 @@ def _pour(path: Path, data: bytes, option: str) -> None:
             try_=f"name a file with {option}",
         ) from error
     except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise UsageError(
+                f"cannot write {path}: nobody reads it",
+                cause=f"it is a pipe, and no program opened its other end within {READER_S:g} s",
+                try_=f"cat {path} in another shell first, or name a file with {option}",
+            ) from error
         raise UsageError(
             f"cannot write {path}: {error.strerror or error}",
             cause="it is no file, and what is behind it takes no more",
@@ -111,11 +121,23 @@ def _pour(path: Path, data: bytes, option: str) -> None:
 
 
 def _opened(path: Path) -> BinaryIO:
+    """Raises `OSError` (ENXIO) for a pipe that nobody reads: opening it would wait for ever."""
     if str(path.absolute()) in _STDOUT:
         with suppress(OSError, ValueError, AttributeError):
             # Where the data go, which need not be descriptor 1.
             path = Path(f"/dev/fd/{sys.stdout.fileno()}")
-    return path.open("ab")
+    deadline = time.monotonic() + READER_S
+    while True:
+        try:
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
+            descriptor = os.open(path, flags)
+        except OSError as error:
+            if error.errno != errno.ENXIO or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            os.set_blocking(descriptor, True)
+            return os.fdopen(descriptor, "ab")
 
 
 def _is_special(path: Path) -> bool:

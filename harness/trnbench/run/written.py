@@ -6,10 +6,10 @@ import hashlib
 import importlib.util
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from trnbench.kernels.kernel import Kernel
 
@@ -26,6 +26,13 @@ _WORD = re.compile(r"[\w.]+")
 _QUOTED = re.compile(r"""["']([\w-]+\.[\w.-]*\w)["']""")
 
 
+class Code(NamedTuple):
+    """`modules` of formulas and implementations by name; `files`: digests, as `written` has them."""
+
+    modules: frozenset[str]
+    files: dict[str, str]
+
+
 def written(plan: Plan) -> dict[str, str]:
     """`package/module.py` → digest, of every kernel of the plan: where its formulas and its implementations
     for these systems are, and what those files import or name from the folder that they are in.
@@ -34,7 +41,16 @@ def written(plan: Plan) -> dict[str, str]:
     """
     kinds = {kind for system in plan.systems.values() for kind in system.instance.stack}
     chosen = kinds & set(plan.selection.kinds) if plan.selection.kinds else kinds
-    modules = {name for case in plan.cases for name in _modules(case.kernel, chosen)}
+    return _files({name for case in plan.cases for name in _modules(case.kernel, chosen)})
+
+
+def code_of(kernel: Kernel, kinds: Collection[str]) -> Code:
+    """Of one kernel, where it is implemented as one of `kinds`."""
+    modules = frozenset(_modules(kernel, kinds))
+    return Code(modules, _files(modules))
+
+
+def _files(modules: Collection[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in sorted(modules):
         path = _file(name)
@@ -55,7 +71,7 @@ def rewritten(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, .
     return tuple(f"source {name} {how}" for name, how in sorted(said.items()))
 
 
-def _modules(kernel: Kernel, kinds: set[str]) -> Iterator[str]:
+def _modules(kernel: Kernel, kinds: Collection[str]) -> Iterator[str]:
     for function in (kernel.work, kernel.footprint, kernel.requires, kernel.valid, kernel.refuses):
         yield str(getattr(function, "__module__", ""))
     for kind, reference in kernel.implementations.items():

@@ -23,10 +23,10 @@ PROBE = float(2**20)
 @session
 def algorithms(state: Session, /, *, format: str, **options: Any) -> None:
     """Which algorithms this system allows, for which collectives, and why not."""
-    from trnbench.emulator.fabric.possible import names
+    from trnbench.emulator.fabric.planner import algorithms_of
 
     fabric = fabric_of(state, options)
-    rows = [_row(fabric, name) for name in names(fabric)]
+    rows = [_row(fabric, name) for name in algorithms_of(fabric)]
     for line in about(fabric):
         say(line, level=0)
     for rule in rules(fabric):
@@ -44,15 +44,16 @@ def algorithms(state: Session, /, *, format: str, **options: Any) -> None:
 def _row(fabric: Fabric, name: str) -> dict[str, object]:
     """Plans every collective; nothing is carried out."""
     from trnbench.emulator.fabric.algorithms.algorithm import COLLECTIVES, NotPossible
-    from trnbench.emulator.fabric.possible import meant, plan
+    from trnbench.emulator.fabric.planner import Planner
 
     does: list[str] = []
     why: dict[str, None] = {}
     for collective in COLLECTIVES:
-        if not meant(fabric, collective, name):
-            continue
         try:
-            plan(fabric, collective, name, PROBE)
+            planner = Planner(fabric, fabric.question(collective, PROBE))
+            if name not in planner.able:
+                continue
+            planner.schedule(name)
         except NotPossible as error:
             why[error.what + (f" ({error.cause})" if error.cause else "")] = None
         else:

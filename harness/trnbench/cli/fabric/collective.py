@@ -10,8 +10,7 @@ import click
 from trnbench.bounded.kinds import MESSAGE
 
 if TYPE_CHECKING:
-    from trnbench.emulator.fabric.beside import Other
-    from trnbench.emulator.fabric.result import Result
+    from trnbench.emulator.fabric.question import Beside
     from trnbench.emulator.fabric.systems import Fabric
 
 COLLECTIVES = (
@@ -50,53 +49,9 @@ class Collective(click.ParamType[str]):
 COLLECTIVE = click.argument("collective", type=Collective(), metavar="COLLECTIVE")
 
 
-def ask(
-    fabric: Fabric,
-    collective: str,
-    size: float,
-    algorithm: str,
-    groups: list[list[int]] | None = None,
-    *,
-    with_links: bool = False,
-    beside: Sequence[Other] = (),
-) -> Result:
-    """One answer; groups are carried out at the same time, and what is `beside` as well."""
-    from trnbench.emulator.fabric.beside import run_beside
-    from trnbench.emulator.fabric.collective import run as one
-    from trnbench.emulator.fabric.groups import run_groups
-
-    if beside:
-        return run_beside(
-            fabric,
-            collective,
-            size,
-            beside,
-            algorithm=algorithm,
-            groups=groups or (),
-            with_links=with_links,
-        )
-    if groups:
-        return run_groups(fabric, collective, size, groups, algorithm=algorithm, with_links=with_links)
-    return one(fabric, collective, size, algorithm=algorithm, with_links=with_links)
-
-
-def ask_uneven(
-    fabric: Fabric,
-    collective: str,
-    sizes: Sequence[float],
-    shares: Sequence[float],
-    algorithm: str,
-    groups: Sequence[Sequence[int]],
-) -> tuple[list[Result], list[Result]]:
-    """An answer for each size by these shares, and by even ones."""
-    from trnbench.emulator.fabric.uneven import run_uneven
-
-    alike = [1.0] * len(shares)
-    found, even = (
-        [run_uneven(fabric, collective, size, each, algorithm=algorithm, groups=groups) for size in sizes]
-        for each in (shares, alike)
-    )
-    return found, even
+def frozen(groups: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """Groups as a question takes them."""
+    return tuple(tuple(group) for group in groups)
 
 
 with_option = click.option(
@@ -108,10 +63,10 @@ with_option = click.option(
 )
 
 
-def others_of(fabric: Fabric, texts: Sequence[str]) -> list[Other]:
+def others_of(fabric: Fabric, texts: Sequence[str]) -> list[Beside]:
     """What `--with` names. Raises UsageError for what cannot be read."""
     from trnbench.cli.fabric.grouping import groups_of
-    from trnbench.emulator.fabric.beside import Other
+    from trnbench.emulator.fabric.question import Beside
     from trnbench.errors import UsageError
 
     found = []
@@ -126,10 +81,10 @@ def others_of(fabric: Fabric, texts: Sequence[str]) -> list[Other]:
             )
         groups = groups_of(fabric, (kinds,), None) if kinds else []
         found.append(
-            Other(
+            Beside(
                 collective=Collective().convert(name, None, None),
                 size=float(MESSAGE.counted(size, f"--with {name}")),
-                groups=tuple(tuple(each) for each in groups),
+                groups=frozen(groups),
             )
         )
     return found

@@ -82,7 +82,7 @@ def _kind(text: str) -> tuple[str, int]:
 
 
 def _replica(fabric: Fabric, text: str) -> list[list[int]]:
-    from trnbench.emulator.fabric.groups import checked
+    from trnbench.emulator.fabric.groups import check_groups
     from trnbench.errors import UsageError
 
     try:
@@ -97,5 +97,5 @@ def _replica(fabric: Fabric, text: str) -> list[list[int]]:
             cause="it is read as JSON: brackets within brackets, whole numbers in them",
             try_="--replica-groups '[[0,1],[2,3]]'",
         )
-    checked(found, fabric.size)
+    check_groups(found, fabric.size)
     return found

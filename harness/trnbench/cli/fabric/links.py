@@ -9,7 +9,7 @@ import click
 from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
 from trnbench.cli.fabric.cells import percent_of, say_about, two_places
-from trnbench.cli.fabric.collective import COLLECTIVE, ask
+from trnbench.cli.fabric.collective import COLLECTIVE, frozen
 from trnbench.cli.fabric.grouping import groups_of
 from trnbench.cli.fabric.options import algorithm_option, fabric_of, fabric_options
 from trnbench.cli.fabric.sizes import SIZE, shown
@@ -46,9 +46,11 @@ def links(
 
     Load is the share of what the link could have carried in the whole time.
     """
+    from trnbench.emulator.fabric.ask import ask
+
     fabric = fabric_of(state, options)
     groups = groups_of(fabric, group, replica_groups)
-    result = ask(fabric, collective, size, algorithm, groups, with_links=True)
+    result = ask(fabric.question(collective, size, algorithm=algorithm, groups=frozen(groups)))
     rows = [
         {
             "link": f"{each.src} > {each.dst}",

@@ -28,7 +28,7 @@ class Near:
         options = fabric.options
         self._version, self._fabric = MODEL_VERSION, fabric
         self._alone = alone and not (
-            options.degrade or options.straggler or options.late or options.oversubscription != 1
+            options.degraded or options.straggler or options.late or options.oversubscription != 1
         )
         self._nearby = nearby(state.registry, {fabric.system.name: fabric.system})
 

@@ -97,7 +97,8 @@ def fabric_of(state: Session, options: dict[str, Any], *, size: int | None = Non
     """
     import msgspec
 
-    from trnbench.emulator.fabric.systems import Fabric, Options
+    from trnbench.emulator.fabric.systems import Options
+    from trnbench.emulator.fabric.systems import fabric_of as built
     from trnbench.errors import UsageError
 
     system = state.registry.system(options["instance"], facts_of(state, options["facts"]))
@@ -121,10 +122,10 @@ def fabric_of(state: Session, options: dict[str, Any], *, size: int | None = Non
         late=late,
     )
     if not options["degrade"]:
-        return Fabric(system, chosen)
-    topology = Fabric(system, chosen).topology
+        return built(system, chosen)
+    topology = built(system, chosen).topology
     degraded = tuple(each for text in options["degrade"] for each in _degraded(text, topology))
-    return Fabric(system, msgspec.structs.replace(chosen, degrade=degraded))
+    return built(system, msgspec.structs.replace(chosen, degraded=degraded))
 
 
 Stragglers = tuple[tuple[int, float], ...]
@@ -210,7 +211,7 @@ def about(fabric: Fabric) -> list[str]:
         readings.append(f"Trn3 links by {options.trn3_links}")
     if options.oversubscription != 1:
         readings.append(f"network oversubscribed {options.oversubscription:g} times")
-    readings += [f"{a} > {b} at {factor:g}" for a, b, factor in options.degrade]
+    readings += [f"{a} > {b} at {factor:g}" for a, b, factor in options.degraded]
     readings += [f"rank {rank} at {share:g} of its memory bandwidth" for rank, share in options.straggler]
     readings += [f"rank {rank} {show(seconds, 's')} late" for rank, seconds in options.late]
     if options.exact:

@@ -16,7 +16,7 @@ from trnbench.cli.number import NumberType
 from trnbench.cli.output import Column, emit, format_option, say
 
 if TYPE_CHECKING:
-    from trnbench.emulator.fabric.messages import Traffic
+    from trnbench.emulator.fabric.answer import Answer
     from trnbench.emulator.fabric.systems import Fabric
 
 _SHOWN: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -79,21 +79,23 @@ def matrix(state: Session, /, *, size: int, show: str, every: bool, format: str,
 @session
 def bisection(state: Session, /, *, size: int, format: str, **options: Any) -> None:
     """Every rank exchanges with the one half the ranks away, held against the narrowest cut."""
-    from trnbench.emulator.fabric.messages import halves
+    from trnbench.emulator.fabric.ask import ask
+    from trnbench.emulator.fabric.question import HALVES
     from trnbench.topology.bisection import bisection as narrowest
 
     _positive(size)
     fabric = fabric_of(state, options)
-    found = halves(fabric, size)
+    answer = ask(fabric.question(HALVES, size))
     n = fabric.network.size
     cut = narrowest(fabric.topology)
-    across = found.rate / 2
-    busiest, _ = _busiest(fabric, found)
+    rate = n * size / answer.time_s
+    across = rate / 2
+    busiest, _ = _busiest(answer)
     rows: list[dict[str, object]] = [
         {
             "ranks": n,
-            "time_s": found.time_s,
-            "each_gb_s": found.rate / n / 1e9,
+            "time_s": answer.time_s,
+            "each_gb_s": rate / n / 1e9,
             "one_way_gb_s": across / 1e9,
             "cut_gb_s": cut.one_way / 1e9 if cut else None,
             "share": across / cut.one_way if cut else None,
@@ -131,7 +133,8 @@ def bisection(state: Session, /, *, size: int, format: str, **options: Any) -> N
 @session
 def incast(state: Session, /, *, size: int, target: int, format: str, **options: Any) -> None:
     """More and more ranks send to one at the same time."""
-    from trnbench.emulator.fabric.messages import incast as to_one
+    from trnbench.emulator.fabric.ask import ask
+    from trnbench.emulator.fabric.question import INCAST
     from trnbench.errors import UsageError
 
     _positive(size)
@@ -146,14 +149,16 @@ def incast(state: Session, /, *, size: int, target: int, format: str, **options:
     counts = [*(2**k for k in range(n.bit_length()) if 2**k < n - 1), n - 1]
     rows: list[dict[str, object]] = []
     for count in counts:
-        found = to_one(fabric, target, size, [(target + k) % n for k in range(1, count + 1)])
-        busiest, load = _busiest(fabric, found)
+        senders = ((target + k) % n for k in range(1, count + 1))
+        answer = ask(fabric.question(INCAST, size, ranks=(target, *senders)))
+        rate = count * size / answer.time_s
+        busiest, load = _busiest(answer)
         rows.append(
             {
                 "senders": count,
-                "time_s": found.time_s,
-                "each_gb_s": found.rate / count / 1e9,
-                "total_gb_s": found.rate / 1e9,
+                "time_s": answer.time_s,
+                "each_gb_s": rate / count / 1e9,
+                "total_gb_s": rate / 1e9,
                 "busiest": busiest,
                 "load": load,
             }
@@ -171,29 +176,29 @@ def incast(state: Session, /, *, size: int, target: int, format: str, **options:
 
 
 def _pair(fabric: Fabric, src: int, dst: int, size: int) -> dict[str, Any]:
-    from trnbench.emulator.fabric.messages import send
+    from trnbench.emulator.fabric.ask import ask
+    from trnbench.emulator.fabric.question import SEND
 
     network = fabric.network
-    time_s = send(fabric, src, dst, size).time_s
+    time_s, latency_s = (
+        ask(fabric.question(SEND, amount, ranks=(src, dst))).time_s for amount in (size, 1.0)
+    )
     return {
         "src": network.nodes[network.ranks[src]].name,
         "dst": network.nodes[network.ranks[dst]].name,
         "hops": network.route(src, dst).hops,
-        "latency_s": send(fabric, src, dst, 1.0).time_s,
+        "latency_s": latency_s,
         "time_s": time_s,
         "bandwidth_gb_s": size / time_s / 1e9,
     }
 
 
-def _busiest(fabric: Fabric, found: Traffic) -> tuple[str, float | None]:
+def _busiest(answer: Answer) -> tuple[str, float | None]:
     """The link that was busiest, and the share of the time it was."""
-    network = fabric.network
-    if not len(network.links):
+    if not answer.links:
         return "", None
-    busy = found.loads / (network.bandwidth * found.time_s)
-    at = int(busy.argmax())
-    link = network.links[at]
-    return f"{network.nodes[link.src].name} > {network.nodes[link.dst].name}", float(busy[at])
+    link = answer.links[0]
+    return f"{link.src} > {link.dst}", link.utilisation
 
 
 def _positive(size: int) -> None:

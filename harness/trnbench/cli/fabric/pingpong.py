@@ -61,7 +61,8 @@ def pingpong(
 
     Times are half of there and back, bandwidth is the message over that.
     """
-    from trnbench.emulator.fabric.messages import ping_pong
+    from trnbench.emulator.fabric.ask import ask
+    from trnbench.emulator.fabric.question import PING_PONG
     from trnbench.errors import UsageError
 
     fabric = fabric_of(state, options)
@@ -83,7 +84,7 @@ def pingpong(
     rows: list[dict[str, Any]] = []
     hosts = 0
     for size in sizes:
-        time_s = ping_pong(fabric, src, dst, size).time_s / 2
+        time_s = ask(fabric.question(PING_PONG, size, ranks=(src, dst))).time_s / 2
         # Whether there are such ranks is known by now.
         hosts = hosts or len({fabric.network.nodes[fabric.network.ranks[rank]].host for rank in (src, dst)})
         rows.append(

@@ -8,7 +8,7 @@ import click
 
 from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
-from trnbench.cli.fabric.collective import Collective, ask, ask_uneven, others_of, with_option
+from trnbench.cli.fabric.collective import Collective, frozen, others_of, with_option
 from trnbench.cli.fabric.grouping import groups_of
 from trnbench.cli.fabric.near import Near, cells, notes
 from trnbench.cli.fabric.options import about, algorithm_option, dtype_option, fabric_of, fabric_options
@@ -66,8 +66,11 @@ def run(
     documented links of a device allow it to be, where no network lies between them. all_gather_v and
     all_to_all_v take uneven parts: --shares or --skew.
     """
+    from msgspec.structs import replace
+
     from trnbench.cli.fabric.table import details, footer, header, peak_of, row
     from trnbench.cli.fabric.table import lines as table_lines
+    from trnbench.emulator.fabric.ask import ask
 
     fabric = fabric_of(state, options)
     groups = groups_of(fabric, group, replica_groups)
@@ -75,13 +78,20 @@ def run(
     sizes = _whole(list(sweep(minbytes, maxbytes, stepfactor, step)), dtype, collective)
     parts = shares_of(collective, shares, skew, len(groups[0]) if groups else fabric.size)
     more: dict[str, Any] = {}
+    question = fabric.question(
+        collective,
+        sizes[0],
+        algorithm=algorithm,
+        groups=frozen(groups),
+        shares=parts,
+        beside=tuple(others_of(fabric, others)),
+    )
+    found = [ask(replace(question, size=size)) for size in sizes]
+    rows = [row(each, dtype, peak) for each in found]
     if parts:
-        _alone(collective, others)
-        found, even = ask_uneven(fabric, collective, sizes, parts, algorithm, groups)
-        rows = [
-            {**row(each, dtype, peak), "times_even": each.time_s / like.time_s}
-            for each, like in zip(found, even, strict=True)
-        ]
+        alike = replace(question, shares=())
+        for each, size in zip(rows, sizes, strict=True):
+            each["times_even"] = each["time_s"] / ask(replace(alike, size=size)).time_s
         more = {"shares": list(parts), "shares_of": "senders" if collective == UNEVEN[0] else "receivers"}
         said = [
             *about(fabric),
@@ -91,9 +101,6 @@ def run(
             *details(fabric, found, peak, ""),
         ]
     else:
-        beside = others_of(fabric, others)
-        found = [ask(fabric, collective, size, algorithm, groups, beside=beside) for size in sizes]
-        rows = [row(each, dtype, peak) for each in found]
         said = [*about(fabric), *details(fabric, found, peak, algorithm)]
     near = Near(state, fabric, alone=not (parts or others or len(groups) > 1))
     nearest = [near.of(collective, each.size, each.ranks, busbw=each.busbw) for each in found]
@@ -117,18 +124,6 @@ def run(
         )
     else:
         emit(rows, list(rows[0]), format)
-
-
-def _alone(collective: str, others: tuple[str, ...]) -> None:
-    """Raises UsageError where something is to run beside uneven parts."""
-    from trnbench.errors import UsageError
-
-    if others:
-        raise UsageError(
-            f"{collective} takes no --with",
-            cause="nothing is carried out beside uneven parts",
-            try_=f"trnbench fabric run {collective} without --with, or all_to_all with it",
-        )
 
 
 def _whole(sizes: list[int], dtype: str, collective: str) -> list[float]:

@@ -41,7 +41,7 @@ def scale(
 
     `-i trn1-ultracluster` goes from 2 instances to all of them, 30,000 devices.
     """
-    from trnbench.emulator.fabric.collective import run as one
+    from trnbench.emulator.fabric.ask import ask
 
     whole = fabric_of(state, options)
     steps = _counts(counts, whole.system.size if whole.clustered else whole.size)
@@ -49,10 +49,10 @@ def scale(
     for count in steps:
         if whole.clustered:
             fabric = fabric_of(state, options, size=count)
-            result = one(fabric, collective, size, algorithm=algorithm)
+            result = ask(fabric.question(collective, size, algorithm=algorithm))
         else:
-            group = None if count == whole.size else list(range(count))
-            result = one(whole, collective, size, algorithm=algorithm, group=group)
+            some = () if count == whole.size else tuple(range(count))
+            result = ask(whole.question(collective, size, algorithm=algorithm, ranks=some))
         rows.append(
             {
                 "instances": count if whole.clustered else None,

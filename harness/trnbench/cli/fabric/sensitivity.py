@@ -8,7 +8,7 @@ import click
 
 from trnbench.cli.context import Session, session
 from trnbench.cli.fabric.cells import say_about, time_column
-from trnbench.cli.fabric.collective import COLLECTIVE, ask
+from trnbench.cli.fabric.collective import COLLECTIVE
 from trnbench.cli.fabric.options import algorithm_option, fabric_of, fabric_options
 from trnbench.cli.fabric.sizes import SIZE, shown
 from trnbench.cli.output import Column, emit, format_option, say
@@ -28,7 +28,7 @@ def sensitivity(
     from trnbench.emulator.fabric.sensitivity import sensitivity as moved
 
     fabric = fabric_of(state, options)
-    base, shifts = moved(fabric, lambda other: ask(other, collective, size, algorithm))
+    base, shifts = moved(fabric.question(collective, size, algorithm=algorithm))
     rows: list[dict[str, object]] = [
         {
             "what": each.name,

@@ -28,7 +28,7 @@ def shares_of(collective: str, shares: str | None, skew: str | None, ranks: int)
 
     Raises UsageError for what cannot be read, does not fit the ranks, or is given to equal parts.
     """
-    from trnbench.emulator.fabric.uneven import fractions
+    from trnbench.emulator.fabric.transform import fractions
     from trnbench.errors import UsageError
 
     if collective not in UNEVEN:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from trnbench.cli.fabric.cells import EVIDENCE
 
 if TYPE_CHECKING:
-    from trnbench.emulator.fabric.result import Result
+    from trnbench.emulator.fabric.answer import Answer
     from trnbench.emulator.fabric.systems import Fabric
     from trnbench.facts.peak import PeakChoice
 
@@ -62,29 +62,29 @@ def peak_of(fabric: Fabric, collective: str, ranks: Sequence[int] | None = None)
     return scaled(found, factor, extent) if found else None
 
 
-def row(result: Result, dtype: str, peak: PeakChoice | None) -> dict[str, Any]:
+def row(answer: Answer, dtype: str, peak: PeakChoice | None) -> dict[str, Any]:
     """One size; times in seconds, bandwidths in GB/s of 10⁹ bytes."""
     from trnbench.kernels.dtype import item_bytes
 
     parts = {
-        "latency": result.latency_s,
-        "link": result.link_s,
-        "hbm": result.memory_s,
-        "overhead": result.overhead_s,
+        "latency": answer.latency_s,
+        "link": answer.link_s,
+        "hbm": answer.memory_s,
+        "overhead": answer.overhead_s,
     }
     return {
-        "size": int(result.size),
-        "count": int(result.size / item_bytes(dtype)),
+        "size": int(answer.size),
+        "count": int(answer.size / item_bytes(dtype)),
         "type": dtype,
-        "redop": "sum" if result.collective in REDUCES else "none",
-        "root": 0 if result.collective in ROOTED else -1,
-        "time_s": result.time_s,
-        "algbw_gb_s": result.algbw / 1e9,
-        "busbw_gb_s": result.busbw / 1e9,
+        "redop": "sum" if answer.collective in REDUCES else "none",
+        "root": 0 if answer.collective in ROOTED else -1,
+        "time_s": answer.time_s,
+        "algbw_gb_s": answer.algbw / 1e9,
+        "busbw_gb_s": answer.busbw / 1e9,
         "wrong": None,
-        "algorithm": result.algorithm,
-        "peak_share": result.busbw / peak.chosen.value if peak else None,
-        "bound_share": result.bound.time_s / result.time_s,
+        "algorithm": answer.algorithm,
+        "peak_share": answer.busbw / peak.chosen.value if peak else None,
+        "bound_share": answer.bound.time_s / answer.time_s,
         "bound": max(parts, key=lambda name: parts[name]),
         "evidence": EVIDENCE,
     }
@@ -137,7 +137,7 @@ def footer(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return ["# Out of bounds values : 0 OK", f"# Avg bus bandwidth    : {mean:g}", "#"]
 
 
-def details(fabric: Fabric, found: Sequence[Result], peak: PeakChoice | None, algorithm: str) -> list[str]:
+def details(fabric: Fabric, found: Sequence[Answer], peak: PeakChoice | None, algorithm: str) -> list[str]:
     """What the figures are held against, by which rule the algorithm was chosen, what stays unproven."""
     from trnbench.facts.format import show
 

@@ -14,7 +14,7 @@ import msgspec
 
 from trnbench.bounded import kinds
 from trnbench.errors import BadInput, KernelError, MissingFile, UnknownName, UsageError
-from trnbench.quoting import quoted
+from trnbench.quoting import cut, quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -200,16 +200,18 @@ def _loaded(name: str, path: Path, dtype: str) -> npt.NDArray[Any]:
     import numpy as np
 
     try:
+        if path.exists() and not path.is_file():
+            raise ValueError("it is a folder, a pipe or a device")
         # No pickles: a file of data must not run code.
         array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise MissingFile(f"--arg {name}: {path} does not exist", try_=f"--arg {name}=@FILE.npy") from None
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, OverflowError, MemoryError, SyntaxError, TypeError) as error:
         raise BadInput(
             f"--arg {name}: {path} is no array that can be read",
             cause="it is no .npy file, or holds Python objects"
             if "pickle" in str(error)
-            else (str(error).splitlines() or [type(error).__name__])[0],
+            else cut((str(error).splitlines() or [type(error).__name__])[0], 200),
             try_="numpy.save('x.npy', array)",
         ) from None
     if not isinstance(array, np.ndarray):

@@ -13,8 +13,9 @@ from math import log
 
 import msgspec
 
-from trnbench.emulator.fabric.published import time_collective_point
-from trnbench.emulator.fabric.systems import Fabric, Options
+from trnbench.emulator.fabric.ask import ask
+from trnbench.emulator.fabric.published import published_question
+from trnbench.emulator.fabric.question import Question
 from trnbench.generation import System
 from trnbench.kernels.families.collective import busbw_factor
 
@@ -24,7 +25,7 @@ Known = dict[tuple[object, ...], float]
 
 
 class Published(msgspec.Struct, frozen=True, kw_only=True):
-    """A point as `emulate_collective_point` takes it; `time_s` or, else, `busbw` in bytes/s."""
+    """A point as `published_question` takes it; `time_s` or, else, `busbw` in bytes/s."""
 
     id: str
     system: str
@@ -184,29 +185,28 @@ def _errors(
     found: dict[str, list[float]] = {each: [] for each in constant.points}
     for value in constant.grid():
         chosen = {**values, constant.key: value}
-        fabrics: dict[tuple[str, int], Fabric] = {}
+        changed: dict[str, System] = {}
         for each in constant.points:
             # Starts are added up, so links need not be looked at again for another start.
             key = each, *(v for k, v in chosen.items() if k not in STARTS)
             if key not in known:
                 known[key] = _seconds(
-                    points[each], systems, {**chosen, **dict.fromkeys(STARTS, 0.0)}, fabrics
+                    points[each], systems, {**chosen, **dict.fromkeys(STARTS, 0.0)}, changed
                 )
             operation = points[each].operation
             start = chosen.get(STARTS[0], 0.0) * (operation != "reduce_scatter")
             start += chosen.get(STARTS[1], 0.0) * (operation in ("all_reduce", "reduce_scatter"))
-            found[each].append(abs(_off(points[each], known[key] + start * 1e-6)))
+            found[each].append(abs(off(points[each], known[key] + start * 1e-6)))
     return found
 
 
-def deviation(
-    point: Published, systems: Mapping[str, System], fabrics: dict[tuple[str, int], Fabric] | None = None
-) -> float:
+def deviation(point: Published, systems: Mapping[str, System]) -> float:
     """ln(model / published) of the time, with the constants of the cost tables."""
-    return _off(point, _seconds(point, systems, None, {} if fabrics is None else fabrics))
+    return off(point, _seconds(point, systems, None, {}))
 
 
-def _off(point: Published, seconds: float) -> float:
+def off(point: Published, seconds: float) -> float:
+    """ln(model / published), by a time of the model or the bandwidth that follows."""
     if point.time_s:
         return log(seconds / point.time_s)
     return log(point.busbw / (point.size / seconds * busbw_factor(point.operation, point.ranks)))
@@ -216,17 +216,20 @@ def _seconds(
     point: Published,
     systems: Mapping[str, System],
     values: Mapping[str, float] | None,
-    fabrics: dict[tuple[str, int], Fabric],
+    changed: dict[str, System],
 ) -> float:
-    """`values` replace rows of `[fabric]`; `fabrics` keeps what was built by system and lnc."""
+    """`values` replace rows of `[fabric]`; `changed` keeps the systems that have them, by name."""
     system = systems[point.system]
-    key = point.system, point.lnc
-    if key not in fabrics:
-        if values is not None:
+    if values is not None:
+        if point.system not in changed:
             table = {**system.costs.get("fabric", {}), **{k: {"value": v} for k, v in values.items()}}
-            system = msgspec.structs.replace(system, costs={**system.costs, "fabric": table})
-        default = int(system.costs.get("lnc", {}).get("default", 1))
-        level = "core" if (point.lnc or default) == 1 else "logical-core"
-        fabrics[key] = Fabric(system, Options(level=level))
-    fabric = fabrics[key]
-    return time_collective_point(fabric, point.operation, point.size, point.ranks, nodes=point.nodes)[0]
+            changed[point.system] = msgspec.structs.replace(system, costs={**system.costs, "fabric": table})
+        system = changed[point.system]
+    return ask(question_of(point, system)).time_s
+
+
+def question_of(point: Published, system: System) -> Question:
+    """What `point` measured. Raises UsageError where its ranks do not fit."""
+    return published_question(
+        system, point.operation, point.size, point.ranks, nodes=point.nodes, lnc=point.lnc
+    )

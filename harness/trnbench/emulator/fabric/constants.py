@@ -10,7 +10,9 @@ from typing import Any
 
 import msgspec
 
+from trnbench.emulator.fabric.algorithms.algorithm import ALL_REDUCE, REDUCE, REDUCE_SCATTER
 from trnbench.emulator.fabric.rule import Rule, rules_of
+from trnbench.emulator.fabric.schedule import Schedule
 from trnbench.errors import FactError
 
 NCCOM, GRAPH = "nccom", "graph"
@@ -48,6 +50,13 @@ class Constants(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...] = ()
     points: dict[str, tuple[str, ...]] = {}  # constant → published points it was fitted to
     assumed: dict[str, Assumed] = {}
+
+    def charged(self, schedule: Schedule, collective: str) -> Schedule:
+        """With what the ends are paid beside the links: a start per collective, a share per step."""
+        reduces = collective in (ALL_REDUCE, REDUCE_SCATTER, REDUCE)
+        gathers = collective not in (REDUCE_SCATTER, REDUCE)
+        start = self.reduce_start * reduces + self.gather_start * gathers
+        return msgspec.structs.replace(schedule, startup_s=start, per_message_s=self.step)
 
 
 _SHARES = ("hbm_efficiency", "efa_efficiency")

@@ -15,18 +15,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from trnbench.emulator.clock import HALF, TICKS_PER_SECOND
 from trnbench.emulator.fabric.burst import burst
 from trnbench.emulator.fabric.maxmin import Floats, Indices, Usage, fair_shares
-
-TICKS_PER_SECOND = 10**12
-"""One tick is a picosecond: a thousandth of the finest time any source states."""
-
-_NUDGE = 2.0**-10  # keeps exact half ticks from falling either way with the last bit of a float
-
-
-def ticks(seconds: float) -> int:
-    """Seconds as ticks, rounded; halves always go up."""
-    return math.floor(seconds * TICKS_PER_SECOND + 0.5 + _NUDGE)
 
 
 class Flow(msgspec.Struct, frozen=True):
@@ -139,7 +130,7 @@ def simulate(
         if active:
             # As `ticks` rounds; spelt out, for nothing is computed as often.
             lasts = [
-                floor(bytes_left / rate * TICKS_PER_SECOND + 0.5 + _NUDGE) if rate > 0 else _NEVER
+                floor(bytes_left / rate * TICKS_PER_SECOND + HALF) if rate > 0 else _NEVER
                 for bytes_left, rate in zip(remaining, rates, strict=True)
             ]
             soonest = min(lasts)
@@ -201,7 +192,7 @@ def _at_once(flows: Sequence[Flow], table: Rates, scale: float) -> Outcome:
     sizes = np.array([flow.size for flow in flows]) * scale
     mixes = [(flow.resources, flow.weights) for flow in flows]
     begins = np.array([flow.before for flow in flows], dtype=np.int64)
-    left, limits = burst(mixes, sizes, begins, table.capacity, float(TICKS_PER_SECOND), 0.5 + _NUDGE)
+    left, limits = burst(mixes, sizes, begins, table.capacity, float(TICKS_PER_SECOND), HALF)
     late = np.array([flow.latency for flow in flows], dtype=np.int64)
     arrival = (left + late).tolist()
     carried = _carried(flows, len(table.capacity)) * scale

@@ -14,19 +14,19 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trnbench.emulator.fabric.fluid import ticks
+from trnbench.emulator.clock import ticks
 from trnbench.emulator.fabric.maxmin import Floats
 from trnbench.emulator.fabric.routes import Route, Routes
 from trnbench.emulator.fabric.symmetry import Symmetry, find_symmetry
 from trnbench.errors import TopologyError
 from trnbench.topology.graph import Link, LinkKind, Node, NodeKind, Topology
 
-RATES, PLANS, SOLVED = "rates", "plans", "solved"
+RATES, PLANS, STEPS, SOLVED, LOADS = "rates", "plans", "steps", "solved", "loads"
 ORBITS, ORBIT_CAPACITY, ORBIT_RATES = "orbit shares", "orbit capacity", "orbit rates"
-OF_CAPACITY = (RATES, PLANS, SOLVED, ORBITS, ORBIT_CAPACITY, ORBIT_RATES)
+OF_CAPACITY = (RATES, PLANS, STEPS, SOLVED, LOADS, ORBITS, ORBIT_CAPACITY, ORBIT_RATES)
 """Of `Network.memo`, what holds for one capacity of links and memories: the rates of mixes of links, what was
-found out about plans that are carried out again and again, the latest answers, shares and capacity of an
-orbit."""
+found out about plans and steps that are carried out again and again, the latest answers, how long the busiest
+link is busy, shares and capacity of an orbit."""
 
 _CLIMB = 1 << 12
 """Cost of a link one level up, in links of the level below: more than any route has."""

@@ -15,7 +15,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """`level` says what a rank is, `context` whether a collective runs alone, as nccom-test measures it,
     or inside a compiled graph. Empty `neuronlink_direction` and `trn3_links` keep the default.
 
-    `degrade`: (node name, node name, factor) per directed link, 0 for a dead one. `straggler`: (rank,
+    `degraded`: (node name, node name, factor) per directed link, 0 for a dead one. `straggler`: (rank,
     share) of its device's memory bandwidth that a slow rank has left. `late`: (rank, seconds) that a rank
     begins after the others. `oversubscription`: the cluster network carries this many times less than the
     adapters together. `ideal` leaves all endpoint costs and efficiencies out, and with them what a
@@ -26,7 +26,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     context: str = NCCOM
     neuronlink_direction: str = ""
     trn3_links: str = ""
-    degrade: tuple[tuple[str, str, float], ...] = ()
+    degraded: tuple[tuple[str, str, float], ...] = ()
     straggler: tuple[tuple[int, float], ...] = ()
     late: tuple[tuple[int, float], ...] = ()
     oversubscription: float = 1.0
@@ -53,7 +53,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
                 cause="it says how many times less the network carries than the adapters: 1 or more",
                 try_="--oversubscription 2",
             )
-        for *_, factor in self.degrade:
+        for *_, factor in self.degraded:
             if not LEFT_OF_LINK.fits(factor):
                 raise UsageError(
                     f"a factor of {factor:g} makes no sense",

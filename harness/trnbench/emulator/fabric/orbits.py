@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trnbench.emulator.fabric.classes import Classes
+from trnbench.emulator.fabric.equivalence import Classes
 from trnbench.emulator.fabric.fluid import Flow, Outcome, Rates, simulate, timing
-from trnbench.emulator.fabric.known import Known
 from trnbench.emulator.fabric.maxmin import Floats
 from trnbench.emulator.fabric.network import ORBIT_CAPACITY, ORBIT_RATES, ORBITS, Network
+from trnbench.emulator.fabric.plan_memo import PlanMemo, step_memo
 from trnbench.emulator.fabric.routes import Route
-from trnbench.emulator.fabric.schedule import Move, Schedule, Step
+from trnbench.emulator.fabric.schedule import Chains, Move, Schedule, Step
 from trnbench.errors import TopologyError
 
 
@@ -20,8 +20,8 @@ class Orbits:
     """One flow per move: it stands for all its images."""
 
     def __init__(self, network: Network, schedule: Schedule) -> None:
-        self.network, self.scale = network, schedule.scale
-        self.known = Known()  # orbits are few
+        self.network, self.schedule, self.scale = network, schedule, schedule.scale
+        self.memo = PlanMemo()  # orbits are few
         self.capacity = capacity_of(network)
         self._memory = len(self.capacity) - 1
         self.rates: Rates = network.memo.setdefault(
@@ -33,7 +33,24 @@ class Orbits:
 
     def step(self, place: int, step: Step, before: int) -> Outcome:
         """One repetition of a step, all ranks beginning at once."""
-        return simulate([self._flow(move, before, ()) for move in step.moves], self.capacity, self.rates)
+        memo, key = (
+            step_memo(self.network, self.schedule, self.memo, place, step, "orbits"),
+            (self.scale, before),
+        )
+        outcome = memo.outcomes.get(key)
+        if outcome is None:
+            flows = [self._flow(move, before, ()) for move in step.moves]
+            outcome = memo.keep(key, simulate(flows, self.capacity, self.rates))
+        return outcome
+
+    def busy_s(self, chains: Chains) -> float:
+        """Seconds that the busiest resource is busy for one byte of the plan."""
+        load = np.zeros(len(self.capacity))
+        for step in (step for chain in chains for step in chain):
+            for move in step.moves:
+                route = self._route(move)
+                load[route.resources] += route.weights * (move.size * step.times)
+        return float((load / self.capacity).max(initial=0.0))
 
     def _flow(self, move: Move, before: int, after: tuple[int, ...]) -> Flow:
         assert move.offset is not None

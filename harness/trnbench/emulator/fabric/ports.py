@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench.emulator.fabric.fluid import TICKS_PER_SECOND
+from trnbench.emulator.clock import TICKS_PER_SECOND
 from trnbench.emulator.fabric.network import Network
 from trnbench.topology.graph import LinkKind, NodeKind
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from trnbench.emulator.fabric.algorithms.algorithm import NotPossible
 from trnbench.errors import UsageError
-
-if TYPE_CHECKING:
-    from trnbench.emulator.fabric.systems import Fabric
 
 
 def check_ranks(ranks: Iterable[int], count: int) -> None:
@@ -23,11 +19,11 @@ def check_ranks(ranks: Iterable[int], count: int) -> None:
             )
 
 
-def check_several(fabric: Fabric, ranks: int) -> None:
+def check_several(ranks: int, system: str, level: str) -> None:
     """Raises NotPossible for less than two ranks: they have nothing to send."""
     if ranks < 2:
         raise NotPossible(
             "a collective needs at least 2 ranks",
-            cause=f"{fabric.system.name} has {ranks} here, one per {fabric.options.level}",
+            cause=f"{system} has {ranks} here, one per {level}",
             try_="--ranks core, or a system of several devices",
         )

@@ -35,6 +35,10 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     times: int = 1
 
 
+Chains = tuple[tuple[Step, ...], ...]
+"""Steps of every chain, in order."""
+
+
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """`chains` run at the same time and share links. Within a chain a rank begins a step when all
     it sends and receives in the step before is done.
@@ -46,7 +50,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     algorithm: str
-    chains: tuple[tuple[Step, ...], ...]
+    chains: Chains
     startup_s: float = 0.0
     per_message_s: float = 0.0
     note: str = ""
@@ -61,8 +65,6 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 
     def sized(self) -> Schedule:
         """The same with every move in bytes, to be put together with others."""
-        if self.scale == 1.0:
-            return self
         chains = tuple(
             tuple(
                 Step(

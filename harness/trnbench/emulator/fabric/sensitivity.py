@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
-from trnbench.emulator.fabric.result import Result
-from trnbench.emulator.fabric.systems import ACROSS, INSIDE, Fabric
+from trnbench.emulator.fabric.answer import Answer
+from trnbench.emulator.fabric.ask import ask
+from trnbench.emulator.fabric.question import Question
+from trnbench.emulator.fabric.systems import ACROSS, INSIDE, Fabric, fabric_of
 from trnbench.facts.format import show
 from trnbench.generation import System
 
@@ -26,10 +28,10 @@ class Shift(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-def sensitivity(fabric: Fabric, ask: Callable[[Fabric], Result]) -> tuple[Result, list[Shift]]:
-    """The answer of `ask`, and what becomes of it at both ends of every assumption that the links use,
+def sensitivity(question: Question) -> tuple[Answer, list[Shift]]:
+    """The answer, and what becomes of it at both ends of every assumption that the links use,
     and under every other reading of the documents. The largest shift comes first."""
-    base = ask(fabric)
+    base = ask(question)
     shifts = [
         Shift(
             name=name,
@@ -39,7 +41,7 @@ def sensitivity(fabric: Fabric, ask: Callable[[Fabric], Result]) -> tuple[Result
             ratio=time_s / base.time_s,
             reason=reason,
         )
-        for name, usual, setting, reason, other in _others(fabric)
+        for name, usual, setting, reason, other in _others(question)
     ]
     return base, sorted(shifts, key=lambda each: (-abs(each.ratio - 1), each.name, each.setting))
 
@@ -59,21 +61,25 @@ def assumed(fabric: Fabric) -> list[str]:
     return list(dict.fromkeys(origins))
 
 
-def _others(fabric: Fabric) -> Iterator[tuple[str, str, str, str, Fabric]]:
-    system, options = fabric.system, fabric.options
+def _others(question: Question) -> Iterator[tuple[str, str, str, str, Question]]:
+    system, fabric = question.system, fabric_of(question.system, question.options)
+
+    def on(other: System) -> Question:
+        return msgspec.structs.replace(question, system=other)
+
     for name in assumed(fabric):
-        each = system.book.assumptions[name]
-        unit = _unit(each.metric)
-        for value in (each.low, each.high):
-            if value != each.value:
-                other = Fabric(_with(system, name, value), options)
-                yield name, show(each.value, unit), show(value, unit), each.reason, other
+        usual = system.book.assumptions[name]
+        unit = _unit(usual.metric)
+        for value in (usual.low, usual.high):
+            if value != usual.value:
+                other = on(_with(system, name, value))
+                yield name, show(usual.value, unit), show(value, unit), usual.reason, other
     for name, start in fabric.constants.assumed.items():
         for value in (start.low, start.high):
             if value != start.value:
-                other = Fabric(_starting(system, options.context, name, value), options)
+                other = on(_starting(system, question.context, name, value))
                 yield (
-                    f"{options.context} {name}",
+                    f"{question.context} {name}",
                     show(start.value, "s"),
                     show(value, "s"),
                     start.reason,
@@ -82,10 +88,10 @@ def _others(fabric: Fabric) -> Iterator[tuple[str, str, str, str, Fabric]]:
     for name, readings in READINGS.items():
         if name == "trn3_links" and "trn3" not in system.generation.name:
             continue
-        now = getattr(options, name) or readings[0]
+        now = getattr(question, name) or readings[0]
         for reading in readings:
             if reading != now:
-                other = Fabric(system, msgspec.structs.replace(options, **{name: reading}))
+                other = msgspec.structs.replace(question, **{name: reading})
                 yield name.replace("_", "-"), now, reading, "the documents can be read either way", other
 
 

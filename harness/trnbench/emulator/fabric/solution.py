@@ -5,6 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from trnbench.emulator.fabric.maxmin import Floats
+from trnbench.emulator.fabric.network import Network
+from trnbench.emulator.fabric.schedule import Chains, Schedule
 
 LOCKSTEP = ", in lockstep"
 """End of `Solution.way` where ranks were taken to wait for each other after every step."""
@@ -28,3 +30,19 @@ class Solution(msgspec.Struct, frozen=True, kw_only=True):
     ends: tuple[int, ...] = ()
     memory: bool = True
     span_s: float = 0.0
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """A schedule carried out, with the chains that ran beside it, in bytes; the seconds of the algorithms
+    that were tried, the names of all that were worth it, why others were not, and by what right `auto` took
+    this one.
+    """
+
+    schedule: Schedule
+    network: Network
+    solution: Solution
+    beside: Chains = ()
+    tried: dict[str, float] = {}
+    worth: tuple[str, ...] = ()
+    left_out: dict[str, str] = {}
+    choice: str = ""

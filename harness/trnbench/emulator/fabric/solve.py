@@ -7,8 +7,8 @@ checked, never assumed:
 - in step: all moves of a step arrive at one tick, so every rank begins the next step together and a
   repeated step costs the same again;
 - merged: chains of equal shape whose moves arrive together are one chain;
-- apart: flows that never compete for a link are not simulated, only awaited (`apart`);
-- by classes: of flows that cannot be told apart one is simulated (`classes`).
+- contention-free: flows that never compete for a link are not simulated, only awaited;
+- by classes: of flows that cannot be told apart one is simulated (`equivalence`).
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from itertools import zip_longest
 import msgspec
 import numpy as np
 
-from trnbench.emulator.fabric.apart import apart
-from trnbench.emulator.fabric.fluid import TICKS_PER_SECOND, simulate, ticks
+from trnbench.emulator.clock import TICKS_PER_SECOND, ticks
+from trnbench.emulator.fabric.contention_free import contention_free
+from trnbench.emulator.fabric.explicit import ExplicitFlows
+from trnbench.emulator.fabric.fluid import simulate
 from trnbench.emulator.fabric.maxmin import Floats
-from trnbench.emulator.fabric.network import SOLVED, Network
+from trnbench.emulator.fabric.network import LOADS, SOLVED, Network
 from trnbench.emulator.fabric.orbits import Orbits
-from trnbench.emulator.fabric.pairs import Pairs
 from trnbench.emulator.fabric.schedule import Schedule, Step
 from trnbench.emulator.fabric.solution import LOCKSTEP, Solution
-from trnbench.emulator.fabric.steady import simulated
+from trnbench.emulator.fabric.steady_state import simulated
 
 MOST_STEPS = 1000
 """Steps of all chains, repetitions counted, up to which waiting alone is added up."""
@@ -44,13 +45,13 @@ def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True, mo
     """
     if not schedule.key or not use_symmetry:
         return _solved(network, schedule, use_symmetry, most)
-    known: dict[object, Solution] = network.memo.setdefault(SOLVED, {})
+    solved: dict[object, Solution] = network.memo.setdefault(SOLVED, {})
     key = schedule.key, schedule.scale, schedule.startup_s, schedule.per_message_s, most
-    if key not in known:
-        if len(known) >= KEPT:
-            known.pop(next(iter(known)))
-        known[key] = _solved(network, schedule, use_symmetry, most)
-    return known[key]
+    if key not in solved:
+        if len(solved) >= KEPT:
+            solved.pop(next(iter(solved)))
+        solved[key] = _solved(network, schedule, use_symmetry, most)
+    return solved[key]
 
 
 def solve_beside(
@@ -70,15 +71,10 @@ def solve_beside(
 
 
 def _solved(network: Network, schedule: Schedule, use_symmetry: bool, most: int) -> Solution:
-    moves = [move for chain in schedule.chains for step in chain for move in step.moves]
-    by_orbit = (
-        use_symmetry
-        and network.symmetry is not None
-        and all(move.offset is not None and move.copies == 1 for move in moves)
-        and network.size > 1
-        and (network.ranks_per_device > 0 or not network.has_memory)
+    by_orbit = use_symmetry and _translations(network, schedule)
+    carrier: Orbits | ExplicitFlows = (
+        Orbits(network, schedule) if by_orbit else ExplicitFlows(network, schedule)
     )
-    carrier: Orbits | Pairs = Orbits(network, schedule) if by_orbit else Pairs(network, schedule)
     before = ticks(schedule.per_message_s)
     found = _run(carrier, schedule, before, most, exact=not use_symmetry)
     start = ticks(schedule.startup_s)
@@ -94,6 +90,33 @@ def _solved(network: Network, schedule: Schedule, use_symmetry: bool, most: int)
     )
 
 
+def _translations(network: Network, schedule: Schedule) -> bool:
+    """Whether one flow stands for all its images in every move."""
+    moves = (move for chain in schedule.chains for step in chain for move in step.moves)
+    return (
+        network.symmetry is not None
+        and network.size > 1
+        and (network.ranks_per_device > 0 or not network.has_memory)
+        and all(move.offset is not None and move.copies == 1 for move in moves)
+    )
+
+
+def busy_ticks(network: Network, schedule: Schedule) -> int:
+    """What the time of a schedule cannot be below, before it is carried out: its start, and the busiest link
+    or memory as if it were never idle. A share of 1e-9, and a tick for each step, are left to rounding.
+    """
+    kept: dict[str, float] = network.memo.setdefault(LOADS, {})
+    seconds = kept.get(schedule.key) if schedule.key else None
+    if seconds is None:
+        by_orbit = _translations(network, schedule)
+        carrier = Orbits(network, schedule) if by_orbit else ExplicitFlows(network, schedule)
+        seconds = carrier.busy_s(schedule.chains)
+        if schedule.key:
+            kept[schedule.key] = seconds
+    busy = ticks(seconds * schedule.scale * (1 - 1e-9)) - schedule.steps - 1
+    return max(busy, 0) + ticks(schedule.startup_s)
+
+
 def least_ticks(network: Network, schedule: Schedule, solution: Solution) -> int:
     """What the time of a schedule cannot be below: every link and memory as if it were never idle, and, where
     that is soon known, every flow as if no other slowed it. `solution`: of the same.
@@ -104,9 +127,9 @@ def least_ticks(network: Network, schedule: Schedule, solution: Solution) -> int
         busiest = max(busiest, float(np.divide(solution.accessed, memories).max(initial=0.0)))
     least = ticks(busiest)
     if sum(step.times for chain in schedule.chains for step in chain) <= MOST_STEPS:
-        carrier, before = Pairs(network, schedule), ticks(schedule.per_message_s)
+        carrier, before = ExplicitFlows(network, schedule), ticks(schedule.per_message_s)
         rounds = carrier.rounds(schedule.chains)
-        alone = apart(rounds, carrier.capacity, network.size, before, network.late, compete=True)
+        alone = contention_free(rounds, carrier.capacity, network.size, before, network.late, compete=True)
         assert alone is not None
         least = max(least, alone.total)
     return min(least + ticks(schedule.startup_s), solution.total_ticks)
@@ -123,33 +146,33 @@ class _Ran(msgspec.Struct, frozen=True):
     memory: bool
 
 
-def _run(carrier: Orbits | Pairs, schedule: Schedule, before: int, most: int, *, exact: bool) -> _Ran:
+def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most: int, *, exact: bool) -> _Ran:
     """`exact`: flow by flow, nothing taken together but steps that are in step."""
     chains = schedule.chains
     chain = _merged(chains)
     late = carrier.network.late
-    known = carrier.known
-    if chain is not None and (schedule.lockstep or not (any(late) or known.uneven)):
+    memo = carrier.memo
+    if chain is not None and (schedule.lockstep or not (any(late) or memo.uneven)):
         found = _in_step(carrier, chain, before, len(chains), lockstep=schedule.lockstep)
         if found is not None:
             return found
-        known.uneven = True
-    if known.latency is None:
-        known.latency = max(
+        memo.uneven = True
+    if memo.latency is None:
+        memo.latency = max(
             (sum((carrier.latest(step) + before) * step.times for step in chain) for chain in chains),
             default=0,
         )
-    latency = max(late, default=0) + known.latency
-    if not known.compete:
+    latency = max(late, default=0) + memo.latency
+    if not memo.compete:
         outcome = carrier.alone(chains, before)
         if outcome is not None:
             ends = tuple(outcome.arrival)
             return _Ran(outcome.total, outcome.carried, latency, ", never competing", ends, outcome.watched)
-        known.compete = True
+        memo.compete = True
     if not exact:
-        if not known.classes:
-            known.classes = (carrier.classes(chains),)
-        classes = known.classes[0]
+        if not memo.classes:
+            memo.classes = (carrier.classes(chains),)
+        classes = memo.classes[0]
         if classes is not None:
             # Chains of different shapes cannot be taken in lockstep: they are simulated whatever it takes.
             limit = most if chain is not None else 0
@@ -168,7 +191,7 @@ def _run(carrier: Orbits | Pairs, schedule: Schedule, before: int, most: int, *,
 
 
 def _in_step(
-    carrier: Orbits | Pairs, chain: Sequence[Step], before: int, parallel: int, *, lockstep: bool
+    carrier: Orbits | ExplicitFlows, chain: Sequence[Step], before: int, parallel: int, *, lockstep: bool
 ) -> _Ran | None:
     """One step after the other, all ranks together; None where they do not keep in step by themselves
     and `lockstep` does not make them wait.

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import msgspec
 
+from trnbench.emulator.clock import ticks
 from trnbench.emulator.fabric.constants import IDEAL, Constants, constants_of
-from trnbench.emulator.fabric.fluid import ticks
-from trnbench.emulator.fabric.grid import groups_along
+from trnbench.emulator.fabric.endpoints import RANK, with_endpoints
+from trnbench.emulator.fabric.groups import groups_along
 from trnbench.emulator.fabric.irregular import Irregular, slow_links
 from trnbench.emulator.fabric.network import Network
-from trnbench.emulator.fabric.opened import RANK, opened
 from trnbench.emulator.fabric.options import DEFAULT
 from trnbench.emulator.fabric.options import Options as Options
+from trnbench.emulator.fabric.question import Question
 from trnbench.emulator.fabric.ranks import check_ranks
 from trnbench.errors import TopologyError
 from trnbench.facts.scope import Scope
@@ -42,8 +44,15 @@ class Fabric:
         self.system, self.options = system, options
         self._small: dict[tuple[int, bool], Network] = {}
         self._groups: dict[tuple[int, ...], Network] = {}
+        self.answers: dict[tuple[object, ...], Any] = {}
+        """The latest, by `Question.key`: what `ask` keeps."""
         options.check()
         check_ranks((rank for rank, _ in (*options.straggler, *options.late)), self.size)
+
+    def question(self, collective: str, size: float, **more: Any) -> Question:
+        """To `ask` of these links; `more` are the other fields of `Question`."""
+        options = {name: getattr(self.options, name) for name in Options.__struct_fields__}
+        return Question(collective=collective, size=size, system=self.system, **options, **more)
 
     @cached_property
     def constants(self) -> Constants:
@@ -73,7 +82,7 @@ class Fabric:
 
     @cached_property
     def topology(self) -> Topology:
-        return self._opened(self._built(self.system))
+        return self._with_ranks(self._built(self.system))
 
     def _built(self, system: System) -> Topology:
         given = {
@@ -86,10 +95,10 @@ class Fabric:
         }
         return system.topology(**given)
 
-    def _opened(self, topology: Topology) -> Topology:
+    def _with_ranks(self, topology: Topology) -> Topology:
         if self.options.level == "device":
             return topology
-        return opened(topology, self.system, self.ranks_per_device)
+        return with_endpoints(topology, self.system, self.ranks_per_device)
 
     @cached_property
     def network(self) -> Network:
@@ -116,11 +125,11 @@ class Fabric:
     def irregular(self) -> Irregular:
         """Links and ranks unlike the rest, on the whole topology. Raises UsageError for an unknown link."""
         options = self.options
-        if not (options.degrade or options.straggler or options.late):
+        if not (options.degraded or options.straggler or options.late):
             return Irregular()
         late = {rank: ticks(seconds) for rank, seconds in options.late}
         return Irregular(
-            scale=slow_links(self.topology, options.degrade), slow=dict(options.straggler), late=late
+            scale=slow_links(self.topology, options.degraded), slow=dict(options.straggler), late=late
         )
 
     def build(
@@ -214,8 +223,30 @@ class Fabric:
         return self.irregular.instances(self.topology, self.size // self.system.size)
 
     def _smaller(self, count: int) -> Topology:
-        return self._opened(self._built(msgspec.structs.replace(self.system, size=count)))
+        return self._with_ranks(self._built(msgspec.structs.replace(self.system, size=count)))
 
     def groups(self, sizes: Mapping[str, int], name: str) -> list[list[int]]:
-        """Ranks that belong together along one axis of a grid over all ranks: `grid.groups_along`."""
+        """Ranks that belong together along one axis of a grid over all ranks: `groups.groups_along`."""
         return groups_along(sizes, name, self.size)
+
+
+_BUILT: dict[tuple[object, ...], Fabric] = {}
+KEPT = 32
+"""Fabrics kept in a process: those of a default run, and of a cluster of several sizes."""
+
+
+def fabric_of(system: System, options: Options = DEFAULT) -> Fabric:
+    """Built once for the same instance, facts and costs: the same object while it is among the latest.
+
+    Raises UsageError for options that make no sense.
+    """
+    # What is kept keeps its system, so that no other object can have the same identity meanwhile.
+    kind = (id(system.instance), id(system.generation), id(system.book), id(system.costs), options)
+    fabric = _BUILT.pop((*kind, system.size), None)
+    if fabric is None:
+        near = next((each for key, each in _BUILT.items() if key[:-1] == kind and each.clustered), None)
+        fabric = Fabric(system, options) if near is None else near.of_size(system.size)
+    while len(_BUILT) >= KEPT:
+        _BUILT.pop(next(iter(_BUILT)))
+    _BUILT[*kind, system.size] = fabric  # the latest is the last
+    return fabric

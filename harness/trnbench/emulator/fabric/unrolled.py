@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from trnbench.emulator.fabric.classes import Classes
+from trnbench.emulator.fabric.equivalence import Classes
 from trnbench.emulator.fabric.fluid import Flow, timing
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 

@@ -16,7 +16,8 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
 
     Raises `NotEmulated` where ranks or size are not stated or do not fit the system.
     """
-    from trnbench.emulator.fabric.published import fabric_for, time_collective_point
+    from trnbench.emulator.fabric.ask import ask
+    from trnbench.emulator.fabric.published import published_question
     from trnbench.kernels.families.collective import busbw_factor
 
     ranks, size = point.number("ranks"), point.number("bytes")
@@ -26,18 +27,22 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         raise NotEmulated(f"no model of {point.operation or point.op}")
     system = bench.system(point.system)
     try:
-        seconds, algorithm = time_collective_point(
-            fabric_for(system, point.number("lnc") or 0, str(point.shape.get("context", "nccom"))),
-            point.operation,
-            float(size),
-            ranks,
-            nodes=point.number("nodes") or 1,
+        answer = ask(
+            published_question(
+                system,
+                point.operation,
+                float(size),
+                ranks,
+                nodes=point.number("nodes") or 1,
+                lnc=point.number("lnc") or 0,
+                context=str(point.shape.get("context", "nccom")),
+            )
         )
     except UsageError as error:
         raise NotEmulated(f"{error.what} ({error.cause})" if error.cause else error.what) from None
     launch = point.number("launch_us") or 0
-    seconds += launch * 1e-6
-    how = f"{point.operation} of {size:,} B, {ranks} ranks of {system.name}, {algorithm}"
+    seconds = answer.time_s + launch * 1e-6
+    how = f"{point.operation} of {size:,} B, {ranks} ranks of {system.name}, {answer.algorithm}"
     how += f", with a launch of {launch} µs as the source says" if launch else ""
     if point.quantity is Quantity.LATENCY:
         return Prediction(value=seconds, how=how)

@@ -73,7 +73,7 @@ def _implementation(kernel: Kernel, kind: str, ref: Any) -> _Named:
 
 def _implementations(subject: Subject, kernel: Kernel) -> Iterator[Finding | str]:
     """Kinds that are known, sources that load under our nki, names that the emulator has."""
-    from trnbench.emulator.fabric.estimate import KNOWN
+    from trnbench.emulator.fabric.cases import KNOWN
 
     names: Mapping[str, tuple[str, ...]] = {"collective": KNOWN, "model": MODELS}
     for kind, ref in kernel.implementations.items():

@@ -1,12 +1,18 @@
-"""Collective algorithms by name. A new one is a file and a line here."""
+"""Collective algorithms by name. A new one is a file and a line here: what it can do is said by itself."""
 
 from __future__ import annotations
 
-from trnbench.emulator.fabric.algorithms.algorithm import Algorithm
+from trnbench.emulator.fabric.algorithms.algorithm import Algorithm, OverInstances
 from trnbench.emulator.fabric.algorithms.bucket import Bucket
 from trnbench.emulator.fabric.algorithms.direct import Direct, Mesh, Pairwise, SingleStepMesh
 from trnbench.emulator.fabric.algorithms.halving import HalvingDoubling
 from trnbench.emulator.fabric.algorithms.hierarchical import Hierarchical
+from trnbench.emulator.fabric.algorithms.instances import (
+    FlatRings,
+    InstanceDirect,
+    InstanceShift,
+    InstanceTree,
+)
 from trnbench.emulator.fabric.algorithms.kangaring import Kangaring
 from trnbench.emulator.fabric.algorithms.ring import Ring
 from trnbench.emulator.fabric.algorithms.scatter import ScatterGather
@@ -39,3 +45,17 @@ ALGORITHMS: dict[str, Algorithm] = {
         Shift(),
     )
 }
+
+OVER_INSTANCES: dict[str, OverInstances] = {
+    each.name: each
+    for each in (
+        Hierarchical("hierarchical-rdh", outer="rdh"),
+        Hierarchical("hierarchical-ring", outer="ring"),
+        Hierarchical("hierarchical-mesh", outer="mesh"),
+        FlatRings(),
+        InstanceTree(),
+        InstanceDirect(),
+        InstanceShift(),
+    )
+}
+"""Of a cluster, whose instances a few stand for."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
 import msgspec
 
@@ -50,22 +49,46 @@ class Transfer(msgspec.Struct, frozen=True):
     add: bool = False
 
 
-class Algorithm(Protocol):
-    """`size` is the full buffer in bytes: the all-reduce vector, the gathered result, the
-    reduce-scatter input, one rank's all-to-all send buffer, the broadcast message.
+class Algorithm:
+    """What an algorithm can do, and its plan. `size` is the full buffer in bytes: the all-reduce vector, the
+    gathered result, the reduce-scatter input, one rank's all-to-all send buffer, the broadcast message.
+
+    Which numbers and shapes of ranks it can do, `schedule` says by raising NotPossible.
     """
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def collectives(self) -> tuple[str, ...]: ...
+    name: str
+    collectives: tuple[str, ...]
+    uneven: tuple[str, ...] = ()
+    """Collectives of which it carries unlike parts as well: each of its messages is one whole part."""
+    auto: bool = True
+    """Whether `auto` may take it as a whole: not if it is a part of another one."""
+    auto_ranks: int = 0
+    """Ranks above which `auto` leaves it out, for it has to be simulated flow by flow; 0: none."""
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
         """Raises NotPossible."""
+        raise NotImplementedError
 
     def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
         """The same, block by block, for the functional check: one list per step."""
+        raise NotImplementedError
+
+    def most_ranks(self, collective: str) -> int:
+        """`auto_ranks` of one collective: a broadcast down open chains has no two steps alike."""
+        return self.auto_ranks // 8 if collective == BROADCAST else self.auto_ranks
+
+
+class OverInstances:
+    """An algorithm over a cluster, planned on a few instances that stand for all of them."""
+
+    name: str
+    collectives: tuple[str, ...]
+    pipelined: bool = False
+    """Whether it keeps several messages on the way over the network."""
+
+    def over_instances(self, network: Network, collective: str, size: float, instances: int) -> Schedule:
+        """The schedule of `instances` on a network of two or more of them. Raises NotPossible."""
+        raise NotImplementedError
 
 
 def ways(collective: str) -> tuple[bool, bool]:

@@ -17,6 +17,7 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
     REDUCE_SCATTER,
+    Algorithm,
     NotPossible,
     Transfer,
     ways,
@@ -32,13 +33,14 @@ ALIKE = 1.01
 """Factor between the rates of two dimensions up to which they count as one."""
 
 
-class Bucket:
+class Bucket(Algorithm):
     """`ports`: "one" (one direction), "two" (both directions of one dimension) or "all"."""
 
     collectives = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER)
 
     def __init__(self, name: str, *, ports: str) -> None:
         self.name, self.ports = name, ports
+        self.auto = ports == "all"
 
     def _lanes(self, network: Network, symmetry: Symmetry) -> list[Lane]:
         order = tuple(axis for axis, digit in enumerate(symmetry.digits) if digit.size > 1)

@@ -15,6 +15,7 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
     BROADCAST,
     REDUCE,
     REDUCE_SCATTER,
+    Algorithm,
     Transfer,
     too_few,
     ways,
@@ -23,7 +24,7 @@ from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 
 
-class Mesh:
+class Mesh(Algorithm):
     """Scatter and gather in one step each."""
 
     name = "mesh"
@@ -60,7 +61,7 @@ class Mesh:
             yield [Transfer(s, d, (s,)) for s in range(n) for d in range(n) if s != d]
 
 
-class SingleStepMesh:
+class SingleStepMesh(Algorithm):
     """Every rank sends its whole vector to every other: one hop, n times the traffic."""
 
     name = "single-step-mesh"
@@ -76,11 +77,12 @@ class SingleStepMesh:
         yield [Transfer(s, d, whole, True) for s in range(n) for d in range(n) if s != d]
 
 
-class Direct:
-    """All-to-all, all pairs at once."""
+class Direct(Algorithm):
+    """All-to-all, all pairs at once; an all-gather of uneven parts is sent in the same way."""
 
     name = "direct"
     collectives = (ALL_TO_ALL,)
+    uneven = (ALL_GATHER, ALL_TO_ALL)
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
         _several(network)
@@ -91,11 +93,12 @@ class Direct:
         yield [Transfer(s, d, (s * n + d,)) for s in range(n) for d in range(n) if s != d]
 
 
-class Pairwise:
+class Pairwise(Algorithm):
     """All-to-all in n−1 steps, one partner at a time."""
 
     name = "pairwise"
     collectives = (ALL_TO_ALL,)
+    auto_ranks = 256
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
         _several(network)

@@ -12,6 +12,7 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
     REDUCE_SCATTER,
+    Algorithm,
     NotPossible,
     Transfer,
     ways,
@@ -20,7 +21,7 @@ from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 
 
-class HalvingDoubling:
+class HalvingDoubling(Algorithm):
     """Ranks are numbered by a Gray code along each torus dimension, so that on rings of 4 every
     exchange is with a neighbour: the four axes of the hypercube that a 4×4 torus is. The innermost
     coordinate comes first: the large halves stay inside a device, a server, a rack.

@@ -18,6 +18,7 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
     REDUCE_SCATTER,
     Algorithm,
     NotPossible,
+    OverInstances,
     Transfer,
     ways,
 )
@@ -47,24 +48,26 @@ def outer_steps(outer: str, servers: int) -> list[Exchange]:
     return [(1 << bit, (1 << bit) / servers, 1) for bit in range(servers.bit_length() - 1)]
 
 
-class Hierarchical:
+class Hierarchical(Algorithm, OverInstances):
     """`outer`: "ring", "rdh" or "mesh" between the servers."""
 
     collectives = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER)
+    auto_ranks = 128
 
     def __init__(self, name: str, *, outer: str) -> None:
         self.name, self.outer = name, outer
+        self.pipelined = outer == "ring"
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
-        return self.of_servers(network, collective, size, 0)
+        return self.over_instances(network, collective, size, 0)
 
-    def of_servers(self, network: Network, collective: str, size: float, servers: int) -> Schedule:
-        """`servers` of them (0: those of the network) that all do the same. A few stand for any number:
+    def over_instances(self, network: Network, collective: str, size: float, instances: int) -> Schedule:
+        """`instances` of them (0: those of the network) that all do the same. A few stand for any number:
         what one sends and receives in a step loads its links alike, whoever the partner is.
         """
         groups = self._servers(network)
         inner, sub = self._inner(network, groups)
-        g, m = len(groups[0]), servers or len(groups)
+        g, m = len(groups[0]), instances or len(groups)
         alone = 1.0 if m == len(groups) or self.outer != "mesh" else (m - 1) / (len(groups) - 1)
         reduces, gathers = ways(collective)
         shard = size / g

@@ -14,6 +14,7 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
     REDUCE_SCATTER,
+    Algorithm,
     NotPossible,
     Transfer,
     ways,
@@ -26,7 +27,7 @@ Lane = tuple[tuple[int, int], ...]
 """Pairs (primary, secondary) in the order of the walk."""
 
 
-class Kangaring:
+class Kangaring(Algorithm):
     """Runs on every directed Hamiltonian cycle of the devices at once, a share of the buffer on each."""
 
     name = "kangaring"

@@ -15,6 +15,7 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
     ALL_REDUCE,
     BROADCAST,
     REDUCE_SCATTER,
+    Algorithm,
     Transfer,
     too_few,
     ways,
@@ -24,13 +25,15 @@ from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 
 
-class Ring:
+class Ring(Algorithm):
     """`directions` 1 or 2; `cycles` how many edge-disjoint Hamiltonian cycles at most (0: all)."""
 
     collectives = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST)
+    auto_ranks = 256
 
     def __init__(self, name: str = "ring", *, directions: int = 2, cycles: int = 0) -> None:
         self.name, self.directions, self.cycles = name, directions, cycles
+        self.auto = not cycles
 
     def _lanes(self, network: Network) -> Sequence[tuple[Sequence[int], float]]:
         """Cycles, each with its share of the buffer."""

@@ -24,7 +24,7 @@ from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 
 
-class ScatterGather:
+class ScatterGather(Algorithm):
     """The gathering half is the bucket algorithm on a torus, direct level by level behind switches."""
 
     name = "scatter-gather"

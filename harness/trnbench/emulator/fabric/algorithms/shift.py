@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trnbench.emulator.fabric.algorithms.algorithm import PERMUTE, Transfer, too_few
+from trnbench.emulator.fabric.algorithms.algorithm import PERMUTE, Algorithm, Transfer, too_few
 from trnbench.emulator.fabric.cycles import directed_cycles
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 
 
-class Shift:
+class Shift(Algorithm):
     name = "shift"
     collectives = (PERMUTE,)
 

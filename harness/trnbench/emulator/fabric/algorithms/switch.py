@@ -14,6 +14,7 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     ALL_REDUCE,
     REDUCE_SCATTER,
+    Algorithm,
     NotPossible,
     Transfer,
     ways,
@@ -24,7 +25,7 @@ from trnbench.emulator.fabric.symmetry import Symmetry
 from trnbench.topology.graph import NodeKind
 
 
-class SwitchDirect:
+class SwitchDirect(Algorithm):
     """`lanes`: 1 takes the innermost level first; 0 splits the buffer over every rotation of the levels."""
 
     collectives = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER)

@@ -11,6 +11,7 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
     ALL_REDUCE,
     BROADCAST,
     REDUCE,
+    Algorithm,
     Transfer,
     too_few,
 )
@@ -18,9 +19,10 @@ from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 
 
-class Tree:
+class Tree(Algorithm):
     name = "tree"
     collectives = (BROADCAST, REDUCE, ALL_REDUCE)
+    auto_ranks = 256
 
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
         levels = self._levels(network)

@@ -1,4 +1,4 @@
-"""Steps repeated very often settle into a rhythm; what lies between two beats is computed once.
+"""Steps repeated very often come to a steady state; one period of it is computed once.
 
 Where in the middle of a repeated step every class of flows arrives just as it did some repetitions
 before, and that for longer than any flow lasts, then the same flows are under way with the same bytes
@@ -8,21 +8,21 @@ left out and their time added.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench.emulator.fabric.classes import Classes, carried, ends, one_each
+from trnbench.emulator.fabric.equivalence import Classes, carried, ends, one_each
 from trnbench.emulator.fabric.fluid import Outcome, Rates, simulate
 from trnbench.emulator.fabric.unrolled import unrolled
 
 LONG = 64
-"""Repetitions above which a step is looked at for a rhythm."""
+"""Repetitions above which a step is looked at for a steady state."""
 KEPT = 48
-"""Repetitions carried out of such a step; the rhythm is looked for in the middle third."""
+"""Repetitions carried out of such a step; its period is looked for in the middle third."""
 LONGEST = 4
-"""Repetitions of the longest rhythm looked for."""
+"""Repetitions of the longest period looked for."""
 
 
 def simulated(
@@ -39,7 +39,7 @@ def simulated(
     None where it takes more than `most` (0: any amount) of what `Classes.effort` counts. Raises ValueError
     when a flow can never end.
     """
-    long = [[n for n in each if n > LONG] for each in classes.times]
+    long = [[n for n in times if n > LONG] for times in classes.times]
     whole = not most or classes.effort(classes.times) <= most
     if not long[0] or any(each != long[0] for each in long):
         return _simulated(classes, classes.times, rates, before, late, scale)[0] if whole else None
@@ -47,16 +47,18 @@ def simulated(
     if most and classes.effort(cut) > most:
         return None
     outcome, arrivals = _simulated(classes, cut, rates, before, late, scale)
-    beats = [_beat(classes, block, arrivals) for block in range(len(long[0]))]
-    if any(beat is None for beat in beats):
+    periods = [period_of(classes, block, arrivals) for block in range(len(long[0]))]
+    if any(period is None for period in periods):
         return _simulated(classes, classes.times, rates, before, late, scale)[0] if whole else None
-    lengths = [beat[0] for beat in beats if beat]
+    lengths = [period[0] for period in periods if period]
     kept = [KEPT + (n - KEPT) % length for n, length in zip(long[0], lengths, strict=True)]
     if any(length > 1 for length in lengths):
         cut = [_with(each, kept) for each in classes.times]
         outcome, _ = _simulated(classes, cut, rates, before, late, scale)
     left_out = sum(
-        (n - k) // beat[0] * beat[1] for n, k, beat in zip(long[0], kept, beats, strict=True) if beat
+        (times - carried_out) // period[0] * period[1]
+        for times, carried_out, period in zip(long[0], kept, periods, strict=True)
+        if period
     )
     arrival = [each + left_out for each in outcome.arrival]
     return Outcome(arrival, outcome.carried, max(arrival, default=0), outcome.watched)
@@ -99,20 +101,25 @@ def _simulated(
     return Outcome(done, carried(classes) * scale, max(done, default=0), found.watched), arrivals
 
 
-def _beat(classes: Classes, block: int, arrivals: dict[int, NDArray[np.int64]]) -> tuple[int, int] | None:
-    """(repetitions, ticks) of the rhythm of a long step, the same for all its classes; None without."""
-    rows: dict[int, NDArray[np.int64]] = {}
+def period_of(
+    classes: Classes, block: int, arrivals: Mapping[int, NDArray[np.int64]]
+) -> tuple[int, int] | None:
+    """(repetitions, ticks) of the period of a long step, the same for all its classes; None without one.
+
+    `block` numbers the long steps, `arrivals` are the ticks of every class of flows.
+    """
+    of_class: dict[int, NDArray[np.int64]] = {}
     for pattern, number in zip(classes.patterns, classes.flow.tolist(), strict=True):
         times = classes.times[classes.shapes[pattern.chain]]
-        places = [step for step, n in enumerate(times) if n > LONG]
-        if pattern.step == places[block]:
-            rows[number] = arrivals[number]
-    table = np.stack(list(rows.values()))[:, KEPT // 3 : 2 * KEPT // 3]
-    for length in range(1, LONGEST + 1):
-        steps = table[:, length:] - table[:, :-length]
-        beat = int(steps[0, 0])
-        # All of them at once, and for longer than a flow lasts: one is never under way for two beats.
+        long_steps = [step for step, n in enumerate(times) if n > LONG]
+        if pattern.step == long_steps[block]:
+            of_class[number] = arrivals[number]
+    table = np.stack(list(of_class.values()))[:, KEPT // 3 : 2 * KEPT // 3]
+    for repetitions in range(1, LONGEST + 1):
+        differences = table[:, repetitions:] - table[:, :-repetitions]
+        period = int(differences[0, 0])
+        # All of them at once, and for longer than a flow lasts: one is never under way for two periods.
         overlap = int(table[:, -1].min() - table[:, 0].max())
-        if (steps == beat).all() and overlap > 2 * beat:
-            return length, beat
+        if (differences == period).all() and overlap > 2 * period:
+            return repetitions, period
     return None

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench.emulator.fabric.classes import Classes, Pattern
+from trnbench.emulator.fabric.equivalence import Classes, Pattern
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 
 Colours = NDArray[np.uint64]

@@ -15,7 +15,7 @@ RANK = "rank"
 """Class of the links between a device and the ranks that it holds."""
 
 
-def opened(topology: Topology, system: System, ranks_per_device: int) -> Topology:
+def with_endpoints(topology: Topology, system: System, ranks_per_device: int) -> Topology:
     """`topology` of devices with a node per rank, device by device."""
     nodes, links = list(topology.nodes), list(topology.links)
     for device in topology.devices:

@@ -13,7 +13,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench.emulator.fabric.fluid import Outcome, ticks
+from trnbench.emulator.clock import ticks
+from trnbench.emulator.fabric.fluid import Outcome
 from trnbench.emulator.fabric.maxmin import FULL, Floats, Indices
 
 Ticks = NDArray[np.int64]
@@ -37,7 +38,7 @@ class Round(msgspec.Struct, frozen=True):
     times: int
 
 
-def apart(
+def contention_free(
     chains: Sequence[Sequence[Round]],
     capacity: Floats,
     ranks: int,

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from trnbench.emulator.assumed import Assumed
-from trnbench.emulator.fabric.algorithms.algorithm import AUTO, NAMES
-from trnbench.emulator.fabric.collective import run
-from trnbench.emulator.fabric.drawn import detail
-from trnbench.emulator.fabric.pair import NEIGHBOUR, pair_of
-from trnbench.emulator.fabric.result import Result
-from trnbench.emulator.fabric.systems import ACROSS, INSIDE, Fabric, Options
+from trnbench.emulator.fabric.algorithms.algorithm import NAMES
+from trnbench.emulator.fabric.answer import Answer
+from trnbench.emulator.fabric.ask import ask
+from trnbench.emulator.fabric.detail import detail
+from trnbench.emulator.fabric.question import READ, SEND
+from trnbench.emulator.fabric.systems import ACROSS, INSIDE, Fabric, Options, fabric_of
 from trnbench.errors import KernelError, TopologyError
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
@@ -21,6 +21,7 @@ from trnbench.kernels.case import Case
 from trnbench.results.measurement import Part
 from trnbench.topology.graph import NodeKind, Topology
 
+NEIGHBOUR, OTHER_HOST = "neighbour", "other-host"
 PAIRS = ("point_to_point", "remote_memory_read")
 KNOWN = (*NAMES, *PAIRS)
 """Values of `implementations["collective"]` that have a model."""
@@ -49,18 +50,10 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FabricModel:
-    """The flow model over each system; networks are built once."""
-
-    def __init__(self) -> None:
-        self._fabrics: dict[tuple[int, str], tuple[System, Fabric]] = {}
-        self._known: dict[tuple[int, str, float, int], tuple[System, FabricEstimate]] = {}
+    """The flow model over each system."""
 
     def fabric(self, system: System, level: str = "device") -> Fabric:
-        key = (id(system), level)
-        found = self._fabrics.get(key)
-        if found is None or found[0] is not system:
-            found = self._fabrics[key] = (system, Fabric(system, Options(level=level)))
-        return found[1]
+        return fabric_of(system, Options(level=level))
 
     def collective(self, case: Case, system: System) -> FabricEstimate:
         """A collective over all devices, by the name in `implementations["collective"]`."""
@@ -83,43 +76,46 @@ class FabricModel:
         fabric = self.fabric(system, levels[case.extent.ranks])
         sweep = [axis for axis in case.kernel.axes if axis.name == "size"]
         # Of an axis that takes any size every case is the last one.
-        larger = sum(float(str(each)) > size for each in sweep[0].values) if sweep else 0
-        # Bytes are bytes: cases of one size and several data types have one answer.
-        key = (id(system), f"{name} {fabric.options.level}", size, larger)
-        known = self._known.get(key)
-        if known is None or known[0] is not system:
-            result = run(fabric, name, size, algorithm=AUTO, with_links=True)
-            shown = detail(fabric, name, size, result, from_last=larger)
-            found = _estimate(fabric, result, shown)
-            known = self._known[key] = (system, found)
-        return known[1]
+        larger = sum(float(str(value)) > size for value in sweep[0].values) if sweep else 0
+        # Bytes are bytes: cases of one size and several data types ask one question.
+        answer = ask(fabric.question(name, size))
+        return _estimate(fabric, answer, detail(fabric, answer, from_last=larger))
 
     def pair(self, case: Case, system: System, size: float, *, read: bool) -> FabricEstimate:
         """One message between two devices, by the flow model: what a collective pays, it pays."""
         fabric = self.fabric(system)
-        found = pair_of(fabric, str(case.key.point.get("reach", NEIGHBOUR)), size, reads=read)
-        traffic = found.traffic
-        memory = traffic.memory_s
+        if fabric.clustered and system.size > 2:
+            # Two instances tell all there is to know of a pair.
+            fabric = self.fabric(msgspec.structs.replace(system, size=2))
+        reach = str(case.key.point.get("reach", NEIGHBOUR))
+        here, there = 0, rank_at(fabric.topology, reach, system.name)
+        answer = ask(fabric.question(READ if read else SEND, size, ranks=(here, there)))
         times = {
-            "latency": traffic.latency_s,
-            "link": max(traffic.time_s - traffic.latency_s - traffic.overhead_s, 0.0),
-            "hbm": memory,
-            "overhead": traffic.overhead_s,
+            "latency": answer.latency_s,
+            "link": max(answer.time_s - answer.latency_s - answer.overhead_s, 0.0),
+            "hbm": answer.memory_s,
+            "overhead": answer.overhead_s,
         }
         bound = max(times, key=lambda name: (times[name], name))
+        classes = list(dict.fromkeys(link.cls for link in answer.links))
         assumed = Assumed(system)
-        for cls in found.classes:
-            figure = found.network.topology.classes[cls].latency
+        for cls in classes:
+            figure = fabric.topology.classes[cls].latency
             if figure.assumed and figure.origin in system.book.assumptions:
                 assumed.value(figure.origin)
-        limit = found.classes[0] if bound == "link" else bound
+        limit = classes[0] if bound == "link" else bound
         how = "read over one route" if read else "one route"
+        network = fabric.network
+        names = [network.nodes[network.ranks[rank]].name for rank in (here, there)]
         return FabricEstimate(
-            time_s=traffic.time_s,
+            time_s=answer.time_s,
             parts=tuple(Part(name=name, seconds=seconds) for name, seconds in times.items() if seconds),
             bound=bound,
             implementation=f"collective: {how}, limited by {limit}",
-            notes=(f"{found.hops} links: {found.src} to {found.dst}", *assumed.notes()),
+            notes=(
+                f"{network.route(here, there).hops} links: {names[0]} to {names[1]}",
+                *assumed.notes(),
+            ),
             counters={"hbm_bytes": 2 * size},
         )
 
@@ -174,16 +170,16 @@ class FabricModel:
         )
 
 
-def _estimate(fabric: Fabric, result: Result, detail: dict[str, Any]) -> FabricEstimate:
-    """The result as parts, notes and a small detail."""
+def _estimate(fabric: Fabric, answer: Answer, detail: dict[str, Any]) -> FabricEstimate:
+    """The answer as parts, notes and a small detail."""
     times = {
-        "latency": result.latency_s,
-        "link": result.link_s,
-        "hbm": result.memory_s,
-        "overhead": result.overhead_s,
+        "latency": answer.latency_s,
+        "link": answer.link_s,
+        "hbm": answer.memory_s,
+        "overhead": answer.overhead_s,
     }
     bound = max(times, key=lambda name: (times[name], name))
-    where = result.hottest[0].cls if result.hottest and bound == "link" else bound
+    where = answer.hottest[0].cls if answer.hottest and bound == "link" else bound
     assumed = Assumed(fabric.system)
     topology = fabric.of_instances(2).topology if fabric.clustered else fabric.topology
     kinds = ACROSS if fabric.clustered else INSIDE
@@ -192,23 +188,44 @@ def _estimate(fabric: Fabric, result: Result, detail: dict[str, Any]) -> FabricE
             if figure.assumed and figure.origin in fabric.system.book.assumptions:
                 assumed.value(figure.origin)
     return FabricEstimate(
-        time_s=result.time_s,
+        time_s=answer.time_s,
         parts=tuple(Part(name=name, seconds=seconds) for name, seconds in times.items() if seconds),
         bound=bound,
-        implementation=f"collective: {result.algorithm}, limited by {where}",
+        implementation=f"collective: {answer.algorithm}, limited by {where}",
         notes=(
             _ranks(fabric),
-            *([f"algorithm: {result.choice}"] if result.choice else []),
-            *result.notes,
+            *([f"algorithm: {answer.choice}"] if answer.choice else []),
+            *answer.notes,
             *assumed.notes(),
         ),
-        counters={"hbm_bytes": result.memory_bytes},
+        counters={"hbm_bytes": answer.memory_bytes},
         detail=detail,
     )
 
 
 def _ranks(fabric: Fabric) -> str:
-    each = fabric.ranks_per_device
-    if each == 1:
+    per_device = fabric.ranks_per_device
+    if per_device == 1:
         return f"{fabric.size:,} ranks, one per device"
-    return f"{fabric.size:,} ranks, {each} logical cores per device"
+    return f"{fabric.size:,} ranks, {per_device} logical cores per device"
+
+
+def rank_at(topology: Topology, reach: str, name: str) -> int:
+    """The device that device 0 sends to: its first neighbour, or the one at its own place of the next host.
+
+    Raises KernelError where there is none.
+    """
+    devices = topology.devices
+    rank = {device.id: number for number, device in enumerate(devices)}
+    if reach == OTHER_HOST:
+        other = next((device for device in devices if device.host != devices[0].host), None)
+        if other is None:
+            raise KernelError(f"{name} has one host, there is no other to reach")
+        return rank[other.id]
+    for link in topology.out[devices[0].id]:
+        there = topology.nodes[link.dst]
+        if there.kind == NodeKind.DEVICE and there.host == devices[0].host:
+            return rank[link.dst]
+    if any(topology.nodes[link.dst].kind == NodeKind.SWITCH for link in topology.out[devices[0].id]):
+        return 1
+    raise KernelError(f"{topology.name}: device 0 has no neighbour")

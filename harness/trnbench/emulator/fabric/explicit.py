@@ -6,26 +6,26 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from trnbench.emulator.fabric.apart import Round, Sending, apart
-from trnbench.emulator.fabric.classes import Classes, Pattern
+from trnbench.emulator.fabric.colour_refinement import MOST_PATTERNS, classes_of
+from trnbench.emulator.fabric.contention_free import Round, Sending, contention_free
+from trnbench.emulator.fabric.equivalence import Classes, Pattern
 from trnbench.emulator.fabric.fluid import Flow, Outcome, Rates, simulate, timing
-from trnbench.emulator.fabric.known import known_of
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 from trnbench.emulator.fabric.network import RATES, Network
-from trnbench.emulator.fabric.refinement import MOST_PATTERNS, classes_of
-from trnbench.emulator.fabric.schedule import Move, Schedule, Step
-from trnbench.emulator.fabric.steady import of_each_class
+from trnbench.emulator.fabric.plan_memo import StepMemo, memo_of, step_memo
+from trnbench.emulator.fabric.schedule import Chains, Move, Schedule, Step
+from trnbench.emulator.fabric.steady_state import of_each_class
 
 MANY = 256
 """Flows of one step from which classes are looked for before it is simulated."""
 
 
-class Pairs:
+class ExplicitFlows:
     """One flow per sender and receiver."""
 
     def __init__(self, network: Network, schedule: Schedule) -> None:
-        self.network, self.scale = network, schedule.scale
-        self.known = known_of(network, schedule)
+        self.network, self.schedule, self.scale = network, schedule, schedule.scale
+        self.memo = memo_of(network, schedule)
         self.capacity = network.capacity
         self._memory = network.has_memory
         # The same for every message on this network: kept with it.
@@ -64,18 +64,25 @@ class Pairs:
     def _shares_of(self, move: Move) -> list[tuple[Indices, Floats, int]]:
         """One share per pair of the move, whatever its size."""
         # A plan that has a name keeps its moves: to look at all their pairs again would cost more.
-        kept = self.known.moves.get(id(move))
+        kept = self.memo.moves.get(id(move))
         if kept is not None and kept[0] is move:
             return kept[1]
         key = (move.offset, move.pairs, move.reads, move.writes, move.copies)
         found: list[tuple[Indices, Floats, int]] | None = self._moves.get(key)
         if found is None:
             found = self._moves[key] = [self._share(src, dst, move) for src, dst in self.pairs(move)]
-        self.known.moves[id(move)] = move, found
+        self.memo.moves[id(move)] = move, found
         return found
 
     def step(self, place: int, step: Step, before: int) -> Outcome:
         """One repetition of a step, all ranks beginning at once; `arrival` by flows, or by their classes."""
+        memo, key = (
+            step_memo(self.network, self.schedule, self.memo, place, step, "flows"),
+            (self.scale, before),
+        )
+        return memo.outcomes.get(key) or memo.keep(key, self._step(memo, step, before))
+
+    def _step(self, memo: StepMemo, step: Step, before: int) -> Outcome:
         if sum(len(self.pairs(move)) for move in step.moves) < MANY:
             flows = [
                 Flow(move.size * self.scale, resources, weights, *timing(move.direct, latency, before))
@@ -83,12 +90,22 @@ class Pairs:
                 for resources, weights, latency in self._shares_of(move)
             ]
             return simulate(flows, self.capacity, self.rates)
-        classes = self.known.steps.get(place)
-        if classes is None:
+        if memo.classes is None:
             patterns = list(self._patterns([(step,)]))
-            classes = classes_of(patterns, [(1,)], self.capacity, self.network.size, waiting=False)
-            self.known.steps[place] = classes
-        return of_each_class(classes, self.rates, before, self.scale)
+            memo.classes = classes_of(patterns, [(1,)], self.capacity, self.network.size, waiting=False)
+        return of_each_class(memo.classes, self.rates, before, self.scale)
+
+    def busy_s(self, chains: Chains) -> float:
+        """Seconds that the busiest resource is busy for one byte of the plan."""
+        load = np.zeros(len(self.capacity))
+        for step in (step for chain in chains for step in chain):
+            for move in step.moves:
+                shares = self._shares_of(move)
+                resources = np.concatenate([share[0] for share in shares])
+                weights = np.concatenate([share[1] for share in shares])
+                amount = move.size * step.times
+                load += amount * np.bincount(resources, weights, minlength=len(load))
+        return float((load / self.capacity).max(initial=0.0))
 
     def latest(self, step: Step) -> int:
         """Ticks of the longest way in a step."""
@@ -98,7 +115,9 @@ class Pairs:
         return len(set(outcome.arrival)) <= 1
 
     def alone(self, chains: Sequence[tuple[Step, ...]], before: int) -> Outcome | None:
-        return apart(self.rounds(chains), self.capacity, self.network.size, before, self.network.late)
+        return contention_free(
+            self.rounds(chains), self.capacity, self.network.size, before, self.network.late
+        )
 
     def rounds(self, chains: Sequence[tuple[Step, ...]]) -> list[list[Round]]:
         return [

@@ -1,0 +1,64 @@
+"""What is found out about a plan, and about each of its steps, once, whatever the size."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trnbench.emulator.fabric.equivalence import Classes
+from trnbench.emulator.fabric.fluid import Outcome
+from trnbench.emulator.fabric.maxmin import Floats, Indices
+from trnbench.emulator.fabric.network import PLANS, STEPS, Network
+from trnbench.emulator.fabric.schedule import Move, Schedule, Step
+
+KEPT = 16
+"""Outcomes kept of a step."""
+
+Shares = list[tuple[Indices, Floats, int]]
+"""Resources, what is taken of each, and ticks of latency, for every pair of a move."""
+
+
+class StepMemo(msgspec.Struct):
+    """Of one step, all ranks beginning at once."""
+
+    classes: Classes | None = None
+    outcomes: dict[tuple[float, int], Outcome] = {}
+    """The latest, by the size of a byte of the plan and the ticks before each message."""
+
+    def keep(self, key: tuple[float, int], outcome: Outcome) -> Outcome:
+        if len(self.outcomes) >= KEPT:
+            self.outcomes.pop(next(iter(self.outcomes)))
+        self.outcomes[key] = outcome
+        return outcome
+
+
+class PlanMemo(msgspec.Struct):
+    """Of one plan on a network."""
+
+    uneven: bool = False  # ranks do not keep in step by themselves
+    compete: bool = False  # some flow slows another
+    latency: int | None = None
+    classes: tuple[Classes | None, ...] = ()  # one, once looked for
+    steps: dict[int, StepMemo] = {}  # by place in the merged chains
+    moves: dict[int, tuple[Move, Shares]] = {}  # by identity
+
+
+def memo_of(network: Network, schedule: Schedule) -> PlanMemo:
+    """Kept with the network where the plan has a name."""
+    if not schedule.key:
+        return PlanMemo()
+    kept: dict[tuple[str, float], PlanMemo] = network.memo.setdefault(PLANS, {})
+    return kept.setdefault((schedule.key, schedule.per_message_s), PlanMemo())
+
+
+def step_memo(
+    network: Network, schedule: Schedule, plan: PlanMemo, place: int, step: Step, kind: str
+) -> StepMemo:
+    """Of plans that have a name, equal steps share it: an all-reduce takes those of its reduce-scatter and of
+    its all-gather. `kind`: of the flows that an outcome is about.
+    """
+    memo = plan.steps.get(place)
+    if memo is None:
+        shared: dict[tuple[str, Step], StepMemo] = network.memo.setdefault(STEPS, {})
+        memo = shared.setdefault((kind, step), StepMemo()) if schedule.key else StepMemo()
+        plan.steps[place] = memo
+    return memo

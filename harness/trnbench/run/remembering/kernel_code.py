@@ -1,0 +1,29 @@
+"""The code that a kernel consists of, as a digest."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trnbench.kernels.kernel import NKI_KINDS, Kernel
+from trnbench.run.written import code_of
+from trnbench.store.cache import digest_of
+from trnbench.store.source_digest import packages_digest
+
+_OWN = "trnbench"
+"""Its kernels are told apart by the files that they use; of a plugin's package every file counts, since what
+its kernels share need not lie beside them."""
+
+_EMULATED = (*NKI_KINDS, "collective", "model")
+
+
+def kernel_digest(kernel: Kernel) -> bytes:
+    """Formulas and implementations, and which implementation has which name."""
+    code = code_of(kernel, _EMULATED)
+    others = {name for name in code.modules if name.partition(".")[0] != _OWN}
+    named = {kind: str(ref) for kind, ref in kernel.implementations.items() if isinstance(ref, str)}
+    return digest_of(
+        kernel.name,
+        msgspec.json.encode(named, order="deterministic"),
+        msgspec.json.encode(code.files, order="deterministic"),
+        packages_digest(name.partition(".")[0] for name in others if name),
+    )

@@ -1,0 +1,221 @@
+"""What was computed before, by the digest of everything it follows from: a file beside the store.
+
+Nothing depends on it. An entry that is damaged or foreign is as good as none, a file that cannot be read is
+begun anew, and where nothing can be written the answers are computed each time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import sqlite3
+
+SUFFIX = ".cache"
+"""Behind the name of the store's file."""
+
+LIMIT_BYTES = 256 << 20
+"""What the entries may hold; those that were made first go first."""
+
+_LAYOUT = 1
+_BUSY_MS = 2_000
+_DIGEST = 16
+_KEEP = 0.75
+"""Of the limit, once it is passed."""
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS entries (
+    key BLOB PRIMARY KEY, content BLOB NOT NULL, mark BLOB NOT NULL, bytes INTEGER NOT NULL
+)
+"""
+
+
+class CacheInfo(NamedTuple):
+    """`problem`: why nothing is kept, "" where all is well."""
+
+    path: Path
+    entries: int
+    bytes: int
+    limit_bytes: int
+    problem: str
+
+
+class Cache:
+    """Entries by key, as bytes. No method raises for what is wrong with the file: `problem` tells.
+
+    Processes may share one. It can be sent to another process, which opens the file for itself.
+    """
+
+    def __init__(self, store: str | Path, *, limit_bytes: int = LIMIT_BYTES) -> None:
+        """`store`: the file of results that it lies beside."""
+        store = Path(store)
+        self.path = store.with_name(store.name + SUFFIX)
+        self.limit_bytes = limit_bytes
+        self._begin()
+
+    def _begin(self) -> None:
+        self.problem = ""
+        self.hits = self.misses = 0
+        self._connection: sqlite3.Connection | None = None
+        self._added = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "limit_bytes": self.limit_bytes}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._begin()
+
+    def get(self, key: bytes) -> bytes | None:
+        """None where there is no whole entry."""
+        content = self._entry(key)
+        if content is None:
+            self.misses += 1
+        else:
+            self.hits += 1
+        return content
+
+    def put(self, key: bytes, content: bytes) -> None:
+        """Keep `content`, in place of what was there."""
+        packed = zlib.compress(content, 1)
+        with self._using() as connection:
+            if connection is None:
+                return
+            connection.execute(
+                "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)",
+                (key, packed, _mark(key, packed), len(packed)),
+            )
+            self._added += len(packed)
+            if self._added > self.limit_bytes // 16:
+                self._added = 0
+                self._trim(connection)
+
+    def info(self) -> CacheInfo:
+        """What it holds; the file is not made by asking."""
+        entries = held = 0
+        if self.path.exists():
+            with self._using() as connection:
+                if connection is not None:
+                    entries, held = connection.execute(
+                        "SELECT count(*), coalesce(sum(bytes), 0) FROM entries"
+                    ).fetchone()
+        return CacheInfo(self.path, entries, held, self.limit_bytes, self.problem)
+
+    def clear(self) -> CacheInfo:
+        """Forget everything; returns what it held. Raises `OSError` where the file cannot be removed."""
+        held = self.info()
+        self.close()
+        self._remove()
+        self.problem = ""
+        return held
+
+    def close(self) -> None:
+        if self._connection is not None:
+            with suppress(Exception):
+                self._trim(self._connection)
+            self._connection.close()
+            self._connection = None
+
+    # The file -------------------------------------------------------------------------------------
+
+    def _entry(self, key: bytes) -> bytes | None:
+        if self._connection is None and not self.path.exists():
+            return None
+        with self._using() as connection:
+            if connection is None:
+                return None
+            row = connection.execute("SELECT content, mark FROM entries WHERE key = ?", (key,)).fetchone()
+            if row is None or not isinstance(row[0], bytes) or _mark(key, row[0]) != row[1]:
+                return None
+            with suppress(zlib.error):
+                return zlib.decompress(row[0])
+        return None
+
+    @contextmanager
+    def _using(self) -> Iterator[sqlite3.Connection | None]:
+        """The connection; None where there is none to be had. An error of it ends the block."""
+        import sqlite3
+
+        if self.problem:
+            yield None
+            return
+        try:
+            if self._connection is None:
+                self._connection = self._opened()
+            yield self._connection
+        except sqlite3.OperationalError as error:  # locked, full, read-only: it may hold good entries
+            self._give_up(str(error))
+        except sqlite3.DatabaseError:  # no database, or a damaged one: begun anew by the next who asks
+            self.close()
+            try:
+                self._remove()
+            except OSError as error:
+                self._give_up(error.strerror or str(error))
+        except OSError as error:
+            self._give_up(error.strerror or str(error))
+
+    def _opened(self) -> sqlite3.Connection:
+        import os
+        import sqlite3
+
+        if not self.path.exists():
+            # Before SQLite makes it: results may be nobody else's business.
+            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
+        connection = sqlite3.connect(self.path, timeout=_BUSY_MS / 1000, isolation_level=None)
+        try:
+            layout = connection.execute("PRAGMA user_version").fetchone()[0]
+            if layout not in (0, _LAYOUT):
+                raise sqlite3.DatabaseError(f"layout {layout}")
+            with suppress(sqlite3.OperationalError):  # may be read only
+                # What a loss of power takes can be had again.
+                connection.execute("PRAGMA synchronous = OFF")
+                connection.execute("PRAGMA journal_mode = WAL")
+                if layout == 0:
+                    connection.execute(_TABLE)
+                    connection.execute(f"PRAGMA user_version = {_LAYOUT}")
+            connection.execute("SELECT key, content, mark, bytes FROM entries LIMIT 1")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _trim(self, connection: sqlite3.Connection) -> None:
+        (held,) = connection.execute("SELECT coalesce(sum(bytes), 0) FROM entries").fetchone()
+        if held <= self.limit_bytes:
+            return
+        over = held - round(self.limit_bytes * _KEEP)
+        for row, size in connection.execute("SELECT rowid, bytes FROM entries ORDER BY rowid").fetchall():
+            connection.execute("DELETE FROM entries WHERE rowid = ?", (row,))
+            over -= size
+            if over <= 0:
+                break
+        connection.execute("VACUUM")
+
+    def _give_up(self, why: str) -> None:
+        self.problem = why
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _remove(self) -> None:
+        for name in (self.path.name, f"{self.path.name}-wal", f"{self.path.name}-shm"):
+            self.path.with_name(name).unlink(missing_ok=True)
+
+
+def _mark(key: bytes, packed: bytes) -> bytes:
+    return hashlib.blake2b(key + packed, digest_size=_DIGEST).digest()
+
+
+def digest_of(*parts: bytes | str) -> bytes:
+    """A key: SHA-256 over the parts, each with its length."""
+    told = hashlib.sha256()
+    for part in parts:
+        content = part.encode("utf-8", "backslashreplace") if isinstance(part, str) else part
+        told.update(len(content).to_bytes(8, "little"))
+        told.update(content)
+    return told.digest()

@@ -1,0 +1,174 @@
+"""Files and documents within bounds: what is read, and what is refused before it costs anything."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trnbench.bounded.file import read_file
+from trnbench.bounded.json import NotJson, parse_json
+from trnbench.bounded.nesting import DEEPEST, deep_json, deepest
+from trnbench.bounded.toml import parse_toml
+from trnbench.errors import BadInput, MissingFile
+
+JSON: Any = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=30,
+)
+
+
+def depth(value: Any) -> int:
+    """Tables and lists within each other, counted the plain way."""
+    if not isinstance(value, (dict, list)):
+        return 0
+    inner = value.values() if isinstance(value, dict) else value
+    return 1 + max(map(depth, inner), default=0)
+
+
+@given(JSON, st.integers(0, 6), st.booleans())
+def test_the_depth_of_json_is_told_without_reading_it(value: Any, most: int, ascii_: bool) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_).encode("utf-8", "surrogatepass")
+    assert deep_json(text, most) == (depth(value) > most)
+    assert not isinstance(value, (dict, list)) or deepest({"": value}, most + 1) == (depth(value) > most)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[" * 100_000,
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+        b"[[]," * 100_000,
+        b'["\\"",' * 100 + b"]" * 100,
+    ],
+)
+def test_deep_json_is_refused_in_time(text: bytes) -> None:
+    with pytest.raises(NotJson, match=f"nested more than {DEEPEST} deep"):
+        parse_json(text)
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"nul", b"NaN", b"1e999", b'"\xff"', b'"\\ud800"', b"\0", b"[1,]", b"9" * 5000 + b"x"]
+)
+def test_what_is_no_json(text: bytes) -> None:
+    with pytest.raises(NotJson):
+        parse_json(text)
+
+
+def test_more_than_the_bound_is_refused_unread() -> None:
+    with pytest.raises(NotJson, match="it has more than 10 bytes"):
+        parse_json(b"x" * 11, most=10)
+
+
+def test_other_programs_write_nan_for_what_they_do_not_know() -> None:
+    assert parse_json('{"a": NaN, "b": [Infinity, 1.5]}', nan_is_null=True) == {"a": None, "b": [None, 1.5]}
+    with pytest.raises(NotJson):
+        parse_json("9" * 5000, nan_is_null=True)
+
+
+@given(JSON)
+def test_json_is_read_as_it_was_written(value: Any) -> None:
+    if depth(value) <= DEEPEST:
+        assert parse_json(json.dumps(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "x = " + "[" * 5000 + "]" * 5000,
+            "f is nested more than 64 deep\n  cause: no table of facts, costs, points or settings is\n"
+            "  try:   close the brackets, or write fewer dots in a key",
+        ),
+        (
+            ".".join("a" * 5000) + " = 1",
+            "f is nested more than 64 deep\n  cause: no table of facts, costs, points or settings is\n"
+            "  try:   close the brackets, or write fewer dots in a key",
+        ),
+        (
+            "x = " + "9" * 5000,
+            "f has a number of more than 4,300 digits\n  cause: a whole number of TOML has 64 bits\n"
+            "  try:   write the digits that count, and an exponent",
+        ),
+        (
+            "[a]\nx = [1, -9223372036854775809]",
+            "f: a.x[1] has more than 64 bits\n"
+            "  cause: a whole number of TOML lies between -2^63 and 2^63\n"
+            "  try:   write it with an exponent: 1e30",
+        ),
+        (
+            "x = 1e999",
+            "f: x is inf\n  cause: it stands for a missing number, or for one that is too large\n"
+            "  try:   leave the key out where there is no number",
+        ),
+        (
+            "x = \n",
+            "f is no valid TOML: Invalid value (at line 1, column 5)\n"
+            "  cause: often a missing quote, comma or bracket just before that place\n"
+            "  try:   correct that line of the file",
+        ),
+    ],
+    ids=("arrays", "dots", "digits", "bits", "infinity", "no TOML"),
+)
+def test_what_no_toml_of_ours_holds(text: str, message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse_toml(text.encode(), "f")
+    assert str(caught.value) == message
+
+
+def test_toml_is_utf_8() -> None:
+    with pytest.raises(BadInput, match="f is not UTF-8 text"):
+        parse_toml(b"x = '\xff'", "f")
+
+
+@pytest.mark.parametrize("kind", ["a folder", "a pipe", "a device", "a link to a pipe"])
+def test_what_is_no_regular_file(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "it"
+    if kind == "a folder":
+        path.mkdir()
+    elif kind == "a device":
+        path = Path("/dev/zero")
+    else:
+        os.mkfifo(path)
+    if kind == "a link to a pipe":
+        (tmp_path / "link").symlink_to(path)
+        path = tmp_path / "link"
+    with pytest.raises(BadInput) as caught:
+        read_file(path, most=10)
+    assert str(caught.value) == (
+        f"cannot read {path}: it is {kind.removeprefix('a link to ')}\n"
+        "  cause: a regular file is needed, which ends and can be read twice\n"
+        "  try:   save it in a file first"
+    )
+
+
+def test_a_file_is_read_up_to_its_bound(tmp_path: Path) -> None:
+    path = tmp_path / "it"
+    path.write_bytes(b"x" * (2 << 20))
+    assert len(read_file(path, most=2 << 20)) == 2 << 20
+    with pytest.raises(BadInput) as caught:
+        read_file(path, most=1 << 20)
+    assert str(caught.value).startswith(f"{path} holds more than 1 MiB\n")
+
+
+@pytest.mark.parametrize("name", ["no", "no/such", "x" * 5000, "a\0b"])
+def test_what_is_not_there_or_no_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        read_file(tmp_path / name, most=10)
+    assert isinstance(caught.value, MissingFile) == name.startswith("no")
+    assert len(str(caught.value)) < 600
+
+
+def test_a_file_of_somebody_else_is_not_read_where_the_owner_matters(tmp_path: Path) -> None:
+    path = tmp_path / "it"
+    path.write_bytes(b"x")
+    assert read_file(path, most=10, owner=os.getuid()) == b"x"
+    with pytest.raises(BadInput, match="it belongs to another user"):
+        read_file(path, most=10, owner=os.getuid() + 1)

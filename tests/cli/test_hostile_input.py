@@ -1,0 +1,298 @@
+"""Numbers, files and arguments that nobody should type: each is one clear message and exit code 2."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from trnbench.cli.main import cli
+
+FABRIC = ("fabric", "run", "all_reduce", "-i", "trn1.32xlarge", "-e", "64K")
+RUN = ("run", "gemm", "-i", "trn1.2xlarge", "-a", "size=256", "--dry-run")
+KERNEL = "def k(a):\n    return a\n"
+LONG = "9" * 5000
+CUT = f"'{'9' * 40}…{'9' * 10}' (5,000 characters)"
+
+NUMBERS = ["nan", "inf", "-inf", "1e30", "-1", "", " ", "1_0", "٣", "0x10", "1e400", LONG]
+
+
+def call(*words: str) -> Result:
+    return CliRunner().invoke(cli, words, catch_exceptions=False)
+
+
+EXACT = {
+    "a sweep without end": (
+        (*FABRIC, "-f", "1.0000001"),
+        "error: more than 10,000 sizes\n  cause: 8 to 65536 by a factor of 1.0000001\n  try:   -f 2\n",
+    ),
+    "an infinite factor": (
+        (*FABRIC, "-f", "inf"),
+        "error: --stepfactor 'inf' is no factor\n  cause: it multiplies the size\n  try:   --stepfactor 2\n",
+    ),
+    "an infinite link": (
+        (*FABRIC, "--degrade", "d0-d1=inf"),
+        "error: --degrade d0-d1=inf is no LINK=FACTOR\n"
+        "  cause: a link is two nodes with - or > between; a factor is 0 for a dead link, or 0.001 to 1000\n"
+        "  try:   --degrade d0-d1=0.5\n",
+    ),
+    "a system beyond all": (
+        ("topology", "show", "trn1-ultracluster:99999999"),
+        "error: '99999999' is no size of trn1-ultracluster\n"
+        "  cause: a size is a whole number of trn1.32xlarge, 1 to 4,096\n"
+        "  try:   trn1-ultracluster:1875\n",
+    ),
+    "no time limit: nan": (
+        (*RUN, "--timeout", "nan"),
+        "error: --timeout 'nan' is no time limit\n"
+        "  cause: a limit is a number of seconds, 0 for none, 0 to 10,000,000\n  try:   --timeout 60\n",
+    ),
+    "no time limit: inf": (
+        (*RUN, "--timeout", "inf"),
+        "error: --timeout 'inf' is no time limit\n"
+        "  cause: a limit is a number of seconds, 0 for none, 0 to 10,000,000\n  try:   --timeout 60\n",
+    ),
+    "no time limit: 1e30": (
+        (*RUN, "--timeout", "1e30"),
+        "error: --timeout '1e30' is no time limit\n"
+        "  cause: a limit is a number of seconds, 0 for none, 0 to 10,000,000\n  try:   --timeout 60\n",
+    ),
+    "a limit that no clock has": (
+        (*RUN, "--timeout", "1e-30"),
+        "error: --timeout '1e-30' is no time limit\n"
+        "  cause: a limit is a number of seconds, 0 for none, 0 to 10,000,000\n  try:   --timeout 60\n",
+    ),
+    "no age": (
+        ("runs", "prune", "--older-than", "nan"),
+        "error: --older-than 'nan' is no age\n"
+        "  cause: it is a number of days, 0 to 36,500\n  try:   --older-than 30\n",
+    ),
+    "no data type": (
+        ("nki", "run", "k.py::k", "-i", "trn1.2xlarge", "--arg", "a=512x5:12:bf16"),
+        "error: unknown data type '12:bf16'\n"
+        "  cause: did you mean bf16, fp16, bfloat16?\n  try:   in --arg a=512x5:12:bf16\n",
+    ),
+    "a dimension beyond all": (
+        ("nki", "run", "k.py::k", "-i", "trn1.2xlarge", "--arg", f"a=512x{LONG}:bf16"),
+        f"error: --arg 'a=512x{'9' * 34}…{'9' * 5}:bf16' (5,011 characters) cannot be read\n"
+        "  cause: a dimension has up to 1,099,511,627,776 elements\n"
+        "  try:   NAME=128x512:bf16, NAME=random:128x512:bf16, NAME=@file.npy or NAME=3\n",
+    ),
+    "too many dimensions": (
+        ("nki", "run", "k.py::k", "-i", "trn1.2xlarge", "--arg", f"a={'x'.join('1' * 33)}:bf16"),
+        "error: --arg 'a=1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x…1x1x1:bf16' (72 characters) cannot be read\n"
+        "  cause: a tensor has up to 32 dimensions and 1,099,511,627,776 elements\n"
+        "  try:   NAME=128x512:bf16, NAME=random:128x512:bf16, NAME=@file.npy or NAME=3\n",
+    ),
+    "a number beyond all": (
+        (*RUN, "-a", f"size={LONG}"),
+        f"error: axis size {CUT} is no number\n"
+        "  cause: a number may have K, M, G or T behind it, for 2^10, 2^20, 2^30 and 2^40\n"
+        "  try:   axis size 4096\n",
+    ),
+    "no size of memory": (
+        ("nki", "run", "k.py::k", "-i", "trn1.2xlarge", "--memory", LONG),
+        f"error: --memory {CUT} is no size\n"
+        "  cause: a size is a number of bytes, with K, M or G behind it\n  try:   --memory 4G\n",
+    ),
+    "no programs": (
+        ("nki", "run", "k.py::k", "-i", "trn1.2xlarge", "--grid", "٣"),
+        "error: --grid '٣' cannot be read\n"
+        "  cause: a grid is a number of programs; of Beta 1 several, nc before those spread over cores\n"
+        "  try:   --grid 2, --grid 4x2 or --grid nc2x4\n",
+    ),
+    "a store with a bell in it": (
+        ("--store", "a\nb\x07", "runs", "list"),
+        r"error: 'a\nb\x07' is no name of a store"
+        "\n  cause: --store or TRNBENCH_STORE has a character in it that cannot be printed\n"
+        "  try:   --store ./results.db\n",
+    ),
+    "a store in no encoding": (
+        ("--store", "a\udcff", "runs", "list"),
+        r"error: 'a\udcff' is no name of a store"
+        "\n  cause: --store or TRNBENCH_STORE has a character in it that cannot be printed\n"
+        "  try:   --store ./results.db\n",
+    ),
+    "the store behind the command": (
+        ("run", "--store", "x"),
+        "error: --store goes before the command\n"
+        "  cause: it is an option of trnbench itself, the same for every command\n"
+        "  try:   trnbench --store PATH run\n",
+    ),
+    "a flag behind the command": (
+        ("topology", "show", "--no-color", "trn1.2xlarge"),
+        "error: --no-color goes before the command\n"
+        "  cause: it is an option of trnbench itself, the same for every command\n"
+        "  try:   trnbench --no-color topology show\n",
+    ),
+    "a name of 5,000 characters": (
+        ("info", "x" * 5000),
+        None,
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.py").write_text(KERNEL)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("words", "message"), EXACT.values(), ids=EXACT)
+def test_one_message_at_once(words: tuple[str, ...], message: str | None) -> None:
+    result = call(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message is None or result.stderr == message
+    assert len(result.stderr) < 2500
+
+
+OPTIONS = {
+    "--jobs": RUN, "--timeout": RUN, "--maxfail": RUN, "--seed": RUN, "--retries": RUN, "--sample-time": RUN,
+    "--keep": ("runs", "prune"), "--older-than": ("runs", "prune"), "--max-broken": ("validate",),
+    "--stepfactor": FABRIC, "--minbytes": FABRIC, "--maxbytes": FABRIC, "--step": FABRIC,
+    "--oversubscription": FABRIC,
+    "--size": ("fabric", "scale", "all_reduce", "-i", "trn1.32xlarge"),
+    "--to": ("fabric", "incast", "-i", "trn1.32xlarge"),
+    "--from": ("fabric", "pingpong", "-i", "trn1.32xlarge"),
+    "--top": ("fabric", "links", "all_reduce", "-i", "trn1.32xlarge"),
+    "--limit": ("nki", "run", "k.py::k"), "--tolerance": ("nki", "run", "k.py::k"),
+    "--memory": ("nki", "run", "k.py::k"), "--trace-limit": ("nki", "run", "k.py::k"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda each: repr(each[:8]))
+def test_no_option_takes_what_is_no_number(option: str, number: str) -> None:
+    result = call(*OPTIONS[option], f"{option}={number}")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"error: {option} ")
+    assert " is no " in result.stderr.splitlines()[0]
+    assert result.stderr.count("\n") == 3
+    assert f"  try:   {option} " in result.stderr
+
+
+@pytest.mark.parametrize("rest", ["=%s", "=%s:4", "[range]=1:%s", "[range]=1:5:%s", "[pow2]=1:%s"])
+@pytest.mark.parametrize("number", ["nan", "inf", "1_0", "٣", LONG], ids=lambda each: repr(each[:8]))
+def test_no_axis_takes_what_is_no_number(rest: str, number: str) -> None:
+    result = call(*RUN, "-a", "size" + rest % number)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert len(result.stderr) < 2500
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--degrade", "d0-d1=%s"),
+        ("--straggler", "3=%s"),
+        ("--straggler", "%s=0.5"),
+        ("--group", "tensor=%s"),
+        ("--replica-groups", "[[0,%s]]"),
+        ("--with", "all_gather=%s"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda each: repr(each[:8]))
+def test_no_option_of_several_parts_takes_what_is_no_number(words: tuple[str, str], number: str) -> None:
+    result = call(*FABRIC, words[0], words[1] % number)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"error: {words[0]} " if number != "-1" else "error: ")
+    assert len(result.stderr) < 2500
+
+
+CONTENT = {
+    "empty": b"",
+    "binary": bytes(range(256)) * 20,
+    "nulls": bytes(1000),
+    "arrays": b"x = " + b"[" * 5000 + b"]" * 5000,
+    "tables": b"x = " + b"{a = " * 5000 + b"1" + b"}" * 5000,
+    "dots": b".".join([b"a"] * 5000) + b" = 1",
+    "digits": b"x = " + b"9" * 5000,
+    "nan": b"schema = nan",
+    "64 bits": b"schema = " + b"9" * 100,
+    "a long key": b"k" * 100_000 + b" = 1",
+    "objects": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    "a surrogate": b'"\\ud800"',
+    "a deep run": b'{"schema_version": 1, "environment": {"a": ' + b"[" * 600 + b"]" * 600 + b"}}",
+}
+READ = {
+    "facts": ("fabric", "run", "all_reduce", "-i", "trn1.32xlarge", "--facts", "%s"),
+    "import": ("import", "%s"),
+    "configuration": ("config", "show"),
+    "store": ("--store", "%s", "runs", "list"),
+    "kernel": ("nki", "run", "%s::k", "-i", "trn1.2xlarge"),
+    "array": ("nki", "run", "k.py::k", "-i", "trn1.2xlarge", "--arg", "a=@%s"),
+}
+
+
+def read(kind: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
+    if kind == "configuration":
+        folder = path.parent / "xdg" / "trnbench"
+        folder.mkdir(parents=True)
+        (folder / "config.toml").symlink_to(path)
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(folder.parent))
+    return call(*(each.replace("%s", str(path)) for each in READ[kind]))
+
+
+@pytest.mark.parametrize("kind", READ)
+@pytest.mark.parametrize("content", CONTENT)
+def test_a_file_of_anything_is_one_message(
+    kind: str, content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(CONTENT[content])
+    result = read(kind, path, monkeypatch)
+    if (kind, content) in (("configuration", "empty"), ("store", "empty")):
+        assert result.exit_code == 0  # no setting, no run
+        return
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: ")
+    assert len(result.stderr) < 4000
+
+
+@pytest.mark.parametrize("kind", READ)
+@pytest.mark.parametrize("what", ["a folder", "a pipe", "a device", "a name of 5,000 characters"])
+def test_what_is_no_file_is_one_message(
+    kind: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    if what == "a folder":
+        path.mkdir()
+    elif what == "a pipe":
+        os.mkfifo(path)
+    elif what == "a device":
+        path = Path("/dev/zero")
+    if kind == "configuration" and what in ("a device", "a name of 5,000 characters"):
+        pytest.skip("a file of this name cannot be put there")
+    if what == "a name of 5,000 characters":
+        path = Path("x" * 5000)
+    if (kind, what) in (("store", "a pipe"), ("store", "a device")):
+        pytest.skip("SQLite opens it, and says so: tests/store")
+    result = read(kind, path, monkeypatch)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: ")
+    assert len(result.stderr) < 4000
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("topology", "export", "trn1.2xlarge", "-o", "pipe"),
+        ("export", "--schema", "-o", "pipe"),
+    ],
+    ids=" ".join,
+)
+def test_a_pipe_that_nobody_reads_is_not_waited_for(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trnbench.run.writing.READER_S", 0.05)
+    os.mkfifo(tmp_path / "pipe")
+    result = call(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "error: cannot write pipe: nobody reads it\n"
+        "  cause: it is a pipe, and no program opened its other end within 0.05 s\n"
+        "  try:   cat pipe in another shell first, or name a file with -o\n"
+    )

@@ -1,0 +1,102 @@
+"""An algorithm is a file and a line: this one stands here, and everything that asks for algorithms has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+from fabric_command import rows
+
+from trnbench.emulator.fabric.algorithms import ALGORITHMS
+from trnbench.emulator.fabric.algorithms.algorithm import (
+    ALL_GATHER,
+    BROADCAST,
+    Algorithm,
+    NotPossible,
+    Transfer,
+    too_few,
+)
+from trnbench.emulator.fabric.ask import ask, compared
+from trnbench.emulator.fabric.network import Network
+from trnbench.emulator.fabric.question import Question
+from trnbench.emulator.fabric.schedule import Move, Schedule, Step
+from trnbench.generation import System
+from trnbench.registry import load_registry
+
+SYSTEM = "trn1.32xlarge"
+
+
+class Star(Algorithm):
+    """All send to rank 0, which sends all on."""
+
+    name = "star"
+    collectives = (ALL_GATHER, BROADCAST)
+    uneven = ()
+    auto_ranks = 16
+
+    def schedule(self, network: Network, collective: str, size: float) -> Schedule:
+        if network.size < 2:
+            raise too_few(network)
+        others = range(1, network.size)
+        inward = Move(size=size / network.size, pairs=tuple((r, 0) for r in others), direct=True)
+        outward = Move(size=size, pairs=tuple((0, r) for r in others), direct=True)
+        moves = (inward, outward) if collective == ALL_GATHER else (outward,)
+        return Schedule(algorithm=self.name, chains=(tuple(Step(moves=(move,)) for move in moves),))
+
+    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
+        others, whole = range(1, network.size), tuple(range(network.size))
+        if collective == ALL_GATHER:
+            yield [Transfer(r, 0, (r,)) for r in others]
+        yield [Transfer(0, r, whole) for r in others]
+
+
+@pytest.fixture
+def system(monkeypatch: pytest.MonkeyPatch) -> System:
+    """A system that was never asked before, in a world that has the algorithm."""
+    monkeypatch.setitem(ALGORITHMS, "star", Star())
+    return load_registry().system(SYSTEM)
+
+
+def asked(system: System, collective: str = ALL_GATHER, size: float = 3 * 2.0**20, **more: Any) -> Question:
+    return Question(collective=collective, size=size, system=system, **more)
+
+
+@pytest.mark.parametrize("collective", Star.collectives)
+def test_its_blocks_arrive(
+    collective: str,
+    torus: Callable[..., Network],
+    delivers: Callable[[str, int, Iterable[list[Transfer]]], None],
+) -> None:
+    network = torus(4, 4)
+    delivers(collective, network.size, Star().transfers(network, collective))
+
+
+def test_it_is_asked_for_by_name_tried_compared_and_listed(system: System) -> None:
+    by_name = ask(asked(system, algorithm="star"))
+    assert by_name.algorithm == "star"
+    assert by_name.time_s >= by_name.bound.time_s
+    auto, best = ask(asked(system)), ask(asked(system, algorithm="best"))
+    assert auto.choice == f"no rule observed: best of {', '.join(auto.tried)}"
+    assert auto.tried["star"] == best.tried["star"] == by_name.time_s
+    assert compared(asked(system))["star"] == by_name.time_s
+    in_groups = ask(asked(system, algorithm="star", groups=((0, 1, 2, 3), (4, 5, 6, 7))))
+    assert in_groups.algorithm == "star"
+    (listed,) = [row for row in rows("algorithms", "-i", SYSTEM) if row["algorithm"] == "star"]
+    assert listed["collectives"] == "all_gather, broadcast"
+
+
+def test_its_attributes_say_what_it_cannot_do(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NotPossible) as refusal:
+        ask(asked(system, "all_reduce", algorithm="star"))
+    assert refusal.value.what == "star does no all_reduce"
+    with pytest.raises(NotPossible) as refusal:
+        ask(asked(system, "all_gather_v", algorithm="star"))
+    assert refusal.value.what == "star does no all_gather_v"
+    # A broadcast of more than an eighth of its ranks is left out of `auto`; above them all is.
+    assert ask(asked(system, BROADCAST)).left_out["star"] == "above 2 ranks only on request"
+    cores = asked(system, BROADCAST, level="core")
+    assert ask(cores).left_out["star"] == "above 2 ranks only on request"
+    monkeypatch.setattr(Star, "auto", False)
+    assert "star" not in ask(asked(system, size=5 * 2.0**20)).tried
+    assert ask(asked(system, size=5 * 2.0**20, algorithm="best")).tried["star"] > 0

@@ -1,0 +1,147 @@
+"""Work in a process of its own: its result is an explicit message, and what it started ends with it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trnbench.isolation import child, limit
+from trnbench.isolation.child import Lost, Overdue, carried_out
+from trnbench.isolation.limit import CaseTimeout, limited
+
+Send = Callable[[str, Any], None]
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_the_result_and_the_words_come_back(capsys: pytest.CaptureFixture[str]) -> None:
+    said = []
+
+    def work(send: Send) -> tuple[int, bool]:
+        print("data")
+        print("words", file=sys.stderr)
+        send("kept", "something")
+        return os.getpid(), os.getsid(0) == os.getpid()
+
+    pid, alone = carried_out(work, {"kept": said.append})
+    assert pid != os.getpid()
+    assert alone
+    assert said == ["something"]
+    assert capsys.readouterr() == ("data\n", "words\n")
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "how"),
+    [
+        (lambda: os._exit(0), 0, "ended itself with exit code 0"),
+        (lambda: os._exit(5), 5, "ended itself with exit code 5"),
+        (lambda: os.kill(os.getpid(), signal.SIGUSR1), -10, "was killed by SIGUSR1"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), -9, "was killed by SIGKILL"),
+        (lambda: os.kill(os.getpid(), signal.SIGTERM), -15, "was killed by SIGTERM"),
+        (lambda: os.closerange(3, 1000), 1, "ended itself with exit code 1"),
+    ],
+)
+def test_an_end_without_a_result_is_told(end: Callable[[], None], code: int, how: str) -> None:
+    with pytest.raises(Lost) as caught:
+        carried_out(lambda _: end())
+    assert (caught.value.code, caught.value.how) == (code, how)
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+def test_a_limit_inside_is_enforced_from_outside_as_well(deaf: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "GRACE_S", 0.2)
+
+    def work(_: Send) -> str:
+        if deaf:
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+        try:
+            with limited(0.1):
+                time.sleep(3600)
+        except CaseTimeout:
+            return "rang"
+        return "slept"
+
+    if not deaf:
+        assert carried_out(work) == "rang"
+        return
+    with pytest.raises(Overdue) as caught:
+        carried_out(work)
+    assert caught.value.seconds == 0.1
+
+
+@pytest.mark.parametrize("how", ["returns", "dies", "hangs"])
+def test_nothing_that_it_started_is_left(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "GRACE_S", 0.2)
+
+    def work(_: Send) -> None:
+        for session in (False, True):
+            process = subprocess.Popen(["sleep", "3600"], start_new_session=session)
+            (tmp_path / str(process.pid)).touch()
+        if how == "dies":
+            os._exit(0)
+        if how == "hangs":
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+            with limited(0.1):
+                time.sleep(3600)
+
+    ends = {"dies": pytest.raises(Lost), "hangs": pytest.raises(Overdue), "returns": nullcontext()}
+    with ends[how]:
+        carried_out(work)
+    started = [int(each.name) for each in tmp_path.iterdir()]
+    assert len(started) == 2
+    assert not any(map(alive, started))
+
+
+def test_processes_of_the_program_itself_are_left_alone() -> None:
+    with subprocess.Popen(["sleep", "3600"]) as own:
+        assert carried_out(lambda _: 1) == 1
+        assert own.poll() is None
+        own.kill()
+
+
+def test_a_signal_without_a_name_is_told() -> None:
+    assert Lost(-40).how == "was killed by signal 40"
+
+
+def test_it_reads_nothing_and_has_the_terminals_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "77")
+    assert carried_out(lambda _: (os.read(0, 10), os.environ["COLUMNS"])) == (b"", "77")
+
+
+def test_the_limit_that_ends_first_counts() -> None:
+    with pytest.raises(CaseTimeout), limited(0.1), limited(3600.0):
+        time.sleep(3600)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    rang = []
+    with suppress(CaseTimeout), limited(0.2):
+        with suppress(CaseTimeout), limited(0.05):
+            time.sleep(3600)
+        rang.append("inner")
+        time.sleep(3600)
+        rang.append("never")
+    assert rang == ["inner"]
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_outside_the_main_thread_there_is_no_alarm() -> None:
+    found = []
+    thread = threading.Thread(target=lambda: found.append(limit.can_limit()))
+    thread.start()
+    thread.join()
+    assert found == [False]
+    assert limit.can_limit()
