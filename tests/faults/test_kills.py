@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 from forks import Forks
-
 from tests.campaign.kills import Killing
 from tests.campaign.scenarios import SCENARIOS, Scenario
 
-MOST = 5
+MOST = 3
 """Steps of a scenario, evenly from first to last; the campaign takes any."""
 
 

@@ -3,10 +3,10 @@
 As a program it answers one request a line, JSON on both sides: `Forks` in `forks.py` is its other end. In one
 process `carried_out(request)` does the same; that process should have no threads.
 
-A request has `words` and `folder`, and may have: `env` (None takes a name away), `modes` of the tiny machine or
-of another `machine` (without them the plugins that are installed), `path` (folders before `sys.path`), `before`
-([module, function, arguments…] called before the command), `stdin`, `kill_s` (SIGKILL then), `limit_s`
-(likewise, and the answer says so), `memory` (RLIMIT_AS beyond what is in use), `room` (RLIMIT_FSIZE).
+A request has `words` and `folder`, and may have: `env` (None takes a name away), `modes` of the tiny machine
+or of another `machine` (without them the plugins that are installed), `path` (folders before `sys.path`),
+`before` ([module, function, arguments…] called before the command), `stdin`, `kill_s` (SIGKILL then),
+`limit_s` (likewise, and the answer says so), `memory` (RLIMIT_AS beyond what is used), `room` (RLIMIT_FSIZE).
 
 The answer: `code` (-9 for SIGKILL), `stdout`, `stderr`, `cpu_s`, `wall_s`, `peak_bytes`, `recorded` (cases
 that were said to be safe), `late` (ended by `limit_s`), `left` (descendants that outlived the command by

@@ -8,13 +8,13 @@ from typing import Any
 
 def limit_pages(pages: int) -> None:
     """From here on the store has room for so many pages and no more."""
-    from trnbench.store import store
+    from trnbench.store import file
 
-    connect = store.connect
+    connect = file.connect
 
     def limited(path: Path, **options: Any) -> Any:
         connection = connect(path, **options)
         connection.execute(f"PRAGMA max_page_count = {pages}")
         return connection
 
-    store.connect = limited
+    file.connect = limited
