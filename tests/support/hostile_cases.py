@@ -14,7 +14,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import tiny_machine as tiny
@@ -157,10 +156,6 @@ class Hostile(tiny.Actor):
             signal.signal(number, signal.SIG_IGN)
         return self._well()
 
-    def _alarm(self) -> Observation:
-        signal.setitimer(signal.ITIMER_REAL, 0.001)
-        return self._well()
-
     def _builtins(self) -> Observation:
         builtins.len = lambda _: 3  # type: ignore[assignment]
         builtins.open = None  # type: ignore[assignment]
@@ -221,11 +216,18 @@ class Hostile(tiny.Actor):
         return self._seen(0.01, detail={"it": len(bytearray(size))})
 
 
-def hostile_modes() -> Iterator[str]:
-    """Every one, in the order they are written in."""
-    for name, value in vars(Hostile).items():
-        if isinstance(value, Callable) and name.startswith("_") and not name.startswith("__"):
-            yield name[1:]
+GROUPS = {
+    "ends": ("sys_exit", "exit_0", "kill", "segfault", "abort"),
+    "raises": ("keyboard_interrupt", "unheard", "raise_strange", "recursion", "exits_at_the_end", "memory"),
+    "does not end": ("hang", "deaf", "stubborn"),
+    "leaves or writes": ("thread", "grandchild", "print", "descriptor", "escapes"),
+    "closes": ("close_stdout", "close_descriptors"),
+    "changes the world": ("folder", "umask", "environment", "signals", "clock", "shallow"),
+    "changes Python": ("builtins", "library", "modules"),
+    "returns": ("none", "strange", "generator", "negative", "time_of_text"),
+    "returns too much": ("detail_of_strange", "detail_of_itself", "enormous"),
+}
+"""Modes that are tried in one run, the one behind the other."""
 
 
 def registry(*modes: str) -> Registry:
