@@ -54,7 +54,7 @@ def test_what_is_drawn_is_strange_and_the_same_again() -> None:
         (0, "error: a\n", "1 messages with exit code 0: error: a\n"),
         (2, "error: a\n  try:   \n", "a part of its message is empty: error: a\n  try:   \n"),
         (2, "error: a\x1b[2J\n", "unseen characters in its message: 'error: a\\x1b[2J\\n'"),
-        (2, "error: internal error: x\n", "it blames itself (internal error): error: internal error: x\n"),
+        (2, "error: internal error: x\n", "it blames itself: internal error: x\n"),
     ],
 )
 def test_the_rule(code: int, said: str, how: str) -> None:
