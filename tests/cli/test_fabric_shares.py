@@ -119,17 +119,17 @@ V = ("all_to_all_v", "-i", TRN2)
 BAD = {
     "negative": (
         (*V, "--shares", "3,-1"),
-        "error: a share of -1 makes no sense\n  cause: a share is 0 or more; 0 stands for no bytes\n"
-        "  try:   --shares 3,1,0,1\n",
+        "error: --shares 3,-1 are no numbers\n  cause: numbers from 0 to 1e12 with commas between\n"
+        "  try:   --shares 3,1,1,1\n",
     ),
     "no number": (
         (*V, "--shares", "nan,1"),
-        "error: a share of nan makes no sense\n  cause: a share is 0 or more; 0 stands for no bytes\n"
-        "  try:   --shares 3,1,0,1\n",
+        "error: --shares nan,1 are no numbers\n  cause: numbers from 0 to 1e12 with commas between\n"
+        "  try:   --shares 3,1,1,1\n",
     ),
     "words": (
         (*V, "--shares", "3,one"),
-        "error: --shares 3,one are no numbers\n  cause: numbers with commas between\n"
+        "error: --shares 3,one are no numbers\n  cause: numbers from 0 to 1e12 with commas between\n"
         "  try:   --shares 3,1,1,1\n",
     ),
     "wrong count": (

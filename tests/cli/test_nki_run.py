@@ -72,6 +72,8 @@ def test_shares_are_of_the_scopes_peak_and_name_their_source(run: Any) -> None:
     assert {"tensor bf16", "hbm", "dma"} <= set(shares)
     tensor = shares["tensor bf16"]
     assert tensor["reached"] == pytest.approx(run["flops"] / run["latency_s"])
+    moved = run["bytes"]["hbm_read"] + run["bytes"]["hbm_write"]
+    assert shares["hbm"]["reached"] == pytest.approx(moved / run["latency_s"])
     assert tensor["peak"] == pytest.approx(10e15 / 16 / 8)  # the seed's instance figure, one core's part
     assert tensor["source"] == "seed-trn2"
     for each in shares.values():

@@ -65,24 +65,24 @@ def delivers_fixture() -> Callable[[str, int, Iterable[list[Transfer]]], None]:
 def delivers(collective: str, n: int, steps: Iterable[list[Transfer]]) -> None:
     """Moves real blocks and asserts that every rank holds what `collective` promises.
 
-    A block's value is the set of ranks summed into it; adding the same rank twice is an error, and
-    so is sending a block that is not there.
+    A block's value is the set of ranks summed into it, one bit each; adding the same rank twice is an error,
+    and so is sending a block that is not there.
     """
     steps = list(steps)
     blocks = sorted({b for step in steps for move in step for b in move.blocks})
-    everyone = frozenset(range(n))
+    everyone = (1 << n) - 1
 
-    def at_start(rank: int, block: int) -> frozenset[int] | None:
+    def at_start(rank: int, block: int) -> int | None:
         if collective in ("all_reduce", "reduce_scatter", "reduce"):
-            return frozenset([rank])
+            return 1 << rank
         owner = {"all_gather": block % n, "permute": block, "all_to_all": block // n, "broadcast": 0}[
             collective
         ]
-        return frozenset([owner]) if owner == rank else None
+        return 1 << owner if owner == rank else None
 
     held = [{b: at_start(r, b) for b in blocks} for r in range(n)]
     for step in steps:
-        after: dict[tuple[int, int], frozenset[int]] = {}  # what the step changes: all sends come before it
+        after: dict[tuple[int, int], int] = {}  # what the step changes: all sends come before it
         for move in step:
             for b in move.blocks:
                 value = held[move.src][b]
@@ -104,13 +104,13 @@ def delivers(collective: str, n: int, steps: Iterable[list[Transfer]]) -> None:
             ):
                 assert held[rank][b] == everyone
             elif collective == "all_gather":
-                assert held[rank][b] == {b % n}
+                assert held[rank][b] == 1 << b % n
             elif collective == "broadcast":
-                assert held[rank][b] == {0}
+                assert held[rank][b] == 1
             elif collective == "permute":
-                assert held[rank][b] in (None, {b})
+                assert held[rank][b] in (None, 1 << b)
             elif collective == "all_to_all" and b % n == rank:
-                assert held[rank][b] == {b // n}
+                assert held[rank][b] == 1 << b // n
     if collective == "permute":  # one message each, of somebody else, and all of them different
         came = [[b for b in blocks if held[rank][b] is not None and b != rank] for rank in range(n)]
         assert sorted(b for each in came for b in each) == list(range(n))

@@ -9,8 +9,10 @@ import pytest
 from comparison import comparison
 from hypothesis import given
 from hypothesis import strategies as st
+from published_point import published_point
 
 from trnbench.fidelity.family import FAMILIES
+from trnbench.fidelity.point import Usable
 from trnbench.fidelity.statistics import (
     bounds_of,
     counted_error,
@@ -22,6 +24,7 @@ from trnbench.fidelity.statistics import (
     time_error,
     worst_first,
 )
+from trnbench.fidelity.vote import vote
 from trnbench.results.fidelity import COUNTED, Bounds, FamilyFidelity, Honesty, Use
 
 VALUES = st.floats(min_value=1e-9, max_value=1e15)
@@ -85,6 +88,39 @@ def test_a_summary_is_ordered(rows: list[tuple[str, str, float]]) -> None:
         assert found.median <= found.p90 <= found.worst
         assert found.median_span.low <= found.median_span.high <= found.worst
         assert found.median_span.low <= found.p90_span.high
+
+
+def test_each_span_is_about_its_own_quantile() -> None:
+    found = of_votes((f"v{number}", f"p{number}", number / 100) for number in range(101))
+    assert found is not None
+    assert found.median_span is not None
+    assert found.p90_span is not None
+    assert (found.median, found.p90) == (0.5, 0.9)
+    assert 0.38 < found.median_span.low < 0.47 < 0.53 < found.median_span.high < 0.62
+    assert 0.82 < found.p90_span.low < 0.89 < 0.91 < found.p90_span.high < 0.97
+
+
+@pytest.mark.parametrize(
+    ("family", "fields", "voter"),
+    [
+        ("instruction", {"operation": "exp from SBUF interval"}, "exp from SBUF"),
+        ("hbm", {"operation": "read", "shape": {"cores": 2}}, "read / 2 cores"),
+        ("hbm", {"operation": "read"}, "read / 1 cores"),
+        ("collective", {"operation": "all_reduce"}, "all_reduce / 2 ranks / 1 instances / there"),
+        (
+            "collective-network",
+            {"operation": "all_reduce", "shape": {"ranks": 64, "nodes": 2}},
+            "all_reduce / 64 ranks / 2 instances / there",
+        ),
+        ("dma", {"operation": "copy"}, "copy"),
+        ("dma", {}, "op"),
+    ],
+)
+def test_who_votes_is_told_by_what_a_point_is_about(
+    family: str, fields: dict[str, object], voter: str
+) -> None:
+    point = published_point(family=family, usable=Usable.DIRECT, source="there", **fields)
+    assert vote(point) == f"trn2 / {family} / {voter}"
 
 
 def test_a_kernel_of_many_rows_has_one_vote() -> None:

@@ -93,7 +93,7 @@ class TestEvery:
             for value in axis.choices or axis.values:
                 point = {each.name: each.values[0] for each in kernel.axes} | {axis.name: value}
                 for need in kernel.requires(point):
-                    assert re.fullmatch(r"(dtype|instruction|feature|devices|hosts):[a-z0-9_]+", need)
+                    assert re.fullmatch(r"(dtype|instruction|feature|link|devices|hosts):[a-z0-9_]+", need)
 
     def test_can_be_carried_out_in_some_way(self, kernel: Kernel):
         ways = {"nki", "nki-mx", "nki-beta1", "torch", "torch-distributed", "collective", "model"}

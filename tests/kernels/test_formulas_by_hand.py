@@ -191,6 +191,25 @@ BY_HAND = [
         CORE,
         {"vector_flops": 16_384, "sbuf_bytes": 131_072, "elements": 16_384, "instructions": 2},
     ),
+    # of 16 devices on 4 hosts: three quarters of a gathered MiB among 4, a half among 2
+    (
+        "all_gather_across",
+        {"dtype": "bf16", "size": MIB},
+        ranks(16),
+        {"payload_bytes": MIB, "link_bytes": 0.75 * MIB},
+    ),
+    (
+        "all_gather_server",
+        {"dtype": "bf16", "size": MIB},
+        ranks(16),
+        {"payload_bytes": MIB, "link_bytes": 0.75 * MIB},
+    ),
+    (
+        "all_gather_rack",
+        {"dtype": "bf16", "size": MIB},
+        ranks(16),
+        {"payload_bytes": MIB, "link_bytes": 0.5 * MIB},
+    ),
     ("gemm_beta1", {"dtype": "bf16", "size": 512}, CORE, {"flops": 268_435_456, "hbm_bytes": 1_572_864}),
     (
         "tensor_cfp8",

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from plugin_parts import kernel, plugin, texts
 
 import trnbench
-from trnbench import Kernel, Statement, Variant
+from trnbench import Kernel, Statement, Variant, resolve
 from trnbench.cli.main import cli
 from trnbench.registry import Registry, load_registry
 from trnbench.testing.conformance import check_plugin
@@ -58,6 +58,44 @@ def test_only_trainium3_multiplies_microscaled_operands() -> None:
     assert kinds >= {"nki", "nki-mx", "nki-beta1"}
     assert kinds - set(load_registry(block=["trn3"]).kernels["gemm"].implementations) == {"nki-mx"}
     assert kinds - set(load_registry(block=["trn1"]).kernels["gemm"].implementations) == {"nki-beta1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "instance", "count", "each", "hosts"),
+    [
+        ("all_gather_across", "u-trn2x64", 16, 4, 4),
+        ("all_gather_server", "trn3-gen2-ultraserver", 36, 4, 1),
+        ("all_gather_rack", "trn3-gen2-ultraserver", 8, 18, 18),
+        ("all_gather_server", "trn3-gen1-ultraserver", 4, 16, 1),
+        ("all_gather_rack", "trn3-gen1-ultraserver", 32, 2, 2),
+    ],
+)
+def test_groups_are_one_level_of_the_links(
+    name: str, instance: str, count: int, each: int, hosts: int
+) -> None:
+    registry = load_registry()
+    topology = registry.system(instance).topology()
+    groups = resolve(registry.kernels[name].groups)(topology)
+    assert (len(groups), {len(group) for group in groups}) == (count, {each})
+    assert {rank for group in groups for rank in group} == set(range(len(topology.devices)))
+    for group in groups:
+        assert len({topology.nodes[rank].host for rank in group}) == hosts
+        assert len({topology.nodes[rank].coord[0] for rank in group}) == (4 if name.endswith("across") else 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "instance", "figure"),
+    [
+        ("all_gather_across", "u-trn2x64", 256e9),
+        ("all_gather_server", "trn3-gen2-ultraserver", 256e9),
+        ("all_gather_rack", "trn3-gen2-ultraserver", 320e9),
+    ],
+)
+def test_a_level_gives_most_of_its_links_rate_and_no_more(name: str, instance: str, figure: float) -> None:
+    run = trnbench.bench([name], instances=[instance], axes=["size=256M"])
+    (found,) = run.measurements
+    assert 0.9 * figure < found.metrics["busbw_bytes_per_s"].value <= figure
+    assert any("groups of" in note for note in found.notes)
 
 
 def test_a_variant_adds_to_the_kernel_of_another_plugin() -> None:

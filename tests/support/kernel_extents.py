@@ -30,4 +30,6 @@ KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 
 def ranks(count: int) -> Extent:
-    return Extent(scope=Scope.INSTANCE, cores=2 * count, devices=count, ranks=count)
+    """`count` devices, of four hosts where they are enough."""
+    hosts = 4 if count >= 8 else 1
+    return Extent(scope=Scope.INSTANCE, cores=2 * count, devices=count, hosts=hosts, ranks=count)

@@ -27,7 +27,9 @@ def empty_part(error: TrnbenchError) -> str:
     if not error.what.strip():
         return repr(error.what)
     for part in (error.what, error.cause, error.try_):
-        if part and (not part.strip() or EMPTY.search(part.strip())):
+        # What was typed is quoted, and may be anything.
+        said = re.sub(r"'[^']*'", "'…'", part.strip())
+        if part and (not said or EMPTY.search(said)):
             return repr(part)
     return ""
 

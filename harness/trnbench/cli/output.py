@@ -15,7 +15,7 @@ from typing import TextIO
 import click
 
 from trnbench.cli.cell import HOSTILE, Column, clean, plain
-from trnbench.cli.setting import FORMATS
+from trnbench.cli.formats import FORMATS
 
 __all__ = [
     "FORMATS",

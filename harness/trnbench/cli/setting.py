@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from trnbench.bounded import kinds
 from trnbench.bounded.number import Number
+from trnbench.cli.formats import FORMATS
 from trnbench.errors import BadInput
 from trnbench.quoting import cut
 
 PREFIX = "TRNBENCH_"
-FORMATS = ("table", "json", "csv", "md")
 
 
 class Setting(NamedTuple):

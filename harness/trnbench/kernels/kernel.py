@@ -85,6 +85,8 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     - `refuses(point, extent)`: "" or why this many ranks cannot share this point (a skip).
     - `implementations`: kind → reference. Kinds: "nki", "nki-mx", "nki-beta1", "torch", "torch-distributed",
       "numpy", "c", "collective", "model".
+    - `groups`: of a collective that groups of devices carry out at once, each for itself, a reference to
+      `(topology) -> ((rank, …), …)`: equally large, no rank twice; its size is that of one group.
     - `tests`: what documents say that it puts to the test; each of its cases repeats it.
     - `published`: what published measurements call it; without one they are looked for under the kernel's
       own name.
@@ -110,6 +112,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     implementations: Mapping[str, Ref] = {}
     published: PublishedAs | None = None
+    groups: Ref = ""
     tests: tuple[Statement, ...] = ()
 
     def axis(self, name: str) -> Axis | None:

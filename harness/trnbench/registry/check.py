@@ -96,7 +96,7 @@ def _kernel(kernel: Kernel | Variant) -> Kernel | Variant:
         if not true:
             raise Refused(what, try_)
 
-    for field in ("name", "family", "title", "about"):
+    for field in ("name", "family", "title", "about", "groups"):
         need(isinstance(getattr(kernel, field), str), f"{field} is no string", f'give {field}="…"')
     for field in ("work", "footprint", "requires", "valid"):
         need(callable(getattr(kernel, field)), f"{field} is no function", f"give {field}=a function")

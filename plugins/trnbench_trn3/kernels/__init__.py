@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trnbench import Kernel, Variant
-from trnbench_trn3.kernels import accumulate, exponential, microscaled, quantize
+from trnbench_trn3.kernels import accumulate, exponential, microscaled, quantize, switch
 
 
 def kernels() -> Iterator[Kernel | Variant]:
     """In the order in which reports show them."""
     yield from microscaled.variants()
-    for each in (quantize, exponential, accumulate):
+    for each in (quantize, exponential, accumulate, switch):
         yield from each.kernels()

@@ -18,6 +18,7 @@ from trnbench.errors import KernelError, TopologyError
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.kernels.case import Case
+from trnbench.lazy import resolve
 from trnbench.results.measurement import Part
 from trnbench.topology.graph import NodeKind, Topology
 
@@ -56,7 +57,7 @@ class FabricModel:
         return fabric_of(system, Options(level=level))
 
     def collective(self, case: Case, system: System) -> FabricEstimate:
-        """A collective over all devices, by the name in `implementations["collective"]`."""
+        """A collective of all devices, or of groups of them, by the name in `implementations`."""
         name = str(case.kernel.implementations["collective"])
         work = case.kernel.work(case.key.point, case.extent)
         size = work.bytes.get("payload", work.link_bytes)
@@ -74,11 +75,12 @@ class FabricModel:
                 cause="a case takes all devices together, or all their logical cores",
             )
         fabric = self.fabric(system, levels[case.extent.ranks])
+        groups = resolve(case.kernel.groups)(fabric.topology) if case.kernel.groups else ()
         sweep = [axis for axis in case.kernel.axes if axis.name == "size"]
         # Of an axis that takes any size every case is the last one.
         larger = sum(float(str(value)) > size for value in sweep[0].values) if sweep else 0
         # Bytes are bytes: cases of one size and several data types ask one question.
-        answer = ask(fabric.question(name, size))
+        answer = ask(fabric.question(name, size, groups=groups))
         return _estimate(fabric, answer, detail(fabric, answer, from_last=larger))
 
     def pair(self, case: Case, system: System, size: float, *, read: bool) -> FabricEstimate:

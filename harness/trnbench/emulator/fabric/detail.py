@@ -72,6 +72,8 @@ def detail(fabric: Fabric, answer: Answer, *, from_last: int) -> dict[str, Any]:
     drawn = answer.detail()
     if not fabric.clustered and answer.links:
         drawn["link_load"] = link_load(fabric.topology, answer)
+    if answer.question.groups:
+        return drawn  # algorithms and scaling are shown of all ranks together
     if fabric.size > 1 and answer.collective in COMPARED:
         drawn["by_algorithm"] = {
             "ranks": fabric.size,

@@ -124,13 +124,19 @@ def simulate(
     now = 0
     watched = False
     open_count = len(flows)
-    push, pop, floor = heapq.heappush, heapq.heappop, math.floor
+    push, pop, floor, per_second, half = (
+        heapq.heappush,
+        heapq.heappop,
+        math.floor,
+        float(TICKS_PER_SECOND),
+        HALF,
+    )
     while open_count:
         upcoming = _NEVER
         if active:
             # As `ticks` rounds; spelt out, for nothing is computed as often.
             lasts = [
-                floor(bytes_left / rate * TICKS_PER_SECOND + HALF) if rate > 0 else _NEVER
+                floor(bytes_left / rate * per_second + half) if rate > 0 else _NEVER
                 for bytes_left, rate in zip(remaining, rates, strict=True)
             ]
             soonest = min(lasts)
@@ -149,8 +155,9 @@ def simulate(
         changed = False
         if active:
             if elapsed:
+                passed = float(elapsed)
                 remaining = [
-                    bytes_left - rate * elapsed / TICKS_PER_SECOND
+                    bytes_left - rate * passed / per_second
                     for bytes_left, rate in zip(remaining, rates, strict=True)
                 ]
             if ending == now:

@@ -51,7 +51,7 @@ def _point(kernel: Kernel, point: Point) -> Iterator[Finding]:
     about = f"kernel {kernel.name}[{inner}]"
     scope = kernel.scopes[0]
     extent = (
-        Extent(scope=scope, cores=2, devices=2, ranks=2)
+        Extent(scope=scope, cores=16, devices=8, hosts=4, ranks=8)
         if scope.rank > Scope.CORE.rank
         else Extent(scope=scope)
     )

@@ -65,6 +65,8 @@ def _of_kernels(subject: Subject) -> Iterator[_Named]:
         for kind, ref in kernel.implementations.items():
             if kind not in SOURCES and kind not in NAMES:
                 yield _implementation(kernel, kind, ref)
+        if kernel.groups:
+            yield _Named("trnbench_kernels", f"Kernel {kernel.name!r}", "groups", kernel.groups)
 
 
 def _implementation(kernel: Kernel, kind: str, ref: Any) -> _Named:

@@ -1,0 +1,3 @@
+"""How every command that lists things can print them."""
+
+FORMATS = ("table", "json", "csv", "md")
