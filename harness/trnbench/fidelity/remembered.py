@@ -26,7 +26,10 @@ def remembered(
     systems: Set[str] = frozenset(),
     with_same: bool = True,
 ) -> Fidelity:
-    """What `validate` gives for these arguments, from `cache` where it stands there. Raises what that raises."""
+    """What `validate` gives for these arguments, from `cache` where it stands there.
+
+    Raises what `validate` raises.
+    """
     brought = [name for name, each in registry.generations.items() if each.published is not None]
     key = b""
     if cache is not None:

@@ -42,8 +42,8 @@ def fidelity_of(
     """None where the run's backend is not the emulator, or nothing is published of its generations.
 
     Without `linked` no kernel of the run uses links between devices, and the families that do are left out.
-    `multiplied`: our own product is among them, and is set beside the published ones. `cache` keeps the answer
-    for other processes.
+    `multiplied`: our own product is among them, and is set beside the published ones. `cache` keeps the
+    answer for other processes.
 
     A file of points that cannot be read costs the run its fidelity, nothing else: `notes` say so.
     """
