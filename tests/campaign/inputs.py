@@ -177,12 +177,11 @@ def through_the_command(seed: int, number: int, folder: Path) -> Broken | None:
     random = Random(f"{seed}/command/{number}")
     surface = random.choice(OPTIONS)
     text = mutated(random, surface.examples)
-    text = text.replace("\0", "")  # the system takes none in an argument
     if surface.file:
         (folder / surface.file).write_bytes(text.encode("utf-8", "surrogateescape"))
     answer = carried_out(
         {
-            "words": [each.replace("{}", text) for each in surface.words],
+            "words": [each.replace("{}", text.replace("\0", "")) for each in surface.words],
             "folder": str(folder),
             "env": _own_world(folder),
             "memory": BYTES,

@@ -73,7 +73,7 @@ class Killing:
             problems = []
             if answer.code == 3 or "Traceback" in answer.stderr:
                 problems.append(f"exit {answer.code}: {answer.stderr[-300:]}")
-            if answer.left and answer.code != -9:
+            if answer.left:
                 problems.append(f"{answer.left} processes outlived the command")
             problems += scenario.check(self.trnbench, folder, answer.recorded)
         return Kill(scenario.name, how, answer.code == -9, tuple(problems))

@@ -19,7 +19,7 @@ _OURS = ("Traceback", "internal error", "a bug in ")
 def broken(code: int, said: str, codes: Collection[int]) -> str:
     """How an exit code and what was said of an input break the rule; "" where they keep it."""
     if blamed := next((each for each in _OURS if each in said), ""):
-        return f"it blames itself ({blamed.strip()}): {said[-200:]}"
+        return f"it blames itself: {said[said.index(blamed) :][:200]}"
     if code not in codes:
         return f"exit code {code}: {said[-200:]}"
     messages = len(re.findall(r"^error: ", said, re.MULTILINE))

@@ -89,6 +89,7 @@ def _commanded(words: tuple[str, ...], file: str, text: str) -> Told:
 
     if file:
         Path(file).write_bytes(text.encode("utf-8", "surrogateescape"))
+    text = text.replace("\0", "")  # the system takes none in an argument
     shared = Session()
     shared.registry = registry()
     arguments = [each.replace("{}", text) for each in words]

@@ -55,6 +55,12 @@ def test_hook_that_ends_the_process_does_not() -> None:
         ),
         ("trnbench_kernels", trnbench.Kernel, "it is the class itself", "yield Kernel(...)"),
         (
+            "trnbench_kernels",
+            kernel("k", axes=tuple(trnbench.Axis(name=each, values=tuple(range(400))) for each in "ab")),
+            "its axes make 160,000 points, the most is 100,000",
+            "give fewer values, or name in zipped what moves together",
+        ),
+        (
             "trnbench_importers",
             None,
             "trnbench_importers takes an Importer, not NoneType",

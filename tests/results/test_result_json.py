@@ -97,6 +97,29 @@ def test_what_json_cannot_hold_is_named(run: Run, changes: dict[str, Any], where
     assert caught.value.what == f"run {run.id}: measurements[1].{where} cannot be written as JSON: {what}"
 
 
+def nested(depth: int) -> list[Any]:
+    made: list[Any] = []
+    for _ in range(depth):
+        made = [made]
+    return made
+
+
+def inside_itself() -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    made["it"] = made
+    return made
+
+
+@pytest.mark.parametrize("value", [nested(100_000), inside_itself()], ids=["deep", "inside itself"])
+def test_what_has_no_end_is_named_too(run: Run, value: Any) -> None:
+    bad = msgspec.structs.replace(run.measurements[0], detail={"it": value})
+    with pytest.raises(BadInput) as caught:
+        dumps_measurement(bad)
+    assert caught.value.what == (
+        f"case {bad.id}: a value cannot be written as JSON: it is nested too deeply, or inside itself"
+    )
+
+
 def test_keys_that_are_enums_are_fine() -> None:
     assert dumps_value({"a": [1, 2.5, None, True]}, "x") == b'{"a":[1,2.5,null,true]}'
 

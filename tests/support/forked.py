@@ -4,13 +4,13 @@ As a program it answers one request a line, JSON on both sides: `Forks` in `fork
 process `carried_out(request)` does the same; that process should have no threads.
 
 A request has `words` and `folder`, and may have: `env` (None takes a name away), `modes` of the tiny machine
-(without them the plugins that are installed), `path` (folders in front of `sys.path`), `before` ([module,
-function, arguments…] called before the command), `stdin`, `kill_s` (SIGKILL then), `limit_s` (likewise, and
-the answer says so), `memory` (RLIMIT_AS beyond what is in use), `room` (RLIMIT_FSIZE).
+or of another `machine` (without them the plugins that are installed), `path` (folders before `sys.path`),
+`before` ([module, function, arguments…] called before the command), `stdin`, `kill_s` (SIGKILL then),
+`limit_s` (likewise, and the answer says so), `memory` (RLIMIT_AS beyond what is used), `room` (RLIMIT_FSIZE).
 
 The answer: `code` (-9 for SIGKILL), `stdout`, `stderr`, `cpu_s`, `wall_s`, `peak_bytes`, `recorded` (cases
-that were said to be safe), `late` (ended by `limit_s`), `left` (descendants that outlived the command, ended
-now).
+that were said to be safe), `late` (ended by `limit_s`), `left` (descendants that outlived the command by
+ten seconds, ended now).
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ from typing import Any
 
 LIMIT_S = 120.0
 """Of a command, where nothing else is said: the machine may be busy with other things."""
+
+GRACE_S = 10.0
+"""For a process that a command started to notice that the command has ended."""
 
 _PR_SET_CHILD_SUBREAPER = 36
 _USUAL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE, signal.SIGALRM)
@@ -84,16 +87,19 @@ def _waited(child: int, request: dict[str, Any], began: float) -> tuple[int, res
 
 
 def _ended_descendants(others: set[int]) -> int:
-    """Ends what the command left behind, which this process has by now beside its `others`; how many."""
+    """Ends what the command left behind, which this process has by now beside its `others`; how many did not
+    end by themselves."""
     count = 0
+    deadline = time.monotonic() + GRACE_S
     while left := _children() - others:
         for each in left:
             with contextlib.suppress(ChildProcessError):
-                ended, _ = os.waitpid(each, os.WNOHANG)
-                if not ended:
-                    count += 1
-                    os.kill(each, signal.SIGKILL)
-                    os.waitpid(each, 0)
+                if os.waitpid(each, os.WNOHANG)[0] or time.monotonic() < deadline:
+                    continue
+                count += 1
+                os.kill(each, signal.SIGKILL)
+                os.waitpid(each, 0)
+        time.sleep(0.01)
     return count
 
 
@@ -140,9 +146,8 @@ def _command(request: dict[str, Any], recorded: int) -> int:
     _acknowledge(recorded)
     shared = Session()
     if "modes" in request:
-        import tiny_machine
-
-        shared.registry = tiny_machine.registry(*request["modes"])
+        machine = importlib.import_module(request.get("machine", "tiny_machine"))
+        shared.registry = machine.registry(*request["modes"])
     for module, function, *arguments in request.get("before", ()):
         getattr(importlib.import_module(module), function)(*arguments)
     if "room" in request:

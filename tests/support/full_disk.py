@@ -1,19 +1,22 @@
-"""Run as a program: the tiny machine on a disk that is full at some byte of each file.
-
-The limit on the size of files stands for the disk: reserving and writing fail beyond it, with EFBIG
-in place of ENOSPC, for the journal and for the database alike.
-"""
+"""A disk on which finished files find no room."""
 
 from __future__ import annotations
 
+import errno
 import os
-import resource
-import sys
+import tempfile
+from typing import Any
 
-import tiny_machine
 
-if __name__ == "__main__":
-    room = int(os.environ["TINY_ROOM"])
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
-    sys.argv[0] = "trnbench"
-    tiny_machine.main(*os.environ["TINY_MODES"].split(","))
+def forbid_parts() -> None:
+    """From here on nothing can be written into what `tempfile` makes beside a file to be replaced."""
+    made = tempfile.mkstemp
+
+    def full(*arguments: Any, **more: Any) -> tuple[int, str]:
+        descriptor, name = made(*arguments, **more)
+        os.close(descriptor)
+        return os.open("/dev/full", os.O_WRONLY), name
+
+    tempfile.mkstemp = full
+    if not os.path.exists("/dev/full"):
+        raise OSError(errno.ENOENT, "there is no /dev/full here")

@@ -1,24 +1,20 @@
-"""Run as a program: the tiny machine with a database that may have no more than TINY_PAGES pages."""
+"""A database that may not grow."""
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
-import tiny_machine
 
-if __name__ == "__main__":
-    from trnbench.store import store
+def limit_pages(pages: int) -> None:
+    """From here on the store has room for so many pages and no more."""
+    from trnbench.store import file
 
-    connect = store.connect
+    connect = file.connect
 
     def limited(path: Path, **options: Any) -> Any:
         connection = connect(path, **options)
-        connection.execute(f"PRAGMA max_page_count = {int(os.environ['TINY_PAGES'])}")
+        connection.execute(f"PRAGMA max_page_count = {pages}")
         return connection
 
-    store.connect = limited
-    sys.argv[0] = "trnbench"
-    tiny_machine.main(*os.environ["TINY_MODES"].split(","))
+    file.connect = limited

@@ -6,6 +6,9 @@ import msgspec
 
 from trnbench.results.measurement import Value
 
+MAX_POINTS = 100_000
+"""Of one kernel at one scope."""
+
 
 class Axis(msgspec.Struct, frozen=True, kw_only=True):
     """`values` is the default sweep. `unit` is "B", "" or a word shown in headers.

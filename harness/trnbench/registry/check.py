@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import msgspec
 from trnbench.backend import Backend
 from trnbench.facts.scope import Scope
 from trnbench.generation import Generation
-from trnbench.kernels.axis import Axis
+from trnbench.kernels.axis import MAX_POINTS, Axis
 from trnbench.kernels.kernel import NKI_KINDS, Kernel, PrimaryMetric
 from trnbench.kernels.statement import Statement
 from trnbench.kernels.variant import Variant
@@ -130,6 +131,13 @@ def _kernel(kernel: Kernel | Variant) -> Kernel | Variant:
     for group in kernel.zipped:
         strangers = [name for name in group if name not in names]
         need(not strangers, f"zipped names no axis: {', '.join(strangers)}", f"axes: {', '.join(names)}")
+    moved = {name for group in kernel.zipped for name in group[1:]}  # they move with the first of their group
+    points = math.prod(len(axis.values) for axis in kernel.axes if axis.name not in moved)
+    need(
+        points <= MAX_POINTS,
+        f"its axes make {points:,} points, the most is {MAX_POINTS:,}",
+        "give fewer values, or name in zipped what moves together",
+    )
     need(
         isinstance(kernel.tests, tuple) and all(isinstance(each, Statement) for each in kernel.tests),
         "tests is no tuple of Statement",

@@ -72,8 +72,11 @@ def _strict(value: Any, where: str) -> bytes:
         if not _text_keys(tree):
             raise TypeError("a key is not text")  # json.dumps would turn 3.5 into "3.5" and say nothing
         return json.dumps(tree, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
-    except (ValueError, TypeError) as error:
-        name, found = _offender(value)
+    except (ValueError, TypeError, RecursionError) as error:
+        try:
+            name, found = _offender(value)
+        except RecursionError:
+            name, found = "a value", "it is nested too deeply, or inside itself"
         raise BadInput(
             f"{where}: {name} cannot be written as JSON: {found or error}",
             cause="the kernel, backend or plugin that made the value divides by zero or returns an odd type",

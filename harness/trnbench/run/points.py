@@ -11,13 +11,12 @@ from typing import TypeAlias
 import msgspec
 
 from trnbench.errors import TrnbenchError, UnknownName, UsageError
+from trnbench.kernels.axis import MAX_POINTS
 from trnbench.kernels.kernel import Kernel, Point
 from trnbench.results.measurement import Value
 from trnbench.run.axes import Sweep, check_axes, parse_sweep
 from trnbench.run.exclude import Exclusion, parse_exclusion
 from trnbench.run.selection import Selection
-
-MAX_POINTS = 100_000  # of one kernel at one scope
 
 Values: TypeAlias = tuple[Value, ...]
 

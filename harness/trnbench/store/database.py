@@ -12,7 +12,7 @@ from urllib.parse import quote
 from trnbench.errors import StoreError
 from trnbench.store import layout
 from trnbench.store.journal import journals
-from trnbench.store.path import make_folder
+from trnbench.store.path import folder_in_place, make_folder
 
 if TYPE_CHECKING:
     import sqlite3
@@ -58,11 +58,7 @@ def connect(path: Path, *, write: bool, busy_s: float = BUSY_S) -> sqlite3.Conne
 def check_place(path: Path) -> None:
     """Raises `StoreError` where a folder is in the place of the file."""
     if path.is_dir():
-        raise StoreError(
-            f"cannot keep results at {path}: it is a folder",
-            cause="--store or TRNBENCH_STORE names a folder, not a file",
-            try_=f"--store {path / 'results.db'}",
-        )
+        raise folder_in_place(path)
 
 
 def _make_private(path: Path) -> None:

@@ -21,7 +21,7 @@ def default_path() -> Path:
 def store_path(given: str | Path | None = None) -> Path:
     """The store that a command works on; nothing is created.
 
-    Raises `StoreError` for a name that no message could show as it is.
+    Raises `StoreError` for a name that no message could show as it is, and for one that can only be a folder.
     """
     chosen = str(given) if given else os.environ.get(ENVIRONMENT, "")
     if not chosen.isprintable():
@@ -30,7 +30,19 @@ def store_path(given: str | Path | None = None) -> Path:
             cause=f"--store or {ENVIRONMENT} has a character in it that cannot be printed",
             try_="--store ./results.db",
         )
-    return Path(chosen).expanduser() if chosen else default_path()
+    path = Path(chosen).expanduser() if chosen else default_path()
+    if not path.name:
+        raise folder_in_place(path)
+    return path
+
+
+def folder_in_place(path: Path) -> StoreError:
+    """What to say where a folder is in the place of the file."""
+    return StoreError(
+        f"cannot keep results at {path}: it is a folder",
+        cause="--store or TRNBENCH_STORE names a folder, not a file",
+        try_=f"--store {path / 'results.db'}",
+    )
 
 
 def make_folder(path: Path) -> None:

@@ -157,6 +157,7 @@ class Store(StoreFile):
         A tag means the newest run that bears it. Raises `UnknownName` with the nearest names, and
         `UsageError` when a beginning fits several runs.
         """
+        ref = ref.encode("utf-8", "backslashreplace").decode()  # half a character names no run
         with self.reading() as connection:
             if connection.execute("SELECT 1 FROM runs WHERE id = ?", (ref,)).fetchone():
                 return ref

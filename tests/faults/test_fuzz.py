@@ -1,0 +1,100 @@
+"""Parsers and options: a documented exit code, one message, at most 5 s and 500 MB, whatever comes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from tests.campaign.rule import broken
+from tests.campaign.surfaces import SURFACES
+from tests.campaign.words import ATOMS, mutated
+
+
+def campaign(root: Path, *words: str, state: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.campaign", "--format", "json", *words]
+    if state is not None:
+        command += ["--state", str(state)]
+    return subprocess.run(
+        command, cwd=root, env=_environment(root), capture_output=True, text=True, timeout=600
+    )
+
+
+def _environment(root: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(each for each in sys.path if each)}
+
+
+def test_there_are_enough() -> None:
+    names = [each.name for each in SURFACES]
+    assert len(names) == len(set(names)) >= 90
+
+
+def test_what_is_drawn_is_strange_and_the_same_again() -> None:
+    first = [mutated(Random(number), ("size=1K,64K",)) for number in range(200)]
+    assert first == [mutated(Random(number), ("size=1K,64K",)) for number in range(200)]
+    assert len(set(first)) > 150
+    assert {*ATOMS} & {*first}
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "how"),
+    [
+        (0, "", ""),
+        (2, "error: it is no size\n  cause: x\n  try:   1K\n", ""),
+        (3, "error: x\n", "exit code 3: error: x\n"),
+        (2, "", "0 messages with exit code 2: "),
+        (2, "error: a\nerror: b\n", "2 messages with exit code 2: error: a\nerror: b\n"),
+        (0, "error: a\n", "1 messages with exit code 0: error: a\n"),
+        (2, "error: a\n  try:   \n", "a part of its message is empty: error: a\n  try:   \n"),
+        (2, "error: a\x1b[2J\n", "unseen characters in its message: 'error: a\\x1b[2J\\n'"),
+        (2, "error: internal error: x\n", "it blames itself: internal error: x\n"),
+    ],
+)
+def test_the_rule(code: int, said: str, how: str) -> None:
+    assert broken(code, said, {0, 1, 2, 5}) == how
+
+
+def test_each_surface_keeps_the_rule_and_nothing_is_lost(root: Path, tmp_path: Path) -> None:
+    """The campaign in small: every surface with many inputs, one in a thousand through the command."""
+    done = campaign(root, "--kills", "2", "--writers", "2", "--inputs", "2000", "--seed", "7")
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads(done.stdout)
+    assert (told["killed"], told["lost"], told["writers"], told["writers_lost"]) == (2, 0, 2, 0)
+    assert (told["inputs"], told["commands"], told["broken"]) == (2000, 2, 0)
+    assert told["problems"] == []
+
+
+def test_interrupted_it_says_how_far_it_came_and_goes_on_from_there(root: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    words = ("--kills", "0", "--writers", "0", "--inputs", "100000000")
+    begun = subprocess.Popen(
+        [sys.executable, "-m", "tests.campaign", "--format", "json", *words, "--state", str(state)],
+        cwd=root,
+        env=_environment(root),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        text=True,
+    )
+    while not state.exists() and begun.poll() is None:
+        time.sleep(0.05)
+    begun.send_signal(signal.SIGINT)
+    out, err = begun.communicate(timeout=300)
+    assert begun.returncode == 130, err
+    first: dict[str, Any] = json.loads(out)
+    assert first["interrupted"]
+    assert 0 < first["inputs"] < 100000000
+    goal = str(first["inputs"] + 50)
+    again = campaign(root, *words[:-1], goal, state=state)
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["inputs"] == int(goal)
+    other = campaign(root, "--seed", "1", state=state)
+    assert other.returncode == 2
+    assert f"{state} is of seed 0" in other.stderr
