@@ -22,10 +22,17 @@ V3 = Machine(
 )
 
 
-@pytest.mark.parametrize("name", ["gemm_naive", "gemm_blocked"])
+KERNELS = [
+    "trnbench.kernels.nki.gemm:gemm_naive",
+    "trnbench.kernels.nki.gemm:gemm_blocked",
+    "trnbench_trn1.nki.gemm:gemm_tiled",  # of Beta 1
+]
+
+
+@pytest.mark.parametrize("reference", KERNELS)
 @pytest.mark.parametrize("size", [1024, 2048])
-def test_timing_mode(benchmark: Any, name: str, size: int) -> None:
-    kernel, _, _ = load_kernel(f"trnbench.kernels.nki.gemm:{name}", nki="trnbench")
+def test_timing_mode(benchmark: Any, reference: str, size: int) -> None:
+    kernel, _, _ = load_kernel(reference, nki="trnbench")
     specs = (TensorSpec((size, size), "bf16"),) * 2
     trace = benchmark(lambda: record(kernel, specs, machine=V3))
     benchmark.extra_info["calls"] = trace.count

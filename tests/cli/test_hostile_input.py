@@ -41,7 +41,7 @@ EXACT = {
     "a system beyond all": (
         ("topology", "show", "trn1-ultracluster:99999999"),
         "error: '99999999' is no size of trn1-ultracluster\n"
-        "  cause: a size is a whole number of trn1.32xlarge, 1 to 4,096\n"
+        "  cause: a size is a whole number of trn1.32xlarge, 1 to 2,048\n"
         "  try:   trn1-ultracluster:1875\n",
     ),
     "no time limit: nan": (

@@ -181,13 +181,13 @@ def test_what_is_asked_for_goes_before_the_suffix(tmp_path: Path) -> None:
         (
             ("check", "trn1.32xlarge", "trn1-ultracluster:0"),
             "error: '0' is no size of trn1-ultracluster\n"
-            "  cause: a size is a whole number of trn1.32xlarge, 1 to 4,096\n"
+            "  cause: a size is a whole number of trn1.32xlarge, 1 to 2,048\n"
             "  try:   trn1-ultracluster:1875\n",
         ),
         (
             ("export", "trn1-ultracluster:x"),
             "error: 'x' is no size of trn1-ultracluster\n"
-            "  cause: a size is a whole number of trn1.32xlarge, 1 to 4,096\n"
+            "  cause: a size is a whole number of trn1.32xlarge, 1 to 2,048\n"
             "  try:   trn1-ultracluster:1875\n",
         ),
         (

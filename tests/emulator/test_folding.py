@@ -304,6 +304,42 @@ TRAPS = {
         "            nisa.activation(dst=b, op=nl.exp, data=a)\n            b = fetch(x, i * 64)\n"
         "            nisa.dma_copy(dst=x[0:128, 0:64], src=b)"
     ),
+    "stores beside each other, read afterwards": (
+        "out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "for i in nl.affine_range(90):\n    nisa.activation(dst=a, op=nl.exp, data=b)\n"
+        "    nisa.dma_copy(dst=out[0:128, i * 64 : i * 64 + 64], src=a)\n"
+        "for i in nl.affine_range(90):\n    nisa.dma_copy(dst=b, src=out[0:128, i * 64 : i * 64 + 64])\n"
+        "    nisa.activation(dst=a, op=nl.exp, data=b)"
+    ),
+    "stores apart from each other, and over them": (
+        "out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "for i in nl.affine_range(100):\n    nisa.activation(dst=a, op=nl.exp, data=b)\n"
+        "    nisa.dma_copy(dst=out[0:128, i * 80 : i * 80 + 64], src=a)\n"
+        "nisa.dma_copy(dst=out[0:64, 3000:3064], src=b[0:64, 0:64])\n"
+        "for i in nl.affine_range(60):\n    nisa.activation(dst=b, op=nl.exp, data=a)\n"
+        "    nisa.dma_copy(dst=out[0:128, i * 100 : i * 100 + 64], src=b)"
+    ),
+    "stores of few rows": (
+        "out = nl.ndarray((8192, 64), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "for i in nl.affine_range(150):\n    nisa.activation(dst=a, op=nl.exp, data=b)\n"
+        "    nisa.dma_copy(dst=out[i * 3 : i * 3 + 2, 0:64], src=a[0:2, 0:64])\n"
+        "nisa.dma_copy(dst=b, src=out[0:128, 0:64])\nnisa.dma_copy(dst=b, src=out[300:428, 0:64])"
+    ),
+    "stores that come back": (
+        "out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "for i in nl.affine_range(100):\n    nisa.activation(dst=a, op=nl.exp, data=b)\n"
+        "    nisa.dma_copy(dst=out[0:128, 6400 - i * 64 : 6464 - i * 64], src=a)\n"
+        "    nisa.dma_copy(dst=b, src=x[0:128, i * 8 : i * 8 + 64])\n"
+        "for i in nl.affine_range(60):\n    nisa.dma_copy(dst=x[0:128, i * 8 : i * 8 + 64], src=a)\n"
+        "    nisa.dma_copy(dst=out[0:128, i * 64 : i * 64 + 64], src=b)"
+    ),
+    "a sum in a loop that grows": (
+        "for i in nl.affine_range(14):\n    nisa.memset(dst=total, value=1.0)\n"
+        "    for j in nl.affine_range(6 * i + 1):\n        c = fetch(x, j * 64, 1024)\n"
+        "        nisa.activation(dst=c, op=nl.exp, data=c)\n"
+        "        nisa.tensor_tensor(dst=total, data1=total, data2=c[:, 0:64], op=nl.add)\n"
+        "    nisa.dma_copy(dst=x[0:128, 8000:8064], src=total)"
+    ),
     "views by other means": (
         "for i in nl.affine_range(40):\n"
         "    nisa.tensor_copy(dst=wide.ap([[512, 128], [1, 8]], offset=i * 8), src=a[:, 0:8])\n"

@@ -31,6 +31,17 @@ SYSTEMS = (
 )
 SIZES = tuple(2.0**power for power in (10, 15, 20, 23, 26, 30))
 SLOWER = 1.05
+ROW: dict[str, object] = {
+    "generation": "trn1",
+    "context": "nccom",
+    "collectives": ["all_gather"],
+    "ranks": [32],
+    "instances": 1,
+    "take": [{"algorithm": "ring"}],
+    "why": "somebody said so",
+    "points": ["p"],
+}
+"""A rule as a cost table has it."""
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +76,8 @@ def test_more_bytes_never_take_less_time_and_nothing_is_much_quicker(
                 assert found.choice.endswith(f"observed: {', '.join(planner.rule.points)})")
                 continue
             assert found.choice.startswith(("no rule observed: best of ", "no rule observed: the only one"))
+            # Those too that were not carried out, for they could not be quicker.
+            assert took == min(found.tried.values())
             for other in planner.able:
                 if other not in found.tried and other not in found.left_out:
                     try:
@@ -127,6 +140,17 @@ def test_a_rule_holds_only_where_it_was_observed(registry: Registry) -> None:
         assert question.startswith("no rule observed: best of ")
 
 
+def test_a_threshold_is_taken_below_and_not_at_its_bytes() -> None:
+    take = [
+        {"algorithm": "mesh", "below_bytes": 10},
+        {"algorithm": "rdh", "below_bytes": 20},
+        {"algorithm": "ring"},
+    ]
+    (rule,) = rules_of([{**ROW, "take": take}])
+    sizes = {9: "mesh", 9.5: "mesh", 10: "rdh", 19: "rdh", 20: "ring", 1e12: "ring"}
+    assert {size: rule.taken(size) for size in sizes} == sizes
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [
@@ -138,16 +162,6 @@ def test_a_rule_holds_only_where_it_was_observed(registry: Registry) -> None:
     ],
 )
 def test_a_rule_that_says_too_little_is_refused(change: dict[str, object], text: str) -> None:
-    row: dict[str, object] = {
-        "generation": "trn1",
-        "context": "nccom",
-        "collectives": ["all_gather"],
-        "ranks": [32],
-        "instances": 1,
-        "take": [{"algorithm": "ring"}],
-        "why": "somebody said so",
-        "points": ["p"],
-    }
     with pytest.raises(FactError) as refusal:
-        rules_of([{**row, **change}])
+        rules_of([{**ROW, **change}])
     assert str(refusal.value).startswith(text)

@@ -16,6 +16,7 @@ from trnbench.emulator.fabric.cases import rank_at
 from trnbench.emulator.fabric.constants import constants_of
 from trnbench.emulator.fabric.published import published_question
 from trnbench.emulator.fabric.question import Beside
+from trnbench.emulator.fabric.schedule import Schedule
 from trnbench.emulator.fabric.solve import solve
 from trnbench.emulator.fabric.systems import Fabric, Options
 from trnbench.errors import FactError, UsageError
@@ -264,6 +265,33 @@ def test_messages_take_all_cheapest_routes(registry: Registry) -> None:
     assert 16 * GIB / run(fabric, "halves", GIB).time_s <= 16 * GIB / alone
 
 
+def test_what_flows_take_from_each_other_is_contention(registry: Registry) -> None:
+    fabric = Fabric(registry.system("trn2-16.48xlarge"), Options(ideal=True))
+    fall = run(fabric, "all_to_all", GIB, algorithm="direct").waterfall
+    # A cable of the 4×4 torus carries half a buffer, 15/64 of one must leave over each.
+    assert fall.contention / fall.total == pytest.approx(1 - 15 / 32, rel=1e-2)
+    assert fall.algorithm == 0
+    # On a ring every message has its cable to itself: what is lost is lost by the three that stay idle.
+    ring = run(fabric, "all_gather", GIB, algorithm="ring-1").waterfall
+    assert ring.contention <= 64
+    assert ring.algorithm / ring.total == pytest.approx(3 / 4, rel=1e-2)
+
+
+def test_messages_go_the_way_that_they_say(registry: Registry) -> None:
+    slow = Options(degraded=(("d0", "d1", 0.25),), ideal=True)
+    fabric = Fabric(registry.system("trn2-16.48xlarge"), slow)
+    there, back = (run(fabric, "send", GIB, ranks=ranks).time_s for ranks in ((0, 1), (1, 0)))
+    assert there > 3 * back
+    # What is read comes from the first of the two, what is asked for goes to it; both ways are a ping-pong.
+    of_the_first, of_the_second = (run(fabric, "read", GIB, ranks=ranks).time_s for ranks in ((0, 1), (1, 0)))
+    assert of_the_first == pytest.approx(there, rel=1e-2)
+    assert of_the_second == pytest.approx(back, rel=1e-2)
+    for ranks in ((0, 1), (1, 0)):
+        assert run(fabric, "ping_pong", GIB, ranks=ranks).time_s == pytest.approx(there + back, rel=1e-9)
+    assert run(fabric, "incast", GIB, ranks=(1, 0)).time_s == there
+    assert run(fabric, "incast", GIB, ranks=(0, 1)).time_s == back
+
+
 @pytest.mark.parametrize("system", ["trn3-gen1-ultraserver", "trn3-gen2-ultraserver"])
 def test_rings_use_the_links_of_every_level(registry: Registry, system: str) -> None:
     fabric = Fabric(registry.system(system), Options(ideal=True))
@@ -332,6 +360,14 @@ def test_a_message_between_two_devices_pays_start_and_step_once(registry: Regist
         (lambda f: f.groups({"data": 4, "tensor": 4}, "expert"), "unknown group 'expert'"),
         (lambda f: run(f, "send", 8, ranks=(0, 16)), "rank 16 is not there"),
         (lambda f: run(f, "send", -8, ranks=(0, 1)), "a message of -8 bytes cannot be sent"),
+        (lambda f: run(f, "send", 8, ranks=(3, 3)), "send does not take ranks 3, 3"),
+        (lambda f: run(f, "read", 8), "read does not take ranks of no number"),
+        (lambda f: run(f, "ping_pong", 8, ranks=(0, 1, 2)), "ping_pong does not take ranks 0, 1, 2"),
+        (lambda f: run(f, "incast", 8, ranks=(0, 1, 1)), "incast does not take ranks 0, 1, 1"),
+        (
+            lambda f: run(f, "all_reduce", 8, ranks=(0, 1), groups=((2, 3),)),
+            "some ranks alone have no groups and nothing beside them",
+        ),
         (lambda f: Fabric(f.system, Options(level="chip")), "ranks cannot be 'chip'"),
         (
             lambda f: Fabric(f.system, Options(oversubscription=0.5)),
@@ -364,6 +400,23 @@ def test_bad_input_is_refused_in_one_sentence(registry: Registry, call: Any, tex
     with pytest.raises(UsageError) as refusal:
         call(fabric)
     assert str(refusal.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("collectives", "start"),
+    [
+        (("all_reduce", "barrier"), 13.0),
+        (("reduce_scatter", "reduce"), 10.0),
+        (("all_gather", "all_to_all", "broadcast", "permute"), 3.0),
+    ],
+)
+def test_who_gathers_and_who_reduces_pays_its_start(collectives: tuple[str, ...], start: float) -> None:
+    costs = {"gather_start_us": {"value": 3.0}, "reduce_start_us": {"value": 10.0}, "step_us": {"value": 2.0}}
+    constants = constants_of({"fabric": costs})
+    for name in collectives:
+        paid = constants.charged(Schedule(algorithm="some", chains=()), name.replace("barrier", "all_reduce"))
+        assert paid.startup_s == pytest.approx(start * 1e-6)
+        assert paid.per_message_s == pytest.approx(2e-6)
 
 
 def test_constants_that_make_no_sense_are_refused() -> None:

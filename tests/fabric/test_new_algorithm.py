@@ -79,6 +79,10 @@ def test_it_is_asked_for_by_name_tried_compared_and_listed(system: System) -> No
     auto, best = ask(asked(system)), ask(asked(system, algorithm="best"))
     assert auto.choice == f"no rule observed: best of {', '.join(auto.tried)}"
     assert auto.tried["star"] == best.tried["star"] == by_name.time_s
+    assert auto.time_s == best.time_s == min(best.tried.values())
+    for size in (2.0**8, 2.0**14, 2.0**30):
+        question = asked(system, size=size)
+        assert ask(question).time_s == min(ask(question).tried.values())
     assert compared(asked(system))["star"] == by_name.time_s
     in_groups = ask(asked(system, algorithm="star", groups=((0, 1, 2, 3), (4, 5, 6, 7))))
     assert in_groups.algorithm == "star"

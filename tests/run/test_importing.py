@@ -137,7 +137,7 @@ def test_a_file_that_is_not_there() -> None:
         2,
         "error: there is no file nowhere.json\n  cause: it is misspelt, or in another folder\n  try:   ls\n",
     )
-    assert invoke("import", ".").stderr.startswith("error: cannot read .: Is a directory\n")
+    assert invoke("import", ".").stderr.startswith("error: cannot read .: it is a folder\n")
 
 
 def test_plugins_read_other_formats(tmp_path: Path) -> None:

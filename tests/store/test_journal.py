@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 import zlib
 from pathlib import Path
 
@@ -19,11 +20,14 @@ from trnbench.store.journal import (
     DAMAGED,
     LAST_WORDS,
     MAGIC,
+    NEW,
     Journal,
     JournalFull,
     JournalInUse,
     is_in_use,
+    journal_folder,
     read_chain,
+    sweep,
 )
 
 Written = tuple[str, dict[str, object], bytes]
@@ -286,3 +290,24 @@ def test_a_full_disk_is_met_when_it_is_created(path: Path, monkeypatch: pytest.M
 def test_the_format_is_told_where_it_is_read() -> None:
     assert module.__doc__ is not None
     assert MAGIC.decode().strip() in module.__doc__
+
+
+def test_what_never_came_to_a_case_is_swept_up_after_a_minute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
+    store = tmp_path / "r.db"
+    folder = journal_folder(store)
+    folder.mkdir()
+    for name, age in (("young", 59.0), ("old", 61.0), ("held", 3600.0)):
+        left = folder / (name + NEW)
+        left.touch()
+        os.utime(left, (now - age, now - age))
+    (folder / "old.journal").touch()
+    os.utime(folder / "old.journal", (0, 0))
+    with Journal.create(folder / "writing"):
+        (folder / "writing").rename(folder / ("held" + NEW))
+        os.utime(folder / ("held" + NEW), (now - 3600, now - 3600))
+        sweep(store)
+    assert sorted(each.name for each in folder.iterdir()) == ["held.new", "old.journal", "young.new"]

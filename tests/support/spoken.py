@@ -13,7 +13,7 @@ EMPTY = re.compile(
     r"""
       [:;,(\[=—–]\s*$        # "missing: "
     | :\s*[;,)]              # "missing: ; known: x"
-    | (?<!\w)\(\s*\)         # "it has none ()"
+    | (?<=\s)\(\)            # "it has none ()"
     | [;,]\s*[;,]            # two separators with nothing between
     | ^\s*[:;,]              # nothing before the first one
     | <[\w.]+\sobject\sat\s0x # an address instead of a name

@@ -14,8 +14,6 @@ TABLE = 16 * MIB
 """Bytes of a file that people write: facts, costs, points, configuration."""
 RUNS = 256 * MIB
 """Bytes of exported runs: a run of every kernel on every system is about 20 MiB."""
-JOURNAL = 1024 * MIB
-"""Bytes of a journal, which may hold the tensors' evidence of a long measured run."""
 ANSWER = 16 * MIB
 """Bytes of what another program prints or sends."""
 

@@ -68,9 +68,9 @@ AXIS = Number(
 )
 EXPONENT = Number("exponent", "an exponent is a whole number", "10", -(2**62), 2**62, whole=True)
 
-# Collectives and links.
+# Collectives and links. The largest message over the slowest link ends within the model's clock, 2^63 ps.
 MESSAGE = Number(
-    "size", "a number with K, M or G behind it, which are powers of two", "64K", 0, 2**50, floored=True,
+    "size", "a number with K, M or G behind it, which are powers of two", "64K", 0, 2**44, floored=True,
     units=POWERS_OF_TWO,
 )  # fmt: skip
 STEP_FACTOR = Number("factor", "it multiplies the size", "2", 1, 2**50)
@@ -90,7 +90,7 @@ LATE = Number("time", "a time has a unit: ns, us, ms or s", "50us", 0, 1000, uni
 SHARE = Number("share", "it is a part of the whole, in any unit", "1", 0, 1e12)
 ZIPF = Number("exponent", "0 is even", "1.2", 0, 100)
 HOT = Number("share", "it is that of rank 0", "0.5", 0, 1)
-INSTANCES = Number("size", "a size counts instances", "64", 1, 4096, whole=True)
+INSTANCES = Number("size", "a size counts instances", "64", 1, 2048, whole=True)
 """A graph of more would take longer to draw, check or print than anybody waits: the largest system that a
 document describes has 1,875."""
 

@@ -31,7 +31,7 @@ OF_A_SECOND: Mapping[str, Fraction] = {
     "ms": Fraction(1, 10**3),
     "s": Fraction(1),
 }
-UNSAID = 2.0**50
+UNSAID = 2.0**44
 """A bound from here on is only there to keep arithmetic sane, and is not worth a word."""
 NO_UNIT: Mapping[str, int] = {"": 1}
 
@@ -75,10 +75,10 @@ class Number(NamedTuple):
 
     def fits(self, value: float | Fraction) -> bool:
         """Whether a number that is one already is of this kind; NaN and infinity are of none."""
-        within = value >= self.least and value <= self.most
+        within = value >= _exact(self.least) and value <= _exact(self.most)
         return (
             within
-            and (not value or max(value, -value) >= self.smallest)
+            and (not value or max(value, -value) >= _exact(self.smallest))
             and (not self.whole or value == int(value))
         )
 
@@ -118,6 +118,12 @@ class Number(NamedTuple):
             cause=f"{self.about}, {self.range}" if self.most < UNSAID else self.about,
             try_=f"{name} {self.example}",
         )
+
+
+@cache
+def _exact(bound: float) -> Fraction:
+    """The bound as it is written: 0.001 is a thousandth, which no float is."""
+    return Fraction(repr(bound))
 
 
 def _plain(value: float) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trnbench.bounded import kinds
-from trnbench.cli.context import Session, session
+from trnbench.cli.context import Session, no_cache_option, session
 from trnbench.cli.names import complete_instances
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option, say
@@ -85,6 +85,7 @@ TABLES = ("points", "bounds", "sequences", "moved")
     metavar="COUNT",
     help="Exit with 1 when the model breaks more published inequalities.",
 )
+@no_cache_option
 @format_option
 @session
 def validate(
@@ -111,6 +112,7 @@ def validate(
     """
     from trnbench.cli import fidelity_gates, fidelity_tables
     from trnbench.compiler import assumptions
+    from trnbench.fidelity.remembered import remembered
     from trnbench.fidelity.validate import validate as hold
 
     registry = state.registry
@@ -144,16 +146,21 @@ def validate(
     assumed = assumptions(assume)
     if assume and kernels is None:
         raise UsageError("--assume goes with --kernels PATH", try_="the folder with the public sources")
-    found = hold(
-        registry,
-        families=families,
-        generations=generations,
-        systems=systems,
-        kernels=kernels,
-        with_same=not sources,
-        sources=sources,
-        assumptions=assumed,
-    )
+    if kernels is None:
+        found = remembered(
+            registry, state.cache(), families=families, generations=generations, systems=systems
+        )
+    else:
+        found = hold(
+            registry,
+            families=families,
+            generations=generations,
+            systems=systems,
+            kernels=kernels,
+            with_same=not sources,
+            sources=sources,
+            assumptions=assumed,
+        )
     if not found.points:
         raise NothingSelected(
             "no published point is selected",

@@ -8,7 +8,6 @@ shipped, or none.
 from __future__ import annotations
 
 from collections.abc import Collection
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,11 +15,12 @@ import msgspec
 from trnbench.errors import TrnbenchError
 from trnbench.fidelity.bench import EMULATOR
 from trnbench.fidelity.family import FAMILIES
-from trnbench.fidelity.inputs import inputs_digest, inputs_of
+from trnbench.fidelity.inputs import inputs_of
 from trnbench.fidelity.own_snapshot import shipped
-from trnbench.fidelity.validate import kept, validate
+from trnbench.fidelity.remembered import remembered
+from trnbench.fidelity.validate import kept
 from trnbench.results.fidelity import Fidelity
-from trnbench.store.cache import Cache, digest_of
+from trnbench.store.cache import Cache
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -42,9 +42,8 @@ def fidelity_of(
     """None where the run's backend is not the emulator, or nothing is published of its generations.
 
     Without `linked` no kernel of the run uses links between devices, and the families that do are left out.
-    `multiplied`: our own product is among them, and is set beside the published ones.
-
-    `cache` keeps the answer for other processes.
+    `multiplied`: our own product is among them, and is set beside the published ones. `cache` keeps the
+    answer for other processes.
 
     A file of points that cannot be read costs the run its fidelity, nothing else: `notes` say so.
     """
@@ -56,7 +55,9 @@ def fidelity_of(
         key = (inputs_of(registry, brought), families)
         if key not in _KNOWN:
             _KNOWN.clear()
-            _KNOWN[key] = _compared(registry, brought, families, cache)
+            _KNOWN[key] = kept(
+                remembered(registry, cache, generations=brought, families=families, with_same=False)
+            )
         found = _KNOWN[key]
         if not multiplied:
             return found
@@ -67,22 +68,6 @@ def fidelity_of(
         why = error.what if isinstance(error, TrnbenchError) else str(error)
         notes.append(f"the model was not held against published points: {why}")
         return None
-
-
-def _compared(
-    registry: Registry, generations: Collection[str], families: tuple[str, ...], cache: Cache | None
-) -> Fidelity:
-    key = b""
-    if cache is not None:
-        key = digest_of(inputs_digest(registry, generations), "\0".join(families))
-        content = cache.get(key)
-        if content is not None:
-            with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # else it is made anew
-                return msgspec.msgpack.decode(content, type=Fidelity)
-    made = kept(validate(registry, generations=generations, families=families, with_same=False))
-    if cache is not None:
-        cache.put(key, msgspec.msgpack.encode(made))
-    return made
 
 
 _KNOWN: dict[object, Fidelity] = {}

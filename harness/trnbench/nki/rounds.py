@@ -49,7 +49,7 @@ class _Round(msgspec.Struct):
     those that matter after the loop only.
     """
 
-    room: int
+    rounds_left: int
     between: list[Index]
     state: State
     later: State
@@ -122,7 +122,7 @@ class Rounds(Sequence[Any]):
                 site.length = max(recorder.count - begin, 1)
                 state = names.told((*plan.carried, *plan.grown), number, same=bool(plan.grown))
                 later = names.told(plan.last, number, same=bool(plan.grown))
-                past.append(_Round(loop.room, loop.between, state, later, recorder.hbm_bytes))
+                past.append(_Round(loop.rounds_left, loop.between, state, later, recorder.hbm_bytes))
                 made, tiles = self._skip(folds, loop, past, count - number)
                 number += made
                 if made:
@@ -130,7 +130,7 @@ class Rounds(Sequence[Any]):
                     past, site.failures = [], 0
                 needed = max(2 * loop.period - len(past), 0) + loop.period
                 vain = len(past) >= 3 * loop.period + _FAILURES
-                vain = vain or (len(past) > 1 and not past[-1].room and not past[-2].room)
+                vain = vain or (len(past) > 1 and not past[-1].rounds_left and not past[-2].rounds_left)
                 if vain or loop.period > _LONGEST or count - number < needed:
                     watching = False
                     folds.unwatch()
@@ -152,7 +152,7 @@ class Rounds(Sequence[Any]):
         later = alike(before.later, last.later)
         if later is None:
             left -= 1  # the last round gives names their values
-        times = min(left, *(each.room for each in past[-period:])) // period
+        times = min(left, *(each.rounds_left for each in past[-period:])) // period
         if times < 1 or last.hbm_bytes != before.hbm_bytes:
             return none
         tiles = alike(before.state, last.state)

@@ -83,9 +83,10 @@ class Cache:
     def put(self, key: bytes, content: bytes) -> None:
         """Keep `content`, in place of what was there."""
         packed = zlib.compress(content, 1)
-        with self._using() as connection:
-            if connection is None:
-                return
+        connection = self._connected()
+        if connection is None:
+            return
+        with self._explained():
             connection.execute(
                 "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)",
                 (key, packed, _mark(key, packed), len(packed)),
@@ -98,12 +99,12 @@ class Cache:
     def info(self) -> CacheInfo:
         """What it holds; the file is not made by asking."""
         entries = held = 0
-        if self.path.exists():
-            with self._using() as connection:
-                if connection is not None:
-                    entries, held = connection.execute(
-                        "SELECT count(*), coalesce(sum(bytes), 0) FROM entries"
-                    ).fetchone()
+        connection = self._connected() if self.path.exists() else None
+        if connection is not None:
+            with self._explained():
+                entries, held = connection.execute(
+                    "SELECT count(*), coalesce(sum(bytes), 0) FROM entries"
+                ).fetchone()
         return CacheInfo(self.path, entries, held, self.limit_bytes, self.problem)
 
     def clear(self) -> CacheInfo:
@@ -115,20 +116,21 @@ class Cache:
         return held
 
     def close(self) -> None:
+        """Within its limit again; it may be used afterwards."""
         if self._connection is not None:
-            with suppress(Exception):
+            with self._explained():
                 self._trim(self._connection)
-            self._connection.close()
-            self._connection = None
+        self._disconnect()
 
     # The file -------------------------------------------------------------------------------------
 
     def _entry(self, key: bytes) -> bytes | None:
         if self._connection is None and not self.path.exists():
             return None
-        with self._using() as connection:
-            if connection is None:
-                return None
+        connection = self._connected()
+        if connection is None:
+            return None
+        with self._explained():
             row = connection.execute("SELECT content, mark FROM entries WHERE key = ?", (key,)).fetchone()
             if row is None or not isinstance(row[0], bytes) or _mark(key, row[0]) != row[1]:
                 return None
@@ -136,22 +138,24 @@ class Cache:
                 return zlib.decompress(row[0])
         return None
 
+    def _connected(self) -> sqlite3.Connection | None:
+        """None where there is none to be had."""
+        if self._connection is None and not self.problem:
+            with self._explained():
+                self._connection = self._opened()
+        return self._connection
+
     @contextmanager
-    def _using(self) -> Iterator[sqlite3.Connection | None]:
-        """The connection; None where there is none to be had. An error of it ends the block."""
+    def _explained(self) -> Iterator[None]:
+        """An error of the file ends the block, and nothing more."""
         import sqlite3
 
-        if self.problem:
-            yield None
-            return
         try:
-            if self._connection is None:
-                self._connection = self._opened()
-            yield self._connection
+            yield
         except sqlite3.OperationalError as error:  # locked, full, read-only: it may hold good entries
             self._give_up(str(error))
         except sqlite3.DatabaseError:  # no database, or a damaged one: begun anew by the next who asks
-            self.close()
+            self._disconnect()
             try:
                 self._remove()
             except OSError as error:
@@ -198,6 +202,9 @@ class Cache:
 
     def _give_up(self, why: str) -> None:
         self.problem = why
+        self._disconnect()
+
+    def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None

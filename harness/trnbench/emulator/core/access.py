@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from trnbench.emulator.core.box import BOXES, Box, box_of, known_box
@@ -18,7 +20,7 @@ from trnbench.emulator.core.hazard import (
 )
 from trnbench.emulator.core.liveness import Liveness
 from trnbench.emulator.core.program import Program
-from trnbench.emulator.core.tile import Read, Reads, Sole, Tile, Use, Users
+from trnbench.emulator.core.tile import Progression, Read, Sole, Tile, Use, Users
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Form
 from trnbench.nki.tensor import NkiTensor
@@ -103,6 +105,8 @@ class Accesses(Liveness):
                     self.held_against(tile)
                 return
             self.held_against(tile)
+        elif tile.stores is not None:
+            self.held_against(tile)
         if sole is not None and sole.form is form and sole.offset == view.offset:
             ref = sole.ref
             (write_sole if write else read_sole)(sole, number, queue, hazards)
@@ -131,6 +135,8 @@ class Accesses(Liveness):
                 tile.unwritten.append((access.form, access.root, offset, number, queue))
                 return
             self.held_against(tile)
+        elif tile.stores is not None:
+            self.held_against(tile)
         use = self._known(tile, access.form, access.root, offset)
         if not access.write and use.settled(queue):
             use.readers[queue] = number
@@ -143,6 +149,8 @@ class Accesses(Liveness):
             if not access.write:
                 return False
             self.held_against(access.tile)
+        elif access.tile.stores is not None:
+            self.held_against(access.tile)
         use = self._known(access.tile, access.form, access.root, offset)
         hazards: Users = {}
         if access.write:
@@ -152,16 +160,18 @@ class Accesses(Liveness):
         return bool(hazards)
 
     def held_against(self, tile: Tile) -> None:
-        """A tensor in device memory is written: from now on boxes are held against each other."""
+        """From now on the boxes of a tensor in device memory are held against each other: it is written, or
+        used otherwise than by the rounds that store there."""
         reads, tile.unwritten = tile.unwritten or [], None
-        for read in reads:
-            if isinstance(read, Reads):
-                for turn in range(read.first, read.last + 1):
-                    begin = read.begin + turn * read.length
-                    for at, queue, form, root, offset, step in read.each:
-                        self._read_again(tile, (form, root, offset + turn * step, begin + at, queue))
+        for entry in reads:
+            if isinstance(entry, Progression):
+                for access in _each(entry):
+                    self._read_again(tile, access)
             else:
-                self._read_again(tile, read)
+                self._read_again(tile, entry)
+        stores, tile.stores = tile.stores, None
+        for form, root, offset, number, queue in _each(stores) if stores is not None else ():
+            write_to(self._known(tile, form, root, offset), number, queue, {})
 
     def _read_again(self, tile: Tile, each: Read) -> None:
         form, root, offset, number, queue = each
@@ -196,3 +206,11 @@ class Accesses(Liveness):
         if len(tile.uses) < _MOST_USES:
             tile.uses[form, offset] = use
         return use
+
+
+def _each(entry: Progression) -> Iterator[Read]:
+    """One by one, in order."""
+    for turn in range(entry.first, entry.last + 1):
+        begin = entry.begin + turn * entry.length
+        for at, queue, form, root, offset, step in entry.each:
+            yield form, root, offset + turn * step, begin + at, queue

@@ -29,8 +29,8 @@ class Banked:
     """Which tiles of PSUM each instruction of a program uses, as they are recorded.
 
     Instruction `owners[i]` uses `refs[i]`, the number of a tile << `count` | the banks, a bit each, counted
-    from the tile's own first. Number 0 is PSUM itself: tiles at addresses of the kernel's choice. `sizes`: of each
-    tile, bytes per partition.
+    from the tile's own first. Number 0 is PSUM itself: tiles at addresses of the kernel's choice. `sizes`:
+    of each tile, bytes per partition.
     """
 
     __slots__ = ("_touched", "bytes", "count", "owners", "refs", "sizes")
@@ -43,10 +43,6 @@ class Banked:
         self.owners = array("Q")
         self.sizes = array("I", [0])
         self._touched: Ints | None = None
-
-    @property
-    def first(self) -> array[int]:
-        return self.owners
 
     @property
     def tiles(self) -> int:

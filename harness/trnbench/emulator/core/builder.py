@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from trnbench.emulator.core.access import Access, Accesses, Entry
+from trnbench.emulator.core.access import Access
 from trnbench.emulator.core.hazard import merge, read, write_sole, write_to
-from trnbench.emulator.core.program import LOAD, RAW, Program, Run, queue_of
-from trnbench.emulator.core.scoreboard import Scoreboard
+from trnbench.emulator.core.pattern import pattern
+from trnbench.emulator.core.program import LOAD, RAW, Run, queue_of
+from trnbench.emulator.core.recorded_state import RecordedState
+from trnbench.emulator.core.replay import repeat
 from trnbench.emulator.core.tile import Users
 from trnbench.nki.instruction import Instruction, Op
 from trnbench.nki.ledger import AGES
@@ -18,18 +20,14 @@ Views = tuple[NkiTensor, ...]
 _FEWEST, _LEAST = 3, 64  # rounds, and instructions, below which a loop is not worth marking
 
 
-class Builder(Accesses, Scoreboard):
+class Builder(RecordedState):
     """Takes instructions as they are recorded. Tiles that Python has dropped are forgotten.
 
     It learns of loops by `enter`, `round` (at the start of each round) and `leave`.
     """
 
     def __init__(self, machine: Machine) -> None:
-        program = Program(machine.psum_banks, machine.psum_bank_bytes)
-        Accesses.__init__(self, machine, program)
-        Scoreboard.__init__(self, program)
-        self.log: list[Entry] | None = None
-        self.queues: list[int] = []  # of each op
+        super().__init__(machine)
         self._ops: dict[Op, tuple[int, int]] = {}  # number and queue
         self._places: dict[Place, int] = {}
         self._hazards: Users = {}  # of the instruction that is taken
@@ -186,9 +184,6 @@ class Builder(Accesses, Scoreboard):
         Returns how many instructions that makes, or 0, and nothing is changed, where these rounds are not
         like those before or it were more than `most`. `count` is how many this recording has issued so far.
         """
-        from trnbench.emulator.core.pattern import pattern
-        from trnbench.emulator.core.replay import repeat
-
         starts, ages = self._loops[-1], self._ages[-1]
         if self.log is None or len(starts) < 2 * period or starts[-2 * period] < self._logged_from:
             return 0

@@ -11,8 +11,8 @@ from trnbench.emulator.core.program import Program
 def work_class(program: Program) -> bytes:
     """Equal for programs that differ in nothing but what their instructions cost and how many FLOP/s the
     data type could reach, as a product of fp16 and one of bf16; `Pace.key` has these two."""
-    arrays = (program.op, program.place, program.first, program.deps)
-    banks = (program.psum.refs, program.psum.first, program.psum.sizes)
+    arrays = (program.op, program.place, program.waiters, program.deps)
+    banks = (program.psum.refs, program.psum.owners, program.psum.sizes)
     digest = blake2b(digest_size=16)
     for values in (*arrays, *banks):
         digest.update(len(values).to_bytes(8, "little"))

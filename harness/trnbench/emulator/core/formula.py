@@ -60,5 +60,5 @@ def _error(text: str, cause: str) -> FactError:
     return FactError(
         f"cost formula {quoted(text, 120)} cannot be evaluated",
         cause=cause,
-        try_="numbers, variables, + - * / ( ), min, max, ceil",
+        try_="numbers, variables, + - * / and brackets, min, max, ceil",
     )

@@ -16,7 +16,7 @@ from trnbench.nki.ledger import Life
 
 if TYPE_CHECKING:
     from trnbench.emulator.core.access import Access, Entry
-    from trnbench.emulator.core.builder import Builder
+    from trnbench.emulator.core.recorded_state import RecordedState
 
 UNTOLD: Entry = ()
 """Of an instruction that is not needed no more is told: its operands are tiles of the round."""
@@ -35,7 +35,7 @@ class Age(msgspec.Struct):
     held: Life | None = None
 
 
-class Own(msgspec.Struct):
+class RoundTile(msgspec.Struct):
     """A tile of a round. `at`: the instruction of its period that uses it first; `dies`: counted from the
     same begin. `ages`: that of the last period, and those before it, up to one that is dropped.
     """
@@ -51,13 +51,13 @@ class Own(msgspec.Struct):
 
 
 class Operand(msgspec.Struct):
-    """`step`: how far a tile that outlives the round is moved by a period; `own`: the tile of a round, made
+    """`step`: how far a tile that outlives the round is moved by a period; `made`: the tile of a round, made
     `ago` periods before. `waits`: on other uses of the round's own tile.
     """
 
     access: Access
     step: int = 0
-    own: Own | None = None
+    made: RoundTile | None = None
     ago: int = 0
     new: bool = False
     waits: Users = {}
@@ -75,7 +75,7 @@ class Needed(msgspec.Struct):
     acting: list[Operand] = []
 
     def __post_init__(self) -> None:
-        self.acting = [each for each in self.operands if each.own is None or each.new or each.waits]
+        self.acting = [each for each in self.operands if each.made is None or each.new or each.waits]
 
 
 class Pattern(msgspec.Struct):
@@ -87,7 +87,7 @@ class Pattern(msgspec.Struct):
     begin: int
     length: int
     needed: list[Needed]
-    own: list[Own]
+    round_tiles: list[RoundTile]
     lasting: list[Tile]
     numbered: int
     still: dict[Tile, None] = {}
@@ -98,7 +98,7 @@ class Pattern(msgspec.Struct):
             (each.at, each.queue, operand.access, operand.step)
             for each in self.needed
             for operand in each.operands
-            if operand.own is None
+            if operand.made is None
         ]
         moving = {access.tile for _, _, access, step in lasting if step or access.tile.unwritten is not None}
         self.still = {tile: None for tile in self.lasting if tile not in moving}
@@ -119,7 +119,7 @@ class Periods:
         self.count = min(back, 1 + (begin - base) // length if length else 0)
         self.offset = offset
         self._made: dict[int, dict[Tile, tuple[int, int]]] = {}
-        self._own: dict[tuple[int, int], Own | None] = {}
+        self._own: dict[tuple[int, int], RoundTile | None] = {}
 
     def of(self, ago: int) -> list[Entry]:
         start = self.begin - ago * self.length - self.base
@@ -148,13 +148,13 @@ class Periods:
         """Where its period, `ago` before the last one, makes it."""
         return self.made(ago).get(tile) if ago < self.count else None
 
-    def own(self, place: tuple[int, int]) -> Own | None:
+    def own(self, place: tuple[int, int]) -> RoundTile | None:
         """The tile that each period makes there; None where they are not alike."""
         if place not in self._own:
             self._own[place] = self._alike(place)
         return self._own[place]
 
-    def _alike(self, place: tuple[int, int]) -> Own | None:
+    def _alike(self, place: tuple[int, int]) -> RoundTile | None:
         at, operand = place
         stop = self.begin + self.length
         ages: list[Age] = []
@@ -186,7 +186,7 @@ class Periods:
                 return None
         if not ages[0].tile.alive(stop):
             del ages[1:]
-        return Own(at, dies, ages)
+        return RoundTile(at, dies, ages)
 
     def _died(self, tile: Tile) -> int:
         return tile.dies if tile.dies is not None else tile.life.died + self.offset
@@ -203,7 +203,7 @@ def _continues(later: Age, users: Users, since: int, tile: Tile) -> bool:
 
 
 def pattern(
-    builder: Builder, log: list[Entry], base: int, begin: int, back: int, offset: int, age: int
+    builder: RecordedState, log: list[Entry], base: int, begin: int, back: int, offset: int, age: int
 ) -> Pattern | None:
     """What repeats from `begin` to now as it did just before; None where it does not.
 
@@ -220,8 +220,9 @@ def pattern(
     for numbers in (program.op, program.place):
         if numbers[begin - length : begin] != numbers[begin:stop]:
             return None
-    made: dict[int, Own] = {}
-    known: dict[Tile, tuple[Tile, int, tuple[int, int], Own]] = {}  # of a tile: that of the period before, …
+    made: dict[int, RoundTile] = {}
+    # Of a tile: that of the period before, how long ago and where it was made.
+    known: dict[Tile, tuple[Tile, int, tuple[int, int], RoundTile]] = {}
     lasting: dict[Tile, None] = {}
     found: list[Needed] = []
     waited: dict[tuple[int, int], int] = {}  # by queue: what it has waited for in this period, at least
@@ -272,12 +273,12 @@ def pattern(
             for by, dep in each.waits.items():
                 waited[queue, by] = max(waited.get((queue, by), -1), dep >> 2)
         found.append(Needed(at, queue, operands))
-    all_own = list(made.values())
-    numbered = _numbered(all_own, periods)
-    return None if numbered < 0 else Pattern(begin, length, found, all_own, list(lasting), numbered)
+    round_tiles = list(made.values())
+    numbered = _numbered(round_tiles, periods)
+    return None if numbered < 0 else Pattern(begin, length, found, round_tiles, list(lasting), numbered)
 
 
-def _numbered(found: list[Own], periods: Periods) -> int:
+def _numbered(found: list[RoundTile], periods: Periods) -> int:
     """How many tiles of PSUM a period makes; -1 where their numbers do not grow by as many."""
     inside = [own.ages[0].tile for own in found if own.ages[0].tile.number]
     for tile in inside:

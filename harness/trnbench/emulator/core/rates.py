@@ -30,16 +30,16 @@ class Rates(msgspec.Struct, frozen=True):
     @classmethod
     def between(cls, before: Snapshot, now: Snapshot) -> Rates | None:
         """None where the DMA engines have not moved together, as a ring sees them."""
-        engines = _apart([ring[0] for ring in before.engines], [ring[0] for ring in now.engines])
+        engines = _moved([ring[0] for ring in before.engines], [ring[0] for ring in now.engines])
         for moved, one, other in zip(engines, before.engines, now.engines, strict=True):
-            if any(step != moved for step in _apart(one, other)):
+            if any(step != moved for step in _moved(one, other)):
                 return None
         return cls(
-            _apart(before.free, now.free),
-            _apart(before.last, now.last),
+            _moved(before.free, now.free),
+            _moved(before.last, now.last),
             engines,
-            _apart(before.path, now.path),
-            _apart(before.hbm, now.hbm),
+            _moved(before.path, now.path),
+            _moved(before.hbm, now.hbm),
             {claim: ticks - before.used.get(claim, 0) for claim, ticks in now.used.items()},
         )
 
@@ -51,7 +51,7 @@ class Rates(msgspec.Struct, frozen=True):
         )
 
 
-def _apart(before: Sequence[int], now: Sequence[int]) -> tuple[int, ...]:
+def _moved(before: Sequence[int], now: Sequence[int]) -> tuple[int, ...]:
     return tuple(b - a for a, b in zip(before, now, strict=True))
 
 

@@ -6,15 +6,19 @@ round are as they were.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from trnbench.emulator.core.access import Access, Entry
 from trnbench.emulator.core.banks import Move, go_round
-from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.hazard import merge
-from trnbench.emulator.core.pattern import UNTOLD, Own, Pattern
+from trnbench.emulator.core.pattern import UNTOLD, Pattern, RoundTile
 from trnbench.emulator.core.program import Run
-from trnbench.emulator.core.steady_rounds import After, go_on, moved
+from trnbench.emulator.core.steady_rounds import After, go_on, may_be_steady, moved
 from trnbench.emulator.core.tile import Tile, Users
 from trnbench.nki.ledger import Life
+
+if TYPE_CHECKING:
+    from trnbench.emulator.core.recorded_state import RecordedState
 
 _LONGEST_PAUSE = 64
 
@@ -25,8 +29,8 @@ class Tiles:
     def __init__(self, found: Pattern) -> None:
         self.found = found
         self.turn = 0
-        self._of = [[each.tile for each in own.ages] for own in found.own]  # the last ones first
-        self._at = {id(own): at for at, own in enumerate(found.own)}
+        self._of = [[each.tile for each in own.ages] for own in found.round_tiles]  # the last ones first
+        self._at = {id(own): at for at, own in enumerate(found.round_tiles)}
         self._most = 1 + max((operand.ago for each in found.needed for operand in each.operands), default=0)
 
     def make(self) -> None:
@@ -34,7 +38,7 @@ class Tiles:
         self.turn += 1
         found = self.found
         start = found.begin + self.turn * found.length
-        for own, tiles in zip(found.own, self._of, strict=True):
+        for own, tiles in zip(found.round_tiles, self._of, strict=True):
             old = own.ages[0].tile
             tile = Tile(_life(old), old.memory, old.bytes, start + own.at, start + own.dies)
             tile.number = old.number + self.turn * found.numbered if old.number else 0
@@ -42,12 +46,12 @@ class Tiles:
             tiles.insert(0, tile)
             del tiles[max(self._most, len(own.ages)) :]
 
-    def of(self, own: Own, ago: int) -> Tile:
+    def of(self, own: RoundTile, ago: int) -> Tile:
         """The one that was made `ago` periods before the last."""
         return self._of[self._at[id(own)]][ago]
 
 
-def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> None:
+def repeat(builder: RecordedState, found: Pattern, times: int, *, logged: bool) -> None:
     """Append `times` more of the period to the program."""
     program, length, begin = builder.program, found.length, found.begin
     stop = begin + length
@@ -59,7 +63,7 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
         program.runs += [Run(run.begin + turn * length, run.length, run.count) for run in inner]
     log = builder.log if logged else None
     tiles = Tiles(found)
-    for own in found.own:
+    for own in found.round_tiles:
         for ago, age in enumerate(own.ages):
             old, start = age.tile, begin - ago * length
             if old.dies is None and old.life.alive:
@@ -80,7 +84,7 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
         if turn == times or log is not None:
             continue
         if before is None:
-            if turn >= next_try:
+            if turn >= next_try and may_be_steady(builder, found):
                 before = After(builder, found, begin + turn * length)
             continue
         asked = builder.asked
@@ -92,7 +96,7 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
         else:
             next_try, pause = turn + pause, min(2 * pause, _LONGEST_PAUSE)
         before = None
-    for own in found.own:
+    for own in found.round_tiles:
         for ago, age in enumerate(own.ages):
             if age.held is not None:
                 # Another round, or what follows the loop, may use it.
@@ -102,7 +106,7 @@ def repeat(builder: Builder, found: Pattern, times: int, *, logged: bool) -> Non
                 tile.dies = None
                 tile.born = start + own.at
                 tile.users = {queue: start + at for queue, at in age.users.items()}
-                if age.tile.unwritten is not None:
+                if age.tile.unwritten is not None or age.tile.stores is not None:
                     builder.held_against(age.tile)
                 sole = age.tile.sole
                 tile.sole = None if sole is None else sole.later(times * length)
@@ -117,31 +121,32 @@ def _life(tile: Tile) -> Life:
     return Life(0, tile.bytes, age=-1)
 
 
-def _banks(builder: Builder, found: Pattern, times: int) -> None:
+def _banks(builder: RecordedState, found: Pattern, times: int) -> None:
     """Note the banks that the periods use."""
     psum = builder.program.psum
     moving: list[Move] = []
     for one in found.needed:
         inside = [operand for operand in one.operands if operand.access.tile.memory == "psum"]
         for place, operand in enumerate(inside):
-            if operand.own is None and operand.step:
+            if operand.made is None and operand.step:
                 access, by = operand.access, operand.step
                 later = [builder.ref(access, access.offset + turn * by) for turn in range(1, times + 1)]
                 moving.append((one.at, place, later))
-    numbers = sorted(own.ages[0].tile.number for own in found.own)
+    numbers = sorted(own.ages[0].tile.number for own in found.round_tiles)
     made = [psum.sizes[number] for number in numbers if number]
     go_round(psum, found.begin, found.length, times, made, moving)
 
 
 def _round(
-    builder: Builder,
+    builder: RecordedState,
     found: Pattern,
     turn: int,
     tiles: Tiles,
     log: list[Entry] | None,
     carried_out: int,
 ) -> bool:
-    """The period number `turn` after the one that was executed; did no access that moves in a lasting tile have to wait?
+    """The period number `turn` after the one that was executed. Did no access that moves in a lasting tile
+    have to wait?
 
     The first `carried_out` of these accesses were made already, and did not.
     """
@@ -152,12 +157,12 @@ def _round(
         at = each.at
         number, queue = start + at, each.queue
         waits: Users = {}
-        room: Users = {}
+        freed: Users = {}
         accesses = []
         for operand in each.operands if log is not None else each.acting:
             access, tile, offset = operand.access, operand.access.tile, operand.access.offset
             waiting: Users = {}
-            if operand.own is None:
+            if operand.made is None:
                 offset += turn * operand.step
                 checked = tile not in still and tile.unwritten is None
                 if carried_out and checked:
@@ -166,17 +171,17 @@ def _round(
                     builder.move(access, offset, number, queue, waiting)
                     quiet = quiet and not (waiting and checked)
             else:
-                tile = tiles.of(operand.own, operand.ago)
+                tile = tiles.of(operand.made, operand.ago)
                 if operand.new:
-                    builder.add(tile, number, room)
+                    builder.add(tile, number, freed)
                 if operand.waits:
                     waiting = {other: dep + shift for other, dep in operand.waits.items()}
             if waiting:
                 merge(waits, waiting)
             if log is not None:
                 accesses.append(Access(tile, access.form, access.root, offset, access.write, waiting))
-        if waits or room:
-            builder.wait(number, queue, waits, room)
+        if waits or freed:
+            builder.wait(number, queue, waits, freed)
         if log is not None:
             log[at - length] = tuple(accesses)
     return quiet

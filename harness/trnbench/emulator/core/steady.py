@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trnbench.emulator.core.core import LAUNCHED, Core, Snapshot
-from trnbench.emulator.core.program import BUFFER, LOAD, QUEUES, Kinds, Program, Run
+from trnbench.emulator.core.differences import come_round, different, part_of
+from trnbench.emulator.core.program import BUFFER, LOAD, QUEUES, Run
 from trnbench.emulator.core.rates import FOREVER, Rates, transfers
-from trnbench.emulator.core.warmth import windows
+from trnbench.emulator.core.throttle import windows
 
 Ints = npt.NDArray[np.int64]
 
@@ -103,8 +104,8 @@ class Folding:
         queues = self._queues[ops]
         if rates is None or not rates.steady(np.unique(queues).tolist()):
             return 0
-        start, end = _part(core.start, begin, stop), _part(core.end, begin, stop)
-        cause = _part(core.cause, begin, stop)
+        start, end = part_of(core.start, begin, stop), part_of(core.end, begin, stop)
+        cause = part_of(core.cause, begin, stop)
         if (cause == LAUNCHED).any():
             return 0
         if not self._claims(ops, rates, before, now, int(start.min())):
@@ -113,17 +114,18 @@ class Folding:
         if most > 0 and (queues >= LOAD).any():
             moved = np.flatnonzero(queues >= LOAD)
             most = min(most, transfers(core, begin + moved, before, rates))
-        warmth = None
+        throttled = None
         if most > 0 and core.throttle is not None and rates.free[0]:
             mine = np.flatnonzero(queues == 0)
-            took = _part(core.issued, begin, stop)[mine] - start[mine]
+            took = part_of(core.issued, begin, stop)[mine] - start[mine]
             busy = mine[took > 0], took[took > 0]
-            most, warmth = windows(core.throttle, before, now, start[busy[0]], busy[1], rates.free[0], most)
+            begins, pace = start[busy[0]], rates.free[0]
+            most, throttled = windows(core.throttle, before, now, begins, busy[1], pace, most)
         if most <= 0:
             return 0
         steps = np.arange(1, most + 1, dtype=np.int64)[:, None]
         free, last = np.array(rates.free)[queues], np.array(rates.last)[queues]
-        issued = _part(core.issued, begin, stop)
+        issued = part_of(core.issued, begin, stop)
         size = length * most
         own = (cause >= 0) & (cause >> 2 >= loop)
         along = np.where(own, 4 * length, 0)
@@ -131,12 +133,12 @@ class Folding:
             (core.start, start, free), (core.issued, issued, free), (core.end, end, last),
             (core.cause, cause, along),
         ):  # fmt: skip
-            filled = _part(values, stop, stop + size).reshape(most, length)
+            filled = part_of(values, stop, stop + size).reshape(most, length)
             np.multiply(steps, step, out=filled)
             filled += first
         self._move(most, rates, queues, begin, stop)
-        if warmth is not None:
-            core.cold, core.window, core.window_busy = warmth
+        if throttled is not None:
+            core.cold, core.window, core.window_busy = throttled
         return most
 
     def _claims(self, ops: Any, rates: Rates, before: Snapshot, now: Snapshot, earliest: int) -> bool:
@@ -159,12 +161,12 @@ class Folding:
         if not core.ordered:
             return FOREVER
         length = stop - begin
-        first = _part(program.first, begin, stop + 1)
+        first = part_of(program.first, begin, stop + 1)
         low, high = int(first[0]), int(first[-1])
-        deps = _part(program.deps, low, high)
+        deps = part_of(program.deps, low, high)
         # Where nothing has caught up at all, the period that follows has as many dependencies.
         after = int(program.first[stop])
-        later = _part(program.deps, after, after + high - low)
+        later = part_of(program.deps, after, after + high - low)
         owner = np.repeat(np.arange(length), np.diff(first))
         moving = later != deps
         if not core.buffers:
@@ -216,7 +218,7 @@ class Folding:
         for claim in core.used:
             core.used[claim] += periods * rates.used.get(claim, 0)
         ops = np.frombuffer(core.op, np.uint32, stop - begin, 4 * begin)
-        took = _part(core.issued, begin, stop) - _part(core.start, begin, stop)
+        took = part_of(core.issued, begin, stop) - part_of(core.start, begin, stop)
         for queue in range(len(QUEUES)):
             core.queue_busy[queue] += periods * int(took[queues == queue].sum())
         for op, count in zip(*np.unique(ops, return_counts=True), strict=True):
@@ -226,78 +228,6 @@ class Folding:
                 core.dma_busy += times * issue * spread
                 core.path_busy += times * path
                 core.hbm_busy += times * hbm
-
-
-def come_round(kinds: Kinds, run: Run, most: int) -> int:
-    """After how many rounds, `most` at most, they use the same banks again, as far as they ever do."""
-    if not any(kinds.banks):
-        return 1
-    found = kinds.turns.get(run)
-    if found is None:
-        count, length = run.count, run.length
-        ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
-        lags = range(1, min(most, count // 2) + 1)
-        unlike = [int((ops[lag:] != ops[:-lag]).any(1).sum()) for lag in lags]
-        found = kinds.turns[run] = 1 + unlike.index(min(unlike))
-    return found
-
-
-def different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
-    """Rounds that differ from the round before: in their kinds, or in what they wait for."""
-    found = kinds.breaks.get(run)
-    if found is None:
-        found = kinds.breaks[run] = _different(program, kinds, run)
-    return found
-
-
-def _different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
-    count, length = run.count, run.length
-    known = next((each for each in program.steady if _tells(each, run)), None)
-    if known is None:
-        return _compared(program, kinds, run, run.begin)
-    # Of rounds that the recording has followed only the banks may be others.
-    first, last = -(-(known.begin - run.begin) // length), (known.end - run.begin) // length
-    first, last = max(first, 0), min(last, count)
-    found: set[int] = set()
-    for begin, end in ((0, first + 1), (last - 1, count)):
-        part = Run(run.begin + begin * length, length, end - begin)
-        found |= {begin + at for at in _compared(program, kinds, part, run.begin)}
-    if any(kinds.banks):
-        ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
-        found |= set((np.flatnonzero((ops[1:] != ops[:-1]).any(1)) + 1).tolist())
-    return frozenset(found)
-
-
-def _tells(known: Run, run: Run) -> bool:
-    """Do some rounds of `run` consist of whole periods of `known`?"""
-    return (
-        known.begin + 2 * run.length <= run.end
-        and known.end >= run.begin + 2 * run.length
-        and known.end - known.begin >= 3 * run.length
-        and run.length % known.length == 0
-        and (known.begin - run.begin) % known.length == 0
-    )
-
-
-def _compared(program: Program, kinds: Kinds, run: Run, loop: int) -> frozenset[int]:
-    """`loop`: the instruction at which it begins, of which `run` are rounds."""
-    count, length = run.count, run.length
-    if count < 2:
-        return frozenset()
-    ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
-    first = _part(program.first, run.begin, run.begin + count * length + 1)
-    sizes = np.diff(first).reshape(count, length)
-    alike = (ops[1:] == ops[:-1]).all(1) & (sizes[1:] == sizes[:-1]).all(1)
-    deps = _part(program.deps, int(first[0]), int(first[-1]))
-    # Of each round that has as many dependencies as the one before, dependency by dependency.
-    counts = np.diff(first[::length])
-    behind = np.repeat(np.append(0, counts[:-1]), counts)
-    held = np.repeat(np.append(False, alike), counts)
-    other, rounds = deps[held], np.repeat(np.arange(count), counts)[held]
-    one = deps[np.flatnonzero(held) - behind[held]]
-    same = (other == one + 4 * length) | ((other == one) & (one >> 2 < loop))
-    alike[rounds[~same] - 1] = False
-    return frozenset((np.flatnonzero(~alike) + 1).tolist())
 
 
 def _even(ends: Ints, pace: int) -> int:
@@ -316,8 +246,3 @@ def _sooner(ends: Ints, pace: int, start: int, own: int) -> int:
     known = len(ends) - 1
     slack = int(start + known * own - ends[-1]) - 1
     return known + slack // (pace - own) if pace > own else FOREVER
-
-
-def _part(values: Any, begin: int, stop: int) -> Ints:
-    """A part of an array of 64-bit integers, in place."""
-    return np.frombuffer(values, np.int64, stop - begin, 8 * begin) if stop > begin else np.empty(0, np.int64)

@@ -7,6 +7,7 @@ that last and in which they move along has to be worked out, because they may co
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -15,11 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from trnbench.emulator.core.program import Run
-from trnbench.emulator.core.tile import Reads, Tile, Users
+from trnbench.emulator.core.stores import store_of
+from trnbench.emulator.core.tile import Progression, Tile, Users
 
 if TYPE_CHECKING:
-    from trnbench.emulator.core.builder import Builder
     from trnbench.emulator.core.pattern import Pattern
+    from trnbench.emulator.core.recorded_state import RecordedState
 
 Ints = npt.NDArray[np.int64]
 Still = list[tuple[Any, Users]]
@@ -29,7 +31,7 @@ Still = list[tuple[Any, Users]]
 class After:
     """A builder after the period that began at instruction `start`."""
 
-    def __init__(self, builder: Builder, found: Pattern, start: int) -> None:
+    def __init__(self, builder: RecordedState, found: Pattern, start: int) -> None:
         self.start = start
         self.tiles: list[tuple[Tile, Users, int | None]] = [
             (tile, dict(tile.users), tile.dies) for pool in builder.pools.values() for tile in pool.tiles
@@ -42,7 +44,22 @@ class After:
         builder.asked = 0
 
 
-def moved(builder: Builder, before: After, now: After, asked: int) -> npt.NDArray[np.bool_] | None:
+def may_be_steady(builder: RecordedState, found: Pattern) -> bool:
+    """Could the last period have left the builder like the one before? Not as long as new tiles take the
+    places of tiles that were there before the loop: those were freed at times of their own."""
+    made = {each.ages[0].tile.memory for each in found.round_tiles if each.ages[0].tile.bytes}
+    for memory in made:
+        pool = builder.pools[memory]
+        if pool.held + max(each.ages[0].tile.bytes for each in found.round_tiles) <= pool.capacity:
+            continue
+        number = len(builder.program.op)
+        oldest = next((tile for tile in pool.tiles if not tile.alive(number)), None)
+        if oldest is not None and oldest.born < found.begin - found.length:
+            return False
+    return True
+
+
+def moved(builder: RecordedState, before: After, now: After, asked: int) -> npt.NDArray[np.bool_] | None:
     """Which dependencies of the later period moved along with it; None where the two are not alike.
 
     `asked`: which of `waits_known` the later period has asked for, a bit each.
@@ -107,7 +124,7 @@ def _alike(before: Still, now: Still, length: int) -> bool:
 
 
 def go_on(
-    builder: Builder, found: Pattern, before: After, now: After, along: Any, turn: int, times: int
+    builder: RecordedState, found: Pattern, before: After, now: After, along: Any, turn: int, times: int
 ) -> tuple[int, int]:
     """Append periods after number `turn`, like it. Returns the number of the last one, and how many accesses
     that may have to wait were carried out of the period after it, which has to be worked out."""
@@ -122,8 +139,11 @@ def go_on(
             _, each = unwritten.setdefault(id(access.tile), (access.tile, []))
             each.append((at, queue, access.form, access.root, access.offset, step))
     done = 0
-    if not checked:
+    stored = [store_of(found, entry, turn + 1, times) for entry in checked] if turn < times else []
+    if all(stored):
         turn = times
+    else:
+        stored = []
     while turn < times:
         base = found.begin + (turn + 1) * length
         done = 0
@@ -141,20 +161,18 @@ def go_on(
         return turn, done
     for tile, each in unwritten.values():
         assert tile.unwritten is not None
-        tile.unwritten.append(Reads(found.begin, length, start + 1, turn, tuple(each)))
+        tile.unwritten.append(Progression(found.begin, length, start + 1, turn, tuple(each)))
         for at, queue, *_ in each:
             tile.users[queue] = found.begin + turn * length + at
+    for tile, stores in (each for each in stored if each is not None):
+        tile.stores, tile.uses = stores, {}
+        at, queue, *_ = stores.each[0]
+        tile.users[queue] = found.begin + turn * length + at
     waiters, deps = _period(builder, now.start, length)
     turns = np.arange(1, more + 1, dtype=np.int64)[:, None]
     program = builder.program
-    for taker, first, step in (
-        (program.deps, deps, 4 * length * along),
-        (program.waiters, waiters + now.start, np.full(len(waiters), length)),
-    ):
-        later = turns * step
-        later += first
-        if later.size:
-            taker.frombytes(memoryview(later).cast("B"))
+    _append(program.deps, deps, turns * (4 * length * along))
+    _append(program.waiters, waiters + now.start, turns * np.full(len(waiters), length))
     program.steady.append(Run(before.start, length, turn + 1 - (before.start - found.begin) // length))
     for (tile, _, _), (old, _, _) in zip(now.tiles, before.tiles, strict=True):
         if tile is not old:
@@ -171,7 +189,14 @@ def go_on(
     return turn, done
 
 
-def _period(builder: Builder, start: int, length: int) -> tuple[Ints, Ints]:
+def _append(taken: array[int], first: Ints, later: Ints) -> None:
+    """`first` in every turn, as much `later` as that says."""
+    later += first
+    if later.size:
+        taken.frombytes(later.data.cast("B"))
+
+
+def _period(builder: RecordedState, start: int, length: int) -> tuple[Ints, Ints]:
     """Which instructions of the period wait, counted from its begin, and for what."""
     program = builder.program
     low, high = bisect_left(program.waiters, start), bisect_left(program.waiters, start + length)

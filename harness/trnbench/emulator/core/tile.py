@@ -99,8 +99,8 @@ class Sole(msgspec.Struct, eq=False, gc=False):
         return Sole(self.form, self.offset, self.box, self.ref, written, readers)
 
 
-class Reads(msgspec.Struct, frozen=True, gc=False):
-    """Reads of a tensor by rounds `first` to `last` of a loop, which repeat one that began at instruction
+class Progression(msgspec.Struct, frozen=True, gc=False):
+    """Accesses to a tensor by rounds `first` to `last` of a loop, which repeat one that began at instruction
     `begin`, `length` later each: place in the round, queue, form of view and storage, offset and its step.
     """
 
@@ -119,8 +119,9 @@ class Tile(msgspec.Struct, eq=False, gc=False):
     """`dies`: from which instruction on nobody holds it; None where that is asked of its `life`.
 
     `born`: the instruction that used it first. `number`: of a tile of PSUM. `sole`: until a second box of it
-    is used, what there is to know; then `areas`, and `uses` by form and offset of their views. `unwritten`: of
-    a tensor in device memory that nobody has written, who read it: a write would have to wait for them.
+    is used, what there is to know; then `areas`, and `uses` by form and offset of their views. `unwritten`:
+    of a tensor in device memory that nobody has written, who read it: a write would have to wait for them.
+    `stores`: writes to a tensor that nobody reads, not yet among its boxes.
     """
 
     life: Life
@@ -131,7 +132,8 @@ class Tile(msgspec.Struct, eq=False, gc=False):
     number: int = 0
     users: Users = {}
     sole: Sole | None = None
-    unwritten: list[Read | Reads] | None = None
+    unwritten: list[Read | Progression] | None = None
+    stores: Progression | None = None
     areas: dict[int, Area] = {}
     uses: dict[tuple[Form, int], Use] = {}
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench.bounded.file import ANSWER, read_file
 from trnbench.measure.neuron import nccom
 from trnbench.measure.neuron.devices import Listing
 from trnbench.measure.neuron.failure import NoEvidence, WrongResult
@@ -144,7 +145,7 @@ def _call(tools: Toolbox, args: list[str], env: dict[str, str], folder: Path) ->
 
 
 def _row(output: Output, report: Path, size: int) -> nccom.Row:
-    text = report.read_text(errors="replace") if report.is_file() else ""
+    text = read_file(report, most=ANSWER).decode("utf-8", "replace") if report.is_file() else ""
     rows = nccom.read_report(text) if text.strip() else nccom.read_table(output.stdout)
     fitting = [row for row in rows if row.size == size]
     if not fitting:

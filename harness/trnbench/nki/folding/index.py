@@ -14,22 +14,22 @@ FOREVER = 1 << 60
 
 
 class Watched:
-    """A loop. `room`: rounds that may follow the present one before a comparison comes out differently.
+    """A loop. `rounds_left`: how many may follow the present one before a comparison comes out differently.
 
     None may where a number of it was used in this round in a way that is not followed. `period`: rounds
     after which what was taken modulo something repeats.
     """
 
-    __slots__ = ("between", "open", "period", "room")
+    __slots__ = ("between", "open", "period", "rounds_left")
 
     def __init__(self) -> None:
         self.open = True
         self.period = 1
-        self.room = FOREVER
+        self.rounds_left = FOREVER
         self.between: list[Index] = []  # values that must not become negative, of several loops
 
     def begin_round(self) -> None:
-        self.room = FOREVER
+        self.rounds_left = FOREVER
         self.between = []
 
 
@@ -176,7 +176,7 @@ def pinned(value: Any) -> Any:
     if not isinstance(value, Index):
         return value
     for loop in value.slopes:
-        loop.room = 0
+        loop.rounds_left = 0
     return value.value
 
 
@@ -190,7 +190,7 @@ def not_negative(value: Index) -> None:
     loops = value.slopes
     for loop, slope in loops.items():
         if slope < 0:
-            loop.room = min(loop.room, value.value // -slope)
+            loop.rounds_left = min(loop.rounds_left, value.value // -slope)
         if len(loops) > 1:
             loop.between.append(value)
 

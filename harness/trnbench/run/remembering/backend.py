@@ -32,8 +32,8 @@ class Remembering:
     """What is kept of a case are the names of all that was read of its system to answer it, and the answer
     under the values that stood there. So an edited fact costs those answers alone that it has a say in.
 
-    Cases on cores and on links are told apart; of each kind, what one case of a system has read counts as
-    read by those after it, since they share what was worked out.
+    Programs of cores and everything else, links above all, are told apart; of each kind, what one case of a
+    system has read counts as read by those after it, since they share what was worked out.
     """
 
     def __init__(self, backend: Backend, cache: Cache, seed: int) -> None:
@@ -148,11 +148,11 @@ class Remembering:
         return self._values[key]
 
     def _watching(self, case: Case, system: System) -> tuple[System, Reads]:
-        linked = case.kernel.spread.linked or "collective" in case.kernel.implementations
-        known = self._watched.get((id(system), linked))
+        programmed = bool(case.kernel.nki_sources)
+        known = self._watched.get((id(system), programmed))
         if known is None or known[0] is not system:
             reads = Reads()
-            known = self._watched[id(system), linked] = (system, watched(system, reads), reads)
+            known = self._watched[id(system), programmed] = (system, watched(system, reads), reads)
         return known[1], known[2]
 
 

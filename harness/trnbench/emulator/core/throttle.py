@@ -10,13 +10,13 @@ import numpy as np
 from trnbench.emulator.core.core import Snapshot
 from trnbench.emulator.core.pace import Throttle
 
-Warmth = tuple[int, int, int]
+ThrottleState = tuple[int, int, int]
 """Until when the engine is cold, the start of the window, busy ticks in it."""
 
 
 def windows(
     throttle: Throttle, before: Snapshot, now: Snapshot, start: Any, took: Any, pace: int, periods: int
-) -> tuple[int, Warmth]:
+) -> tuple[int, ThrottleState]:
     """How many of `periods` keep the engine as it was, and what is remembered of it after those.
 
     `start`, `took`: ticks of its instructions in the period between `before` and `now`; the next period
@@ -35,7 +35,7 @@ def windows(
 
 def _warm(
     throttle: Throttle, now: Snapshot, start: Any, took: Any, pace: int, periods: int
-) -> tuple[int, Warmth]:
+) -> tuple[int, ThrottleState]:
     """Instruction g of all periods starts at start[g % n] + g // n · pace."""
     count = len(start)
     sums = np.concatenate(([0], np.cumsum(took))).tolist()
@@ -45,20 +45,21 @@ def _warm(
     def busy(g: int) -> int:
         return int(g // count * sums[-1] + sums[g % count])
 
-    window, held, at = now.window, now.window_busy, 0  # `held`: busy ticks of the window before `at`
+    # `held`: busy ticks of the window before instruction `counted`.
+    window, held, counted = now.window, now.window_busy, 0
     total = count * periods
     while True:
         # The first instruction that begins a window's length or more after the window did.
         due = window + throttle.window
         turn = max((due - origin) // pace, 0)
-        found = turn * count + bisect_left(begins, due - turn * pace)
-        if found >= total:
-            return periods, (now.cold, window, held + busy(total) - busy(at))
-        begun = begins[found % count] + found // count * pace
-        held += busy(found) - busy(at)
+        number = turn * count + bisect_left(begins, due - turn * pace)
+        if number >= total:
+            return periods, (now.cold, window, held + busy(total) - busy(counted))
+        begun = begins[number % count] + number // count * pace
+        held += busy(number) - busy(counted)
         if held < throttle.rearm * (begun - window) // throttle.window:
-            kept = found // count
+            kept = number // count
             if kept == 0:
                 return 0, (now.cold, now.window, now.window_busy)
             return _warm(throttle, now, start, took, pace, kept)
-        window, held, at = begun, 0, found
+        window, held, counted = begun, 0, number

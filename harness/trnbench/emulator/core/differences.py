@@ -1,0 +1,89 @@
+"""Rounds of a loop that are not like the one before: other instructions, other banks, or other waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trnbench.emulator.core.program import Kinds, Program, Run
+
+Ints = npt.NDArray[np.int64]
+
+
+def come_round(kinds: Kinds, run: Run, most: int) -> int:
+    """After how many rounds, `most` at most, they use the same banks again, as far as they ever do."""
+    if not any(kinds.banks):
+        return 1
+    found = kinds.turns.get(run)
+    if found is None:
+        count, length = run.count, run.length
+        ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
+        lags = range(1, min(most, count // 2) + 1)
+        unlike = [int((ops[lag:] != ops[:-lag]).any(1).sum()) for lag in lags]
+        found = kinds.turns[run] = 1 + unlike.index(min(unlike))
+    return found
+
+
+def different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
+    """Rounds that differ from the round before: in their kinds, or in what they wait for."""
+    found = kinds.breaks.get(run)
+    if found is None:
+        found = kinds.breaks[run] = _different(program, kinds, run)
+    return found
+
+
+def _different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
+    count, length = run.count, run.length
+    known = next((each for each in program.steady if _tells(each, run)), None)
+    if known is None:
+        return _compared(program, kinds, run, run.begin)
+    # Of rounds that the recording has followed only the banks may be others.
+    first, last = -(-(known.begin - run.begin) // length), (known.end - run.begin) // length
+    first, last = max(first, 0), min(last, count)
+    found: set[int] = set()
+    for begin, end in ((0, first + 1), (last - 1, count)):
+        part = Run(run.begin + begin * length, length, end - begin)
+        found |= {begin + at for at in _compared(program, kinds, part, run.begin)}
+    if any(kinds.banks):
+        ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
+        found |= set((np.flatnonzero((ops[1:] != ops[:-1]).any(1)) + 1).tolist())
+    return frozenset(found)
+
+
+def _tells(known: Run, run: Run) -> bool:
+    """Do some rounds of `run` consist of whole periods of `known`?"""
+    return (
+        known.begin + 2 * run.length <= run.end
+        and known.end >= run.begin + 2 * run.length
+        and known.end - known.begin >= 3 * run.length
+        and run.length % known.length == 0
+        and (known.begin - run.begin) % known.length == 0
+    )
+
+
+def _compared(program: Program, kinds: Kinds, run: Run, loop: int) -> frozenset[int]:
+    """`loop`: the instruction at which it begins, of which `run` are rounds."""
+    count, length = run.count, run.length
+    if count < 2:
+        return frozenset()
+    ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
+    first = part_of(program.first, run.begin, run.begin + count * length + 1)
+    sizes = np.diff(first).reshape(count, length)
+    alike = (ops[1:] == ops[:-1]).all(1) & (sizes[1:] == sizes[:-1]).all(1)
+    deps = part_of(program.deps, int(first[0]), int(first[-1]))
+    # Of each round that has as many dependencies as the one before, dependency by dependency.
+    counts = np.diff(first[::length])
+    behind = np.repeat(np.append(0, counts[:-1]), counts)
+    held = np.repeat(np.append(False, alike), counts)
+    other, rounds = deps[held], np.repeat(np.arange(count), counts)[held]
+    one = deps[np.flatnonzero(held) - behind[held]]
+    same = (other == one + 4 * length) | ((other == one) & (one >> 2 < loop))
+    alike[rounds[~same] - 1] = False
+    return frozenset((np.flatnonzero(~alike) + 1).tolist())
+
+
+def part_of(values: Any, begin: int, stop: int) -> Ints:
+    """A part of an array of 64-bit integers, in place."""
+    return np.frombuffer(values, np.int64, stop - begin, 8 * begin) if stop > begin else np.empty(0, np.int64)

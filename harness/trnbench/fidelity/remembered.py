@@ -1,0 +1,47 @@
+"""The comparison with published points, as it was made before where nothing has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Set
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from trnbench.fidelity import validate as comparison
+from trnbench.fidelity.inputs import inputs_digest
+from trnbench.results.fidelity import Fidelity
+from trnbench.store.cache import Cache, digest_of
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
+
+
+def remembered(
+    registry: Registry,
+    cache: Cache | None,
+    *,
+    families: Collection[str] = (),
+    generations: Collection[str] = (),
+    systems: Set[str] = frozenset(),
+    with_same: bool = True,
+) -> Fidelity:
+    """What `validate` gives for these arguments, from `cache` where it stands there.
+
+    Raises what `validate` raises.
+    """
+    brought = [name for name, each in registry.generations.items() if each.published is not None]
+    key = b""
+    if cache is not None:
+        asked = (sorted(families), list(generations), sorted(systems), with_same)
+        key = digest_of("validate", inputs_digest(registry, list(generations) or brought), repr(asked))
+        content = cache.get(key)
+        if content is not None:
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # else it is made anew
+                return msgspec.msgpack.decode(content, type=Fidelity)
+    made = comparison.validate(
+        registry, families=families, generations=generations, systems=systems, with_same=with_same
+    )
+    if cache is not None:
+        cache.put(key, msgspec.msgpack.encode(made))
+    return made

@@ -1,0 +1,75 @@
+"""`trnbench cache`, and what `--no-cache` leaves alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from trnbench.cli.main import cli
+
+RUN = ("-q", "run", "rms_norm", "-i", "trn1.2xlarge", "-a", "rows=128", "--scope", "core", "--no-report")
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, list(arguments), prog_name="trnbench")
+
+
+def info() -> dict[str, Any]:
+    (row,) = json.loads(invoke("cache", "info", "--format", "json").stdout)
+    return dict(row)
+
+
+def test_without_a_run_it_is_empty(tmp_path: Path) -> None:
+    assert info() == {
+        "path": str(tmp_path / "results.db.cache"),
+        "entries": 0,
+        "bytes": 0,
+        "limit_bytes": 256 << 20,
+        "problem": "",
+    }
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_fills_it_and_clear_forgets(tmp_path: Path) -> None:
+    done = invoke(*RUN)
+    assert done.exit_code == 0, done.stderr
+    held = info()
+    assert held["entries"] > 2
+    cleared = invoke("cache", "clear")
+    assert cleared.stdout == ""
+    assert cleared.stderr == (
+        f"{tmp_path / 'results.db.cache'}: forgot {held['entries']:,} answers "
+        f"({held['bytes'] / 2**20:.1f} MiB)\n"
+    )
+    assert info()["entries"] == 0
+    assert not (tmp_path / "results.db.cache").exists()
+
+
+def test_without_it_nothing_is_kept(tmp_path: Path) -> None:
+    done = invoke(*RUN, "--no-cache")
+    assert done.exit_code == 0, done.stderr
+    assert not (tmp_path / "results.db.cache").exists()
+
+
+def test_what_cannot_be_removed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    done = invoke("cache", "clear")
+    assert done.exit_code == 2
+    assert done.stderr == (
+        f"error: {tmp_path / 'results.db.cache'} cannot be removed: Permission denied\n"
+        "  cause: its folder cannot be written to by this user\n"
+        "  try:   trnbench run --no-cache  does without it\n"
+    )

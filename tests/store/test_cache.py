@@ -1,0 +1,171 @@
+"""What was computed is found again, and nothing depends on it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import sqlite3
+from pathlib import Path
+
+import pytest
+from cache_filler import fill
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from trnbench.store.cache import SUFFIX, Cache, digest_of
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "results.db"
+
+
+def test_what_was_put_is_found_by_another(store: Path) -> None:
+    first = Cache(store)
+    first.put(b"key", b"content")
+    first.close()
+    second = Cache(store)
+    assert second.path == store.with_name("results.db" + SUFFIX)
+    assert (second.get(b"key"), second.get(b"other")) == (b"content", None)
+    assert (second.hits, second.misses) == (1, 1)
+    second.put(b"key", b"newer")
+    assert second.get(b"key") == b"newer"
+    second.close()
+
+
+def test_asking_makes_no_file(store: Path) -> None:
+    cache = Cache(store)
+    assert cache.get(b"key") is None
+    assert cache.info()[1:3] == (0, 0)
+    assert list(store.parent.iterdir()) == []
+
+
+def test_the_file_is_nobody_elses(store: Path) -> None:
+    before = os.umask(0)
+    try:
+        Cache(store).put(b"key", b"content")
+    finally:
+        os.umask(before)
+    assert store.with_name("results.db" + SUFFIX).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("at", [0, 20, 100, 4096 + 50])
+def test_a_damaged_file_is_begun_anew(store: Path, at: int) -> None:
+    cache = Cache(store)
+    for number in range(200):
+        cache.put(bytes([number]), os.urandom(200))
+    cache.close()
+    with cache.path.open("r+b") as file:
+        file.seek(at)
+        file.write(os.urandom(3000))
+    after = Cache(store)
+    for number in range(200):
+        after.get(bytes([number]))  # whole or none, and never an error
+    after.put(b"new", b"content")
+    after.put(b"new", b"content")  # the first found the damage
+    again = Cache(store)
+    assert again.get(b"new") == b"content"
+    again.close()
+
+
+@pytest.mark.parametrize("column", ["content", "mark"])
+def test_a_changed_entry_is_none(store: Path, column: str) -> None:
+    cache = Cache(store)
+    cache.put(b"key", b"content")
+    cache.close()
+    with sqlite3.connect(cache.path) as connection:
+        connection.execute(f"UPDATE entries SET {column} = x'00010203'")
+    connection.close()
+    after = Cache(store)
+    assert after.get(b"key") is None
+    after.put(b"key", b"content")
+    assert after.get(b"key") == b"content"
+    after.close()
+
+
+def test_an_entry_under_a_foreign_key_is_none(store: Path) -> None:
+    cache = Cache(store)
+    cache.put(b"key", b"content")
+    cache.close()
+    with sqlite3.connect(cache.path) as connection:
+        connection.execute("UPDATE entries SET key = ?", (b"other",))
+    connection.close()
+    after = Cache(store)
+    assert after.get(b"other") is None
+    after.close()
+
+
+def test_another_layout_is_begun_anew(store: Path) -> None:
+    cache = Cache(store)
+    cache.put(b"key", b"content")
+    cache.close()
+    with sqlite3.connect(cache.path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    after = Cache(store)
+    assert after.get(b"key") is None
+    after.put(b"key", b"content")
+    assert after.get(b"key") == b"content"
+    after.close()
+
+
+def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "missing" / "results.db")
+    cache.put(b"key", b"content")
+    assert cache.get(b"key") is None
+    assert cache.info().problem == "No such file or directory"
+
+
+def test_it_stays_within_its_limit_and_forgets_the_oldest(store: Path) -> None:
+    limit = 64_000
+    cache = Cache(store, limit_bytes=limit)
+    for number in range(200):
+        cache.put(digest_of(str(number)), os.urandom(1000))
+    cache.close()
+    after = Cache(store, limit_bytes=limit)
+    assert 0 < after.info().bytes <= limit
+    assert after.get(digest_of("0")) is None
+    assert after.get(digest_of("199")) is not None
+    after.close()
+
+
+def test_clearing_forgets_everything_and_says_how_much(store: Path) -> None:
+    cache = Cache(store)
+    cache.put(b"key", b"content")
+    held = cache.clear()
+    assert held.entries == 1
+    assert held.bytes > 0
+    assert not cache.path.exists()
+    assert cache.get(b"key") is None
+    assert list(store.parent.iterdir()) == []
+
+
+def test_it_is_sent_to_another_process_without_its_file_open(store: Path) -> None:
+    cache = Cache(store, limit_bytes=12345)
+    cache.put(b"key", b"content")
+    other = pickle.loads(pickle.dumps(cache))
+    assert (other.path, other.limit_bytes, other.get(b"key")) == (cache.path, 12345, b"content")
+    cache.close()
+    other.close()
+
+
+def test_processes_share_it(store: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    others = [context.Process(target=fill, args=(store, own)) for own in range(2)]
+    for other in others:
+        other.start()
+    for other in others:
+        other.join(120)
+    assert [other.exitcode for other in others] == [0, 0]
+    cache = Cache(store)
+    for own in range(2):
+        for number in range(100):
+            assert cache.get(f"{own}:{number}".encode()) == f"{own}:{number}".encode() * 50
+    cache.close()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(parts=st.lists(st.binary(max_size=6), max_size=4), others=st.lists(st.binary(max_size=6), max_size=4))
+def test_parts_cannot_be_mistaken_for_others(parts: list[bytes], others: list[bytes]) -> None:
+    assert (digest_of(*parts) == digest_of(*others)) == (parts == others)
