@@ -143,7 +143,7 @@ ERRORS = [
         ("cases", "zzz*"),
         5,
         "error: no kernel fits 'zzz*'\n"
-        "  cause: nearest: activation_sweep, all_gather, all_reduce\n"
+        "  cause: nearest: activation_sweep, all_gather, all_gather_across\n"
         "  try:   trnbench list kernels",
     ),
     (

@@ -70,7 +70,7 @@ _LEVELS = (
 
 def _work(level: Level) -> Callable[[Point, Extent], Work]:
     def work(point: Point, extent: Extent) -> Work:
-        size, ranks = float(point["size"]), level.ranks(extent)
+        size, ranks = float(point["size"]), max(level.ranks(extent), 1)  # of a lone host no group is left
         return Work(
             bytes={"payload": size},
             link_bytes=size * (ranks - 1) / ranks,
