@@ -22,7 +22,7 @@ from trnbench.results.waterfall import from_peak
 from trnbench.run.alternatives import alternatives, assumed
 from trnbench.run.counting import Counts
 from trnbench.run.grid import programs_of
-from trnbench.run.kernel import KernelRun, Line, Share, best_of
+from trnbench.run.kernel_run import KernelRun, Line, Share, best_of
 from trnbench.run.shares import extent_of, shares_of
 
 if TYPE_CHECKING:
