@@ -14,7 +14,7 @@ from trnbench.facts.peak import PeakPolicy
 from trnbench.generation import System
 from trnbench.nki import load_kernel, provide
 from trnbench.nki.beta1.grid import Beta1Kernel
-from trnbench.nki.instruction import DMA
+from trnbench.nki.op import DMA
 from trnbench.nki.recorder import DEFAULT_LIMIT
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Part

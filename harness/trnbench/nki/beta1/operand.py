@@ -8,9 +8,8 @@ from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.beta1.index import Grid
 from trnbench.nki.beta1.mask import box_of
-from trnbench.nki.indirect import IndirectTensor
 from trnbench.nki.memory import Form, intern
-from trnbench.nki.tensor import NkiTensor
+from trnbench.nki.tensor import IndirectTensor, NkiTensor
 
 if TYPE_CHECKING:
     from trnbench.nki.beta1.tile import Tile
