@@ -308,7 +308,7 @@ OPTIONS = (
     _option(f"fabric run all_reduce {TRN1} -e 2K -b {{}}", "8", "1K"),
     _option(f"fabric run all_reduce {TRN1} -b 1M -e {{}}", "1M", "2M"),
     _option(f"fabric run all_reduce {TRN1} -b 1M -e 4M -f {{}}", "2", "1.5"),
-    _option(f"fabric run all_reduce {TRN1} -b 1M -e 2M --step {{}}", "512K"),
+    _option(f"fabric run all_reduce {TRN1} -b 64 -e 128 --step {{}}", "32"),
     _option(f"{_FABRIC} -a {{}}", "ring", "auto", "best"),
     _option(f"{_FABRIC} -d {{}}", "fp32", "bf16"),
     _option(f"{_FABRIC} --group {{}}", "tensor=8", "data=2"),

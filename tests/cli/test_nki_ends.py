@@ -175,3 +175,22 @@ def test_ctrl_c_ends_it_with_all_it_started(tmp_path: Path) -> None:
     out, told = command.communicate(timeout=60)
     assert (command.returncode, out, told) == (130, "", "\ninterrupted: nothing was written\n")
     assert not any(alive(int(each.name)) for each in (tmp_path / "started").iterdir())
+
+
+def test_kernels_of_a_folder_run_apart_as_well_and_without_one_nothing_does() -> None:
+    from trnbench.cli.context import Session
+    from trnbench.cli.nki.apart import apart
+    from trnbench.errors import KernelError
+
+    ran = []
+
+    def command(_shared: Session, kernels: Path | None) -> int:
+        ran.append(os.getpid())
+        if kernels is not None:
+            os._exit(0)
+        return 0
+
+    assert apart(command)(Session(), kernels=None) == 0
+    assert ran == [os.getpid()]
+    with pytest.raises(KernelError, match=r"^public has no result: the process that ran it ended"):
+        apart(command)(Session(), kernels=Path("public"))

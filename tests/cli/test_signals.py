@@ -46,7 +46,7 @@ def test_while_a_report_is_written(tmp_path: Path, number: signal.Signals) -> No
     assert "Traceback" not in done.stderr
     with Store(tmp_path / "r.db") as store:
         assert [(one.cases, one.state) for one in store.list()] == [(2, "done")]
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["r.db", "r.db.journals"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["r.db", "r.db.cache", "r.db.journals"]
 
 
 @pytest.mark.parametrize("number", SIGNALS)

@@ -137,11 +137,11 @@ def test_a_report_that_does_not_fit_costs_the_report_alone(forks: Forks, tmp_pat
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own, of 1 MiB, in memory."""
+    """A file system of its own, of 600 KiB, in memory."""
     folder = tmp_path / "small"
     folder.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "trnbench-test", str(folder)],
+        ["mount", "-t", "tmpfs", "-o", "size=600k", "trnbench-test", str(folder)],
         capture_output=True,
         text=True,
     )

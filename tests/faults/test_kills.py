@@ -10,7 +10,7 @@ from forks import Forks
 from tests.campaign.kills import Killing
 from tests.campaign.scenarios import SCENARIOS, Scenario
 
-MOST = 3
+MOST = 2
 """Steps of a scenario, evenly from first to last; the campaign takes any."""
 
 

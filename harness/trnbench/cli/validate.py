@@ -11,6 +11,7 @@ import click
 from trnbench.bounded import kinds
 from trnbench.cli.context import Session, no_cache_option, session
 from trnbench.cli.names import complete_instances
+from trnbench.cli.nki.apart import apart
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option, say
 from trnbench.cli.own_products import show_own_products
@@ -88,6 +89,7 @@ TABLES = ("points", "bounds", "sequences", "moved")
 @no_cache_option
 @format_option
 @session
+@apart
 def validate(
     state: Session,
     families: tuple[str, ...],

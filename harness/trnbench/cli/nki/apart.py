@@ -16,7 +16,8 @@ SILENT = "it calls os._exit, or something that it uses ends the process without 
 
 
 def apart(command: Callable[..., int]) -> Callable[..., int]:
-    """`command`, in a process that ends with all that the kernel of its option `kernel` started.
+    """`command`, in a process that ends with all that the kernel of its option `kernel`, or those of the
+    folder `kernels`, started; in this one where it has none of either.
 
     Raises `KernelError` where that process ends without an outcome, be it with exit code 0, and `TookTooLong`
     where it is deaf to the alarm of --timeout.
@@ -26,6 +27,10 @@ def apart(command: Callable[..., int]) -> Callable[..., int]:
     def called(shared: Session, **options: Any) -> int:
         from trnbench.cli.nki.kernel import TookTooLong
         from trnbench.isolation.child import Lost, Overdue, carried_out
+
+        ref = options.get("kernel") or options.get("kernels")
+        if ref is None:
+            return command(shared, **options)
 
         def work(send: Callable[[str, Any], None]) -> int:
             shared.on_kept = lambda text: send("kept", text)
@@ -37,10 +42,10 @@ def apart(command: Callable[..., int]) -> Callable[..., int]:
         try:
             return carried_out(work, {"stdout": write, "stderr": _to_stderr, "kept": kept})
         except Overdue as error:
-            raise TookTooLong.of(options["kernel"], error.seconds) from None
+            raise TookTooLong.of(str(ref), error.seconds) from None
         except Lost as error:
             raise KernelError(
-                f"{options['kernel']} has no result: the process that ran it {error.how}",
+                f"{ref} has no result: the process that ran it {error.how}",
                 cause=SILENT if error.code >= 0 else NATIVE,
                 try_="an exception, which says what is wrong" if error.code >= 0 else "smaller arguments",
             ) from None
