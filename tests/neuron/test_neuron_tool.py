@@ -138,4 +138,4 @@ def test_no_json_says_what_was_there(text: str) -> None:
         json_of("neuron-ls", text, dict)
     assert raised.value.trouble is Trouble.UNREADABLE
     assert raised.value.what == "neuron-ls printed no JSON object"
-    assert raised.value.cause == (f"it begins with: {text.strip()}" if text else "it printed nothing")
+    assert raised.value.cause == (f"it begins with: {text.strip()!r}" if text else "it printed nothing")

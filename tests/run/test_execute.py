@@ -197,12 +197,12 @@ def test_maxfail_stops_and_says_so() -> None:
     [
         (
             {"jobs": -1},
-            "--jobs -1 is no number of processes\n  cause: it counts processes, 0 for as many as pay off\n"
+            "--jobs -1 is no number of processes\n  cause: it counts processes, 0 for as many as pay off, 0 to 4,096\n"
             "  try:   --jobs 1",
         ),
         (
             {"timeout_s": float("nan")},
-            "--timeout nan is no time limit\n  cause: a limit is a number of seconds, 0 for none\n"
+            "--timeout nan is no time limit\n  cause: a limit is a number of seconds, 0 for none, 0 to 10,000,000\n"
             "  try:   --timeout 60",
         ),
         (

@@ -105,9 +105,9 @@ def test_a_script_without_a_main_guard_is_told_so(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert (
         "a worker process did not start (exit code 1)\n"
-        "  cause: a script that uses jobs lacks `if __name__ == '__main__':`, "
+        "  cause: a script that uses jobs, isolate or timeout_s lacks `if __name__ == '__main__':`, "
         "or a plugin fails to import there\n"
-        "  try:   --jobs 1 (jobs=1)  runs everything in one process"
+        "  try:   that line above what the script does; a command: trnbench plugin list"
     ) in done.stderr
 
 

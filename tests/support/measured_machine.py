@@ -27,6 +27,11 @@ INSTANCE = "i-0123456789abcdef0"
 """An instance id, as services of a cloud tell it."""
 
 
+def _parent_of(process: int) -> int:
+    # Behind the name, which is in brackets and may hold anything: state, parent.
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 class Backend:
     """Measures a stretch of time; `folder` is where a mode remembers that it ran."""
 
@@ -52,8 +57,8 @@ class Backend:
             signal.signal(signal.SIGSEGV, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGSEGV)
         if mode in ("lost", "stopped") and os.environ.get("PMI_RANK") == "1":
-            # What becomes of a rank whose own process dies, or hangs; this is a process below it.
-            os.kill(os.getppid(), signal.SIGKILL if mode == "lost" else signal.SIGSTOP)
+            # What becomes of a rank whose own process dies, or hangs; this is a process below its keeper.
+            os.kill(_parent_of(os.getppid()), signal.SIGKILL if mode == "lost" else signal.SIGSTOP)
             time.sleep(60)
         if mode == "memory":
             raise MemoryError("no 3 TiB")

@@ -13,7 +13,7 @@ EMPTY = re.compile(
     r"""
       [:;,(\[=—–]\s*$        # "missing: "
     | :\s*[;,)]              # "missing: ; known: x"
-    | (?<=\s)\(\)            # "it has none ()"
+    | (?<=\s)\(\)(?!\s\()     # "it has none ()", but what a kernel gave has a place behind it
     | [;,]\s*[;,]            # two separators with nothing between
     | ^\s*[:;,]              # nothing before the first one
     | <[\w.]+\sobject\sat\s0x # an address instead of a name
@@ -47,4 +47,5 @@ def messages_are_whole(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureR
     monkeypatch.setattr(TrnbenchError, "__init__", made)
     yield
     if not request.node.get_closest_marker("unwhole"):
-        assert found == []
+        if found:
+            pytest.fail("a message with an empty part: " + "; ".join(found))

@@ -125,7 +125,7 @@ class Collecting:
     @staticmethod
     def _checked(hook: str, value: Any, origin: Origin) -> Any:
         name = getattr(value, "name", "")
-        label = f"{type(value).__name__} {name!r}" if isinstance(name, str) and name else repr(value)[:80]
+        label = f"{type(value).__name__} {name!r}" if isinstance(name, str) and name else _shown(value)
         try:
             return checked(hook, value)
         except Refused as refused:
@@ -213,3 +213,9 @@ _KINDS: Mapping[str, str] = {
 
 def _kind(hook: str, value: Any) -> str:
     return _KINDS.get(hook) or type(value).__name__.lower()
+
+
+def _shown(value: Any) -> str:
+    """As it is written, unless that is an address."""
+    shown = repr(value)
+    return f"one {type(value).__name__}" if " at 0x" in shown else shown[:80]

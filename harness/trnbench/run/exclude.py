@@ -74,7 +74,7 @@ def parse_exclusion(typed: str) -> Exclusion:
         if match is None:
             raise UsageError(
                 f"{quoted(part.strip())} in --exclude {quoted(typed)} compares nothing",
-                cause="an exclusion is AXIS=VALUE, or <, >, <=, >=, != in place of =",
+                cause="an exclusion is AXIS=VALUE, where <, >, <=, >= and != may stand as well",
                 try_="--exclude 'dtype=fp32,size>=8192'",
             )
         terms.append(Term(match["axis"], match["relation"], match["value"]))

@@ -32,7 +32,7 @@ def json_of(name: str, text: str, kind: type) -> Any:
     raise ToolError(
         Trouble.UNREADABLE,
         f"{name} printed no JSON {'list' if kind is list else 'object'}",
-        cause=f"it begins with: {said}" if said != "nothing" else "it printed nothing",
+        cause=f"it begins with: {said!r}" if said != "nothing" else "it printed nothing",
         try_=f"run {name} by hand; another version may print another format",
     )
 
