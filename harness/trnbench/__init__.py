@@ -82,7 +82,8 @@ if TYPE_CHECKING:
     from trnbench.run.api import bench, load_run, open_store, render
     from trnbench.run.drawing import Drawing, SectionFailed
     from trnbench.run.headline import Headline, headline
-    from trnbench.run.kernel import KernelRun, emulate_kernel
+    from trnbench.run.kernel import emulate_kernel
+    from trnbench.run.kernel_run import KernelRun
     from trnbench.section import Format, Importer, Section
     from trnbench.store.store import Store
     from trnbench.topology.draw import topology_svg
@@ -234,10 +235,8 @@ _HOMES = {
         "Headline",
         "headline",
     ),
-    "trnbench.run.kernel": (
-        "KernelRun",
-        "emulate_kernel",
-    ),
+    "trnbench.run.kernel": ("emulate_kernel",),
+    "trnbench.run.kernel_run": ("KernelRun",),
     "trnbench.section": (
         "Format",
         "Importer",

@@ -16,7 +16,8 @@ from trnbench.emulator.core.pace import Pace, Without
 from trnbench.emulator.core.program import Program
 from trnbench.emulator.core.scheduler import NOTHING_REMOVED, Schedule, schedule
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
-from trnbench.nki.instruction import Instruction, Op
+from trnbench.nki.instruction import Instruction
+from trnbench.nki.op import Op
 from trnbench.registry import Registry
 
 TRN1, TRN2, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver"

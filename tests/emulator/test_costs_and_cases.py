@@ -18,7 +18,7 @@ from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.formula import evaluate
 from trnbench.emulator.core.recording import Recording
 from trnbench.errors import FactError, KernelError
-from trnbench.nki.instruction import Op
+from trnbench.nki.op import Op
 
 
 @given(st.integers(1, 4096), st.integers(1, 512))

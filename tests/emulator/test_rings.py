@@ -14,7 +14,8 @@ from trnbench.emulator.core.pace import Pace
 from trnbench.emulator.core.program import LOAD, STORE, queue_of
 from trnbench.emulator.core.scheduler import Schedule, schedule
 from trnbench.nki import Machine
-from trnbench.nki.instruction import Instruction, Op
+from trnbench.nki.instruction import Instruction
+from trnbench.nki.op import Op
 
 TRN1, TRN2 = "trn1.32xlarge", "trn2-16.48xlarge"
 KINDS = ("load", "store", "vector")

@@ -122,7 +122,7 @@ def run(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> Callabl
 def test_the_engine_that_starts_a_transfer(
     variables: dict[str, Any], engine: str, by: str, queue: str
 ) -> None:
-    from trnbench.nki.instruction import DMA, Op
+    from trnbench.nki.op import DMA, Op
 
     assert triggered_by(variables) == engine
     assert descriptors_by(variables) == by

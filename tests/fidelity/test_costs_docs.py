@@ -12,7 +12,7 @@ from trnbench.emulator.core.costs import CostTable
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.published import published_points
 from trnbench.fidelity.validate import compare
-from trnbench.nki.instruction import Op
+from trnbench.nki.op import Op
 from trnbench.registry import Registry, load_registry
 
 

@@ -92,8 +92,8 @@ def measured(monkeypatch: pytest.MonkeyPatch, folder: Path, **later: int) -> Run
     monkeypatch.setattr(throttling, "Throttle", Changing)
     from trnbench.registry import load_registry
     from trnbench.run.attempt import Attempts
-    from trnbench.run.execute import prepared
     from trnbench.run.plan import plan
+    from trnbench.run.preparation import prepared
     from trnbench.run.selection import Selection
     from trnbench.run.settings import RunSettings
 

@@ -127,8 +127,8 @@ def test_cases_share_a_process_as_long_as_they_leave_it_as_it_was() -> None:
     assert one(run, "tells").detail["process"] != os.getpid()
     registry = ending_machine.registry("tells")
     double = plan(registry).cases * 2
-    from trnbench.run.execute import prepared
     from trnbench.run.pool import Pool
+    from trnbench.run.preparation import prepared
 
     attempts = prepared(plan(registry), registry.backends["emulated"], RunSettings(), registry)
     told = [measurement.detail["process"] for _, measurement, _ in Pool(attempts, double, 1).outcomes()]

@@ -189,7 +189,7 @@ def _follow(rank: Rank, planned: Plan, chosen: Backend, settings: RunSettings, r
     if not detected(chosen).instance:
         say(f"rank {rank.rank}: emulated cases need no machine, rank 0 carries them out alone")
         return 0
-    from trnbench.run.execute import prepared
+    from trnbench.run.preparation import prepared
     from trnbench.run.ranks.follow import follow
 
     return follow(rank, prepared(planned, chosen, settings, registry), planned.cases)

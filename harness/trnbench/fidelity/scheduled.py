@@ -42,7 +42,8 @@ def repeated(
     """`count` of one instruction that no call of NKI makes alone, one behind the other."""
     from trnbench.emulator.core.builder import Builder
     from trnbench.emulator.core.recording import Recording
-    from trnbench.nki.instruction import Instruction, Op
+    from trnbench.nki.instruction import Instruction
+    from trnbench.nki.op import Op
 
     builder = Builder(bench.kernel_model.machine(bench.system(system)))
     op = Op(engine, opcode, dtype, variables, {})

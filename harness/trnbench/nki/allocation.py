@@ -10,8 +10,8 @@ import numpy as np
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.dtype import DTYPES, DType
-from trnbench.nki.folding.index import pinned
 from trnbench.nki.ledger import AGES, Ledger, Life
+from trnbench.nki.loop_index import pinned
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Buffer, Form, Storage, checked_shape, intern
 from trnbench.nki.recorder_state import STATE

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.dtype import DType, dtype_of
 from trnbench.nki.memory import Form
 from trnbench.nki.view import grouped, reshaped
-
-if TYPE_CHECKING:
-    from trnbench.nki.tensor import NkiTensor
 
 
 class Arranged:
@@ -26,12 +23,12 @@ class Arranged:
 
         def _as(
             self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
-        ) -> NkiTensor: ...
+        ) -> Self: ...
         def _without(self, dim: int) -> tuple[int, ...]: ...
         def _dim(self, dim: int, call: str) -> int: ...
         def _wrong(self, call: str, why: str) -> KernelError: ...
 
-    def reshape(self, *shape: Any) -> NkiTensor:
+    def reshape(self, *shape: Any) -> Self:
         """The same elements under another shape; dimension 0 stays the partition on chip."""
         sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else tuple(shape)
         form = self.form
@@ -52,7 +49,7 @@ class Arranged:
             )
         return self._as(form.dtype, sizes, reshaped(form, sizes), self.offset)
 
-    def reshape_dim(self, dim: int, shape: tuple[int, ...]) -> NkiTensor:
+    def reshape_dim(self, dim: int, shape: tuple[int, ...]) -> Self:
         """Dimension `dim` split into several; one of them may be -1."""
         dim = self._dim(dim, "reshape_dim")
         sizes = list(shape)
@@ -75,7 +72,7 @@ class Arranged:
             self.offset,
         )
 
-    def flatten_dims(self, start_dim: int, end_dim: int) -> NkiTensor:
+    def flatten_dims(self, start_dim: int, end_dim: int) -> Self:
         """Dimensions `start_dim` to `end_dim`, both included, merged into one."""
         first, last = self._dim(start_dim, "flatten_dims"), self._dim(end_dim, "flatten_dims")
         if first == 0 and self.form.on_chip and last > 0:
@@ -83,7 +80,7 @@ class Arranged:
         shape = self.form.shape
         return self.reshape((*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :]))
 
-    def squeeze_dim(self, dim: int) -> NkiTensor:
+    def squeeze_dim(self, dim: int) -> Self:
         """A dimension of size 1 removed."""
         dim = self._dim(dim, "squeeze_dim")
         if self.form.shape[dim] != 1 or (dim == 0 and self.form.on_chip):
@@ -93,7 +90,7 @@ class Arranged:
 
     def rearrange(
         self, src_pattern: Any, dst_pattern: Any, fixed_sizes: dict[str, int] | None = None
-    ) -> NkiTensor:
+    ) -> Self:
         """Dimensions split, reordered and merged by name: ("b", ("h", "w")) to ("b", "w", "h")."""
         split, order, merged = grouped(self.form, src_pattern, dst_pattern, fixed_sizes or {})
         view = self
@@ -104,7 +101,7 @@ class Arranged:
             view = view.flatten_dims(first, last)
         return view
 
-    def permute(self, dims: tuple[int, ...]) -> NkiTensor:
+    def permute(self, dims: tuple[int, ...]) -> Self:
         """Dimensions in another order; on chip dimension 0 stays in place."""
         form = self.form
         if sorted(dims) != list(range(len(form.shape))) or (form.on_chip and dims[0] != 0):
@@ -116,7 +113,7 @@ class Arranged:
             form.dtype, tuple(form.shape[d] for d in dims), tuple(form.strides[d] for d in dims), self.offset
         )
 
-    def expand_dim(self, dim: int) -> NkiTensor:
+    def expand_dim(self, dim: int) -> Self:
         form = self.form
         shape, strides = list(form.shape), list(form.strides)
         at = dim if dim >= 0 else len(shape) + 1 + dim
@@ -124,7 +121,7 @@ class Arranged:
         strides.insert(at, 0)
         return self._as(form.dtype, tuple(shape), tuple(strides), self.offset)
 
-    def broadcast(self, dim: int, size: int) -> NkiTensor:
+    def broadcast(self, dim: int, size: int) -> Self:
         """Dimension `dim` of size 1 repeated `size` times, without a copy."""
         form = self.form
         if form.shape[dim] != 1:
@@ -133,7 +130,7 @@ class Arranged:
         shape[dim], strides[dim] = size, 0
         return self._as(form.dtype, tuple(shape), tuple(strides), self.offset)
 
-    def view(self, dtype: Any) -> NkiTensor:
+    def view(self, dtype: Any) -> Self:
         """The same bytes read as another type; the last dimension grows or shrinks with its size."""
         form, kind = self.form, dtype_of(dtype)
         old, new = form.dtype.size, kind.size

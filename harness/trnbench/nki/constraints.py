@@ -9,7 +9,7 @@ import numpy as np
 
 from trnbench.errors import KernelError
 from trnbench.nki import site
-from trnbench.nki.folding.index import pinned
+from trnbench.nki.loop_index import pinned
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Buffer, Form
 from trnbench.nki.register import VirtualRegister

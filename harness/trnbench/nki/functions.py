@@ -54,14 +54,26 @@ class Function:
         return f"nl.{self.name}"
 
     def __call__(self, *operands: Any, dtype: Any = None, **named: Any) -> NkiTensor:
-        from trnbench.nki.language.elementwise import apply
-
         operands += tuple(named[each] for each in ("x", "y") if each in named)
         if len(operands) != self.arity:
             raise KernelError(
                 f"nl.{self.name} takes {self.arity} operands, got {len(operands)} ({site.here()})"
             )
-        return apply(self, operands, dtype)
+        assert CALLS.apply is not None, "the language brings what a call does"
+        return CALLS.apply(self, operands, dtype)
+
+
+class _Calls:
+    """`apply`: what a call of a function on tiles does. The language says it, in instructions, which know
+    functions themselves."""
+
+    __slots__ = ("apply",)
+
+    def __init__(self) -> None:
+        self.apply: Callable[[Function, tuple[Any, ...], Any], NkiTensor] | None = None
+
+
+CALLS = _Calls()
 
 
 def _sigmoid(x: Any) -> Any:

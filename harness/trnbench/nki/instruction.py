@@ -3,54 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from trnbench.nki.folding.index import pinned
+from trnbench.nki.op import Op
 from trnbench.nki.site import Place
 
 if TYPE_CHECKING:
     from trnbench.nki.tensor import NkiTensor
 
 Operands = tuple["NkiTensor", ...]
-TENSOR, VECTOR, SCALAR, GPSIMD, DMA = "tensor", "vector", "scalar", "gpsimd", "dma"
-
-
-class Op:
-    """All that an instruction's cost depends on; one object per combination, shared by its repetitions.
-
-    `variables` are what cost formulas see (N, P, K, N_stationary, …; see docs/emulator.md).
-    `traffic` counts bytes per memory and direction ("hbm_read", "sbuf_write", …). `flops` are
-    those of the tensor engine, `elements` the element operations of the others.
-    """
-
-    __slots__ = ("dtype", "elements", "engine", "flops", "opcode", "traffic", "variables")
-
-    def __init__(
-        self,
-        engine: str,
-        opcode: str,
-        dtype: str,
-        variables: dict[str, Any],
-        traffic: dict[str, int],
-        *,
-        flops: int = 0,
-        elements: int = 0,
-    ) -> None:
-        self.engine = engine
-        self.opcode = opcode
-        self.dtype = dtype
-        self.variables = {name: pinned(value) for name, value in variables.items()}
-        self.traffic = traffic
-        self.flops = flops
-        self.elements = elements
-
-    def key(self) -> tuple[Any, ...]:
-        """Equal for ops of two recordings that cost the same."""
-        return (self.engine, self.opcode, self.dtype, tuple(sorted(self.variables.items(), key=str)))
-
-    def __repr__(self) -> str:
-        inner = ", ".join(f"{name}={value}" for name, value in self.variables.items())
-        return f"{self.engine}.{self.opcode}<{self.dtype}>({inner})"
 
 
 class Instruction:
@@ -82,24 +43,6 @@ class Issues(Protocol):
     """A sink that takes what an instruction is made of, and needs no object for it."""
 
     def issue(self, op: Op, writes: Operands, reads: Operands, place: Place) -> None: ...
-
-
-@runtime_checkable
-class Loops(Protocol):
-    """A sink that is told of loops: at their beginning, before each round, at their end."""
-
-    def enter(self) -> None: ...
-    def round(self) -> None: ...
-    def leave(self) -> None: ...
-
-
-@runtime_checkable
-class Folds(Loops, Protocol):
-    """A sink that can go on by itself with rounds that repeat; see `Builder.skip`."""
-
-    def watch(self) -> None: ...
-    def unwatch(self) -> None: ...
-    def skip(self, period: int, times: int, count: int, most: int) -> int: ...
 
 
 class Tally:

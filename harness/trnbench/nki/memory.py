@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from trnbench.errors import KernelError
 from trnbench.nki.dtype import DType
-from trnbench.nki.instruction import Op
 from trnbench.nki.ledger import Ledger, Life
+from trnbench.nki.op import Op
 from trnbench.nki.site import Place
 
 

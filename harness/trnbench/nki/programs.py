@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.memory import Form
 from trnbench.nki.recorder_state import STATE
+from trnbench.nki.recording import Recording
 from trnbench.nki.tensor import NkiTensor
-
-if TYPE_CHECKING:
-    from trnbench.nki.recorder import Recorder
 
 
 class Programs:
@@ -87,7 +85,7 @@ class Programs:
             raise self.failure
         return results
 
-    def meet(self, recorder: Recorder, key: Any, item: Any = None) -> dict[int, Any]:
+    def meet(self, recorder: Recording, key: Any, item: Any = None) -> dict[int, Any]:
         """Wait until every program is here; what each of them brought, by program."""
         board = self._boards.setdefault(key, {})
         if recorder.program in board:  # the same meeting again: the next round of it
@@ -111,7 +109,7 @@ class Programs:
         self._at.pop(recorder.program, None)
         return board
 
-    def _check_stuck(self, recorder: Recorder) -> None:
+    def _check_stuck(self, recorder: Recording) -> None:
         """Raises `KernelError` when every program waits, and no two of them for the same."""
         waiting = {key for key, _ in self._at.values()}
         if len(self._at) < self.count or any(len(self._boards[key]) == self.count for key in waiting):

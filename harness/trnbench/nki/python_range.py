@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from trnbench.nki.folding.index import Index
+from trnbench.nki.loop_index import Index
 from trnbench.nki.recorder_state import STATE
+from trnbench.nki.recording import Recording
 from trnbench.nki.rounds import Rounds
 
 _NAME = "range"
@@ -20,7 +21,7 @@ class _Range(type):
     """`isinstance` and attributes as those of Python's class."""
 
     def __call__(cls, *args: Any) -> Any:
-        recorder = STATE.recorder
+        recorder: Recording | None = STATE.recorder
         if recorder is None or recorder.loops is None:
             return builtins.range(*args)
         if not any(isinstance(each, Index) for each in args):

@@ -12,9 +12,11 @@ from trnbench.compiler import AS_SHIPPED, Assumptions
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.allocation import Allocations
-from trnbench.nki.instruction import DMA, TENSOR, Folds, Instruction, Issues, Loops, Op, Sink
+from trnbench.nki.instruction import Instruction, Issues, Sink
+from trnbench.nki.loops import Folds, Loops
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Cleared, Storage
+from trnbench.nki.op import DMA, TENSOR, Op
 from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
 
@@ -65,9 +67,9 @@ class Recorder(Allocations):
         self.generators: dict[Any, Any] = {}  # random numbers, per engine
         self.identities: dict[Any, NkiTensor] = {}
         self.issue = sink.issue if isinstance(sink, Issues) else partial(_taken, sink.take)
-        self.loops = sink if isinstance(sink, Loops) else None
+        self.loops: Loops | None = sink if isinstance(sink, Loops) else None
         self.sites: dict[tuple[CodeType, int], Site] = {}  # loops of the kernel
-        self.folds = sink if fold and not functional and isinstance(sink, Folds) else None
+        self.folds: Folds | None = sink if fold and not functional and isinstance(sink, Folds) else None
         self.limit = limit
         self.kernel = kernel
         self.ops: dict[Any, Op] = {}
@@ -201,7 +203,7 @@ class Recorder(Allocations):
 
 def current() -> Recorder:
     """The recording in progress; raises `KernelError` outside of one."""
-    recorder = STATE.recorder
+    recorder: Recorder | None = STATE.recorder
     if recorder is None:
         raise KernelError(
             f"an NKI call was made outside a kernel ({site.here()})",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from trnbench.nki.memory import Storage
-
-if TYPE_CHECKING:
-    from trnbench.nki.tensor import NkiTensor
+from trnbench.nki.memory import Form, Storage
 
 
 class Region(NamedTuple):
@@ -32,24 +29,22 @@ class Region(NamedTuple):
         )
 
 
-def region_of(view: NkiTensor) -> Region:
-    """What of its storage `view` covers, for dependencies."""
-    form, root, offset = view.form, view.storage.form, view.offset
+def region_of(storage: Storage, form: Form, offset: int) -> Region:
+    """What of `storage` a view of this form covers from `offset` on, for dependencies."""
+    root = storage.form
     if form.indirect:
-        return _placed(view.storage, 0, root.partitions, 0, root.free)
+        return _placed(storage, 0, root.partitions, 0, root.free)
     old, new = form.dtype.size, root.dtype.size
     if not form.on_chip:
         low, high = _span(form.shape, form.strides)
-        return Region(
-            view.storage, (0, 1), ((offset + low) * old // new, -(-(offset + high + 1) * old // new))
-        )
+        return Region(storage, (0, 1), ((offset + low) * old // new, -(-(offset + high + 1) * old // new)))
     per_partition = root.free * new // old
     first, start = divmod(offset, per_partition)
     step = form.strides[0] // per_partition if per_partition else 0
     last = first + (form.shape[0] - 1) * step
     low, high = _span(form.shape[1:], form.strides[1:])
     return _placed(
-        view.storage,
+        storage,
         min(first, last),
         max(first, last) + 1,
         (start + low) * old // new,

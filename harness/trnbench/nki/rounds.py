@@ -9,18 +9,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from operator import index
 from types import FrameType
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import msgspec
 
-from trnbench.nki.folding.index import Index, Watched, pinned, settled, skipped
 from trnbench.nki.folding.plan import Plan, plan_of
 from trnbench.nki.folding.state import Names, State, alike
-from trnbench.nki.instruction import Folds
+from trnbench.nki.loop_index import Index, Watched, pinned, settled, skipped
+from trnbench.nki.loops import Folds
 from trnbench.nki.recorder_state import STATE
-
-if TYPE_CHECKING:
-    from trnbench.nki.recorder import Recorder
+from trnbench.nki.recording import Recording
 
 _LEAST = 4  # rounds: fewer cost more to compare than to execute
 _LONGEST = 8  # rounds of a period
@@ -61,7 +59,7 @@ class Rounds(Sequence[Any]):
 
     __slots__ = ("recorder", "slopes", "values")
 
-    def __init__(self, start: Any, stop: Any, step: Any, recorder: Recorder) -> None:
+    def __init__(self, start: Any, stop: Any, step: Any, recorder: Recording) -> None:
         self.recorder = recorder
         if type(start) is type(stop) is type(step) is int:
             self.values, self.slopes = range(start, stop, step), {}
@@ -81,7 +79,7 @@ class Rounds(Sequence[Any]):
             folds = recorder.folds
             if folds is not None and len(self.values) >= _LEAST:
                 frame = sys._getframe(1)
-                site = recorder.sites.get((frame.f_code, frame.f_lineno))
+                site: Site | None = recorder.sites.get((frame.f_code, frame.f_lineno))
                 if site is None:
                     site = recorder.sites[frame.f_code, frame.f_lineno] = Site(plan_of(frame))
             else:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self, cast
 
 import msgspec
 
 from trnbench.errors import KernelError
 from trnbench.nki import site
+from trnbench.nki.address import placed
 from trnbench.nki.arranged import Arranged
 from trnbench.nki.dtype import DType, dtype_of
-from trnbench.nki.folding.address import placed
-from trnbench.nki.folding.index import Index, pinned, settled
+from trnbench.nki.gathered import Gathered
+from trnbench.nki.indirect import Addressing, column_indirect, scalar_indirect, vector_indirect
+from trnbench.nki.loop_index import Index, pinned, settled
 from trnbench.nki.memory import Buffer, Form, Storage, intern
 from trnbench.nki.recorder_state import STATE
+from trnbench.nki.recording import Recording
 from trnbench.nki.region import Region, region_of
 from trnbench.nki.values import Valued
-from trnbench.nki.view import indexed
+from trnbench.nki.view import indexed, wrong
 
 _MAX_CHILDREN = 1 << 16
 
@@ -119,29 +122,25 @@ class NkiTensor(Valued, Arranged, msgspec.Struct, eq=False):
                 return picked
             shape = self.form.shape[:dim] + self.form.shape[dim + 1 :]
             return picked._as(self.form.dtype, shape, self._without(dim), picked.offset) if shape else picked
-        from trnbench.nki.indirect import scalar_indirect
-
         if dim == 0 and self.form.on_chip:
             raise self._wrong("select", "the partition dimension of a tile cannot be selected at run time")
         shape = self.form.shape[:dim] + self.form.shape[dim + 1 :]
-        return scalar_indirect(self, index, dim, self.form.dtype, shape or (1,), self._without(dim) or (1,))
+        dtype, strides = self.form.dtype, self._without(dim)
+        return self._at(index, scalar_indirect(self.form, index, dim, dtype, shape or (1,), strides or (1,)))
 
     def vector_select(self, dim: int, vector_offset: NkiTensor) -> NkiTensor:
         """Row `vector_offset[p]` of an HBM tensor for each partition p."""
-        from trnbench.nki.indirect import vector_indirect
-
         if dim != 0 or self.form.on_chip:
             raise self._wrong("vector_select", "it takes dimension 0 of a tensor in HBM")
         count = vector_offset.form.partitions
-        return vector_indirect(
-            self, vector_offset, 0, self.form.dtype, (count, *self.form.shape[1:]), self.form.strides
+        shape = (count, *self.form.shape[1:])
+        return self._at(
+            vector_offset, vector_indirect(self.form, 0, self.form.dtype, shape, self.form.strides)
         )
 
     def indirect(self, index: NkiTensor, num_elem: int | None = None) -> NkiTensor:
         """Columns at free offsets that `index` holds, in its snake order (NeuronCore-v4)."""
-        from trnbench.nki.indirect import column_indirect
-
-        return column_indirect(self, index, num_elem)
+        return self._at(index, column_indirect(self.form, index, num_elem))
 
     def ap(
         self,
@@ -164,16 +163,16 @@ class NkiTensor(Valued, Arranged, msgspec.Struct, eq=False):
         start = int(self.offset * scale) + (0 if offset is None else offset)
         shape, strides = tuple(c for _, c in pairs), tuple(s for s, _ in pairs)
         if scalar_offset is not None or vector_offset is not None:
-            from trnbench.nki import indirect
-
             start = pinned(start)
             base = NkiTensor(self.storage, self.form, start) if kind is self.form.dtype else self.view(kind)
             base = NkiTensor(self.storage, base.form, start)
             if scalar_offset is not None and vector_offset is not None:
                 raise self._wrong("ap", "scalar_offset and vector_offset exclude each other")
             if vector_offset is not None:
-                return indirect.vector_indirect(base, vector_offset, indirect_dim, kind, shape, strides)
-            return indirect.scalar_indirect(base, scalar_offset, indirect_dim, kind, shape, strides)
+                found = vector_indirect(base.form, indirect_dim, kind, shape, strides)
+                return base._at(vector_offset, found)
+            found = scalar_indirect(base.form, scalar_offset, indirect_dim, kind, shape, strides)
+            return base._at(scalar_offset, found)
         reach = [(count - 1) * stride for stride, count in pairs]
         first, last = start + sum(min(each, 0) for each in reach), start + sum(max(each, 0) for each in reach)
         if first < 0 or last >= self.storage.form.nbytes // kind.size or not all(c > 0 for _, c in pairs):
@@ -183,7 +182,12 @@ class NkiTensor(Valued, Arranged, msgspec.Struct, eq=False):
             )
         return self._as(kind, shape, strides, start)
 
-    def _as(self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> NkiTensor:
+    def _at(self, index: Any, addressing: Addressing) -> IndirectTensor:
+        """Addressed at run time by `index`."""
+        form, step, bound = addressing
+        return IndirectTensor(self.storage, form, self.offset, index=index, step=step, bound=bound)
+
+    def _as(self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Self:
         form = self.form
         if STATE.watching:
             shape, strides = tuple(map(pinned, shape)), tuple(map(pinned, strides))
@@ -192,7 +196,8 @@ class NkiTensor(Valued, Arranged, msgspec.Struct, eq=False):
         hit = form.children.get(key)
         if hit is None:
             hit = form.children[key] = (intern(form.buffer, dtype, shape, strides, form.indirect), 0)
-        return NkiTensor(self.storage, hit[0], offset)
+        view: Any = NkiTensor(self.storage, hit[0], offset)
+        return cast("Self", view)
 
     def _without(self, dim: int) -> tuple[int, ...]:
         return self.form.strides[:dim] + self.form.strides[dim + 1 :]
@@ -204,9 +209,36 @@ class NkiTensor(Valued, Arranged, msgspec.Struct, eq=False):
         return at
 
     def _wrong(self, call: str, why: str) -> KernelError:
-        return KernelError(f"{call}: {self.form!r}: {why} ({site.here()})")
+        return wrong(self.form, call, why)
 
     @property
     def region(self) -> Region:
         """What of the storage this view covers, for dependencies."""
-        return region_of(self)
+        return region_of(self.storage, self.form, self.offset)
+
+
+class IndirectTensor(Gathered, NkiTensor, eq=False, kw_only=True):
+    """A view plus where its index comes from. `step`: elements per unit of the index; `bound`: its end."""
+
+    index: Any
+    step: int
+    bound: int
+
+    def __post_init__(self) -> None:
+        recorder: Recording | None = STATE.recorder
+        if recorder is not None:
+            recorder.indirect = recorder.careful = True
+
+    def __getitem__(self, index: Any) -> NkiTensor:
+        keys = index if isinstance(index, tuple) else (index,)
+        if self.form.indirect != "scalar" and keys and keys[0] not in (slice(None), Ellipsis):
+            raise self._wrong("slicing", "the dimension that is addressed at run time cannot be sliced")
+        return self._like(super().__getitem__(index))
+
+    def _as(self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Self:
+        return cast("Self", self._like(super()._as(dtype, shape, strides, offset)))
+
+    def _like(self, view: NkiTensor) -> IndirectTensor:
+        return IndirectTensor(
+            view.storage, view.form, view.offset, index=self.index, step=self.step, bound=self.bound
+        )

@@ -20,10 +20,11 @@ from trnbench.compiler import AS_SHIPPED, Assumptions
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.dtype import dtype_of
-from trnbench.nki.instruction import Instruction, Listing, Op, Sink, Tally
+from trnbench.nki.instruction import Instruction, Listing, Sink, Tally
 from trnbench.nki.jit import Kernel
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Buffer
+from trnbench.nki.op import Op
 from trnbench.nki.programs import Programs
 from trnbench.nki.python_range import loops_of_python
 from trnbench.nki.recorder import DEFAULT_LIMIT, Recorder, recording

@@ -130,3 +130,8 @@ def grouped(form: Form, source: Any, target: Any, sizes: dict[str, int]) -> tupl
             merged.append((at, at + count - 1))
         at += count
     return split, tuple(names.index(each) for each in wanted), merged
+
+
+def wrong(form: Form, call: str, why: str) -> KernelError:
+    """What to raise where a view of `form` cannot be made."""
+    return KernelError(f"{call}: {form!r}: {why} ({site.here()})")

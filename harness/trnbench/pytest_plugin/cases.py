@@ -12,9 +12,9 @@ from trnbench.measure.timing import replay
 from trnbench.results.evidence import Grade
 from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import Attempts
-from trnbench.run.execute import prepared
 from trnbench.run.plan import Plan, plan
 from trnbench.run.pool import Pool
+from trnbench.run.preparation import prepared
 from trnbench.run.selection import Selection
 from trnbench.run.settings import RunSettings
 

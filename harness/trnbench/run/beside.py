@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from trnbench.generation import System
     from trnbench.kernels.kernel import Kernel
     from trnbench.registry import Registry
-    from trnbench.run.kernel import KernelRun
+    from trnbench.run.kernel_run import KernelRun
 
 
 def beside_benchmark(

@@ -14,7 +14,8 @@ from trnbench.run.attempt import Attempts
 from trnbench.run.cut import CutShort
 from trnbench.run.identity import scrub
 from trnbench.run.interruption import Interruption
-from trnbench.run.pool import Outcome, Pool
+from trnbench.run.outcome import Outcome
+from trnbench.run.pool import Pool
 from trnbench.run.progress import Step
 from trnbench.run.retry import Retries
 from trnbench.run.settings import RunSettings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from trnbench.emulator.core.program import Program
-from trnbench.nki.instruction import DMA, TENSOR, Op
+from trnbench.nki.op import DMA, TENSOR, Op
 
 
 class Counts:

@@ -14,7 +14,7 @@ from trnbench.facts.peak import PeakPolicy
 from trnbench.generation import System
 from trnbench.nki import load_kernel, provide
 from trnbench.nki.beta1.grid import Beta1Kernel
-from trnbench.nki.instruction import DMA
+from trnbench.nki.op import DMA
 from trnbench.nki.recorder import DEFAULT_LIMIT
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Part
@@ -22,7 +22,7 @@ from trnbench.results.waterfall import from_peak
 from trnbench.run.alternatives import alternatives, assumed
 from trnbench.run.counting import Counts
 from trnbench.run.grid import programs_of
-from trnbench.run.kernel import KernelRun, Line, Share, best_of
+from trnbench.run.kernel_run import KernelRun, Line, Share, best_of
 from trnbench.run.shares import extent_of, shares_of
 
 if TYPE_CHECKING:

@@ -10,20 +10,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.backend import Backend
-from trnbench.fidelity.nearness.nearby import nearby
 from trnbench.results.digest import sealed
 from trnbench.results.evidence import Grade
 from trnbench.results.run import Run
-from trnbench.run.attempt import Attempts
 from trnbench.run.conduct import Conduct
 from trnbench.run.cut import RunCutShort
 from trnbench.run.garbage import seldom_collected
 from trnbench.run.identity import identity, scrub, scrub_path
 from trnbench.run.interruption import Interruption
-from trnbench.run.judge import Judge
+from trnbench.run.preparation import prepared
 from trnbench.run.progress import Step
-from trnbench.run.remembering.backend import remembering
-from trnbench.run.returned import detected
 from trnbench.run.settings import RunSettings
 from trnbench.run.snapshot import begin, now
 from trnbench.run.written import written
@@ -37,9 +33,6 @@ if TYPE_CHECKING:
     from trnbench.run.resumption import Resumption
     from trnbench.store.cache import Cache
     from trnbench.store.store import Store
-
-MEASURED_LIMIT_S = 300.0
-"""For one measured case, where --timeout says nothing: a device that hangs must not hold up a night's run."""
 
 
 def execute(
@@ -126,24 +119,3 @@ def _kept(path: str) -> str:
     if shortened != path and os.path.commonpath((here, path)) == here:
         return os.path.relpath(path, here)
     return scrub(shortened)
-
-
-def prepared(
-    plan: Plan, backend: Backend, settings: RunSettings, registry: Registry, cache: Cache | None = None
-) -> Attempts:
-    """What tries a case: the backend as these settings tune it, its grade and its limits, and, of emulated
-    ones, what is published."""
-    grade = Grade.MEASURED if detected(backend).instance else Grade.EMULATED
-    tuned = getattr(backend, "tuned", None)
-    if settings.sample_s > 0.0 and tuned is not None:
-        backend = tuned(settings.sample_s)
-    return Attempts(
-        remembering(backend, cache, settings.seed),
-        plan.systems,
-        Judge(settings.policy),
-        grade=grade,
-        timeout_s=settings.timeout_s or (MEASURED_LIMIT_S if grade is Grade.MEASURED else 0.0),
-        seed=settings.seed,
-        keep_identity=settings.keep_identity,
-        nearby=nearby(registry, plan.systems) if grade is Grade.EMULATED else None,
-    )

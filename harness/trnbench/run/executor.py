@@ -11,7 +11,7 @@ from trnbench.backend import Backend
 from trnbench.errors import TrnbenchError, UnknownName
 from trnbench.kernels.case import Case
 from trnbench.run.attempt import Attempts
-from trnbench.run.pool import Outcome
+from trnbench.run.outcome import Outcome
 
 EXECUTORS = ("process", "ray")
 """The first one is the usual one."""

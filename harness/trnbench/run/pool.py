@@ -7,13 +7,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TypeAlias
 
 from trnbench.kernels.case import Case
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Reason
 from trnbench.run.attempt import Attempts
 from trnbench.run.freight import dumps
+from trnbench.run.outcome import Outcome
 from trnbench.run.retry import Retries
 from trnbench.run.worker_process import WorkerProcess
 
@@ -22,8 +22,6 @@ GRACE_S = 3.0
 
 TOGETHER = 128
 """Cases handed out at once, at most: those of one kernel share what a process works out for them."""
-
-Outcome: TypeAlias = tuple[int, Measurement, bytes]
 
 
 def pack(attempts: Attempts, cases: Sequence[Case]) -> bytes:

@@ -15,9 +15,9 @@ from trnbench.errors import UsageError
 from trnbench.results.json import dumps, loads
 from trnbench.results.measurement import Measurement, Status
 from trnbench.results.run import SCHEMA_VERSION, Run
-from trnbench.run.execute import prepared
 from trnbench.run.identity import identity, is_shortened
 from trnbench.run.plan import Plan, plan
+from trnbench.run.preparation import prepared
 from trnbench.run.sameness import differences
 from trnbench.run.selection import Selection
 from trnbench.run.settings import RunSettings

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from trnbench.kernels.case import Case
     from trnbench.run.attempt import Attempts
-    from trnbench.run.pool import Outcome
+    from trnbench.run.outcome import Outcome
 
 
 def serve(connection: Connection) -> None:

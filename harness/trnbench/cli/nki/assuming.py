@@ -9,7 +9,7 @@ import click
 if TYPE_CHECKING:
     from trnbench.compiler import Switch
     from trnbench.run.alternatives import Alternative
-    from trnbench.run.kernel import KernelRun
+    from trnbench.run.kernel_run import KernelRun
 
 
 class WithSwitches(click.Command):

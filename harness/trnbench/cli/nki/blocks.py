@@ -11,7 +11,7 @@ from trnbench.cli.nki.assuming import told
 from trnbench.cli.output import Column
 
 if TYPE_CHECKING:
-    from trnbench.run.kernel import KernelRun
+    from trnbench.run.kernel_run import KernelRun
 
 _EVEN = 1e-4  # programs whose ends are closer than that take the same time
 
@@ -56,7 +56,7 @@ def headline(run: KernelRun) -> str:
         many += f", {launches:,} such launches at once" if launches > 1 else ""
     said = f"{run.kernel} on {run.system}, {many}: {time_text(run.latency_s)} {run.evidence.grade}"
     said += f", bound by {run.bound}"
-    from trnbench.run.kernel import best_of
+    from trnbench.run.kernel_run import best_of
 
     best = best_of(run.shares)
     if best is not None:

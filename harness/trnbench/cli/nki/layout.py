@@ -20,7 +20,7 @@ from trnbench.cli.nki.blocks import (
 from trnbench.cli.output import Column, emit, emit_json, plain, use_rich, write
 
 if TYPE_CHECKING:
-    from trnbench.run.kernel import KernelRun
+    from trnbench.run.kernel_run import KernelRun
 
 LINES = 20
 """Source lines shown to people, the slowest first; JSON and CSV have all of them."""

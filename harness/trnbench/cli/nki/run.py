@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trnbench.cli.nki.kernel import Loaded
     from trnbench.generation import System
     from trnbench.registry import Registry
-    from trnbench.run.kernel import KernelRun
+    from trnbench.run.kernel_run import KernelRun
 
 CORES = ("core", "logical-core", "device", "instance")
 POLICIES = ("seed", "device", "engine", "latest")

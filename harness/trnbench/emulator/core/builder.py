@@ -9,9 +9,10 @@ from trnbench.emulator.core.program import LOAD, RAW, Run, queue_of
 from trnbench.emulator.core.recorded_state import RecordedState
 from trnbench.emulator.core.replay import repeat
 from trnbench.emulator.core.tile import Users
-from trnbench.nki.instruction import Instruction, Op
+from trnbench.nki.instruction import Instruction
 from trnbench.nki.ledger import AGES
 from trnbench.nki.machine import Machine
+from trnbench.nki.op import Op
 from trnbench.nki.site import Place
 from trnbench.nki.tensor import NkiTensor
 

@@ -17,8 +17,8 @@ from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.kernels.spread import Spread
 from trnbench.nki import TensorSpec
-from trnbench.nki.instruction import DMA
 from trnbench.nki.jit import Kernel
+from trnbench.nki.op import DMA
 from trnbench.nki.provide import provide
 from trnbench.nki.recorder import TooManyInstructions
 from trnbench.nki.source import Inputs, Source, Sources

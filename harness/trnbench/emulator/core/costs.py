@@ -11,7 +11,7 @@ from trnbench.emulator.core.transfers import TransferCosts
 from trnbench.errors import FactError
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
-from trnbench.nki.instruction import DMA, Op
+from trnbench.nki.op import DMA, Op
 
 ENGINES = ("tensor", "vector", "scalar", "gpsimd")
 NANO = 1e-9

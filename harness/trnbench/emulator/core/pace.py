@@ -11,7 +11,7 @@ from trnbench.emulator.assumed import Assumed
 from trnbench.emulator.clock import TICKS_PER_US, ticks, ticks_up
 from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.program import QUEUES, Program, queue_of
-from trnbench.nki.instruction import DMA, Op
+from trnbench.nki.op import DMA, Op
 from trnbench.peaks.engine import engine_rate
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from trnbench.emulator.core.banks import Banked
 from trnbench.emulator.core.trigger import triggered_by
-from trnbench.nki.instruction import DMA, Op
+from trnbench.nki.op import DMA, Op
 
 QUEUES = (
     "tensor", "vector", "scalar", "gpsimd", "load ring", "store ring", "scalar ring", "gpsimd ring",

@@ -17,7 +17,7 @@ from trnbench.emulator.core.program import Program
 from trnbench.emulator.core.rendezvous import check_same_rendezvous
 from trnbench.errors import KernelError
 from trnbench.nki import Machine, record
-from trnbench.nki.instruction import Op
+from trnbench.nki.op import Op
 
 Arguments: TypeAlias = Sequence[Any] | Mapping[str, Any]
 """Of a kernel, in order or by name: a `TensorSpec` for a tensor, other values as they are."""

@@ -13,7 +13,7 @@ from trnbench.emulator.core.program import KINDS, LOAD, QUEUES, Program, queue_o
 from trnbench.emulator.core.scheduler import Schedule
 from trnbench.emulator.core.trigger import descriptors_by, triggered_by
 from trnbench.emulator.trace.timeline import Counter, Flow, Slice
-from trnbench.nki.instruction import DMA, Op
+from trnbench.nki.op import DMA, Op
 
 SPANS = 400
 """Samples of a counter."""

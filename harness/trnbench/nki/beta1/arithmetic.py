@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from trnbench.nki.beta1.calls import CALLS
+
 
 class Arithmetic:
     """The operators of a tile."""
@@ -51,6 +53,4 @@ class Arithmetic:
 
 
 def _operate(name: str, left: Any, right: Any) -> Any:
-    from trnbench.nki.beta1 import language
-
-    return language.apply(name, (left, right))
+    return CALLS.apply(name, (left, right))

@@ -23,6 +23,7 @@ from trnbench.nki.beta1.spread import Dimension, core_of, cores_of
 from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.jit import Kernel
 from trnbench.nki.memory import Buffer
+from trnbench.nki.recorder import Recorder
 from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
 
@@ -126,7 +127,7 @@ class Beta1Kernel(Kernel):
 
 def _only_core(sizes: tuple[int, ...]) -> int | None:
     """The core whose programs alone are recorded, None for all of them."""
-    recorder = STATE.recorder
+    recorder: Recorder | None = STATE.recorder
     apart = recorder is not None and not recorder.functional and cores_of(sizes) > 1
     return recorder.program if recorder is not None and apart else None
 
@@ -141,7 +142,7 @@ def _launched(function: Callable[..., Any], sizes: tuple[int, ...], args: Any, k
     tiles = [each for each in (*given, *named.values()) if isinstance(each, Tile)]
     result: Any = None
     core = _only_core(sizes)
-    recorder = STATE.recorder  # None where NumPy asks a kernel for its values
+    recorder: Recorder | None = STATE.recorder  # None where NumPy asks a kernel for its values
     with nullcontext() if inside or recorder is None else compiling(recorder):
         for at in LAUNCH.programs(sizes):
             if core is not None and core_of(sizes, at) != core:

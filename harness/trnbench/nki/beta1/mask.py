@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from trnbench.errors import KernelError
 from trnbench.nki import site
 
-if TYPE_CHECKING:
-    from trnbench.nki.beta1.index import Grid
-
-
 Box = tuple[tuple[int, int], ...]
 
 
+class Condition(Protocol):
+    """An index, const + Σ coefficients[d] · i_d with i_d below sizes[d], that must not be below 0."""
+
+    const: int
+    coefficients: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    def widened(self, rank: int) -> Condition: ...
+
+
 class Mask:
-    """All of the conditions hold, each of them an index that must not be below 0."""
+    """All of the conditions hold."""
 
     __slots__ = ("conditions",)
 
-    def __init__(self, conditions: tuple[Grid, ...]) -> None:
+    def __init__(self, conditions: tuple[Condition, ...]) -> None:
         self.conditions = conditions
 
     def __and__(self, other: Any) -> Any:

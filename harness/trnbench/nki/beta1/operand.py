@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.beta1.index import Grid
 from trnbench.nki.beta1.mask import box_of
-from trnbench.nki.indirect import IndirectTensor
+from trnbench.nki.beta1.view import BLOCK, FREE, PARTITION, View
 from trnbench.nki.memory import Form, intern
-from trnbench.nki.tensor import NkiTensor
-
-if TYPE_CHECKING:
-    from trnbench.nki.beta1.tile import Tile
-
-BLOCK, PARTITION, FREE = "block", "partition", "free"
-"""Kinds of a tile's dimensions."""
+from trnbench.nki.tensor import IndirectTensor, NkiTensor
 
 
-def operand_of(tile: Tile, mask: Any = None) -> NkiTensor:
+def operand_of(tile: View, mask: Any = None) -> NkiTensor:
     """What instructions of today's NKI take: partition first, inside the mask's box.
 
     Raises `KernelError` where the mask leaves nothing, the tile spans blocks, or an index leaves the tensor.
@@ -43,7 +37,7 @@ _FORMS: dict[Any, Form] = {}
 _MOST = 1 << 14
 
 
-def _masked(tile: Tile, mask: Any) -> NkiTensor:
+def _masked(tile: View, mask: Any) -> NkiTensor:
     box = box_of(mask, tile.shape)
     if box is None:
         raise KernelError(f"the mask leaves nothing of {tile!r} ({site.here()})")
@@ -79,7 +73,7 @@ def _masked(tile: Tile, mask: Any) -> NkiTensor:
     return NkiTensor(base.storage, intern(tile.buffer, tile.dtype, shape, steps), base.offset + offset)
 
 
-def _inside(tile: Tile, where: Grid, size: int, box: tuple[tuple[int, int], ...]) -> None:
+def _inside(tile: View, where: Grid, size: int, box: tuple[tuple[int, int], ...]) -> None:
     low = high = where.const
     for coefficient, (start, end) in zip(where.coefficients, box, strict=True):
         ends = coefficient * start, coefficient * (end - 1)

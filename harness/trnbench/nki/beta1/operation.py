@@ -10,12 +10,14 @@ import numpy as np
 from trnbench.errors import KernelError
 from trnbench.nki import language as today
 from trnbench.nki import site
+from trnbench.nki.beta1.calls import CALLS
 from trnbench.nki.beta1.deferred import later
 from trnbench.nki.beta1.index import broadcast
+from trnbench.nki.beta1.made import made_of
 from trnbench.nki.beta1.mask import box_of
-from trnbench.nki.beta1.operand import FREE, PARTITION
 from trnbench.nki.beta1.pending import settle
 from trnbench.nki.beta1.tile import Tile
+from trnbench.nki.beta1.view import FREE, PARTITION
 from trnbench.nki.dtype import DTYPES, DType, dtype_of
 from trnbench.nki.functions import FUNCTIONS, Function
 from trnbench.nki.language import composite, elementwise
@@ -126,8 +128,6 @@ def repeated(tile: Tile, shape: tuple[int, ...]) -> Tile:
 
 def broadcast_to(src: Tile, shape: Any, *, dtype: Any = None, **_: Any) -> Tile:
     """A view where only free dimensions grow; otherwise a tile whose partitions are filled."""
-    from trnbench.nki.beta1.language.creation import made_of
-
     settle()
     sizes = tuple(int(each) for each in shape)
     more = len(sizes) - len(src.shape)
@@ -166,3 +166,6 @@ def column_of(tile: Tile) -> NkiTensor:
     """The tile as rows of one free dimension."""
     view = tile.operand()
     return view if len(view.shape) == 2 else view.reshape((view.shape[0], prod(view.shape[1:])))
+
+
+CALLS.apply, CALLS.broadcast_to = apply, broadcast_to

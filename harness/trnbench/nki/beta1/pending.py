@@ -15,7 +15,6 @@ from trnbench.nki.site import Places
 
 if TYPE_CHECKING:
     from trnbench.nki.beta1.root import Root
-    from trnbench.nki.beta1.tile import Tile
     from trnbench.nki.memory import Buffer
 
 
@@ -30,11 +29,11 @@ class Pending:
     def __init__(
         self,
         root: Root,
-        whole: Callable[[Root], Tile],
-        issue: Callable[[Tile], None],
+        whole: Callable[[Root], Any],
+        issue: Callable[[Any], None],
         into: tuple[Buffer, ...],
         exact: bool,
-        adds: Callable[[Tile], None] | None,
+        adds: Callable[[Any], None] | None,
     ) -> None:
         self.root = root
         self.whole = whole
@@ -46,16 +45,16 @@ class Pending:
         places = _PLACES if STATE.recorder is None else STATE.recorder.places
         self.place = places.of(sys._getframe(2))
 
-    def issue(self, dst: Tile) -> None:
+    def issue(self, dst: Any) -> None:
         """Carry the instruction out."""
         self._at_its_place(self._issue, dst)
 
-    def add(self, dst: Tile) -> None:
+    def add(self, dst: Any) -> None:
         """Carry it out so that it adds to `dst`."""
         assert self._add is not None
         self._at_its_place(self._add, dst)
 
-    def _at_its_place(self, call: Callable[[Tile], None], dst: Tile) -> None:
+    def _at_its_place(self, call: Callable[[Any], None], dst: Any) -> None:
         before = STATE.place
         STATE.place = self.place
         try:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.beta1.index import Grid, broadcast, whole
 from trnbench.nki.beta1.pending import settle
+from trnbench.nki.beta1.view import BLOCK, FREE, PARTITION, View
 
-if TYPE_CHECKING:
-    from trnbench.nki.beta1.tile import Tile
+AnyView = TypeVar("AnyView", bound=View)
+"""A tile: its parts are tiles."""
 
 
-def picked(tile: Tile, index: Any) -> Tile:
+def picked(tile: AnyView, index: Any) -> AnyView:
     """The view that `index` picks. What leaves the tensor is noted: a mask may keep it inside."""
-    from trnbench.nki.beta1.operand import BLOCK, FREE, PARTITION
-    from trnbench.nki.beta1.tile import Tile
-
     if type(index) is tuple and len(index) == len(tile.shape) and not tile.over:
         found = _plain(tile, index)
         if found is not None:
@@ -26,7 +24,7 @@ def picked(tile: Tile, index: Any) -> Tile:
     common: tuple[int, ...] = ()
     rows = tile.rows
     for at, each in enumerate(entries):
-        if isinstance(each, Tile):
+        if isinstance(each, type(tile)):
             entries[at], rows = _read_at_run_time(tile, each, at, rows)
         if isinstance(entries[at], Grid):
             common = broadcast(common, entries[at].sizes)
@@ -93,13 +91,15 @@ def picked(tile: Tile, index: Any) -> Tile:
     over = tuple((_placed(grid, at, spread or 0, len(shape)), size) for grid, size, at in checks)
     if tile.over and over:
         raise _wrong(tile, "it is indexed twice outside its bounds")
-    return Tile(
+    of_type: Any = type(tile)
+    view: AnyView = of_type(
         tile.root, tuple(shape), tuple(strides), tuple(kinds),
         block=block, offset=offset, dtype=tile.dtype, over=over, rows=rows,
     )  # fmt: skip
+    return view
 
 
-def _plain(tile: Tile, index: tuple[Any, ...]) -> Tile | None:
+def _plain(tile: AnyView, index: tuple[Any, ...]) -> AnyView | None:
     """Where `index` is slices of plain numbers inside a tensor in HBM: most loads and stores."""
     root = tile.root
     if root.axis >= 0:
@@ -113,13 +113,15 @@ def _plain(tile: Tile, index: tuple[Any, ...]) -> Tile | None:
             return None
         shape.append(stop - start)
         offset += start * stride
-    return type(tile)(
+    of_type: Any = type(tile)
+    view: AnyView = of_type(
         root, tuple(shape), tile.strides, tile.kinds, offset=offset, block=tile.block, dtype=tile.dtype,
         rows=tile.rows,
     )  # fmt: skip
+    return view
 
 
-def _read_at_run_time(tile: Tile, index: Tile, at: int, rows: Any) -> tuple[Grid, tuple[Tile, int, int]]:
+def _read_at_run_time(tile: View, index: View, at: int, rows: Any) -> tuple[Grid, tuple[View, int, int]]:
     """A tile of indices, one per partition, stands for counters that do not move by themselves."""
     settle()
     if rows is not None or not index.on_chip or tile.on_chip or index.size != index.shape[0]:
@@ -131,7 +133,7 @@ def _read_at_run_time(tile: Tile, index: Tile, at: int, rows: Any) -> tuple[Grid
     return Grid(0, (0,) * len(shape), shape), (index, tile.strides[at], tile.shape[at])
 
 
-def _whole_index(tile: Tile, index: Any) -> list[Any]:
+def _whole_index(tile: View, index: Any) -> list[Any]:
     """One entry per dimension, and None for each new one."""
     given = list(index) if isinstance(index, tuple) else [index]
     named = sum(each is not None and each is not Ellipsis for each in given)
@@ -152,7 +154,7 @@ def _sliced(part: slice, size: int) -> tuple[int, int, int]:
     return start, len(range(start, stop, step)), step
 
 
-def _number(tile: Tile, given: Any) -> int:
+def _number(tile: View, given: Any) -> int:
     found = whole(given)
     if found is None:
         raise KernelError(
@@ -173,5 +175,5 @@ def _placed(grid: Grid, at: int, spread: int, rank: int) -> Grid:
     )
 
 
-def _wrong(tile: Tile, why: str) -> KernelError:
+def _wrong(tile: View, why: str) -> KernelError:
     return KernelError(f"{tile!r}: {why} ({site.here()})")

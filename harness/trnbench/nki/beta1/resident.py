@@ -12,9 +12,10 @@ from typing import NamedTuple
 from trnbench.nki import isa
 from trnbench.nki.beta1.repeated import Recorded, known
 from trnbench.nki.beta1.unrolled import ROUNDS
-from trnbench.nki.instruction import Instruction, Op
+from trnbench.nki.instruction import Instruction
 from trnbench.nki.ledger import Life
 from trnbench.nki.memory import Buffer, Storage
+from trnbench.nki.op import Op
 from trnbench.nki.recorder import Recorder
 from trnbench.nki.tensor import NkiTensor
 

@@ -10,12 +10,14 @@ from typing import Any
 from trnbench.errors import KernelError
 from trnbench.nki import isa, site
 from trnbench.nki.beta1.arithmetic import Arithmetic
+from trnbench.nki.beta1.calls import CALLS
 from trnbench.nki.beta1.index import Grid
 from trnbench.nki.beta1.mask import box_of
-from trnbench.nki.beta1.operand import BLOCK, FREE, PARTITION, operand_of
+from trnbench.nki.beta1.operand import operand_of
 from trnbench.nki.beta1.pending import settle, taken
 from trnbench.nki.beta1.picked import picked
 from trnbench.nki.beta1.root import Root
+from trnbench.nki.beta1.view import BLOCK, FREE, PARTITION
 from trnbench.nki.dtype import DType, dtype_of
 from trnbench.nki.memory import Buffer, intern
 from trnbench.nki.tensor import NkiTensor
@@ -132,9 +134,8 @@ class Tile(Arithmetic):
 
     def broadcast_to(self, *shape: Any, **_: Any) -> Tile:
         """Dimensions of size 1 repeated; other partitions are filled by an instruction."""
-        from trnbench.nki.beta1 import language
-
-        return language.broadcast_to(self, shape[0] if len(shape) == 1 else shape)
+        view: Tile = CALLS.broadcast_to(self, shape[0] if len(shape) == 1 else shape)
+        return view
 
     def view(self, dtype: Any) -> Tile:
         """The same bytes as another type of the same size."""
@@ -146,9 +147,8 @@ class Tile(Arithmetic):
         return made
 
     def astype(self, dtype: Any) -> Tile:
-        from trnbench.nki.beta1 import language
-
-        return language.copy(self, dtype=dtype)
+        copied: Tile = CALLS.copy(self, dtype=dtype)
+        return copied
 
     def operand(self, mask: Any = None) -> NkiTensor:
         """What instructions of today's NKI take: partition first, inside the mask's box."""
@@ -240,8 +240,6 @@ class Tile(Arithmetic):
         return self._in_place("multiply", value)
 
     def _in_place(self, name: str, value: Any) -> Tile:
-        from trnbench.nki.beta1 import language
-
         held = taken(value)
         if held is not None:
             whole = value.same_place(Tile.of(held.root))
@@ -252,7 +250,7 @@ class Tile(Arithmetic):
                     return self
             held.issue(Tile.of(held.root))
         settle()
-        language.apply(name, (self, value), into=self)
+        CALLS.apply(name, (self, value), into=self)
         return self
 
 
@@ -265,9 +263,7 @@ def _kinds(axis: int, rank: int) -> tuple[str, ...]:
 def _aligned(dst: Tile, src: Tile) -> tuple[NkiTensor, NkiTensor]:
     target = dst if dst.over else dst.fitted(src.shape)
     if target is None:
-        from trnbench.nki.beta1 import language
-
-        whole = language.broadcast_to(src, dst.shape)
+        whole: Tile = CALLS.broadcast_to(src, dst.shape)
         settle()
         return dst.operand(), whole.operand()
     return target.operand(), src.operand()

@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 
 from trnbench.nki.dtype import DType
-from trnbench.nki.folding.index import Index, Watched
 from trnbench.nki.jit import Kernel
 from trnbench.nki.ledger import AGES
+from trnbench.nki.loop_index import Index, Watched
 from trnbench.nki.memory import Form
 from trnbench.nki.tensor import NkiTensor
 

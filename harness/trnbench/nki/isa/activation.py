@@ -10,11 +10,11 @@ import numpy as np
 
 from trnbench.nki.constraints import Rules
 from trnbench.nki.functions import BYPASS, FUNCTIONS, function_of
-from trnbench.nki.instruction import SCALAR, VECTOR, Op
 from trnbench.nki.isa.accumulate import accumulate, check_result, read_out, store
 from trnbench.nki.isa.common import column, form_of, issue, made, step, tiles, word
 from trnbench.nki.isa.constants import reduce_cmd as reduce_cmds
 from trnbench.nki.memory import Form
+from trnbench.nki.op import SCALAR, VECTOR, Op
 from trnbench.nki.recorder import Recorder, current
 from trnbench.nki.tensor import NkiTensor
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from trnbench.nki.constraints import Rules
 from trnbench.nki.functions import Function, function_of
-from trnbench.nki.instruction import GPSIMD, SCALAR, VECTOR, Op
 from trnbench.nki.isa.common import INTEGERS, bits, column, form_of, made, step, tiles, word
 from trnbench.nki.isa.constants import engine as engines
 from trnbench.nki.memory import Buffer
+from trnbench.nki.op import GPSIMD, SCALAR, VECTOR, Op
 from trnbench.nki.recorder import Recorder, current
 from trnbench.nki.tensor import NkiTensor
 

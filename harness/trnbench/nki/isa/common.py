@@ -9,8 +9,8 @@ import numpy as np
 
 from trnbench.nki.constraints import Rules, elementwise, moved
 from trnbench.nki.functions import Function
-from trnbench.nki.instruction import Op
 from trnbench.nki.memory import Form
+from trnbench.nki.op import Op
 from trnbench.nki.recorder import Recorder
 from trnbench.nki.tensor import NkiTensor
 

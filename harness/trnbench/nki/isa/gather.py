@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from trnbench.nki.constraints import Rules
-from trnbench.nki.instruction import GPSIMD, VECTOR, Op
 from trnbench.nki.isa.common import issue, made, tiles
 from trnbench.nki.memory import Buffer
+from trnbench.nki.op import GPSIMD, VECTOR, Op
 from trnbench.nki.recorder import current
 from trnbench.nki.tensor import NkiTensor
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from trnbench.nki.constraints import Rules, moved
-from trnbench.nki.instruction import TENSOR, VECTOR, Op
 from trnbench.nki.isa.common import word
 from trnbench.nki.isa.constants import engine as engines
 from trnbench.nki.isa.constants import matmul_perf_mode
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Buffer, Form
-from trnbench.nki.recorder import current
+from trnbench.nki.op import TENSOR, VECTOR, Op
+from trnbench.nki.recorder import Recorder, current
 from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
 
@@ -44,7 +44,7 @@ def nc_matmul(
 
     With `accumulate` unset, PSUM elements that hold nothing yet are overwritten, others added to.
     """
-    recorder = STATE.recorder or current()
+    recorder: Recorder = STATE.recorder or current()
     key = (
         "nc_matmul",
         dst.form,
@@ -207,7 +207,7 @@ def nc_transpose(
 
     With the engine unset, Vector takes what fits one of its blocks, the tensor engine the rest.
     """
-    recorder = STATE.recorder or current()
+    recorder: Recorder = STATE.recorder or current()
     key = ("nc_transpose", dst.form, data.form, engine)
     op = recorder.ops.get(key)
     if op is None:

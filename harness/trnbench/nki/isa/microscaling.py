@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from trnbench.nki.constraints import Rules, moved
-from trnbench.nki.instruction import TENSOR, VECTOR, Op
 from trnbench.nki.isa.common import issue, made
 from trnbench.nki.isa.matmul import accumulated, check_tile
 from trnbench.nki.memory import Buffer, Form
+from trnbench.nki.op import TENSOR, VECTOR, Op
 from trnbench.nki.recorder import current
 from trnbench.nki.tensor import NkiTensor
 from trnbench.nki.words import PACK, pack, unpack

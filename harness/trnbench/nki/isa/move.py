@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 
 from trnbench.nki.constraints import Rules, elementwise, moved
-from trnbench.nki.indirect import IndirectTensor
-from trnbench.nki.instruction import DMA, GPSIMD, SCALAR, VECTOR, Op
 from trnbench.nki.isa.common import word
 from trnbench.nki.isa.constants import dge_mode as dge_modes
 from trnbench.nki.isa.constants import engine as engines
 from trnbench.nki.isa.constants import oob_mode as oob_modes
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Buffer, Form
-from trnbench.nki.recorder import current
+from trnbench.nki.op import DMA, GPSIMD, SCALAR, VECTOR, Op
+from trnbench.nki.recorder import Recorder, current
 from trnbench.nki.recorder_state import STATE
-from trnbench.nki.tensor import NkiTensor
+from trnbench.nki.tensor import IndirectTensor, NkiTensor
 
 _SCALAR_COPY_SINCE = 3  # NeuronCore-v3 copies bit by bit on Scalar
 HARDWARE_DGE_SINCE = 3
@@ -38,7 +37,7 @@ def dma_copy(
 
     Either side may be addressed at run time; `oob_mode.skip` leaves out what is then outside.
     """
-    recorder = STATE.recorder or current()
+    recorder: Recorder = STATE.recorder or current()
     key = ("dma_copy", dst.form, src.form, dge_mode, engine, priority)
     op = recorder.ops.get(key)
     if op is None:
@@ -127,7 +126,7 @@ def tensor_copy(
     dst: NkiTensor, src: NkiTensor, engine: engines = engines.unknown, name: str | None = None
 ) -> None:
     """Copy (and cast) on chip. With the engine unset Vector does it."""
-    recorder = STATE.recorder or current()
+    recorder: Recorder = STATE.recorder or current()
     key = ("tensor_copy", dst.form, src.form, engine)
     op = recorder.ops.get(key)
     if op is None:
@@ -163,7 +162,7 @@ def memset(dst: NkiTensor, value: float, engine: engines = engines.unknown, name
 
     Zeros in PSUM that a product comes upon first cost nothing: see `Recorder.hold`.
     """
-    recorder = STATE.recorder or current()
+    recorder: Recorder = STATE.recorder or current()
     key = ("memset", dst.form, engine, value == 0)
     op = recorder.ops.get(key)
     if op is None:

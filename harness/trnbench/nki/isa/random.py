@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from trnbench.nki.constraints import Rules
-from trnbench.nki.instruction import GPSIMD, VECTOR, Op
 from trnbench.nki.isa.common import INTEGERS, column, form_of, issue, made, tiles, word
 from trnbench.nki.isa.constants import engine as engines
 from trnbench.nki.memory import Buffer
+from trnbench.nki.op import GPSIMD, VECTOR, Op
 from trnbench.nki.recorder import Recorder, current
 from trnbench.nki.tensor import NkiTensor
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from trnbench.nki.constraints import Rules
-from trnbench.nki.instruction import GPSIMD, Op
 from trnbench.nki.isa.common import made
 from trnbench.nki.memory import Buffer
+from trnbench.nki.op import GPSIMD, Op
 from trnbench.nki.recorder import Recorder, current
 from trnbench.nki.register import VirtualRegister
 from trnbench.nki.tensor import NkiTensor

@@ -10,11 +10,11 @@ import numpy as np
 
 from trnbench.nki.constraints import Rules
 from trnbench.nki.functions import Function, function_of
-from trnbench.nki.instruction import VECTOR, Op
 from trnbench.nki.isa.accumulate import accumulate, check_result, store
 from trnbench.nki.isa.arithmetic import operand
 from trnbench.nki.isa.common import column, form_of, issue, made, step, tiles, word
 from trnbench.nki.isa.constants import reduce_cmd as reduce_cmds
+from trnbench.nki.op import VECTOR, Op
 from trnbench.nki.recorder import current
 from trnbench.nki.tensor import NkiTensor
 

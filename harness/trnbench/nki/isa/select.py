@@ -11,11 +11,11 @@ import numpy as np
 
 from trnbench.nki.constraints import Rules
 from trnbench.nki.functions import FUNCTIONS, function_of
-from trnbench.nki.instruction import GPSIMD, VECTOR, Op
 from trnbench.nki.isa.accumulate import accumulate, check_result, read_out
 from trnbench.nki.isa.common import column, form_of, issue, made, tiles
 from trnbench.nki.isa.constants import reduce_cmd as reduce_cmds
 from trnbench.nki.memory import Buffer
+from trnbench.nki.op import GPSIMD, VECTOR, Op
 from trnbench.nki.recorder import current
 from trnbench.nki.tensor import NkiTensor
 

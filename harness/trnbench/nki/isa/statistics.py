@@ -10,9 +10,9 @@ import numpy as np
 
 from trnbench.nki.constraints import Rules
 from trnbench.nki.functions import function_of
-from trnbench.nki.instruction import GPSIMD, VECTOR, Op
 from trnbench.nki.isa.common import issue, made, tiles
 from trnbench.nki.memory import Form
+from trnbench.nki.op import GPSIMD, VECTOR, Op
 from trnbench.nki.recorder import current
 from trnbench.nki.tensor import NkiTensor
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from trnbench.nki.constraints import Rules, moved
 from trnbench.nki.functions import function_of
-from trnbench.nki.indirect import IndirectTensor
-from trnbench.nki.instruction import DMA, Op
 from trnbench.nki.isa.common import issue, made, word
 from trnbench.nki.isa.constants import dge_mode as dge_modes
 from trnbench.nki.isa.constants import dma_engine as dma_engines
@@ -19,8 +17,9 @@ from trnbench.nki.isa.constants import engine as engines
 from trnbench.nki.isa.constants import oob_mode as oob_modes
 from trnbench.nki.isa.move import generator, reachable, transfer_variables
 from trnbench.nki.memory import Buffer
+from trnbench.nki.op import DMA, Op
 from trnbench.nki.recorder import current
-from trnbench.nki.tensor import NkiTensor
+from trnbench.nki.tensor import IndirectTensor, NkiTensor
 
 _AXES: dict[int, tuple[int, ...]] = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
 _V3 = 3

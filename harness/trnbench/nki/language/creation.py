@@ -11,7 +11,7 @@ from trnbench.errors import KernelError
 from trnbench.nki import isa, site
 from trnbench.nki.dtype import DTYPES, DType, dtype_of
 from trnbench.nki.memory import Buffer
-from trnbench.nki.recorder import current
+from trnbench.nki.recorder import Recorder, current
 from trnbench.nki.recorder_state import STATE
 from trnbench.nki.tensor import NkiTensor
 
@@ -31,7 +31,7 @@ def ndarray(
 
     `address` (partition, byte) places a tile by hand: what overlaps it there depends on it.
     """
-    recorder = STATE.recorder or current()
+    recorder: Recorder = STATE.recorder or current()
     if type(dtype) is not DType:
         dtype = dtype_of(dtype)
     if type(buffer) is not Buffer:

@@ -8,10 +8,10 @@ import numpy as np
 
 from trnbench.errors import KernelError
 from trnbench.nki import isa, site
-from trnbench.nki.functions import Function
-from trnbench.nki.instruction import VECTOR
+from trnbench.nki.functions import CALLS, Function
 from trnbench.nki.isa.common import issue, made
 from trnbench.nki.language.creation import ndarray, sbuf
+from trnbench.nki.op import VECTOR
 from trnbench.nki.recorder import current
 from trnbench.nki.tensor import NkiTensor
 
@@ -64,3 +64,6 @@ def _unary(function: Function, x: NkiTensor, dtype: Any, given: NkiTensor | None
             with np.errstate(all="ignore"):
                 dst.put(function.apply(x.floats()).reshape(dst.shape))
     return dst
+
+
+CALLS.apply = apply

@@ -8,15 +8,16 @@ from typing import Any
 
 from trnbench.errors import KernelError
 from trnbench.nki import site
-from trnbench.nki.folding.index import Index
+from trnbench.nki.loop_index import Index
 from trnbench.nki.recorder import current
 from trnbench.nki.recorder_state import STATE
+from trnbench.nki.recording import Recording
 from trnbench.nki.register import VirtualRegister
 from trnbench.nki.rounds import Rounds
 
 
 def _range(call: str, start: Any, stop: Any, step: int) -> Sequence[int]:
-    recorder = STATE.recorder
+    recorder: Recording | None = STATE.recorder
     try:
         if recorder is None or recorder.loops is None:
             return range(start) if stop is None else range(start, stop, step)

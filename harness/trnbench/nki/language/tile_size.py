@@ -5,6 +5,7 @@ from __future__ import annotations
 from trnbench.nki.isa.statistics import BN_STATS_MOST
 from trnbench.nki.recorder import current
 from trnbench.nki.recorder_state import STATE
+from trnbench.nki.recording import Recording
 
 _FP32 = 4
 
@@ -23,20 +24,21 @@ class TileSize:
 
     @property
     def pmax(self) -> int:
-        recorder = STATE.recorder
+        recorder: Recording | None = STATE.recorder
         return _PMAX if recorder is None else recorder.machine.partitions
 
     @property
     def gemm_stationary_fmax(self) -> int:
-        recorder = STATE.recorder
+        recorder: Recording | None = STATE.recorder
         return _STATIONARY if recorder is None else recorder.machine.stationary_free
 
     @property
     def gemm_moving_fmax(self) -> int:
         """512 wherever a product has to fit one PSUM bank at fp32; kernels tile by it on every generation."""
-        if STATE.recorder is None:
+        recorder: Recording | None = STATE.recorder
+        if recorder is None:
             return _MOVING
-        machine = STATE.recorder.machine
+        machine = recorder.machine
         return min(machine.moving_free, machine.psum_bank_bytes // _FP32)
 
     @property
@@ -48,7 +50,7 @@ class TileSize:
 
     @property
     def psum_bank_fmax_bytes(self) -> int:
-        recorder = STATE.recorder
+        recorder: Recording | None = STATE.recorder
         return _BANK_BYTES if recorder is None else recorder.machine.psum_bank_bytes
 
     psum_fmax_bytes = psum_bank_fmax_bytes

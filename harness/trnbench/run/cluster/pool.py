@@ -15,7 +15,8 @@ from trnbench.run.attempt import Attempts
 from trnbench.run.cluster.cluster import Cluster, Machine
 from trnbench.run.cluster.server import Server, on_machine
 from trnbench.run.cut import CutShort
-from trnbench.run.pool import GRACE_S, Outcome, pack
+from trnbench.run.outcome import Outcome
+from trnbench.run.pool import GRACE_S, pack
 from trnbench.run.retry import Retries
 
 BATCH = 16

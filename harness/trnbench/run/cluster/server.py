@@ -14,7 +14,8 @@ from trnbench.results.json import dumps_measurement
 from trnbench.run.environment import describe
 from trnbench.run.freight import loads
 from trnbench.run.identity import identity
-from trnbench.run.pool import Outcome, Pool
+from trnbench.run.outcome import Outcome
+from trnbench.run.pool import Pool
 from trnbench.run.returned import detected
 from trnbench.run.worker import tried
 

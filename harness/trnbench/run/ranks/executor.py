@@ -16,7 +16,8 @@ from trnbench.results.json import dumps_measurement, loads_value
 from trnbench.results.measurement import Measurement, Reason
 from trnbench.run.attempt import Attempts
 from trnbench.run.cut import CutShort
-from trnbench.run.pool import GRACE_S, Outcome, Pool
+from trnbench.run.outcome import Outcome
+from trnbench.run.pool import GRACE_S, Pool
 from trnbench.run.ranks.hello import hello
 from trnbench.run.ranks.line import Gone, Late, Line
 from trnbench.run.ranks.meeting import gather

@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 from trnbench.nki import isa as today
+from trnbench.nki.beta1.copying import copy
 from trnbench.nki.beta1.deferred import later
 from trnbench.nki.beta1.index import Grid
 from trnbench.nki.beta1.mask import Mask, box_of
@@ -66,9 +67,7 @@ def _in_sbuf(operand: Tile, mask: Any) -> Tile:
     """The operand, or the copy of it that the compiler puts in: the tensor engine does not read PSUM."""
     if operand.buffer is not Buffer.PSUM or box_of(mask, operand.shape) is None:
         return operand
-    from trnbench.nki.beta1 import language
-
-    copied = language.copy(operand, mask=mask)
+    copied = copy(operand, mask=mask)
     settle()
     return copied
 

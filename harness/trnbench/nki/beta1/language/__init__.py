@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 
 from trnbench.nki import language as today
+from trnbench.nki.beta1.copying import copy
 from trnbench.nki.beta1.grid import num_programs, program_id, program_ndim
 from trnbench.nki.beta1.index import MGrid, arange
 from trnbench.nki.beta1.language.creation import (
@@ -39,7 +40,6 @@ from trnbench.nki.beta1.language.mathematics import (
     where,
 )
 from trnbench.nki.beta1.language.transfer import (
-    copy,
     device_print,
     gather_flattened,
     load,

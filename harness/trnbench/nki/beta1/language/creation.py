@@ -9,21 +9,15 @@ import numpy as np
 from trnbench.errors import KernelError
 from trnbench.nki import language as today
 from trnbench.nki import site
+from trnbench.nki.beta1.grid import LAUNCH
+from trnbench.nki.beta1.made import made_of
 from trnbench.nki.beta1.pending import settle
 from trnbench.nki.beta1.root import Root, shaped
 from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.dtype import DTYPES, DType, dtype_of
 from trnbench.nki.memory import Buffer
-from trnbench.nki.tensor import NkiTensor
 
 _FP32 = DTYPES["float32"]
-
-
-def made_of(tensor: NkiTensor) -> Tile:
-    """A tile that today's calls have made."""
-    root = Root(tensor.shape, 0 if tensor.form.on_chip else -1, tensor.dtype, tensor.buffer, tensor.name)
-    root.adopt(tensor)
-    return Tile.of(root)
 
 
 def _buffer(given: Any, default: Buffer = Buffer.SBUF) -> Buffer:
@@ -45,8 +39,6 @@ def ndarray(shape: Any, dtype: Any, *, name: str = "", buffer: Any = None, **_: 
 
 def shared_root(sizes: tuple[int, ...], dtype: DType, where: Buffer, name: str) -> Root:
     """A tensor in HBM: programs of one launch that allocate it in turn get the same one."""
-    from trnbench.nki.beta1.grid import LAUNCH
-
     return LAUNCH.shared(lambda: Root(sizes, -1, dtype, where, name), where)
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from trnbench.nki import isa
 from trnbench.nki import language as today
+from trnbench.nki.beta1.copying import copy
 from trnbench.nki.beta1.deferred import later
-from trnbench.nki.beta1.language.creation import made_of
-from trnbench.nki.beta1.language.transfer import copy
+from trnbench.nki.beta1.isa import nc_matmul, tensor_reduce
+from trnbench.nki.beta1.made import made_of
 from trnbench.nki.beta1.operation import broadcast_to, column_of
 from trnbench.nki.beta1.pending import settle
 from trnbench.nki.beta1.tile import Tile
@@ -43,8 +44,6 @@ def transpose(x: Tile, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile
 
 def matmul(x: Tile, y: Tile, *, transpose_x: bool = False, mask: Any = None, **_: Any) -> Tile:
     """x @ y, or xᵀ @ y, into PSUM; x is turned by the tensor engine first unless it is already."""
-    from trnbench.nki.beta1.isa import nc_matmul
-
     settle()
     x, y = (copy(each) if each.buffer is Buffer.PSUM else each for each in (x, y))
     settle()
@@ -88,8 +87,6 @@ def _folded(name: str, op: str) -> Any:
     def fold(
         x: Tile, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any
     ) -> Tile:
-        from trnbench.nki.beta1.isa import tensor_reduce
-
         return tensor_reduce(FUNCTIONS[op], x, axis, dtype=dtype, mask=mask, keepdims=keepdims)
 
     fold.__name__ = name

@@ -10,15 +10,16 @@ import numpy as np
 
 from trnbench.nki import isa
 from trnbench.nki import language as today
+from trnbench.nki.beta1.copying import copy
 from trnbench.nki.beta1.deferred import later
-from trnbench.nki.beta1.language.creation import full, made_of
+from trnbench.nki.beta1.language.creation import full
+from trnbench.nki.beta1.made import made_of
 from trnbench.nki.beta1.mask import box_of
-from trnbench.nki.beta1.operation import apply, broadcast_to
+from trnbench.nki.beta1.operation import broadcast_to
 from trnbench.nki.beta1.pending import settle
 from trnbench.nki.beta1.tile import Tile
 from trnbench.nki.dtype import dtype_of
 from trnbench.nki.memory import Buffer
-from trnbench.nki.recorder import current
 
 
 def load(src: Tile, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
@@ -54,21 +55,6 @@ def store(dst: Tile, value: Any, *, mask: Any = None, **_: Any) -> None:
     source = value if value.shape == target.shape else value.fitted(target.shape) or value
     dst.root.written = True
     isa.dma_copy(target.operand(mask), source.operand(mask))
-
-
-def copy(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
-    """A copy in SBUF; Scalar makes it, as published profiles of such kernels show."""
-    if not isinstance(src, Tile):
-        return src  # type: ignore[no-any-return]
-    settle()
-    if current().assumes("engine-choice"):
-        return apply("copy", (src,), dtype=dtype, mask=mask)
-
-    def issue(dst: Tile) -> None:
-        if box_of(mask, src.shape) is not None:
-            isa.tensor_copy(dst.operand(mask), src.operand(mask))
-
-    return later(src.shape, src.dtype if dtype is None else dtype_of(dtype), issue)
 
 
 def static_cast(value: Any, dtype: Any) -> Any:

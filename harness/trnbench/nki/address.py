@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trnbench.nki.folding.index import Index, pinned, settled
+from trnbench.nki.loop_index import Index, pinned, settled
 
 
 def placed(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[Any, ...]:
