@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -10,7 +11,7 @@ from trnbench.facts.fact import Assumption, Dispute, Fact, Source
 from trnbench.facts.scope import Scope
 
 
-class FactBook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FactBook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
     """Facts, their sources, assumptions and known disputes. Serialised whole into every run."""
 
     sources: dict[str, Source] = {}
@@ -30,11 +31,7 @@ class FactBook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         source: str | None = None,
     ) -> Iterator[Fact]:
         """Facts that match every given criterion, in file order."""
-        for fact in self.facts:
-            if subject is not None and fact.subject != subject:
-                continue
-            if metric is not None and fact.metric != metric:
-                continue
+        for fact in self._facts_of(subject, metric):
             if dtype is not None and fact.dtypes and dtype not in fact.dtypes:
                 continue
             if dtype is not None and not fact.dtypes and metric == "peak_flops":
@@ -48,6 +45,20 @@ class FactBook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             if source is not None and fact.source != source:
                 continue
             yield fact
+
+    def _facts_of(self, subject: str | None, metric: str | None) -> Sequence[Fact]:
+        if subject is None and metric is None:
+            return self.facts
+        return self._found.get((subject, metric), ())
+
+    @cached_property
+    def _found(self) -> dict[tuple[str | None, str | None], list[Fact]]:
+        """The facts of a subject and metric, of a subject, and of a metric; each in file order."""
+        found: dict[tuple[str | None, str | None], list[Fact]] = {}
+        for fact in self.facts:
+            for key in ((fact.subject, fact.metric), (fact.subject, None), (None, fact.metric)):
+                found.setdefault(key, []).append(fact)
+        return found
 
     def value(self, subject: str, metric: str, **criteria: object) -> float | None:
         """The first current (not superseded) numeric value that matches, else None."""

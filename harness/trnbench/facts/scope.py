@@ -16,12 +16,14 @@ class Scope(str, Enum):
     ULTRASERVER = "ultraserver"  # one scale-up domain of several servers
     CLUSTER = "cluster"  # many instances on a network
 
+    rank: int
+    """0 for the smallest."""
+
+    def __init__(self, _value: str) -> None:
+        self.rank = len(type(self).__members__)
+
     def __str__(self) -> str:
         return self.value
-
-    @property
-    def rank(self) -> int:
-        return list(Scope).index(self)
 
 
 class Direction(str, Enum):

@@ -69,9 +69,8 @@ def candidates(system: System, wanted: Wanted, parts: Parts) -> list[Candidate]:
     }
     matching = [
         (order, fact)
-        for order, fact in enumerate(system.book.facts)
-        if fact.metric == wanted.metric
-        and fact.subject
+        for order, fact in enumerate(system.book.select(metric=wanted.metric))
+        if fact.subject
         and fact.subject in subjects
         and fact.value
         and fact.sparse == wanted.sparse

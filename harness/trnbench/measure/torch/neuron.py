@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from copy import copy
-from importlib import metadata, util
+from importlib import util
 from typing import TYPE_CHECKING, Any
 
 from trnbench.backend import Detection, Observation
@@ -58,6 +58,8 @@ class TorchNeuronBackend:
         return Detection(available=True, instance=found.instance, kinds=("torch",), unverified=UNVERIFIED)
 
     def environment(self) -> dict[str, Any]:
+        from importlib import metadata
+
         def version(name: str) -> str:
             try:
                 return metadata.version(name)
