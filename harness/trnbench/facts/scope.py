@@ -23,7 +23,7 @@ class Scope(str, Enum):
         self.rank = len(type(self).__members__)
 
     def __str__(self) -> str:
-        return self.value
+        return str(self.value)
 
 
 class Direction(str, Enum):
