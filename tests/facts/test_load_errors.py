@@ -53,6 +53,11 @@ WRONG: list[tuple[str, str, type[TrnbenchError]]] = [
         FactError,
     ),
     (
+        group('metric = "peak_flops", dtypes = "", printed = "1", unit = "TFLOPS"'),
+        "[[group]] 1, fact 1: 'dtypes' must be a list, is a text ('')",
+        FactError,
+    ),
+    (
         group('metric = "peak_flops", dtypes = ["bf61"], printed = "1", unit = "TFLOPS"'),
         "[[group]] 1, fact 1: unknown dtype 'bf61'\n  cause: did you mean 'bf16'?",
         FactError,

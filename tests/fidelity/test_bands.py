@@ -211,6 +211,10 @@ def test_a_file_of_bands_comes_back(tmp_path: object) -> None:
     path.write_text("{}")
     with pytest.raises(BadInput, match="does not hold bands"):
         read(path)
+    path.unlink()
+    with pytest.raises(BadInput) as caught:
+        read(path)
+    assert caught.value.what == f"{path} does not hold bands: there is no file {path}"
 
 
 def test_shipped_bands_are_those_of_the_model() -> None:

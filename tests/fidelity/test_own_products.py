@@ -140,3 +140,7 @@ def test_a_file_without_rows_is_named(tmp_path: Path) -> None:
     path.write_text("{}")
     with pytest.raises(BadInput, match="does not hold products"):
         read(path)
+    path.unlink()
+    with pytest.raises(BadInput) as caught:
+        read(path)
+    assert caught.value.what == f"{path} does not hold products: there is no file {path}"

@@ -109,7 +109,7 @@ def test_what_public_kernels_gave_is_of_published_points(tmp_path: Path) -> None
     plugin.public_kernels = tmp_path / "public_kernels.json"
     assert findings(Registry.of(mine=plugin)) == [
         f"generation mine: {plugin.public_kernels} does not hold a comparison with public kernels: "
-        f"[Errno 2] No such file or directory: '{plugin.public_kernels}': "
+        f"there is no file {plugin.public_kernels}: "
         "it was not made by trnbench validate, or by another version of it"
     ]
     plugin.public_kernels.write_text(

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from comparison import comparison
 
-from trnbench.errors import FactError
+from trnbench.errors import BadInput, FactError
 from trnbench.fidelity.movement import MOVED, moved_cells, moved_text
 from trnbench.fidelity.published import published_points
 from trnbench.fidelity.untouched import Untouched, load_untouched, moved
@@ -38,7 +38,7 @@ def test_a_list_is_read(tmp_path: Path) -> None:
         (GOOD.replace("model", "modell"), "unknown key 'modell'"),
         (GOOD.replace('version = "6"\n', ""), "key 'version' is missing"),
         (GOOD.replace('"b" = 1', '"b" = "1"'), "errors.b is '1'"),
-        (GOOD.replace('"b" = 1', '"b" = nan'), "errors.b is nan"),
+        (GOOD.replace('"b" = 1', '"b" = 100'), "errors.b is 100"),
         (GOOD.replace('"b" = 1', '"c" = 1'), "errors.c: no such point is published"),
     ],
 )
@@ -46,6 +46,12 @@ def test_a_mistake_is_named(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(FactError) as caught:
         loaded(tmp_path / "u.toml", text)
     assert caught.value.what == f"{tmp_path / 'u.toml'}: {said}"
+
+
+def test_an_error_that_is_no_number_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as caught:
+        loaded(tmp_path / "u.toml", GOOD.replace('"b" = 1', '"b" = nan'))
+    assert caught.value.what == f"{tmp_path / 'u.toml'}: errors.b is nan"
 
 
 @pytest.mark.parametrize(("generation", "count"), [("trn1", 85), ("trn2", 67), ("trn3", 35)])

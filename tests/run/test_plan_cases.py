@@ -19,7 +19,7 @@ from trnbench.run.selection import Selection
 
 
 def test_a_default_run_is_as_large_as_a_reader_can_learn_from(default):
-    assert 1200 <= len(default.cases) <= 2100
+    assert 1200 <= len(default.cases) <= 2400
     assert len(default.systems) == 7
 
 
@@ -197,6 +197,7 @@ def test_a_kernel_that_breaks_while_planned_costs_its_own_cases(lab):
         generations=lab.generations,
         instance=lab.instance,
         instance_names=lab.instance_names,
+        sized=lab.sized,
         system=lab.system,
     )
     found = plan(both, Selection(instances=("box",), scopes=("core",))).cases

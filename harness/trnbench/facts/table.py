@@ -10,6 +10,7 @@ from typing import Any
 from trnbench.bounded import toml
 from trnbench.bounded.kinds import COST
 from trnbench.errors import FactError, MissingFile
+from trnbench.quoting import quoted
 
 _WORDS: dict[type, str] = {
     str: "text in quotes",
@@ -112,9 +113,10 @@ class Place:
 
 def _name(value: object) -> str:
     words = {**_WORDS, str: "a text"}
-    return f"{words.get(type(value), type(value).__name__)}" + (
-        f" ({value})" if isinstance(value, bool | int | float | str) else ""
-    )
+    kind = words.get(type(value), type(value).__name__)
+    if isinstance(value, str):
+        return f"{kind} ({quoted(value)})"
+    return f"{kind} ({value})" if isinstance(value, bool | int | float) else kind
 
 
 def _example(key: str) -> str:

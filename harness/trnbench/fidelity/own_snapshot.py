@@ -37,7 +37,7 @@ def read(path: Path) -> OwnProducts:
         return msgspec.json.decode(read_file(path, most=TABLE), type=OwnProducts)
     except (msgspec.MsgspecError, RecursionError, BadInput) as error:
         raise BadInput(
-            f"{path} does not hold products: {error}",
+            f"{path} does not hold products: {error.args[0]}",
             cause="it was not made from a comparison with published points, or by another trnbench",
             try_=RENEW,
         ) from None

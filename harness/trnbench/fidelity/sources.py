@@ -88,7 +88,7 @@ def read(path: Path) -> Sources:
         return msgspec.json.decode(read_file(path, most=TABLE), type=Sources)
     except (msgspec.MsgspecError, RecursionError, BadInput) as error:
         raise BadInput(
-            f"{path} does not hold a comparison with public kernels: {error}",
+            f"{path} does not hold a comparison with public kernels: {error.args[0]}",
             cause="it was not made by trnbench validate, or by another version of it",
             try_=f"trnbench validate --sources --kernels FOLDER --format json > {path}",
         ) from None

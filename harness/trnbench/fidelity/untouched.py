@@ -34,8 +34,9 @@ class Untouched(msgspec.Struct, frozen=True, kw_only=True):
 def load_untouched(path: Path, known: Iterable[str]) -> Untouched:
     """The list of one generation, whose published points are `known` by id.
 
-    Raises `MissingFile`, `BadInput` for what is no TOML, and `FactError` for an unknown or missing key,
-    another schema, an error that is no finite number, and a point that is not published.
+    Raises `MissingFile`, `BadInput` for what is no TOML and for an error that is nan or inf, and `FactError`
+    for an unknown or missing key, another schema, an error that is no number or far beyond any, and a point
+    that is not published.
     """
     document = read_toml(path)
     place = Place(path)

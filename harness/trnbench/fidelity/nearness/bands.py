@@ -44,7 +44,7 @@ def read(path: Path) -> Bands:
         return msgspec.json.decode(read_file(path, most=TABLE), type=Bands)
     except (msgspec.MsgspecError, RecursionError, BadInput) as error:
         raise BadInput(
-            f"{path} does not hold bands: {error}",
+            f"{path} does not hold bands: {error.args[0]}",
             cause="it was not made from a comparison with published points, or by another trnbench",
             try_="make it anew: docs/fidelity.md, Nearness and bands",
         ) from None
