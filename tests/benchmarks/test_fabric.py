@@ -185,7 +185,7 @@ def test_all_reduce_by_size(registry: Registry, power: int, benchmark: Any) -> N
     # Another size every time: an answer that was kept would cost nothing.
     sizes = iter(2.0**power * (1 + k / 1000) for k in range(1000))
     found = benchmark.pedantic(lambda: ask(fabric.question("all_reduce", next(sizes))).waterfall, rounds=5)
-    assert found.time_s > 0
+    assert found.total > 0
 
 
 @pytest.mark.benchmark(group="fabric: flat ring of a cluster, by instances")

@@ -173,6 +173,7 @@ def test_nothing_is_written_but_store_and_report(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == [
         f"{stored.id}.journal",
         "results.db",
+        "results.db.cache",
         "trnbench-report.html",
     ]
 
@@ -307,8 +308,8 @@ class Untouched(tiny.Actor):
         ),
         (
             ("--jobs", "-3"),
-            "error: --jobs -3 is no number of processes\n"
-            "  cause: it counts processes, 0 for as many as pay off\n"
+            "error: --jobs '-3' is no number of processes\n"
+            "  cause: it counts processes, 0 for as many as pay off, 0 to 4,096\n"
             "  try:   --jobs 1\n",
         ),
     ],

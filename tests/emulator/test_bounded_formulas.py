@@ -7,7 +7,7 @@ import pytest
 from trnbench.emulator.core.formula import evaluate
 from trnbench.errors import FactError
 
-FORMS = "numbers, variables, + - * / ( ), min, max, ceil"
+FORMS = "numbers, variables, + - * / and brackets, min, max, ceil"
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_an_index_without_a_mask_must_stay_inside(beta1: Run) -> None:
     assert caught.value.what == (
         "index 127 is outside a dimension of size 100 of float32[128, 64]@hbm (old.py:9)"
     )
-    assert caught.value.try_ == "keep the index inside with mask="
+    assert caught.value.try_ == "keep the index inside with a mask: mask=index < size"
 
 
 def test_a_column_of_a_tile_is_a_tile(beta1: Run) -> None:

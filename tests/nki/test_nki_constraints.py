@@ -95,7 +95,7 @@ ILLEGAL = [
     ),
     (
         "nisa.nc_matmul(p, s[:, 0:128], m[:, 0:512], tile_size=(64, 64))",
-        "nc_matmul on trn2: tile_position is () and tile_size is (64, 64): both are set, or neither",
+        "nc_matmul on trn2: tile_position is not set and tile_size is (64, 64): both are set, or neither",
         "",
     ),
     (

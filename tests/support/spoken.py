@@ -12,7 +12,7 @@ from trnbench.errors import TrnbenchError
 EMPTY = re.compile(
     r"""
       [:;,(\[=—–]\s*$        # "missing: "
-    | :\s*[;,)]              # "missing: ; known: x"
+    | (?<!\[):\s*[;,)]       # "missing: ; known: x", but [:, None] is an index
     | (?<=\s)\(\)(?!\s\()     # "it has none ()", but what a kernel gave has a place behind it
     | [;,]\s*[;,]            # two separators with nothing between
     | ^\s*[:;,]              # nothing before the first one

@@ -108,9 +108,7 @@ def _absent(policy: PeakPolicy) -> str:
 def _covered(system: System) -> bool:
     """Whether a seed document speaks of this system: trn1n.32xlarge is younger than all of them."""
     names = {system.instance.name, system.instance.parent} - {""}
-    return any(
-        system.book.sources[fact.source].seed for name in names for fact in system.book.select(name)
-    )
+    return any(system.book.sources[fact.source].seed for name in names for fact in system.book.select(name))
 
 
 def _picks(found: list[Candidate], bound: Peak | None, *, covered: bool) -> dict[PeakPolicy, Peak]:

@@ -12,11 +12,17 @@ UNIT = {"bfloat16": 2.0**-8, "float16": 2.0**-10, "float32": 2.0**-12}
 
 
 def disagreement(want: Any, have: Any, dtype: str) -> str:
-    """ "" or what differs. What is no finite number has to be the same one on both sides."""
+    """ "" or what differs. What is no finite number has to be the same one on both sides.
+
+    Integers have no rounding: every one has to be the same.
+    """
     import numpy as np
 
     if want.shape != have.shape:
         return f"shape {have.shape}, not {want.shape}"
+    if dtype.startswith(("int", "uint")):
+        differ = int((want != have).sum())
+        return f"{differ:,} of {want.size:,} integers differ" if differ else ""
     finite = np.isfinite(want)
     if not (np.isfinite(have[finite]).all() and np.array_equal(want[~finite], have[~finite], equal_nan=True)):
         return "it is no finite number where it should be one, or the other way round"

@@ -82,5 +82,5 @@ def _inside(tile: View, where: Grid, size: int, box: tuple[tuple[int, int], ...]
         raise KernelError(
             f"index {low if low < 0 else high} is outside a dimension of size {size} of {tile!r} "
             f"({site.here()})",
-            try_="keep the index inside with mask=",
+            try_="keep the index inside with a mask: mask=index < size",
         )

@@ -182,7 +182,8 @@ def check_tile(
         return
     rules.require(
         bool(position) and bool(size) and len(position) == 2 and len(size) == 2,
-        f"tile_position is {position!r} and tile_size is {size!r}: both are set, or neither",
+        f"tile_position is {position or 'not set'} and tile_size is {size or 'not set'}: "
+        "both are set, or neither",
     )
     machine = rules.machine
     whole = machine.partitions, machine.stationary_free
