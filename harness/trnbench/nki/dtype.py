@@ -130,8 +130,11 @@ def dtype_of(given: Any) -> DType:
     if isinstance(given, str) and given in WORDS:
         return DTYPES[WORDS[given]]
     try:
+        if isinstance(given, str) and not given.isprintable():
+            raise ValueError(given)  # to NumPy a zero is a name
         return _BY_NUMPY[np.dtype(given)]
-    except (TypeError, KeyError, ValueError, OverflowError):  # NumPy reads a language of its own
+    except (TypeError, KeyError, ValueError, OverflowError, SyntaxError, RecursionError, MemoryError):
+        # NumPy reads a language of its own, with numbers of Python in it.
         raise KernelError(
             f"{cut(repr(given))} is no data type that NKI kernels can use here",
             cause=f"known: {', '.join(DTYPES)}",
