@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.bounded.file import read_file
+from trnbench.bounded.file import MIB, RUNS, read_file
 from trnbench.bounded.json import NotJson, parse_json
 from trnbench.bounded.nesting import DEEPEST, deep_json, deepest
 from trnbench.bounded.toml import parse_toml
@@ -172,3 +173,15 @@ def test_a_file_of_somebody_else_is_not_read_where_the_owner_matters(tmp_path: P
     assert read_file(path, most=10, owner=os.getuid()) == b"x"
     with pytest.raises(BadInput, match="it belongs to another user"):
         read_file(path, most=10, owner=os.getuid() + 1)
+
+
+def test_a_small_file_takes_little_memory_whatever_its_bound(tmp_path: Path) -> None:
+    path = tmp_path / "small.json"
+    path.write_bytes(b"{}")
+    tracemalloc.start()
+    try:
+        assert read_file(path, most=RUNS) == b"{}"
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * MIB

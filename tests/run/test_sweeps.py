@@ -224,3 +224,9 @@ def test_words_are_checked_against_those_the_axis_takes():
         "  cause: it takes words: bf16, fp8, fp32\n"
         "  try:   -a dtype=bf16"
     )
+
+
+def test_what_is_to_be_typed_has_no_line_of_its_own() -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_sweep("\nsize[pow2]=50:30:2")
+    assert caught.value.try_ == "size[pow2]=30:50:2"

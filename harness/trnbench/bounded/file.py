@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from trnbench.errors import BadInput, MissingFile
 from trnbench.quoting import cut
@@ -47,7 +48,7 @@ def read_file(
         with open(descriptor, "rb") as stream:
             if owner is not None and found.st_uid != owner:
                 raise PermissionError(1, "it belongs to another user")
-            data = stream.read(most + 1)
+            data = _all_of(stream, most + 1)
     except (FileNotFoundError, NotADirectoryError):
         raise MissingFile(
             f"there is no file {shown}", cause="it is misspelt, or in another folder", try_="ls"
@@ -58,6 +59,15 @@ def read_file(
             f"cannot read {shown}: {why}", cause="it is closed to this user, or no name of a file", try_=try_
         ) from None
     return bounded(data, shown, most)
+
+
+def _all_of(stream: BinaryIO, most: int) -> bytes:
+    """Up to `most` bytes, in pieces: asked for at once, they would be set aside for the smallest file."""
+    pieces: list[bytes] = []
+    while most > 0 and (piece := stream.read(min(most, MIB))):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
 
 
 def bounded(data: bytes, where: str, most: int) -> bytes:

@@ -153,7 +153,7 @@ def _limits(typed: str, values: str, how: str) -> tuple[Fraction, Fraction, Frac
         raise UsageError(
             f"{quoted(typed)} is empty",
             cause=f"it starts at {_shortest(start)} and ends before that, at {_shortest(stop)}",
-            try_=f"{typed.partition('=')[0]}={_shortest(stop)}:{_shortest(start)}:{_shortest(step)}",
+            try_=f"{typed.partition('=')[0].strip()}={_shortest(stop)}:{_shortest(start)}:{_shortest(step)}",
         )
     return start, stop, step
 
