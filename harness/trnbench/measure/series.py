@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from trnbench.results.stability import Stability
 from trnbench.results.statistics import bootstrap, mad, median, quantile, relative_spread
 
 FAR = 5.0
@@ -74,14 +75,6 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 def _resamples(count: int) -> int:
     """Fewer for long series: the interval of a thousand samples needs no two thousand draws."""
     return max(200, min(2000, 400_000 // max(count, 1)))
-
-
-class Stability(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether the samples tell one time, and what to do when they do not."""
-
-    verdict: str  # "stable", "noisy" or "unstable"
-    why: str = ""
-    advice: str = ""
 
 
 def stability(series: Series) -> Stability:

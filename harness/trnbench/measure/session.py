@@ -11,9 +11,10 @@ import msgspec
 from trnbench.kernels.program import Program
 from trnbench.measure.flush import Flush
 from trnbench.measure.sampling import Taken, Way, sampled
-from trnbench.measure.series import Series, Stability, stability
+from trnbench.measure.series import Series, stability
 from trnbench.measure.stopping import PrecisionReached, Rule, SampleLimit, TimeLimit
 from trnbench.results.proof import Clocks, Growth
+from trnbench.results.stability import Stability
 from trnbench.results.statistics import median
 
 TICKS = 1000

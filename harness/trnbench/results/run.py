@@ -16,10 +16,11 @@ from trnbench.results.fidelity import Fidelity
 from trnbench.results.measurement import Measurement, Reason, Status
 from trnbench.topology.graph import Topology
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 # History: 1 first version; 2 adds `fidelity`, None in runs made before; 3 adds `evidence.nearest`, None in
 # runs made before, in place of the flag `evidence.unvalidated`, errors of the time in logarithms, and
-# `digest`, empty in runs made before.
+# `digest`, empty in runs made before; 4 adds `processes`, `interval` and `stability` of a measurement, none
+# in runs made before, and the status `inconclusive`.
 
 
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

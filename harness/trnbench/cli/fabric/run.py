@@ -6,30 +6,19 @@ from typing import Any
 
 import click
 
-from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
 from trnbench.cli.fabric.collective import Collective, frozen, others_of, with_option
 from trnbench.cli.fabric.grouping import groups_of
 from trnbench.cli.fabric.near import Near, cells, notes
 from trnbench.cli.fabric.options import about, algorithm_option, dtype_option, fabric_of, fabric_options
 from trnbench.cli.fabric.shares import UNEVEN, about_shares, shares_of, shares_option, skew_option
-from trnbench.cli.fabric.sizes import SIZE, shown, sweep
-from trnbench.cli.number import NumberType
+from trnbench.cli.fabric.sizes import SIZE, shown, sweep, sweep_options
 from trnbench.cli.output import emit, emit_json, format_option, write
 
 
 @click.command()
 @click.argument("collective", type=Collective(UNEVEN), metavar="COLLECTIVE")
-@click.option("-b", "--minbytes", type=SIZE, default="8", show_default=True, help="The smallest message.")
-@click.option("-e", "--maxbytes", type=SIZE, default="1G", show_default=True, help="The largest message.")
-@click.option(
-    "-f",
-    "--stepfactor",
-    type=NumberType(kinds.STEP_FACTOR),
-    default=2.0,
-    show_default=True,
-    help="From size to size.",
-)
+@sweep_options
 @click.option("--step", type=SIZE, help="Bytes from size to size, instead of -f.")
 @algorithm_option
 @dtype_option
