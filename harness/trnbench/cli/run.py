@@ -139,6 +139,7 @@ def run(
     from trnbench.run.ranks.rank import find_rank
     from trnbench.run.returned import detected
     from trnbench.run.settings import RunSettings
+    from trnbench.store.path import check_named, store_path
     from trnbench.store.tag import checked_tags
 
     settings = RunSettings(
@@ -167,6 +168,8 @@ def run(
         chosen = choose_backend(
             shared.registry, backend or configured.backend, by, keep_identity=keep_identity
         )
+        if not dry_run and (rank is None or rank.rank == 0):
+            check_named(store_path(shared.store_path))  # before the seconds that a plan takes
         selection = here(selection_from(**_merged(selected, configured.selection)), chosen)
         planned = plan(shared.registry, selection, extra_facts=facts_of(shared, facts))
         if rank is not None and rank.rank > 0:

@@ -45,20 +45,26 @@ def folder_in_place(path: Path) -> StoreError:
     )
 
 
-def make_folder(path: Path) -> None:
-    """See that `path` can be created: only the default folder is made, never one that was named.
-
-    Raises `StoreError` when the folder is missing or cannot be made.
-    """
+def check_named(path: Path) -> None:
+    """Raises `StoreError` for a store in a folder that was named and is missing: it is not made for it."""
     folder = path.parent
-    if folder.is_dir():
-        return
-    if path != default_path():
+    if not folder.is_dir() and path != default_path():
         raise StoreError(
             f"cannot keep results at {path}: the folder {folder} does not exist",
             cause=f"--store or {ENVIRONMENT} names a folder that is missing or misspelt",
             try_=f"mkdir -p {folder}",
         )
+
+
+def make_folder(path: Path) -> None:
+    """See that `path` can be created: only the default folder is made, never one that was named.
+
+    Raises `StoreError` when the folder is missing or cannot be made.
+    """
+    check_named(path)
+    folder = path.parent
+    if folder.is_dir():
+        return
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
