@@ -15,6 +15,7 @@ from drawn_kernels import kernels, source
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from trnbench.emulator.core import steady
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.core import Core
 from trnbench.emulator.core.costs import CostTable
@@ -92,6 +93,12 @@ def same_schedule(one: Program, other: Program, pace: Pace, without: Without) ->
     folded = schedule(other, pace, without=without)
     for name in ("total", "busy", "start", "issued", "end", "cause"):
         assert getattr(plain, name) == getattr(folded, name), name
+
+
+@pytest.fixture(autouse=True)
+def short_loops_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops with little to gain are left to themselves, and kernels of tests are short."""
+    monkeypatch.setattr(steady, "_GAIN", 128)
 
 
 @pytest.fixture(scope="module")

@@ -117,7 +117,9 @@ def schedule_launch(
     return LaunchSchedule(
         schedules=tuple(schedules[number] for number in of),
         waits=tuple(waits[number] for number in of),
-        whole=tuple(whole(schedules[number], recording.pieces) for number in of),
+        whole=tuple(
+            whole(schedules[number].done, schedules[number].marks, recording.pieces) for number in of
+        ),
     )
 
 

@@ -37,21 +37,26 @@ _SHOWN = {
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """Somewhere in a program: when everything before it has ended, and what was busy how long."""
+    """Somewhere in a program: when everything before it has ended, and what was busy how long. `last`: by
+    queue, when the last of its instructions has ended."""
 
     total: int
     busy: dict[str, int]
+    last: tuple[int, ...]
+
+    @classmethod
+    def of(cls, core: Core) -> Mark:
+        return cls(core.total, core.busy(), tuple(core.last))
 
 
 class Schedule(msgspec.Struct, kw_only=True):
     """Ticks of every instruction of `program`. `cause`: the dependency it waited for longest (as in
     `Program.deps`), TURN of its queue, EXCLUDED from a memory, or LAUNCHED. `marks`: the end of all
-    instructions before each of the positions asked for.
+    instructions before each of the positions asked for, `done`: of all.
     """
 
     program: Program
-    total: int
-    busy: dict[str, int]
+    done: Mark
     start: array[int]
     issued: array[int]
     end: array[int]
@@ -63,14 +68,23 @@ class Schedule(msgspec.Struct, kw_only=True):
         """What a core has done by now."""
         return cls(
             program=core.program,
-            total=core.total,
-            busy=core.busy(),
+            done=Mark.of(core),
             start=core.start,
             issued=core.issued,
             end=core.end,
             cause=core.cause,
             marks=marks,
         )
+
+    @property
+    def total(self) -> int:
+        """When all has ended."""
+        return self.done.total
+
+    @property
+    def busy(self) -> dict[str, int]:
+        """What was busy how long."""
+        return self.done.busy
 
     def path(self) -> dict[str, int]:
         """The critical path by cause, in ticks; adds up to `total`."""
@@ -137,6 +151,6 @@ def schedule(
             folding.advance(at, until)
         else:
             core.advance(at, until)
-        marked.append(Mark(core.total, core.busy()))
+        marked.append(Mark.of(core))
         at = until
     return Schedule.of(core, tuple(marked[:-1]))

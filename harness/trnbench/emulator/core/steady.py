@@ -26,7 +26,7 @@ Ints = npt.NDArray[np.int64]
 _SHORT = 32  # instructions: rounds shorter than that are looked at several at once
 _LAGS = 4  # periods of up to so many (groups of) rounds are looked for among the last
 _TRIES = 12
-_GAIN = 256  # instructions: to fill in fewer costs more than to carry them out
+_GAIN = 1024  # instructions: to fill in fewer costs more than to carry them out
 
 
 class Folding:
@@ -35,7 +35,8 @@ class Folding:
     def __init__(self, core: Core) -> None:
         self.core = core
         self.program = core.program
-        self.runs = sorted(core.program.runs, key=lambda run: (run.begin, -run.end))
+        worth = (run for run in core.program.runs if run.length * (run.count - 1) >= _GAIN)
+        self.runs = sorted(worth, key=lambda run: (run.begin, -run.end))
         self._begins = [run.begin for run in self.runs]
         self._queues = np.array([step[0] for step in core.plain], np.int64)
 
