@@ -347,6 +347,23 @@ TRAPS = {
         "        nisa.tensor_tensor(dst=total, data1=total, data2=c[:, 0:64], op=nl.add)\n"
         "    nisa.dma_copy(dst=x[0:128, 8000:8064], src=total)"
     ),
+    "a tensor that is read along and written in one place": (
+        "for i in nl.affine_range(100):\n    nisa.dma_copy(dst=x[0:128, 0:64], src=fetch(x, i * 64))"
+    ),
+    "tiles of an earlier loop that go out of use": (
+        "for i in nl.affine_range(9):\n    c = fetch(x, i * 64, 4096)\n"
+        "    nisa.activation(dst=b, op=nl.exp, data=a)\n    nisa.tensor_copy(dst=b, src=c[:, 0:64])\n"
+        "for i in nl.affine_range(60):\n    c = fetch(x, i * 64, 2048)\n"
+        "    nisa.tensor_copy(dst=b, src=c[:, 0:64])"
+    ),
+    "a sum in a bank that stays, of tiles that go round": (
+        "left, right, sums = tile(128), tile(512), tile(512, nl.psum)\n"
+        "for i in nl.affine_range(50):\n    part = tile(128, nl.psum)\n"
+        "    nisa.nc_matmul(dst=sums[:, i * 8 : i * 8 + 8], stationary=left, moving=right[:, 0:8])\n"
+        "    nisa.nc_matmul(dst=part, stationary=left, moving=right[:, 0:128])\n"
+        "    nisa.activation(dst=b[:, 0:64], op=nl.exp, data=part[:, 0:64])\n"
+        "nisa.tensor_copy(dst=wide, src=sums)\nnisa.tensor_copy(dst=b, src=part[:, 0:64])"
+    ),
     "views by other means": (
         "for i in nl.affine_range(40):\n"
         "    nisa.tensor_copy(dst=wide.ap([[512, 128], [1, 8]], offset=i * 8), src=a[:, 0:8])\n"
@@ -415,7 +432,10 @@ def test_a_limit_is_reached_at_the_same_instruction(registry: Any, tmp_path: Pat
 
 
 def test_a_plain_loop_is_executed_a_few_times(both: Callable[..., Both]) -> None:
-    body = "for i in nl.affine_range(100):\n    nisa.dma_copy(dst=x[0:128, 0:64], src=fetch(x, i * 64))"
+    body = (
+        "out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "for i in nl.affine_range(100):\n    nisa.dma_copy(dst=out[0:128, 0:64], src=fetch(x, i * 64))"
+    )
     found = both(body)
     found.check()
     assert len(found.folded) == 200
@@ -482,7 +502,7 @@ def test_what_a_round_leaves_to_the_next_is_followed(
     found = both(START + CARRIED[name], where)
     found.check()
     assert len(found.folded) > 200
-    assert 0 < found.executed < 45
+    assert 0 < found.executed < max(45, len(found.folded) // 10)
 
 
 def test_the_scheduler_carries_out_a_part(

@@ -36,16 +36,14 @@ def different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
 
 def _different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
     count, length = run.count, run.length
-    known = next((each for each in program.steady if _tells(each, run)), None)
-    if known is None:
-        return _compared(program, kinds, run, run.begin)
     # Of rounds that the recording has followed only the banks may be others.
-    first, last = -(-(known.begin - run.begin) // length), (known.end - run.begin) // length
-    first, last = max(first, 0), min(last, count)
     found: set[int] = set()
-    for begin, end in ((0, first + 1), (last - 1, count)):
-        part = Run(run.begin + begin * length, length, end - begin)
-        found |= {begin + at for at in _compared(program, kinds, part, run.begin)}
+    begin = 0
+    for known in (each for each in program.steady if _tells(each, run)):
+        first, last = -(-(known.begin - run.begin) // length), (known.end - run.begin) // length
+        found |= _compared(program, kinds, run, begin, max(first, 0) + 1)
+        begin = min(last, count) - 1
+    found |= _compared(program, kinds, run, begin, count)
     if any(kinds.banks):
         ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
         found |= set((np.flatnonzero((ops[1:] != ops[:-1]).any(1)) + 1).tolist())
@@ -63,13 +61,13 @@ def _tells(known: Run, run: Run) -> bool:
     )
 
 
-def _compared(program: Program, kinds: Kinds, run: Run, loop: int) -> frozenset[int]:
-    """`loop`: the instruction at which it begins, of which `run` are rounds."""
-    count, length = run.count, run.length
+def _compared(program: Program, kinds: Kinds, run: Run, begin: int, end: int) -> set[int]:
+    """Of rounds `begin` to `end`."""
+    count, length, start = end - begin, run.length, run.begin + begin * run.length
     if count < 2:
-        return frozenset()
-    ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
-    first = part_of(program.first, run.begin, run.begin + count * length + 1)
+        return set()
+    ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * start).reshape(count, length)
+    first = part_of(program.first, start, start + count * length + 1)
     sizes = np.diff(first).reshape(count, length)
     alike = (ops[1:] == ops[:-1]).all(1) & (sizes[1:] == sizes[:-1]).all(1)
     deps = part_of(program.deps, int(first[0]), int(first[-1]))
@@ -79,9 +77,9 @@ def _compared(program: Program, kinds: Kinds, run: Run, loop: int) -> frozenset[
     held = np.repeat(np.append(False, alike), counts)
     other, rounds = deps[held], np.repeat(np.arange(count), counts)[held]
     one = deps[np.flatnonzero(held) - behind[held]]
-    same = (other == one + 4 * length) | ((other == one) & (one >> 2 < loop))
+    same = (other == one + 4 * length) | ((other == one) & (one >> 2 < run.begin))
     alike[rounds[~same] - 1] = False
-    return frozenset((np.flatnonzero(~alike) + 1).tolist())
+    return set((np.flatnonzero(~alike) + 1 + begin).tolist())
 
 
 def part_of(values: Any, begin: int, stop: int) -> Ints:

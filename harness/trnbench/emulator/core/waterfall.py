@@ -148,7 +148,8 @@ def _apart(recording: Recording, removed: Mapping[str, Any]) -> bool:
 
 
 def _freed_rings(removed: Mapping[str, Any]) -> bool:
-    return set(RINGS) <= removed.get("queues", frozenset())
+    gone: frozenset[str] = removed.get("queues", frozenset())
+    return gone.issuperset(RINGS)
 
 
 def _freed(recording: Recording, made: LaunchSchedule, removed: Mapping[str, Any]) -> int:
