@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from trnbench.emulator.core.core import Core
+from trnbench.emulator.core.core import Core, Ticks
 from trnbench.emulator.core.critical import Path
 from trnbench.emulator.core.pace import NOTHING_REMOVED as NOTHING_REMOVED
 from trnbench.emulator.core.pace import Pace, Without
@@ -57,10 +57,7 @@ class Schedule(msgspec.Struct, kw_only=True):
 
     program: Program
     done: Mark
-    start: array[int]
-    issued: array[int]
-    end: array[int]
-    cause: array[int]
+    ticks: Ticks
     marks: tuple[Mark, ...] = ()
 
     @classmethod
@@ -69,12 +66,25 @@ class Schedule(msgspec.Struct, kw_only=True):
         return cls(
             program=core.program,
             done=Mark.of(core),
-            start=core.start,
-            issued=core.issued,
-            end=core.end,
-            cause=core.cause,
+            ticks=core.ticks,
             marks=marks,
         )
+
+    @property
+    def start(self) -> array[int]:
+        return self.ticks.start
+
+    @property
+    def issued(self) -> array[int]:
+        return self.ticks.issued
+
+    @property
+    def end(self) -> array[int]:
+        return self.ticks.end
+
+    @property
+    def cause(self) -> array[int]:
+        return self.ticks.cause
 
     @property
     def total(self) -> int:
@@ -138,11 +148,13 @@ def schedule(
     without: Without = NOTHING_REMOVED,
     marks: tuple[int, ...] = (),
     fold: bool = True,
+    over: Schedule | None = None,
 ) -> Schedule:
     """When each instruction starts and ends on a core. `fold`: rounds of a loop that repeat what the rounds
-    before did, to the tick, are not carried out one by one; the result is the same.
+    before did, to the tick, are not carried out one by one; the result is the same. `over`: a schedule of the
+    program that nobody needs any more, whose ticks are overwritten.
     """
-    core = Core(program, pace, without)
+    core = Core(program, pace, without, over.ticks if over is not None else None)
     folding = Folding(core) if fold else None
     marked: list[Mark] = []
     at = 0

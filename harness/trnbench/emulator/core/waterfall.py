@@ -53,8 +53,14 @@ def waterfall_of(
         for name in dict.fromkeys(name for spent in busy_of for name in spent)
     }
 
+    before: list[LaunchSchedule] = []
+
     def without(causes: Without) -> LaunchSchedule:
-        return schedule_launch(recording, pace, without=causes, fold=fold, waiting=False)
+        """Only the last of these is looked at."""
+        over = before.pop() if before else None
+        made = schedule_launch(recording, pace, without=causes, fold=fold, waiting=False, over=over)
+        before.append(made)
+        return made
 
     total = launched.whole_total
     nobody_waits = without(NOTHING_REMOVED) if any(launched.waits) else launched
