@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from trnbench.measure.torch.observing import observe_collective as observe_torch_collective
     from trnbench.measure.torch.observing import refused as torch_refuses
     from trnbench.registry import load_registry
+    from trnbench.results.digest import shortened
     from trnbench.results.error_text import signed_text as signed_error
     from trnbench.results.evidence import Evidence, Grade
     from trnbench.results.expectation import expected, expected_time, grey, nearness_of
@@ -138,6 +139,7 @@ _HOMES = {
     "trnbench.measure.torch.cpu": ("CpuDevice",),
     "trnbench.measure.torch.cuda": ("CudaCarrier", "CudaDevice"),
     "trnbench.registry": ("load_registry",),
+    "trnbench.results.digest": ("shortened",),
     "trnbench.results.evidence": ("Evidence", "Grade"),
     "trnbench.results.expectation": ("expected", "expected_time", "grey", "nearness_of"),
     "trnbench.results.fidelity": ("Comparison", "FamilyFidelity", "Fidelity"),
@@ -299,6 +301,7 @@ __all__ = [
     "resolve",
     "session",
     "set_cuda_precision",
+    "shortened",
     "show",
     "signed_error",
     "stored_waterfall",

@@ -30,6 +30,8 @@ BUILT_IN = {
     "fabric": "Ask the links: collectives, pairs, cuts, scaling, assumptions.",
     "plugin": "List, check and create plugins.",
     "runs": "List, show, tag and delete stored runs.",
+    "compare": "Say what changed from one run to another.",
+    "gate": "Fail where a run is worse than its baseline.",
     "report": "Write the HTML report of stored runs.",
     "export": "Write stored runs as JSON, CSV and other formats.",
     "import": "Put runs from files into the store.",

@@ -31,7 +31,7 @@ CREATE TABLE runs (
     digest         TEXT NOT NULL DEFAULT ''  -- of the whole run, once it has ended
 ) STRICT;
 
-CREATE TABLE documents (                     -- facts and topologies: the same for many runs, kept once
+CREATE TABLE documents (                     -- facts, graphs, sources: the same for many runs, kept once
     sha256  TEXT PRIMARY KEY,
     content BLOB NOT NULL                    -- zlib of JSON
 ) STRICT, WITHOUT ROWID;
@@ -39,7 +39,7 @@ CREATE TABLE documents (                     -- facts and topologies: the same f
 CREATE TABLE attachments (
     run    INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
     position INTEGER NOT NULL,               -- keeps the order they had in the run
-    kind   TEXT NOT NULL,                    -- 'books' or 'topologies'
+    kind   TEXT NOT NULL,                    -- 'books', 'topologies' or 'inputs'
     name   TEXT NOT NULL,
     sha256 TEXT NOT NULL REFERENCES documents (sha256),
     PRIMARY KEY (run, kind, name)
