@@ -12,6 +12,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from trnbench.backend import Backend, Detection, Observation
     from trnbench.cli.context import Session, session
+    from trnbench.compare.api import compare_runs, gate
+    from trnbench.compare.change import Change, Verdict
+    from trnbench.compare.change import Comparison as RunComparison
+    from trnbench.compare.gate.finding import Finding, Gated, Outcome
+    from trnbench.compare.gate.rule import Direction as RuleDirection
+    from trnbench.compare.gate.rule import Rule
     from trnbench.errors import (
         BadInput,
         ExitCode,
@@ -93,6 +99,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "trnbench.backend": ("Backend", "Detection", "Observation"),
     "trnbench.cli.context": ("Session", "session"),
+    "trnbench.compare.api": ("compare_runs", "gate"),
+    "trnbench.compare.change": ("Change", "Verdict"),
+    "trnbench.compare.gate.finding": ("Finding", "Gated", "Outcome"),
+    "trnbench.compare.gate.rule": ("Rule",),
     "trnbench.errors": (
         "BadInput",
         "ExitCode",
@@ -167,6 +177,8 @@ _HOMES = {
     "trnbench.topology.graph": ("Figure", "Link", "LinkClass", "LinkKind", "Node", "NodeKind", "Topology"),
 }
 _RENAMED = {
+    "RuleDirection": ("trnbench.compare.gate.rule", "Direction"),
+    "RunComparison": ("trnbench.compare.change", "Comparison"),
     "FidelityTable": ("trnbench.fidelity.told", "Table"),
     "FidelityTold": ("trnbench.fidelity.told", "Told"),
     "fidelity_told": ("trnbench.fidelity.told", "told"),
@@ -194,6 +206,7 @@ __all__ = [
     "BestPublished",
     "Case",
     "CaseKey",
+    "Change",
     "Comparison",
     "CpuDevice",
     "CudaCarrier",
@@ -214,8 +227,10 @@ __all__ = [
     "FidelityTable",
     "FidelityTold",
     "Figure",
+    "Finding",
     "Findings",
     "Format",
+    "Gated",
     "Generation",
     "Grade",
     "Growth",
@@ -238,6 +253,7 @@ __all__ = [
     "NodeKind",
     "NothingSelected",
     "Observation",
+    "Outcome",
     "Part",
     "Peak",
     "PeakChoice",
@@ -251,7 +267,10 @@ __all__ = [
     "Provenance",
     "PublishedAs",
     "Reason",
+    "Rule",
+    "RuleDirection",
     "Run",
+    "RunComparison",
     "Scope",
     "Section",
     "SectionFailed",
@@ -272,15 +291,18 @@ __all__ = [
     "UnknownName",
     "UsageError",
     "Variant",
+    "Verdict",
     "Witness",
     "Work",
     "bench",
     "check_facts",
+    "compare_runs",
     "dumps",
     "emulate_kernel",
     "expected",
     "expected_time",
     "fidelity_told",
+    "gate",
     "grey",
     "headline",
     "hookimpl",

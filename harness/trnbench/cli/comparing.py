@@ -17,6 +17,7 @@ _LISTED = 10
 
 def change_row(each: Change) -> dict[str, object]:
     """Exact values, and as people read them."""
+    from trnbench.compare.words import interval_text, signed_percent
     from trnbench.facts.format import show
 
     def shown(value: float | None) -> str | None:
@@ -36,7 +37,7 @@ def change_row(each: Change) -> dict[str, object]:
         "change": signed_percent(each.effect) if each.effect is not None else None,
         "low": each.interval.low if each.interval else None,
         "high": each.interval.high if each.interval else None,
-        "interval": interval_text(each),
+        "interval": interval_text(each) or None,
         "p": each.p,
         "exact": each.exact,
         "verdict": str(each.verdict) if each.verdict else None,
@@ -51,27 +52,6 @@ def change_row(each: Change) -> dict[str, object]:
     }
 
 
-def interval_text(each: Change) -> str | None:
-    """`+1.2 to +3.4 %`, `exact` for a model; None where there is none."""
-    if each.interval is None:
-        return "exact" if each.exact else None
-    low, high = (signed_percent(end).removesuffix(" %") for end in (each.interval.low, each.interval.high))
-    return f"{low} to {high} %"
-
-
-def signed_percent(effect: float) -> str:
-    """`+5.0 %`, `−0.03 %`: as many digits as tell it from nothing."""
-    share = 100.0 * effect
-    if not share:
-        return "0 %"
-    size = abs(share)
-    digits = 1 if size >= 0.1 else 2 if size >= 0.01 else 3
-    text = f"{size:,.0f}" if size >= 1000 else f"{size:.{digits}f}"
-    if not text.strip("0."):
-        text = "<0.001"
-    return f"{'+' if share > 0 else '−'}{text} %"
-
-
 def opening(found: Comparison) -> Iterator[str]:
     """Which runs, and what of them differs beside the cases."""
     yield f"before: {_run(found.before)}"
@@ -80,7 +60,8 @@ def opening(found: Comparison) -> Iterator[str]:
 
 
 def _run(each: Named) -> str:
-    return f"{each.id}, {each.grade} by {each.backend}, {each.created}, {each.cases:,} cases"
+    by = f" by {each.backend}" if each.backend != str(each.grade) else ""
+    return f"{each.id}, {each.grade}{by}, {each.created}, {each.cases:,} cases"
 
 
 def closing(found: Comparison) -> Iterator[str]:
@@ -88,14 +69,14 @@ def closing(found: Comparison) -> Iterator[str]:
     causes = Counter(cause for each in found.changes for cause in each.causes)
     if causes:
         yield "what differs of their inputs:"
-        yield from _counted(causes)
+        yield from counted(causes)
     reasons = Counter(each.why for each in found.changes if each.verdict is None)
     if reasons:
         yield "without a verdict:"
-        yield from _counted(reasons)
+        yield from counted(reasons)
     if found.refused:
         yield "not compared (--across does):"
-        yield from _counted(Counter(each.why for each in found.refused))
+        yield from counted(Counter(each.why for each in found.refused))
     for what, ids in (("only before", found.missing), ("only after", found.new)):
         if ids:
             more = f" and {len(ids) - 3:,} more" if len(ids) > 3 else ""
@@ -114,7 +95,8 @@ def counts(found: Comparison) -> str:
     return ", ".join(parts) or "nothing that ran in either"
 
 
-def _counted(found: Counter[str]) -> Iterable[str]:
+def counted(found: Counter[str]) -> Iterable[str]:
+    """Each sentence with the number of its cases, the commonest first."""
     for said, count in found.most_common(_LISTED):
         yield f"  {said}: {count:,} {'case' if count == 1 else 'cases'}"
     if len(found) > _LISTED:

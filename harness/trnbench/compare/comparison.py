@@ -25,7 +25,7 @@ THRESHOLD = 0.03
 differs from run to run by up to a few per cent, and no interval between them sees that."""
 
 CONFIDENCE = 0.95
-_EXACT = 1e-9
+EXACT = 1e-9
 """Models repeat bit for bit on one machine; libraries of another may round the last digit otherwise."""
 
 
@@ -93,12 +93,12 @@ def _change(
     before: Run, after: Run, pair: Pair, effect: Effect | None, threshold: float | None, inputs: Inputs
 ) -> Change:
     one, two = pair
-    shown, value = _shown(one, two)
+    what, value = _shown(one, two)
     change = Change(
         case=two.case,
-        metric=shown.name,
-        unit=shown.unit,
-        better=shown.better,
+        metric=what.name,
+        unit=what.unit,
+        better=what.better,
         before=side_of(one, value(one)),
         after=side_of(two, value(two)),
     )
@@ -107,7 +107,8 @@ def _change(
         return msgspec.structs.replace(change, effect=_ratio(change), why=why)
     if effect is not None:
         least = THRESHOLD if threshold is None else threshold
-        verdict = _verdict(effect.value, least, shown=effect.p < 1.0 - CONFIDENCE)
+        shown = effect.p < 1.0 - CONFIDENCE
+        verdict = _verdict(effect.value, least, shown=shown)
         causes = (*inputs.sources(one, two), *conditions_changed(one, two))
         return msgspec.structs.replace(
             change,
@@ -116,7 +117,7 @@ def _change(
             p=effect.p,
             verdict=verdict,
             why=apart,
-            causes=causes if verdict is not Verdict.SAME else (),
+            causes=causes if shown and one.id == two.id else (),
         )
     ratio = _ratio(change)
     if ratio is None:
@@ -125,20 +126,25 @@ def _change(
         return msgspec.structs.replace(
             change, effect=ratio, why=f"{two.evidence.grade} numbers come without samples"
         )
-    differs = abs(ratio) > _EXACT
+    differs = abs(ratio) > EXACT
     return msgspec.structs.replace(
         change,
         effect=ratio,
         exact=True,
         verdict=_verdict(ratio, threshold or 0.0, shown=differs),
         why=apart,
-        causes=inputs.causes(one, two) if differs else (),
+        causes=inputs.causes(one, two) if differs and one.id == two.id else (),
     )
 
 
+def distance(effect: float) -> float:
+    """How far from nothing: a gain as far as the loss that takes it back, −4.76 % as 5 %."""
+    return math.expm1(abs(math.log1p(max(effect, -1.0 + 1e-15))))
+
+
 def _verdict(effect: float, least: float, *, shown: bool) -> Verdict:
-    """A gain is as far from nothing as the loss that takes it back: −4.76 % and 5 % are one distance."""
-    if not shown or abs(math.log1p(max(effect, -1.0 + 1e-15))) < math.log1p(least):
+    # The last digit of 5 % is not what decides.
+    if not shown or distance(effect) < least * (1.0 - EXACT):
         return Verdict.SAME
     return Verdict.SLOWER if effect > 0.0 else Verdict.FASTER
 
@@ -180,7 +186,7 @@ def _ratio(change: Change) -> float | None:
 
 
 def _order(change: Change) -> tuple[bool, bool, float, str]:
-    size = abs(math.log1p(max(change.effect, -1.0 + 1e-15))) if change.effect is not None else 0.0
+    size = distance(change.effect) if change.effect is not None else 0.0
     return change.verdict is None, change.verdict is Verdict.SAME, -size, change.id
 
 

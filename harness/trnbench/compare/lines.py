@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Any
 
-from trnbench.quoting import quoted
+from trnbench.quoting import cut, quoted
 
 _SHOWN = 70
 _LONGEST = 20_000
@@ -70,4 +70,4 @@ def _rows(before: Any, after: Any, name: str) -> dict[str, tuple[Any, Any]]:
 def _value(value: Any) -> str:
     if value is _MISSING:
         return "absent"
-    return quoted(value, _SHOWN) if isinstance(value, str) else quoted(str(value), _SHOWN).strip("'")
+    return quoted(value, _SHOWN) if isinstance(value, str) else cut(str(value), _SHOWN)
