@@ -19,7 +19,7 @@ from trnbench.cli.names import complete_backends
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import emit, format_option, say
 from trnbench.cli.page_name import REPORT, STEM
-from trnbench.cli.planned import CASE_COLUMNS, case_rows
+from trnbench.cli.planned import CASE_COLUMNS, EXACT, case_rows
 from trnbench.cli.reporting import check_html, own_target, report_target
 from trnbench.cli.selecting import selection_from, selection_options
 
@@ -209,6 +209,6 @@ def _merged(selected: Mapping[str, Any], configured: Mapping[str, Any]) -> dict[
 
 
 def _list_cases(planned: Plan, format: str) -> None:
-    emit(list(case_rows(planned)), CASE_COLUMNS, format)
+    emit(list(case_rows(planned)), EXACT if format == "csv" else CASE_COLUMNS, format)
     for note in planned.notes:
         say(f"note: {note}")

@@ -39,10 +39,9 @@ def list_(shared: Session, /, *, tags: tuple[str, ...], format: str) -> None:
     with _store(shared) as store:
         found = [each for each in store.list() if set(tags) <= set(each.tags)]
         rows = [run_row(each) for each in found]
-        # An id must stay in one piece on a terminal of 80 columns.
-        narrow = ("run", "evidence", "cases", "outcome", "state", "tags")
+        people = ("run", Column("evidence", keep=1), "cases", Column("outcome", keep=1), "state", "tags")
         every = ("run", "created", "evidence", "backend", "policy", "cases", *STATUSES, "state", "tags")
-        emit(rows, every if format == "csv" else narrow, format)
+        emit(rows, every if format == "csv" else people, format)
         if not rows:
             what = f"no run has the tag {', '.join(tags)}" if tags else "no run is stored"
             say(f"{what} in {store.path}; make one with: trnbench run")
@@ -79,15 +78,14 @@ def show(
     if format == "table":
         say(opening(found, len(cases)))
     columns = (
-        "instance",
-        "case",
-        "status",
-        Column("shown", "result", "right"),
-        Column("of_peak", "of peak", "right"),
-        "evidence",
+        Column("id", "case"),
+        Column("status", keep=2),
+        Column("shown", "result", "right", keep=2),
+        Column("of_peak", "of peak", "right", keep=2),
+        Column("evidence", keep=2),
         "near",
         Column("expect", align="right"),
-        "reason",
+        Column("reason", keep=1),
     )
     exact = (
         *("instance", "case", "status", "metric", "value", "unit", "fraction", "evidence", "near"),
