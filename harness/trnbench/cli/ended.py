@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from trnbench.cli.output import emit, emit_json, say
+from trnbench.cli.reporting import replacing
 from trnbench.errors import TrnbenchError
 
 if TYPE_CHECKING:
@@ -71,10 +72,13 @@ def _write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | N
     from trnbench.run.render import find_format, render_bytes
     from trnbench.run.writing import write_whole
 
+    told = replacing(target, (done,))
     try:
         write_whole(target, render_bytes((done,), find_format(shared.registry, "html"), shared.registry))
     except TrnbenchError as error:
         return error
+    if told:
+        say(told, level=0)
     return None
 
 

@@ -18,8 +18,9 @@ from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_backends
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import emit, format_option, say
+from trnbench.cli.page_name import REPORT, STEM
 from trnbench.cli.planned import CASE_COLUMNS, case_rows
-from trnbench.cli.reporting import REPORT, check_html, report_target
+from trnbench.cli.reporting import check_html, own_target, report_target
 from trnbench.cli.selecting import selection_from, selection_options
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ POLICIES = ("seed", "device", "engine", "latest")
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=f"Where the report goes.  [default: ./{REPORT}]",
+    help=f"Where the report goes.  [default: ./{REPORT}; of a selection ./{STEM}-SELECTION.html]",
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
 @click.option("--no-report", is_flag=True, help="Keep the run, write no report.")
@@ -159,8 +160,9 @@ def run(
     ).checked()
     rank = find_rank() if executor == EXECUTORS[0] and not dry_run else None
     target = None
-    if not (no_report or dry_run or (rank is not None and rank.rank > 0)):
-        target = report_target(output, force=force)
+    reported = not (no_report or dry_run or (rank is not None and rank.rank > 0))
+    if reported:
+        target = output and report_target(output, force=force)
         check_html(shared)
     # Whoever carries out the cases is gone before anything goes to stdout.
     with ExitStack() as stack:
@@ -178,6 +180,8 @@ def run(
             from trnbench.run.ranks.executor import rank_executor
 
             by = stack.enter_context(rank_executor(rank))
+        if reported and target is None:
+            target = own_target(chosen.name, selection, force=force)
         ended = None if dry_run else carry_out(shared, planned, chosen, settings, by)
     if ended is None:
         _list_cases(planned, format)
