@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from typing import IO
@@ -119,7 +118,9 @@ class Sampler:
     """nvidia-smi in the background, a line for each GPU every so many milliseconds."""
 
     def __init__(self, indices: Sequence[int], every_ms: int = 100) -> None:
-        self._out: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed by `stop`
+        from tempfile import TemporaryFile
+
+        self._out: IO[str] = TemporaryFile("w+")  # noqa: SIM115 - closed by `stop`
         self._process: subprocess.Popen[str] | None = None
         chosen = ",".join(map(str, indices))
         column = reasons_column()

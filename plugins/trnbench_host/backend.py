@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +58,8 @@ class HostBackend:
             "clock_source": _read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             "kernel_release": os.uname().release,
             "load_average": round(os.getloadavg()[0], 2),
-            "numpy_version": metadata.version("numpy"),
-            "pytest_benchmark_version": metadata.version("pytest-benchmark"),
+            "numpy_version": installed("numpy"),
+            "pytest_benchmark_version": installed("pytest-benchmark"),
             "c_compiler": compiler().rpartition("/")[2] or "none",
             "unknown": "; ".join(unknowns(cpu, read_memory())),
         }
@@ -101,12 +100,19 @@ class HostBackend:
                 msgspec.structs.replace(program, witness=throttle.witness),
                 device=cpu.name,
                 named_by="the processor's own name, /proc/cpuinfo",
-                version=f"numpy {metadata.version('numpy')}, {blas.library}",
+                version=f"numpy {installed('numpy')}, {blas.library}",
                 implementation=f"{kind}: {reference}",
                 timing=self.timing,
                 flush=host_flush(cpu.last_cache_bytes) if warm else None,
                 detail={"data": {"kind": "uniform random", "seed": str(seed)}},
             )
+
+
+def installed(distribution: str) -> str:
+    """Its version. Raises `importlib.metadata.PackageNotFoundError`."""
+    from importlib import metadata
+
+    return metadata.version(distribution)
 
 
 def _read(path: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from trnbench.backend import Backend
 from trnbench.errors import UnknownName, UsageError
-from trnbench.facts.peak import PeakPolicy
+from trnbench.facts.peak import PeakPolicy, as_policy
 from trnbench.results.run import Run
 from trnbench.run.progress import Step
 from trnbench.run.returned import detected
@@ -187,11 +187,3 @@ def here(selection: Selection, backend: Backend) -> Selection:
     if not found.instance or selection.instances or selection.generations:
         return selection
     return msgspec.structs.replace(selection, instances=(found.instance, *found.also))
-
-
-def as_policy(policy: PeakPolicy | str) -> PeakPolicy:
-    """The policy of this name. Raises `UnknownName`."""
-    try:
-        return PeakPolicy(policy)
-    except ValueError:
-        raise UnknownName("peak policy", str(policy), map(str, PeakPolicy), try_="--peak seed") from None
