@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +13,8 @@ from trnbench.cli.output import say
 from trnbench.errors import StoreError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from trnbench.cli.settings import Settings
     from trnbench.registry import Registry
     from trnbench.store.cache import Cache

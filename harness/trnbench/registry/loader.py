@@ -15,9 +15,11 @@ from trnbench import hookspecs
 from trnbench.errors import PluginError, TrnbenchError
 from trnbench.isolation.held import Misbehaved, held
 from trnbench.isolation.interrupt import from_outside
-from trnbench.registry.discovery import TRACE, Discovered, Origin, enabled
+from trnbench.registry.discovery import Discovered, Origin
+from trnbench.registry.entry_points import enabled
 
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("trnbench_"))
+TRACE = "TRNBENCH_PLUGIN_TRACE"
 SLOW_IMPORT_S = 0.5
 
 
