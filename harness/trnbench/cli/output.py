@@ -113,7 +113,9 @@ def emit_json(value: object) -> None:
     utf8 = (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "") == "utf8"
     text = json.dumps(plain(value), indent=2, ensure_ascii=not utf8, allow_nan=False)
     # Raw C1 controls and bidirectional marks are legal in JSON, and still reach a terminal.
-    write(hostile().sub(lambda m: m.group() if m.group() == "\n" else f"\\u{ord(m.group()):04x}", text) + "\n")
+    write(
+        hostile().sub(lambda m: m.group() if m.group() == "\n" else f"\\u{ord(m.group()):04x}", text) + "\n"
+    )
 
 
 def use_rich(stream: TextIO | None = None) -> bool:

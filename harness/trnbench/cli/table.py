@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from trnbench.cli.cell import Column, clean, is_right, plain, text_of, width_of
 
@@ -13,26 +13,21 @@ _MARKDOWN = re.compile(r"([\\`*\[\]<>|~])")
 
 def plain_text(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str) -> str:
     """Aligned by blanks, for any terminal and for pipes."""
-    heads = [clean(column.heading) for column in columns]
-    body = [[text_of(row.get(column.key), column) for column in columns] for row in rows]
-    right = [is_right(rows, column) for column in columns]
-    widths = [max(map(width_of, (head, *cells))) for head, cells in _columns(heads, body)]
-
-    def line(cells: Iterable[str]) -> str:
-        padded = (
-            " " * (width - width_of(cell)) + cell if at_right else cell + " " * (width - width_of(cell))
-            for cell, width, at_right in zip(cells, widths, right, strict=True)
-        )
-        return "  ".join(padded).rstrip()
-
+    head, *body = zip(*(_aligned(rows, column) for column in columns), strict=True)
     lines = [clean(title)] if title else []
-    lines += [line(heads), "  ".join("-" * width for width in widths), *map(line, body)]
+    lines += ["  ".join(head).rstrip(), "  ".join("-" * width_of(cell) for cell in head)]
+    lines += ["  ".join(cells).rstrip() for cells in body]
     return "\n".join(lines) + "\n"
 
 
-def _columns(heads: Sequence[str], body: Sequence[Sequence[str]]) -> Iterable[tuple[str, list[str]]]:
-    for index, head in enumerate(heads):
-        yield head, [row[index] for row in body]
+def _aligned(rows: Sequence[Mapping[str, object]], column: Column) -> Iterator[str]:
+    """The heading and every cell below it, as wide as the widest of them."""
+    cells = [clean(column.heading), *(text_of(row.get(column.key), column) for row in rows)]
+    widths = [width_of(cell) for cell in cells]
+    widest, at_right = max(widths), is_right(rows, column)
+    for cell, width in zip(cells, widths, strict=True):
+        blanks = " " * (widest - width)
+        yield blanks + cell if at_right else cell + blanks
 
 
 def boxed(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str) -> str:

@@ -138,10 +138,12 @@ def _scaled(group: tuple[Fact, ...], wanted: Wanted, parts: Parts) -> Peak | Non
     derived = bool(arithmetic or turned or len(group) > 1)
     if not derived:
         formula = fact.formula
-    value = sum(Fraction(each.value or 0) for each in group) * factor * turn
+    value = fact.value or 0.0
+    if derived:
+        value = float(sum(Fraction(each.value or 0) for each in group) * factor * turn)
     return Peak(
         metric=wanted.metric,
-        value=float(value),
+        value=value,
         scope=wanted.scope,
         dtype=wanted.dtype,
         sparse=wanted.sparse,

@@ -42,7 +42,7 @@ def choose_peak(
     `FactError` for an unknown metric.
     """
     metric_kind(metric)
-    parts = Parts(system, extent)
+    parts = Parts.of(system, extent)
     if not parts.has(scope) or (metric == "neuronlink_bandwidth" and parts.devices == 1):
         return None  # one device has no other to link to, whatever its ports could carry
     wanted = Wanted(

@@ -58,7 +58,7 @@ def engine_bound(
     below the scope they are counted for: they are shared). Memory and NeuronLink have none: the documents
     give those as totals only.
     """
-    parts = Parts(system, extent)
+    parts = Parts.of(system, extent)
     if not parts.has(scope):
         return None
     if metric == "peak_flops":
