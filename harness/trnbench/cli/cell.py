@@ -88,6 +88,8 @@ def text_of(value: object, column: Column) -> str:
         return "–"
     if column.show is not None:
         return clean(column.show(value))
+    if type(value) is str:
+        return clean(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

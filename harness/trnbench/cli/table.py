@@ -22,12 +22,12 @@ def plain_text(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], 
 
 def _aligned(rows: Sequence[Mapping[str, object]], column: Column) -> Iterator[str]:
     """The heading and every cell below it, as wide as the widest of them."""
-    cells = [clean(column.heading), *(text_of(row.get(column.key), column) for row in rows)]
-    widths = [width_of(cell) for cell in cells]
-    widest, at_right = max(widths), is_right(rows, column)
+    cells = [clean(column.heading), *[text_of(row.get(column.key), column) for row in rows]]
+    widths = list(map(width_of, cells))
+    widest = max(widths)
+    justified = str.rjust if is_right(rows, column) else str.ljust
     for cell, width in zip(cells, widths, strict=True):
-        blanks = " " * (widest - width)
-        yield blanks + cell if at_right else cell + blanks
+        yield justified(cell, widest - width + len(cell))
 
 
 def boxed(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str) -> str:

@@ -57,6 +57,12 @@ class Parts(NamedTuple):
         return _step(self, start, to)
 
 
+def times(value: float, factor: Fraction) -> float:
+    """Rounded once, at the end."""
+    above, below = value.as_integer_ratio()
+    return (above * factor.numerator) / (below * factor.denominator)
+
+
 @lru_cache(maxsize=1024)
 def _step(parts: Parts, start: Scope, to: Scope) -> tuple[Fraction, str]:
     factor = parts.devices_in(to) / parts.devices_in(start)
