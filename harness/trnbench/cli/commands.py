@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from trnbench.errors import PluginError
-from trnbench.registry.discovery import NO_EXTERNAL, OWN, enabled
-from trnbench.registry.entry_points import EntryPoint, entry_points, normalised
+from trnbench.registry.entry_points import (
+    NO_EXTERNAL,
+    OWN,
+    EntryPoint,
+    enabled,
+    entry_points,
+    normalised,
+)
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -134,7 +134,8 @@ def run(
         shared.settings = load_settings(preset)
     configured = shared.settings
 
-    from trnbench.run.api import as_policy, choose_backend, here
+    from trnbench.facts.peak import as_policy
+    from trnbench.run.api import choose_backend, here
     from trnbench.run.executor import executor as carried_out_by
     from trnbench.run.plan import plan
     from trnbench.run.ranks.rank import find_rank
