@@ -16,6 +16,7 @@ from trnbench.cli.facts import facts_option
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option
 from trnbench.cli.reporting import REPORT, check_html, report_target
+from trnbench.cli.steadiness import Steadiness, steadiness_options
 from trnbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
 @click.option("--no-report", is_flag=True, help="Keep the run, write no report.")
+@steadiness_options
 @no_cache_option
 @quiet_option
 @format_option
@@ -56,6 +58,9 @@ def resume(
     output: Path | None,
     force: bool,
     no_report: bool,
+    wait_quiet: float,
+    require_quiet: bool,
+    strict: bool,
     format: str,
 ) -> int:
     """Go on with a run: its missing and failed cases, and a report of the whole.
@@ -89,7 +94,10 @@ def resume(
         settings = msgspec.structs.replace(settings, jobs=jobs, isolate=True).checked()
         left = len(planned.cases) - len(resumed.kept)
         opening = f"{chosen.name}: run {earlier.id} goes on with {left:,} of {len(planned.cases):,} cases"
-        ended = carry_on(shared, store, planned, chosen, settings, by, resumed=resumed, opening=opening)
+        steadiness = Steadiness(wait_quiet, require_quiet, strict)
+        ended = carry_on(
+            shared, store, planned, chosen, settings, by, steadiness, resumed=resumed, opening=opening
+        )
     return tell(shared, planned, ended, target, format)
 
 

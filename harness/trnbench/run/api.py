@@ -13,7 +13,7 @@ from trnbench.facts.peak import PeakPolicy
 from trnbench.results.run import Run
 from trnbench.run.progress import Step
 from trnbench.run.returned import detected
-from trnbench.run.settings import RunSettings
+from trnbench.run.settings import PROCESSES, RunSettings
 from trnbench.store.cache import Cache
 from trnbench.store.store import Store
 from trnbench.store.tag import LATEST
@@ -49,6 +49,7 @@ def bench(
     seed: int = 0,
     retries: int = 0,
     sample_s: float = 0.0,
+    processes: int = PROCESSES,
     keep_identity: bool = False,
     executor: str = "",
     isolate: bool = False,
@@ -100,6 +101,7 @@ def bench(
         seed=seed,
         retries=retries,
         sample_s=sample_s,
+        processes=processes,
         keep_identity=keep_identity,
         executor=executor or "process",
         isolate=isolate,
