@@ -91,6 +91,7 @@ def execute(
             executor,
             apart=grade is Grade.MEASURED,
             kept=resumed.kept if resumed else {},
+            begun=resumed.rounds if resumed else {},
         )
         conduct.carry_out()
         run = msgspec.structs.replace(

@@ -42,6 +42,10 @@ COLUMNS = (
     "primary",
     "time_s",
     "clock",
+    "processes",
+    "interval_low_s",
+    "interval_high_s",
+    "stability",
     "fraction_of_peak",
     "peak",
     "peak_metric",
@@ -79,7 +83,9 @@ def _row(run: Run, each: Measurement, metric: Metric | None) -> Iterator[object]
     else:
         yield from (metric.name, metric.value, metric.unit, metric.better, metric.scope, metric.direction)
         yield from (metric.formula, metric.name == each.primary)
-    yield from (each.time_s, each.clock)
+    yield from (each.time_s, each.clock, len(each.processes) or "")
+    yield from (each.interval.low, each.interval.high) if each.interval is not None else ("", "")
+    yield each.stability.verdict if each.stability is not None else ""
     judged = each.judgement
     if judged is None or metric is None or judged.metric != metric.name:
         yield from ("", "", "", "", "", "", "", "")
