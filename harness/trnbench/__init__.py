@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from trnbench.measure.torch.observing import observe_collective as observe_torch_collective
     from trnbench.measure.torch.observing import refused as torch_refuses
     from trnbench.registry import load_registry
+    from trnbench.results.arrow_table import to_arrow
     from trnbench.results.error_text import signed_text as signed_error
     from trnbench.results.evidence import Evidence, Grade
     from trnbench.results.expectation import expected, expected_time, grey, nearness_of
@@ -74,6 +75,8 @@ if TYPE_CHECKING:
     from trnbench.results.json import dumps, loads
     from trnbench.results.json import write as write_json
     from trnbench.results.measurement import CaseKey, Judgement, Measurement, Metric, Part, Reason, Status
+    from trnbench.results.metric_row import COLUMNS as METRIC_COLUMNS
+    from trnbench.results.metric_row import metric_rows
     from trnbench.results.nearness import Band, BestPublished, Nearest, Nearness
     from trnbench.results.proof import Growth, Proof
     from trnbench.results.run import PluginRecord, Run, SystemRecord
@@ -138,6 +141,7 @@ _HOMES = {
     "trnbench.measure.torch.cpu": ("CpuDevice",),
     "trnbench.measure.torch.cuda": ("CudaCarrier", "CudaDevice"),
     "trnbench.registry": ("load_registry",),
+    "trnbench.results.arrow_table": ("to_arrow",),
     "trnbench.results.evidence": ("Evidence", "Grade"),
     "trnbench.results.expectation": ("expected", "expected_time", "grey", "nearness_of"),
     "trnbench.results.fidelity": ("Comparison", "FamilyFidelity", "Fidelity"),
@@ -151,6 +155,7 @@ _HOMES = {
         "Reason",
         "Status",
     ),
+    "trnbench.results.metric_row": ("metric_rows",),
     "trnbench.results.nearness": ("Band", "BestPublished", "Nearest", "Nearness"),
     "trnbench.results.proof": ("Growth", "Proof"),
     "trnbench.results.run": ("PluginRecord", "Run", "SystemRecord"),
@@ -167,6 +172,7 @@ _HOMES = {
 _RENAMED = {
     "FidelityTable": ("trnbench.fidelity.told", "Table"),
     "FidelityTold": ("trnbench.fidelity.told", "Told"),
+    "METRIC_COLUMNS": ("trnbench.results.metric_row", "COLUMNS"),
     "fidelity_told": ("trnbench.fidelity.told", "told"),
     "observe_torch_case": ("trnbench.measure.torch.observing", "observe_case"),
     "observe_torch_collective": ("trnbench.measure.torch.observing", "observe_collective"),
@@ -183,6 +189,7 @@ _HOME_OF = {name: (module, name) for module, names in _HOMES.items() for name in
 
 __all__ = [
     "METRICS",
+    "METRIC_COLUMNS",
     "Assembly",
     "Assumption",
     "Axis",
@@ -287,6 +294,7 @@ __all__ = [
     "load_registry",
     "load_run",
     "loads",
+    "metric_rows",
     "nearness_of",
     "needs",
     "observe",
@@ -302,6 +310,7 @@ __all__ = [
     "show",
     "signed_error",
     "stored_waterfall",
+    "to_arrow",
     "topology_svg",
     "torch_missing",
     "torch_refuses",

@@ -1,4 +1,4 @@
-"""What this package brings to trnbench: ten sections of the page and four output formats."""
+"""What this package brings to trnbench: sections of the page and output formats."""
 
 from __future__ import annotations
 
@@ -29,6 +29,13 @@ _FORMATS = (
         ".md",
         "trnbench_reports.formats.markdown:write",
     ),
+    (
+        "arrow",
+        "the rows of the CSV as Arrow's file format",
+        ".arrow",
+        "trnbench_reports.formats.arrow:write_arrow",
+    ),
+    ("parquet", "the rows of the CSV as Parquet", ".parquet", "trnbench_reports.formats.arrow:write_parquet"),
 )
 
 
