@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from trnbench.results.evidence import Evidence, Grade
     from trnbench.results.expectation import expected, expected_time, grey, nearness_of
     from trnbench.results.fidelity import Comparison, FamilyFidelity, Fidelity
+    from trnbench.results.history import CaseHistory, HistoryPoint, HistoryStep
     from trnbench.results.json import dumps, loads
     from trnbench.results.json import write as write_json
     from trnbench.results.measurement import CaseKey, Judgement, Measurement, Metric, Part, Reason, Status
@@ -87,7 +88,7 @@ if TYPE_CHECKING:
     from trnbench.run.headline import Headline, headline
     from trnbench.run.kernel import emulate_kernel
     from trnbench.run.kernel_run import KernelRun
-    from trnbench.section import Format, Importer, Section
+    from trnbench.section import Format, Importer, Page, Section
     from trnbench.store.store import Store
     from trnbench.topology.draw import topology_svg
     from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
@@ -145,6 +146,7 @@ _HOMES = {
     "trnbench.results.evidence": ("Evidence", "Grade"),
     "trnbench.results.expectation": ("expected", "expected_time", "grey", "nearness_of"),
     "trnbench.results.fidelity": ("Comparison", "FamilyFidelity", "Fidelity"),
+    "trnbench.results.history": ("CaseHistory", "HistoryPoint", "HistoryStep"),
     "trnbench.results.json": ("dumps", "loads"),
     "trnbench.results.measurement": (
         "CaseKey",
@@ -164,7 +166,7 @@ _HOMES = {
     "trnbench.run.headline": ("Headline", "headline"),
     "trnbench.run.kernel": ("emulate_kernel",),
     "trnbench.run.kernel_run": ("KernelRun",),
-    "trnbench.section": ("Format", "Importer", "Section"),
+    "trnbench.section": ("Format", "Importer", "Page", "Section"),
     "trnbench.store.store": ("Store",),
     "trnbench.topology.draw": ("topology_svg",),
     "trnbench.topology.graph": ("Figure", "Link", "LinkClass", "LinkKind", "Node", "NodeKind", "Topology"),
@@ -198,6 +200,7 @@ __all__ = [
     "Band",
     "BestPublished",
     "Case",
+    "CaseHistory",
     "CaseKey",
     "Comparison",
     "CpuDevice",
@@ -225,6 +228,8 @@ __all__ = [
     "Grade",
     "Growth",
     "Headline",
+    "HistoryPoint",
+    "HistoryStep",
     "Importer",
     "Instance",
     "Judgement",
@@ -243,6 +248,7 @@ __all__ = [
     "NodeKind",
     "NothingSelected",
     "Observation",
+    "Page",
     "Part",
     "Peak",
     "PeakChoice",

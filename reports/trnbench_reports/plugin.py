@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import trnbench
-from trnbench import Format, Section
+from trnbench import Format, Page, Section
 
 _SECTIONS = (
     ("headline", "Headline", 10),
@@ -40,9 +40,10 @@ _FORMATS = (
 
 
 @trnbench.hookimpl
-def trnbench_reports() -> Iterator[Section | Format]:
+def trnbench_reports() -> Iterator[Section | Format | Page]:
     """Names only; a section is imported when the page is written."""
     for name, title, order in _SECTIONS:
         yield Section(name=name, title=title, order=order, render=f"trnbench_reports.sections.{name}:render")
     for name, title, suffix, write in _FORMATS:
         yield Format(name=name, title=title, suffix=suffix, write=write, page=name == "html")
+    yield Page(name="history", title="cases over the stored runs", write="trnbench_reports.history:render")
