@@ -36,6 +36,7 @@ BUILT_IN = {
     "fabric": "Ask the links: collectives, pairs, cuts, scaling, assumptions.",
     "plugin": "List, check and create plugins.",
     "runs": "List, show, tag and delete stored runs.",
+    "history": "Show cases over the stored runs, and their steps.",
     "report": "Write the HTML report of stored runs.",
     "export": "Write stored runs as JSON, CSV and other formats.",
     "import": "Put runs from files into the store.",
