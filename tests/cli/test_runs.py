@@ -70,7 +70,8 @@ def test_list_shows_every_run(store: Store) -> None:
     ]
     head = invoke("runs", "list", "--format", "csv").stdout.splitlines()[0]
     assert head == (
-        "run,created,evidence,backend,policy,cases,ok,document-low,suspect,failed,skipped,state,tags"
+        "run,created,evidence,backend,policy,cases,ok,document-low,inconclusive,suspect,failed,skipped,state,"
+        "tags"
     )
     rows = json.loads(invoke("runs", "list", "--format", "json", "--tag", "kept").stdout)
     assert [(row["run"], row["tags"], row["instances"]) for row in rows] == [("second", ["kept"], ["tiny.2"])]

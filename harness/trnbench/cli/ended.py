@@ -25,6 +25,12 @@ class Ended(NamedTuple):
     run: Run
     store: Path
     failure: TrnbenchError | None = None
+    strict: bool = False
+
+    @property
+    def code(self) -> int:
+        """The exit code that its cases make."""
+        return int(self.run.exit_code(strict=self.strict))
 
 
 def tell(shared: Session, planned: Plan, ended: Ended, target: Path | None, format: str) -> int:
@@ -35,7 +41,7 @@ def tell(shared: Session, planned: Plan, ended: Ended, target: Path | None, form
     if target is not None and (unwritten := _write_report(shared, done, target)):
         target, failure = None, failure or unwritten
     failure = failure or _none_ran(done)
-    code = int(failure.exit_code if failure else done.exit_code())
+    code = int(failure.exit_code) if failure else ended.code
     _summarise(done, ended.store, target, format, code)
     if done.interrupted:
         cases, kept = len(planned.cases), len(done.measurements)

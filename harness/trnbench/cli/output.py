@@ -14,7 +14,7 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
-from trnbench.cli.cell import HOSTILE, Column, clean, plain
+from trnbench.cli.cell import Column, clean, hostile, plain
 from trnbench.cli.formats import FORMATS
 from trnbench.cli.terminal import speaks_utf8, suits_colours, wide_option, width
 
@@ -140,7 +140,9 @@ def emit_json(value: object) -> None:
 
     text = json.dumps(plain(value), indent=2, ensure_ascii=not speaks_utf8(), allow_nan=False)
     # Raw C1 controls and bidirectional marks are legal in JSON, and still reach a terminal.
-    write(HOSTILE.sub(lambda m: m.group() if m.group() == "\n" else f"\\u{ord(m.group()):04x}", text) + "\n")
+    write(
+        hostile().sub(lambda m: m.group() if m.group() == "\n" else f"\\u{ord(m.group()):04x}", text) + "\n"
+    )
 
 
 def write(text: str) -> None:

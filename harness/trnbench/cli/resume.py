@@ -17,6 +17,7 @@ from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option
 from trnbench.cli.page_name import REPORT, STEM
 from trnbench.cli.reporting import check_html, own_target, report_target
+from trnbench.cli.steadiness import Steadiness, steadiness_options
 from trnbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
 @click.option("--no-report", is_flag=True, help="Keep the run, write no report.")
+@steadiness_options
 @no_cache_option
 @quiet_option
 @format_option
@@ -57,6 +59,9 @@ def resume(
     output: Path | None,
     force: bool,
     no_report: bool,
+    wait_quiet: float,
+    require_quiet: bool,
+    strict: bool,
     format: str,
 ) -> int:
     """Go on with a run: its missing and failed cases, and a report of the whole.
@@ -92,7 +97,10 @@ def resume(
         settings = msgspec.structs.replace(settings, jobs=jobs, isolate=True).checked()
         left = len(planned.cases) - len(resumed.kept)
         opening = f"{chosen.name}: run {earlier.id} goes on with {left:,} of {len(planned.cases):,} cases"
-        ended = carry_on(shared, store, planned, chosen, settings, by, resumed=resumed, opening=opening)
+        steadiness = Steadiness(wait_quiet, require_quiet, strict)
+        ended = carry_on(
+            shared, store, planned, chosen, settings, by, steadiness, resumed=resumed, opening=opening
+        )
     return tell(shared, planned, ended, target, format)
 
 

@@ -22,6 +22,7 @@ from trnbench.cli.page_name import REPORT, STEM
 from trnbench.cli.planned import CASE_COLUMNS, EXACT, case_rows
 from trnbench.cli.reporting import check_html, own_target, report_target
 from trnbench.cli.selecting import selection_from, selection_options
+from trnbench.cli.steadiness import Steadiness, steadiness_options
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from trnbench.run.settings import RunSettings
 
 EXECUTORS = ("process", "ray")  # trnbench.run.executor's; named here to import nothing
+PROCESSES = 3  # trnbench.run.settings's
 POLICIES = ("seed", "device", "engine", "latest")
 
 
@@ -76,6 +78,14 @@ POLICIES = ("seed", "device", "engine", "latest")
     help="Sampling of one measured case; 0: its own.",
 )
 @click.option(
+    "--processes",
+    type=NumberType(kinds.PROCESSES),
+    default=PROCESSES,
+    metavar="N",
+    help=f"Processes that measure each case, round by round.  [default: {PROCESSES}]",
+)
+@steadiness_options
+@click.option(
     "--keep-identity", is_flag=True, help="Leave names of host and user, and addresses, in the run."
 )
 @click.option(
@@ -114,6 +124,10 @@ def run(
     seed: int | None,
     retries: int,
     sample_time: float,
+    processes: int,
+    wait_quiet: float,
+    require_quiet: bool,
+    strict: bool,
     keep_identity: bool,
     executor: str,
     preset: str,
@@ -134,12 +148,14 @@ def run(
         shared.settings = load_settings(preset)
     configured = shared.settings
 
-    from trnbench.run.api import as_policy, choose_backend, here
+    from trnbench.facts.peak import as_policy
+    from trnbench.run.api import choose_backend, here
     from trnbench.run.executor import executor as carried_out_by
     from trnbench.run.plan import plan
     from trnbench.run.ranks.rank import find_rank
     from trnbench.run.returned import detected
     from trnbench.run.settings import RunSettings
+    from trnbench.store.path import check_named, store_path
     from trnbench.store.tag import checked_tags
 
     settings = RunSettings(
@@ -150,6 +166,7 @@ def run(
         seed=configured.seed if seed is None else seed,
         retries=retries,
         sample_s=sample_time,
+        processes=processes,
         keep_identity=keep_identity,
         executor=executor,
         isolate=True,
@@ -169,6 +186,8 @@ def run(
         chosen = choose_backend(
             shared.registry, backend or configured.backend, by, keep_identity=keep_identity
         )
+        if not dry_run and (rank is None or rank.rank == 0):
+            check_named(store_path(shared.store_path))  # before the seconds that a plan takes
         selection = here(selection_from(**_merged(selected, configured.selection)), chosen)
         planned = plan(shared.registry, selection, extra_facts=facts_of(shared, facts))
         if rank is not None and rank.rank > 0:
@@ -179,7 +198,8 @@ def run(
             by = stack.enter_context(rank_executor(rank))
         if reported and target is None:
             target = own_target(chosen.name, selection, force=force)
-        ended = None if dry_run else carry_out(shared, planned, chosen, settings, by)
+        steadiness = Steadiness(wait_quiet, require_quiet, strict)
+        ended = None if dry_run else carry_out(shared, planned, chosen, settings, by, steadiness)
     if ended is None:
         _list_cases(planned, format)
         return 0
@@ -195,8 +215,10 @@ def _follow(rank: Rank, planned: Plan, chosen: Backend, settings: RunSettings, r
         return 0
     from trnbench.run.preparation import prepared
     from trnbench.run.ranks.follow import follow
+    from trnbench.run.rounds import in_rounds
 
-    return follow(rank, prepared(planned, chosen, settings, registry), planned.cases)
+    cases = in_rounds(planned.cases, settings.processes)
+    return follow(rank, prepared(planned, chosen, settings, registry), cases)
 
 
 def _merged(selected: Mapping[str, Any], configured: Mapping[str, Any]) -> dict[str, Any]:
