@@ -18,7 +18,7 @@ def once_for_system(answer: Callable[Concatenate[System, P], R]) -> Callable[Con
     place = f"{answer.__module__}.{answer.__qualname__}"
 
     @wraps(answer)
-    def known(system: System, *args: P.args, **named: P.kwargs) -> R:
+    def known(system: System, /, *args: P.args, **named: P.kwargs) -> R:
         answers: dict[Any, R] = vars(system).setdefault(place, {})
         asked = (args, *sorted(named.items()))
         if asked not in answers:
