@@ -49,10 +49,10 @@ def test_a_table_and_what_is_told_around_it() -> None:
     done = invoke("nightly", "second")
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [
-        "system  case        before    after   change        interval  verdict",
-        "------  ----------  ------  -------  -------  --------------  -------------------",
-        "host    gemm@core     1 µs  1.25 µs  +25.0 %           exact  slower",
-        "host    triad@core     1 s      1 s      0 %  −0.2 to +0.2 %  no difference shown",
+        "case              before    after   change        interval  verdict",
+        "----------------  ------  -------  -------  --------------  -------------------",
+        "host::gemm@core     1 µs  1.25 µs  +25.0 %           exact  slower",
+        "host::triad@core     1 s      1 s      0 %  −0.2 to +0.2 %  no difference shown",
     ]
     assert done.stderr.splitlines() == [
         "before: first, emulated by host, 2026-11-22T12:00:05+00:00, 3 cases",
@@ -109,9 +109,7 @@ def test_csv_has_every_case_and_plain_values() -> None:
 @pytest.mark.usefixtures("stored")
 def test_markdown_and_a_selection() -> None:
     done = invoke("first", "third", "-k", "gemm", "--format", "md")
-    assert done.stdout.splitlines()[2:] == [
-        "| host | gemm@core | 1 µs | 1.25 µs | +25.0 % | exact | slower |"
-    ]
+    assert done.stdout.splitlines()[2:] == ["| host::gemm@core | 1 µs | 1.25 µs | +25.0 % | exact | slower |"]
 
 
 @pytest.mark.usefixtures("stored")

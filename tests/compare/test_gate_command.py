@@ -52,9 +52,9 @@ def test_a_run_against_a_tag() -> None:
     done = invoke("--against", "good")
     assert done.exit_code == 1
     head, _, row = done.stdout.splitlines()
-    assert head.split() == ["outcome", "case", "rule", "what"]
-    assert row.startswith("broken   trn1.2xlarge::hbm_copy")
-    assert row.endswith("usual  time +10.0 % (exact), rule usual allows 0 %")
+    assert head.split() == ["case", "outcome", "rule", "what"]
+    assert row.startswith("trn1.2xlarge::hbm_copy")
+    assert row.endswith("  broken   usual  time +10.0 % (exact), rule usual allows 0 %")
     assert done.stderr.splitlines()[2:] == [
         "likeliest causes:",
         "  sources, costs, facts and the model's version are the same: its code differs, or a package that "

@@ -8,15 +8,15 @@ from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import Column, emit, emit_json, format_option, say
+from trnbench.cli.store_names import complete_runs
 
 COLUMNS = (
-    Column("system"),
-    Column("case"),
-    Column("before_shown", "before", "right"),
-    Column("after_shown", "after", "right"),
-    Column("change", align="right"),
+    Column("id", "case"),
+    Column("before_shown", "before", "right", keep=1),
+    Column("after_shown", "after", "right", keep=1),
+    Column("change", align="right", keep=2),
     Column("interval", align="right"),
-    Column("verdict"),
+    Column("verdict", keep=2),
 )
 _CSV = (
     "system", "case", "metric", "unit", "before", "after", "effect", "low", "high", "p", "exact", "verdict",
@@ -26,8 +26,8 @@ _CSV = (
 
 
 @click.command()
-@click.argument("before", default="")
-@click.argument("after", default="")
+@click.argument("before", default="", shell_complete=complete_runs)
+@click.argument("after", default="", shell_complete=complete_runs)
 @click.option(
     "-k", "keyword", default="", metavar="EXPRESSION", help="Only these cases: 'gemm and not fp32'."
 )

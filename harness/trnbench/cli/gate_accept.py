@@ -8,6 +8,7 @@ import click
 
 from trnbench.cli.context import Session, session
 from trnbench.cli.output import say
+from trnbench.cli.store_names import complete_runs
 from trnbench.errors import UsageError
 
 DEFAULT = "trnbench-baseline.json"
@@ -15,7 +16,7 @@ DEFAULT = "trnbench-baseline.json"
 
 
 @click.command()
-@click.argument("run", default="latest")
+@click.argument("run", default="latest", shell_complete=complete_runs)
 @click.option("--why", required=True, metavar="TEXT", help="Why it is good enough; kept in the file.")
 @click.option("--by", default="", metavar="NAME", help="Who says so; nobody is named unless you do.")
 @click.option(

@@ -13,16 +13,17 @@ import click
 from trnbench.cli.context import Session, session
 from trnbench.cli.gate_accept import DEFAULT
 from trnbench.cli.output import Column, emit, emit_json, format_option, say
+from trnbench.cli.store_names import complete_runs
 from trnbench.errors import MissingFile
 
 if TYPE_CHECKING:
     from trnbench.compare.gate.finding import Finding, Gated
 
 _COLUMNS = (
-    Column("outcome"),
     Column("case"),
+    Column("outcome", keep=2),
     Column("rule"),
-    Column("what"),
+    Column("what", keep=1),
 )
 _MD = (*_COLUMNS, Column("cause", "likeliest cause"))
 _CSV = ("outcome", "kind", "rule", "case", "effect", "low", "high", "what", "causes")
@@ -30,9 +31,13 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
-@click.argument("run", default="latest")
+@click.argument("run", default="latest", shell_complete=complete_runs)
 @click.option(
-    "--against", default="", metavar="RUN|TAG|FILE", help=f"What it is held against.  [default: ./{DEFAULT}]"
+    "--against",
+    default="",
+    shell_complete=complete_runs,
+    metavar="RUN|TAG|FILE",
+    help=f"What it is held against.  [default: ./{DEFAULT}]",
 )
 @click.option("--rules", type=_FILE, metavar="FILE", help="Rules in TOML: docs/comparing.md.")
 @click.option(

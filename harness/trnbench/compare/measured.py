@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from trnbench.compare.holm import adjusted
 from trnbench.compare.spread import Variance, moderated
-from trnbench.compare.student import critical, two_sided
 from trnbench.results.measurement import Measurement
 from trnbench.results.statistics import Interval
+from trnbench.results.student import critical, two_sided
 
 FEWEST = 2
 """Processes on each side: a single one says nothing of how far the next would lie."""

@@ -49,6 +49,7 @@ def _conditions(before: Iterable[Measurement], after: Iterable[Measurement]) -> 
         if was > 0 and abs(now / was - 1.0) > _CLOCK:
             yield f"clock of the processor was {show(was, 'Hz')}, is {show(now, 'Hz')}"
     for name, said in (
+        ("others", "that others had the processor"),
         ("pressure", "waiting for a processor"),
         ("stolen", "taken by other virtual machines"),
     ):

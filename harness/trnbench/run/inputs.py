@@ -11,8 +11,7 @@ from trnbench.bounded.file import MIB, read_file
 from trnbench.errors import TrnbenchError
 from trnbench.generation import Generation
 from trnbench.hookspecs import GROUP
-from trnbench.registry.discovery import OWN
-from trnbench.registry.entry_points import entry_points, normalised
+from trnbench.registry.entry_points import OWN, entry_points, normalised
 from trnbench.run.identity import scrub, scrub_private
 from trnbench.run.written import sources
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from trnbench.cli.aligned import wrapped
 from trnbench.cli.fabric.cells import EVIDENCE
 
 if TYPE_CHECKING:
@@ -30,6 +31,12 @@ WIDTHS = (12, 12, 10, 7, 6, 11, 8, 8, 6)
 HEADS = ("size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong")
 UNITS = ("(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "")
 OURS = ("algorithm", "%peak", "%bound", "bound", "evidence", "near", "expect")
+WIDTHS_OF_OURS = (18, 7, 7, 8, 9, 9, 17)
+FIRST_TO_GO = (
+    *("#wrong", "root", "redop", "count", "type"),
+    *("bound", "%bound", "algorithm", "near", "algbw", "expect", "%peak"),
+)
+"""Columns that a terminal has no room for, in this order; what goes to a parser has them all."""
 
 
 def peak_of(fabric: Fabric, collective: str, ranks: Sequence[int] | None = None) -> PeakChoice | None:
@@ -90,19 +97,40 @@ def row(answer: Answer, dtype: str, peak: PeakChoice | None) -> dict[str, Any]:
     }
 
 
-def header(collective: str, notes: Sequence[str]) -> list[str]:
+def left_out(room: int | None) -> tuple[str, ...]:
+    """Headings of the columns that lines of `room` cannot hold; None: none of them."""
+    gone = 0
+    while room is not None and gone < len(FIRST_TO_GO) and _wide(FIRST_TO_GO[:gone]) > room:
+        gone += 1
+    return FIRST_TO_GO[:gone]
+
+
+def _wide(without: Sequence[str]) -> int:
+    theirs = [wide for head, wide in zip(HEADS, WIDTHS, strict=True) if head not in without]
+    ours = [wide for head, wide in zip(OURS, WIDTHS_OF_OURS, strict=True) if head not in without]
+    return sum(theirs) + len(theirs) + sum(ours) + 2 * len(ours)
+
+
+def header(collective: str, notes: Sequence[str], room: int | None = None) -> list[str]:
     """The lines above the rows, in the columns of nccl-tests and nccom-test; ours stand behind them."""
+    gone = left_out(room)
     return [
         f"# trnbench fabric {collective}, emulated",
-        *(f"# {note}" for note in notes),
+        *(line for note in notes for line in _comment(note, room)),
         "#",
-        _line("#", HEADS, OURS),
-        _line("#", UNITS, ("", "", "", "", "", "", "(us)")).rstrip(),
+        _line("#", HEADS, OURS, gone),
+        _line("#", UNITS, ("", "", "", "", "", "", "(us)"), gone).rstrip(),
     ]
 
 
-def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _comment(note: str, room: int | None) -> list[str]:
+    """Lines that parsers of those tools skip."""
+    return [f"# {line}" for line in wrapped(note, None if room is None else room - 2, 2).split("\n")]
+
+
+def lines(rows: Sequence[Mapping[str, Any]], room: int | None = None) -> list[str]:
     """A line for each row: times in µs, bandwidths in GB/s of 1e9 bytes."""
+    gone = left_out(room)
     return [
         _line(
             " ",
@@ -126,6 +154,7 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
                 each["nearness"],
                 _interval(each["expected_low_s"], each["expected_high_s"]),
             ),
+            gone,
         )
         for each in rows
     ]
@@ -161,9 +190,15 @@ def details(fabric: Fabric, found: Sequence[Answer], peak: PeakChoice | None, al
     return made
 
 
-def _line(lead: str, cells: Sequence[str], ours: Sequence[str]) -> str:
-    padded = " ".join(cell.rjust(width) for cell, width in zip(cells, WIDTHS, strict=True))
-    behind = "  ".join(cell.ljust(width) for cell, width in zip(ours, (18, 7, 7, 8, 9, 9, 17), strict=True))
+def _line(lead: str, cells: Sequence[str], ours: Sequence[str], gone: Sequence[str]) -> str:
+    padded = " ".join(
+        cell.rjust(width) for cell, width, head in zip(cells, WIDTHS, HEADS, strict=True) if head not in gone
+    )
+    behind = "  ".join(
+        cell.ljust(width)
+        for cell, width, head in zip(ours, WIDTHS_OF_OURS, OURS, strict=True)
+        if head not in gone
+    )
     return f"{lead}{padded[len(lead) - 1 :] if lead.strip() else padded}  {behind}".rstrip()
 
 

@@ -22,7 +22,12 @@ def two_sided(t: float, freedom: float) -> float:
 
 
 def critical(p: float, freedom: float) -> float:
-    """The t ≥ 0 that `two_sided` gives `p` for, 0 < p < 1; by halving, since it falls without a break."""
+    """The t ≥ 0 that `two_sided` gives `p` for; by halving, since it falls without a break.
+
+    Raises `ValueError` unless 0 < p < 1 and there is some freedom.
+    """
+    if not (0.0 < p < 1.0 and freedom > 0.0):
+        raise ValueError(f"no quantile for {freedom} degrees of freedom at {p}")
     low, high = 0.0, 1.0
     while two_sided(high, freedom) > p:
         low, high = high, 2.0 * high
