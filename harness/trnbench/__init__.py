@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from trnbench.backend import Backend, Detection, Observation
     from trnbench.cli.context import Session, session
     from trnbench.compare.api import compare_runs, gate
-    from trnbench.compare.change import Change, Verdict
+    from trnbench.compare.change import Change, Side, Verdict
     from trnbench.compare.change import Comparison as RunComparison
     from trnbench.compare.gate.finding import Finding, Gated, Outcome
     from trnbench.compare.gate.rule import Direction as RuleDirection
     from trnbench.compare.gate.rule import Rule
+    from trnbench.compare.words import change_text
     from trnbench.errors import (
         BadInput,
         ExitCode,
@@ -104,7 +105,8 @@ _HOMES = {
     "trnbench.backend": ("Backend", "Detection", "Observation"),
     "trnbench.cli.context": ("Session", "session"),
     "trnbench.compare.api": ("compare_runs", "gate"),
-    "trnbench.compare.change": ("Change", "Verdict"),
+    "trnbench.compare.change": ("Change", "Side", "Verdict"),
+    "trnbench.compare.words": ("change_text",),
     "trnbench.compare.gate.finding": ("Finding", "Gated", "Outcome"),
     "trnbench.compare.gate.rule": ("Rule",),
     "trnbench.errors": (
@@ -288,6 +290,7 @@ __all__ = [
     "Section",
     "SectionFailed",
     "Session",
+    "Side",
     "Source",
     "Spread",
     "Statement",
@@ -308,6 +311,7 @@ __all__ = [
     "Witness",
     "Work",
     "bench",
+    "change_text",
     "check_facts",
     "compare_runs",
     "dumps",

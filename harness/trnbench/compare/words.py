@@ -24,3 +24,14 @@ def signed_percent(effect: float) -> str:
     if not text.strip("0."):
         text = "<0.001"
     return f"{'+' if share > 0 else '−'}{text} %"
+
+
+def change_text(each: Change) -> str:
+    """`+8.5 % (exact), slower`, `+1.0 % (−0.9 to +3.0 %), no difference shown`; "" where nothing is known."""
+    if each.effect is None:
+        return ""
+    if each.exact and not each.effect:
+        return "the same"
+    interval = interval_text(each)
+    shown = f"{signed_percent(each.effect)}{f' ({interval})' if interval else ''}"
+    return f"{shown}, {each.verdict}" if each.verdict else shown
