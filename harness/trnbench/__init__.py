@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trnbench.backend import Backend, Detection, Observation
+    from trnbench.backend import Backend, Calibration, Detection, Observation
     from trnbench.cli.context import Session, session
     from trnbench.errors import (
         BadInput,
@@ -55,8 +55,10 @@ if TYPE_CHECKING:
     from trnbench.kernels.variant import Variant
     from trnbench.kernels.work import Work
     from trnbench.lazy import resolve
+    from trnbench.measure.conditions import Watch
     from trnbench.measure.flush import host_flush
     from trnbench.measure.observe import observe
+    from trnbench.measure.quiet import disturbed
     from trnbench.measure.session import Timing
     from trnbench.measure.torch.cpu import CpuDevice
     from trnbench.measure.torch.cuda import CudaCarrier, CudaDevice
@@ -94,7 +96,7 @@ if TYPE_CHECKING:
     from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
 
 _HOMES = {
-    "trnbench.backend": ("Backend", "Detection", "Observation"),
+    "trnbench.backend": ("Backend", "Calibration", "Detection", "Observation"),
     "trnbench.cli.context": ("Session", "session"),
     "trnbench.errors": (
         "BadInput",
@@ -136,8 +138,10 @@ _HOMES = {
     "trnbench.kernels.variant": ("Variant",),
     "trnbench.kernels.work": ("Work",),
     "trnbench.lazy": ("resolve",),
+    "trnbench.measure.conditions": ("Watch",),
     "trnbench.measure.flush": ("host_flush",),
     "trnbench.measure.observe": ("observe",),
+    "trnbench.measure.quiet": ("disturbed",),
     "trnbench.measure.session": ("Timing",),
     "trnbench.measure.torch.cpu": ("CpuDevice",),
     "trnbench.measure.torch.cuda": ("CudaCarrier", "CudaDevice"),
@@ -199,6 +203,7 @@ __all__ = [
     "BadInput",
     "Band",
     "BestPublished",
+    "Calibration",
     "Case",
     "CaseHistory",
     "CaseKey",
@@ -283,10 +288,12 @@ __all__ = [
     "UnknownName",
     "UsageError",
     "Variant",
+    "Watch",
     "Witness",
     "Work",
     "bench",
     "check_facts",
+    "disturbed",
     "dumps",
     "emulate_kernel",
     "expected",
