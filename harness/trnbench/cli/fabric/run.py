@@ -57,9 +57,9 @@ def run(
     """
     from msgspec.structs import replace
 
-    from trnbench.cli.fabric.table import details, footer, header, peak_of, row
-    from trnbench.cli.fabric.table import lines as table_lines
+    from trnbench.cli.fabric.table import details, peak_of, row
     from trnbench.emulator.fabric.ask import ask
+    from trnbench.results.nccl_table import table
 
     fabric = fabric_of(state, options)
     groups = groups_of(fabric, group, replica_groups)
@@ -96,7 +96,7 @@ def run(
     rows = [{**each, **cells(kind, each["time_s"])} for each, kind in zip(rows, nearest, strict=True)]
     said += notes(nearest, [each.busbw for each in found])
     if format == "table":
-        write("\n".join([*header(collective, said), *table_lines(rows), *footer(rows)]) + "\n")
+        write("\n".join(table(f"trnbench fabric {collective}, emulated", rows, said)) + "\n")
     elif format == "json":
         emit_json(
             {
