@@ -67,13 +67,17 @@ if TYPE_CHECKING:
     from trnbench.measure.torch.observing import observe_collective as observe_torch_collective
     from trnbench.measure.torch.observing import refused as torch_refuses
     from trnbench.registry import load_registry
+    from trnbench.results.arrow_table import to_arrow
     from trnbench.results.error_text import signed_text as signed_error
     from trnbench.results.evidence import Evidence, Grade
     from trnbench.results.expectation import expected, expected_time, grey, nearness_of
     from trnbench.results.fidelity import Comparison, FamilyFidelity, Fidelity
+    from trnbench.results.history import CaseHistory, HistoryPoint, HistoryStep
     from trnbench.results.json import dumps, loads
     from trnbench.results.json import write as write_json
     from trnbench.results.measurement import CaseKey, Judgement, Measurement, Metric, Part, Reason, Status
+    from trnbench.results.metric_row import COLUMNS as METRIC_COLUMNS
+    from trnbench.results.metric_row import metric_rows
     from trnbench.results.nearness import Band, BestPublished, Nearest, Nearness
     from trnbench.results.proof import Growth, Proof
     from trnbench.results.run import PluginRecord, Run, SystemRecord
@@ -84,7 +88,7 @@ if TYPE_CHECKING:
     from trnbench.run.headline import Headline, headline
     from trnbench.run.kernel import emulate_kernel
     from trnbench.run.kernel_run import KernelRun
-    from trnbench.section import Format, Importer, Section
+    from trnbench.section import Format, Importer, Page, Section
     from trnbench.store.store import Store
     from trnbench.topology.draw import topology_svg
     from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
@@ -138,9 +142,11 @@ _HOMES = {
     "trnbench.measure.torch.cpu": ("CpuDevice",),
     "trnbench.measure.torch.cuda": ("CudaCarrier", "CudaDevice"),
     "trnbench.registry": ("load_registry",),
+    "trnbench.results.arrow_table": ("to_arrow",),
     "trnbench.results.evidence": ("Evidence", "Grade"),
     "trnbench.results.expectation": ("expected", "expected_time", "grey", "nearness_of"),
     "trnbench.results.fidelity": ("Comparison", "FamilyFidelity", "Fidelity"),
+    "trnbench.results.history": ("CaseHistory", "HistoryPoint", "HistoryStep"),
     "trnbench.results.json": ("dumps", "loads"),
     "trnbench.results.measurement": (
         "CaseKey",
@@ -151,6 +157,7 @@ _HOMES = {
         "Reason",
         "Status",
     ),
+    "trnbench.results.metric_row": ("metric_rows",),
     "trnbench.results.nearness": ("Band", "BestPublished", "Nearest", "Nearness"),
     "trnbench.results.proof": ("Growth", "Proof"),
     "trnbench.results.run": ("PluginRecord", "Run", "SystemRecord"),
@@ -159,7 +166,7 @@ _HOMES = {
     "trnbench.run.headline": ("Headline", "headline"),
     "trnbench.run.kernel": ("emulate_kernel",),
     "trnbench.run.kernel_run": ("KernelRun",),
-    "trnbench.section": ("Format", "Importer", "Section"),
+    "trnbench.section": ("Format", "Importer", "Page", "Section"),
     "trnbench.store.store": ("Store",),
     "trnbench.topology.draw": ("topology_svg",),
     "trnbench.topology.graph": ("Figure", "Link", "LinkClass", "LinkKind", "Node", "NodeKind", "Topology"),
@@ -167,6 +174,7 @@ _HOMES = {
 _RENAMED = {
     "FidelityTable": ("trnbench.fidelity.told", "Table"),
     "FidelityTold": ("trnbench.fidelity.told", "Told"),
+    "METRIC_COLUMNS": ("trnbench.results.metric_row", "COLUMNS"),
     "fidelity_told": ("trnbench.fidelity.told", "told"),
     "observe_torch_case": ("trnbench.measure.torch.observing", "observe_case"),
     "observe_torch_collective": ("trnbench.measure.torch.observing", "observe_collective"),
@@ -183,6 +191,7 @@ _HOME_OF = {name: (module, name) for module, names in _HOMES.items() for name in
 
 __all__ = [
     "METRICS",
+    "METRIC_COLUMNS",
     "Assembly",
     "Assumption",
     "Axis",
@@ -191,6 +200,7 @@ __all__ = [
     "Band",
     "BestPublished",
     "Case",
+    "CaseHistory",
     "CaseKey",
     "Comparison",
     "CpuDevice",
@@ -218,6 +228,8 @@ __all__ = [
     "Grade",
     "Growth",
     "Headline",
+    "HistoryPoint",
+    "HistoryStep",
     "Importer",
     "Instance",
     "Judgement",
@@ -236,6 +248,7 @@ __all__ = [
     "NodeKind",
     "NothingSelected",
     "Observation",
+    "Page",
     "Part",
     "Peak",
     "PeakChoice",
@@ -287,6 +300,7 @@ __all__ = [
     "load_registry",
     "load_run",
     "loads",
+    "metric_rows",
     "nearness_of",
     "needs",
     "observe",
@@ -302,6 +316,7 @@ __all__ = [
     "show",
     "signed_error",
     "stored_waterfall",
+    "to_arrow",
     "topology_svg",
     "torch_missing",
     "torch_refuses",

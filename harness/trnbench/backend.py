@@ -10,6 +10,7 @@ from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.results.evidence import Evidence
 from trnbench.results.measurement import Part, Reason
+from trnbench.results.process_samples import Conditions
 from trnbench.results.proof import Proof
 
 
@@ -34,7 +35,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
     `time_s` per repetition of the case. On failure `reason` is set and the rest may be empty.
     `work` overrides the formula's counts where the backend counted for itself. A measured time without
-    its `proof` is judged failed or suspect, never a pass.
+    its `proof` is judged failed or suspect, never a pass. `conditions` are what the machine was like while
+    the samples were taken.
     """
 
     evidence: Evidence
@@ -52,6 +54,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     reason: Reason = Reason.NONE
     reason_text: str = ""
     proof: Proof | None = None
+    conditions: Conditions | None = None
 
 
 @runtime_checkable

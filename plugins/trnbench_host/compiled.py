@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
-import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -28,7 +27,9 @@ def lacking() -> str:
 @cache
 def library() -> ctypes.CDLL:
     """chase.c, compiled for this machine, once for each process. Raises `TrnbenchError`."""
-    with tempfile.TemporaryDirectory(prefix="trnbench-") as folder:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="trnbench-") as folder:
         target = Path(folder) / "chase.so"
         done = subprocess.run(
             [compiler() or "cc", *FLAGS, str(SOURCE), "-o", str(target)],

@@ -22,6 +22,12 @@ SAMPLING = Number(
     100_000,
     smallest=1e-6,
 )
+PROCESSES = Number(
+    "number of processes", "it counts the processes that measure one case", "3", 1, 1000, whole=True
+)
+QUIET = Number(
+    "time", "it is seconds to wait for a quiet machine, 0 for none", "600", 0, 10_000_000, smallest=0.001
+)
 MOST_FAILED = Number(
     "number of cases",
     "it counts failed and suspect cases, 0 for no limit",

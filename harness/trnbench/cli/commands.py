@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from trnbench.errors import PluginError
-from trnbench.registry.discovery import NO_EXTERNAL, OWN, enabled
-from trnbench.registry.entry_points import EntryPoint, entry_points, normalised
+from trnbench.registry.entry_points import (
+    NO_EXTERNAL,
+    OWN,
+    EntryPoint,
+    enabled,
+    entry_points,
+    normalised,
+)
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -31,6 +37,7 @@ BUILT_IN = {
     "workload": "Models: parameters, operations, memory, where they fit.",
     "plugin": "List, check and create plugins.",
     "runs": "List, show, tag and delete stored runs.",
+    "history": "Show cases over the stored runs, and their steps.",
     "report": "Write the HTML report of stored runs.",
     "export": "Write stored runs as JSON, CSV and other formats.",
     "import": "Put runs from files into the store.",

@@ -7,10 +7,12 @@ Completion never complains: whatever goes wrong, there is nothing to offer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import click
 
-from trnbench.registry import Registry
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
 
 
 def _offer(

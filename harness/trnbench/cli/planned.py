@@ -15,13 +15,15 @@ CASE_COLUMNS = ("instance", "case", "planned", "reason")
 def case_rows(planned: Plan) -> Iterator[dict[str, object]]:
     """One per case; `reason` says why one is skipped, and is empty for those that run."""
     for case in planned.cases:
+        key = case.key
+        fullname = key.fullname
         yield {
-            "case": case.key.fullname,
-            "instance": case.key.instance,
+            "case": fullname,
+            "instance": key.instance,
             "planned": "skip" if case.skip else "run",
             "reason": case.skip,
-            "id": case.id,
-            "kernel": case.key.kernel,
-            "scope": str(case.key.scope),
-            "point": dict(case.key.point),
+            "id": key.on_instance(fullname),
+            "kernel": key.kernel,
+            "scope": key.scope.value,
+            "point": dict(key.point),
         }

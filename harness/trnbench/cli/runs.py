@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trnbench.store.store import Store
     from trnbench.store.summary import RunSummary
 
-STATUSES = ("ok", "document-low", "suspect", "failed", "skipped")
+STATUSES = ("ok", "document-low", "inconclusive", "suspect", "failed", "skipped")
 
 
 @click.group()
@@ -91,6 +91,7 @@ def show(
     )
     exact = (
         *("instance", "case", "status", "metric", "value", "unit", "fraction", "evidence", "near"),
+        *("time_s", "interval_low_s", "interval_high_s", "processes", "stability"),
         *("expected_low", "expected_high", "best_published", "best_published_id", "reason"),
     )
     emit([case_row(each) for each in cases], exact if format == "csv" else columns, format)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -38,12 +39,14 @@ _NAMED = 6
 
 class Resumption(NamedTuple):
     """`begun` is the run before its first case, `kept` what is done by position in the plan, each with its
-    JSON; only the other cases are carried out."""
+    JSON; only the other cases are carried out. `rounds` are what processes of these came to before, by
+    position and round: only their other rounds are."""
 
     begun: Run
     parts: tuple[Attached, ...]
     kept: dict[int, tuple[Measurement, bytes]]
     recording: Recording
+    rounds: dict[int, dict[int, Measurement]]
 
 
 def unfinished(store: Store, ref: str = "") -> str:
@@ -87,7 +90,7 @@ class Earlier:
     @property
     def facts(self) -> tuple[Path, ...]:
         """The user's own fact files, as the run was given them."""
-        return tuple(Path(each).expanduser() for each in self.opening.facts)
+        return tuple(Path(os.path.expanduser(each)) for each in self.opening.facts)
 
     @property
     def settings(self) -> RunSettings:
@@ -165,7 +168,7 @@ class Earlier:
         recording.journal.append("resumed", {"at": now(), "changed": list(changed)})
         notes = (*begun.notes, *(f"resumed with a difference: {each}" for each in changed))
         run = msgspec.structs.replace(before, finished="", interrupted=False, digest="", notes=notes)
-        return Resumption(run, found.parts, kept, recording)
+        return Resumption(run, found.parts, kept, recording, found.begun())
 
     def _strange(self, what: str) -> UsageError:
         return UsageError(

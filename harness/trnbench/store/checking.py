@@ -97,6 +97,8 @@ def _of_a_run(connection: sqlite3.Connection, number: int, run_id: str, *, kept:
         yield Problem(run_id, "its digest belongs to another content: it was edited after it had ended", kept)
     for name, told, means in differing_head(connection, number, run):
         yield Problem(run_id, f"column runs.{name} is {told!r}, its document says {means!r}", True)
+    if environment_differs(connection, number, run):
+        yield Problem(run_id, "its row of environments says something else than its document", True)
     for position, name, told, means in differing_cells(connection, number, run):
         case = run.measurements[position].id
         yield Problem(run_id, f"column {name} of {case} is {told!r}, its document says {means!r}", True)
@@ -118,6 +120,15 @@ def differing_head(
     for (name, meant), told in zip(means.items(), found, strict=True):
         if told != meant:
             yield name, told, meant
+
+
+def environment_differs(connection: sqlite3.Connection, number: int, run: Run) -> bool:
+    """Whether what is kept apart of the run's environment is not what its document has."""
+    row = connection.execute("SELECT content FROM environments WHERE run = ?", (number,)).fetchone()
+    try:
+        return row is None or msgspec.json.decode(row[0]) != run.environment
+    except msgspec.DecodeError:
+        return True
 
 
 def differing_cells(
