@@ -26,7 +26,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def all(self) -> float:
-        return sum(getattr(self, name) for name in self.__struct_fields__)
+        return float(sum(getattr(self, name) for name in self.__struct_fields__))
 
 
 FORMULAS = {
@@ -35,7 +35,7 @@ FORMULAS = {
     "cache": "sequences · layers · tokens (no more than a window) · elements of the rank's heads · bytes of "
     "their type; a compressed vector is on every tensor rank; a linear layer keeps its state in fp32",
     "activations": "training: what a layer keeps · layers · micro-batches in flight, and the scores of the "
-    "words in fp32; otherwise: what is alive at once in the widest layer, and the scores of the words predicted",
+    "words in fp32; otherwise: what is alive at once in the widest layer, and the scores of predicted words",
     "gradients": "parameters of the rank · bytes of the gradients' type",
     "optimiser": "parameters · (two moments, and a copy of the weights); with --zero 1 over the ranks that "
     "hold the same parameters",

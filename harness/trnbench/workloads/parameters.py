@@ -11,8 +11,8 @@ from trnbench.workloads.weight import Part, Weight
 
 
 class Parameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Counted by part. `active` are those that one token meets: all but the experts it does not go to, and of
-    the embedding one row."""
+    """Counted by part. `active` leaves out the experts that a token does not go to; the embedding counts whole,
+    as in model cards."""
 
     total: dict[Part, int]
     active: dict[Part, int]
@@ -23,9 +23,7 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def all_active(self) -> int:
-        """As model cards count them: the embedding whole, of the experts those that a token goes to."""
-        rest = sum(count for part, count in self.active.items() if part is not Part.EMBEDDING)
-        return rest + self.total[Part.EMBEDDING]
+        return sum(self.active.values())
 
 
 def weights_of(model: Model) -> Iterator[tuple[Weight, int]]:
@@ -41,5 +39,6 @@ def parameters(model: Model) -> Parameters:
     total, active = dict.fromkeys(Part, 0), dict.fromkeys(Part, 0)
     for weight, times in weights_of(model):
         total[weight.part] += weight.parameters * times
-        active[weight.part] += weight.active * times
+        whole = weight.part is Part.EMBEDDING
+        active[weight.part] += (weight.parameters if whole else weight.active) * times
     return Parameters(total=total, active=active)
