@@ -96,6 +96,13 @@ if TYPE_CHECKING:
     from trnbench.store.store import Store
     from trnbench.topology.draw import topology_svg
     from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
+    from trnbench.workloads.division import Division, divide
+    from trnbench.workloads.hbm import Fit, fit
+    from trnbench.workloads.job import Job, Recompute, Task
+    from trnbench.workloads.layout import Layout
+    from trnbench.workloads.model import Model
+    from trnbench.workloads.shipped import load_model
+    from trnbench.workloads.shipped import shipped_names as shipped_models
 
 _HOMES = {
     "trnbench.backend": ("Backend", "Calibration", "Detection", "Observation"),
@@ -176,6 +183,12 @@ _HOMES = {
     "trnbench.store.store": ("Store",),
     "trnbench.topology.draw": ("topology_svg",),
     "trnbench.topology.graph": ("Figure", "Link", "LinkClass", "LinkKind", "Node", "NodeKind", "Topology"),
+    "trnbench.workloads.division": ("Division", "divide"),
+    "trnbench.workloads.hbm": ("Fit", "fit"),
+    "trnbench.workloads.job": ("Job", "Recompute", "Task"),
+    "trnbench.workloads.layout": ("Layout",),
+    "trnbench.workloads.model": ("Model",),
+    "trnbench.workloads.shipped": ("load_model",),
 }
 _RENAMED = {
     "FidelityTable": ("trnbench.fidelity.told", "Table"),
@@ -188,6 +201,7 @@ _RENAMED = {
     "observe_torch_collective": ("trnbench.measure.torch.observing", "observe_collective"),
     "set_cuda_precision": ("trnbench.measure.torch.cuda", "set_precision"),
     "signed_error": ("trnbench.results.error_text", "signed_text"),
+    "shipped_models": ("trnbench.workloads.shipped", "shipped_names"),
     "stored_waterfall": ("trnbench.results.waterfall", "stored"),
     "torch_missing": ("trnbench.measure.torch.library", "missing"),
     "torch_refuses": ("trnbench.measure.torch.observing", "refused"),
@@ -219,6 +233,7 @@ __all__ = [
     "Direction",
     "Disagreement",
     "Dispute",
+    "Division",
     "Drawing",
     "Evidence",
     "ExitCode",
@@ -232,6 +247,7 @@ __all__ = [
     "FidelityTold",
     "Figure",
     "Findings",
+    "Fit",
     "Format",
     "Generation",
     "Grade",
@@ -241,16 +257,19 @@ __all__ = [
     "HistoryStep",
     "Importer",
     "Instance",
+    "Job",
     "Judgement",
     "Kernel",
     "KernelError",
     "KernelRun",
+    "Layout",
     "Link",
     "LinkClass",
     "LinkKind",
     "Measurement",
     "Metric",
     "MissingFile",
+    "Model",
     "Nearest",
     "Nearness",
     "Node",
@@ -271,6 +290,7 @@ __all__ = [
     "Provenance",
     "PublishedAs",
     "Reason",
+    "Recompute",
     "Run",
     "Scope",
     "Section",
@@ -284,6 +304,7 @@ __all__ = [
     "StoreError",
     "System",
     "SystemRecord",
+    "Task",
     "Timing",
     "Topology",
     "TopologyError",
@@ -298,16 +319,19 @@ __all__ = [
     "bench",
     "check_facts",
     "disturbed",
+    "divide",
     "dumps",
     "emulate_kernel",
     "expected",
     "expected_time",
     "fidelity_told",
+    "fit",
     "grey",
     "headline",
     "hookimpl",
     "host_flush",
     "item_bytes",
+    "load_model",
     "load_registry",
     "load_run",
     "loads",
@@ -326,6 +350,7 @@ __all__ = [
     "resolve",
     "session",
     "set_cuda_precision",
+    "shipped_models",
     "show",
     "signed_error",
     "stored_waterfall",

@@ -34,6 +34,7 @@ BUILT_IN = {
     "spec": "Show, list, check and compare the documented figures.",
     "topology": "Show, check and export the graph of a system.",
     "fabric": "Ask the links: collectives, pairs, cuts, scaling, assumptions.",
+    "workload": "Models: parameters, operations, memory, where they fit.",
     "plugin": "List, check and create plugins.",
     "runs": "List, show, tag and delete stored runs.",
     "history": "Show cases over the stored runs, and their steps.",
