@@ -21,6 +21,7 @@ from trnbench.run.keyword import Test, Words, names_of, parse_keyword, strangers
 from trnbench.run.points import Combined, Points
 from trnbench.run.room import shortage
 from trnbench.run.selection import Selection, choose_instances, choose_kernels, choose_scopes, scopes_of
+from trnbench.run.shard import Shard, parse_shard
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -65,6 +66,7 @@ def plan(
     read, and what reading facts raises.
     """
     selection = selection or Selection()
+    shard = parse_shard(selection.shard) if selection.shard else None
     kernels = choose_kernels(registry.kernels, selection)
     scopes = choose_scopes(selection)
     keyword = parse_keyword(selection.keyword) if selection.keyword else None
@@ -91,9 +93,16 @@ def plan(
                     planner.add(kernel, system, scope)
     if not planner.cases:
         raise _nothing(selection, kernels, systems, planner)
+    cases = tuple(_explained_once(planner.cases, parents))
+    if shard is not None:
+        cases = shard.of(cases)
+        if not cases:
+            raise _empty_shard(shard, len(planner.cases))
+        left = {case.key.instance for case in cases}
+        systems = {name: system for name, system in systems.items() if name in left}
     return Plan(
         selection=selection,
-        cases=tuple(_explained_once(planner.cases, parents)),
+        cases=cases,
         systems=systems,
         notes=tuple(planner.notes),
     )
@@ -290,6 +299,14 @@ def _nothing(
     asked = selection.asked()
     return NothingSelected(
         f"nothing selected by {asked}" if asked else "nothing selected", cause=cause, try_=try_
+    )
+
+
+def _empty_shard(shard: Shard, planned: int) -> NothingSelected:
+    return NothingSelected(
+        f"part {shard.number} of {shard.count} has no case",
+        cause=f"the whole plan has {_many(planned, 'case')}: there are more parts than cases",
+        try_=f"--shard 1/{planned}",
     )
 
 
