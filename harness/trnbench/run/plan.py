@@ -304,7 +304,7 @@ def _nothing(
 
 def _empty_shard(shard: Shard, planned: int) -> NothingSelected:
     return NothingSelected(
-        f"part {shard.number} of {shard.count} has no case",
+        f"part {shard.number} of {shard.parts} has no case",
         cause=f"the whole plan has {_many(planned, 'case')}: there are more parts than cases",
         try_=f"--shard 1/{planned}",
     )

@@ -18,24 +18,24 @@ _SHARD = re.compile(r"([0-9]{1,6})/([0-9]{1,6})", re.ASCII)
 
 
 class Shard(NamedTuple):
-    """Number `number`, counted from 1, of `count`."""
+    """Number `number`, counted from 1, of `parts`."""
 
     number: int
-    count: int
+    parts: int
 
     def of(self, cases: Sequence[T]) -> tuple[T, ...]:
-        """Its part, in order. The parts of one count have no case in common, and have all of them together.
+        """Its part, in order. No two parts have a case in common, and all of them together have every one.
 
         Neighbours in a plan take about as long as each other, so they are dealt like cards.
         """
-        return tuple(cases[self.number - 1 :: self.count])
+        return tuple(cases[self.number - 1 :: self.parts])
 
 
 def parse_shard(text: str) -> Shard:
     """`2/8` as typed. Raises `UsageError`."""
     match = _SHARD.fullmatch(text)
     shard = Shard(int(match[1]), int(match[2])) if match else Shard(0, 0)
-    if not 1 <= shard.number <= shard.count <= MOST:
+    if not 1 <= shard.number <= shard.parts <= MOST:
         raise UsageError(
             f"--shard {quoted(text)} is no part of a plan",
             cause=f"it is the number of the part, from 1 on, and of how many: up to {MOST:,}",

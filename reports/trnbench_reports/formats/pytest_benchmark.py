@@ -85,7 +85,7 @@ def _machine(run: Run) -> dict[str, Any]:
 def _benchmark(each: Measurement, samples: list[float]) -> dict[str, Any]:
     from pytest_benchmark.stats import Stats
 
-    stats = Stats()
+    stats: Any = Stats()  # type: ignore[no-untyped-call]
     for sample in samples:
         stats.update(sample)
     case, metric = each.case, each.metrics.get(each.primary)
