@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from fake_cuda import HBM, L2, LAUNCH_S, Gpu, launch
+from measured_machine import Quiet
 
 from trnbench import Observation, Timing
 from trnbench.errors import TrnbenchError
@@ -21,7 +22,9 @@ def seen(gpu: Gpu, *launches: Any, cache: float = 50e6, **more: Any) -> Observat
     devices = [CudaDevice(index) for index in range(len(launches))]
     carrier = CudaCarrier(devices, torch=gpu.torch, cache_bytes=cache, timer=gpu.clock, **more)
     program = carrier.program(Launches(launches))
-    return observe(program, device="NVIDIA H200", named_by="itself", timing=QUICK, timer=gpu.clock)
+    return observe(
+        program, device="NVIDIA H200", named_by="itself", timing=QUICK, timer=gpu.clock, watch=Quiet
+    )
 
 
 def doubts(found: Observation) -> tuple[str, ...]:

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from trnbench.errors import PluginError
-from trnbench.registry.discovery import NO_EXTERNAL, OWN, enabled
-from trnbench.registry.entry_points import EntryPoint, entry_points, normalised
+from trnbench.registry.entry_points import (
+    NO_EXTERNAL,
+    OWN,
+    EntryPoint,
+    enabled,
+    entry_points,
+    normalised,
+)
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -28,6 +34,7 @@ BUILT_IN = {
     "spec": "Show, list, check and compare the documented figures.",
     "topology": "Show, check and export the graph of a system.",
     "fabric": "Ask the links: collectives, pairs, cuts, scaling, assumptions.",
+    "workload": "Models: parameters, operations, memory, where they fit.",
     "plugin": "List, check and create plugins.",
     "runs": "List, show, tag and delete stored runs.",
     "history": "Show cases over the stored runs, and their steps.",

@@ -10,12 +10,13 @@ from trnbench.cli.context import Session, session
 from trnbench.cli.names import complete_formats
 from trnbench.cli.output import emit_json
 from trnbench.cli.reporting import load_runs, put
+from trnbench.cli.store_names import complete_runs
 from trnbench.cli.target import STDOUT, output_option
 from trnbench.errors import UsageError
 
 
 @click.command()
-@click.argument("run", nargs=-1)
+@click.argument("run", nargs=-1, shell_complete=complete_runs)
 @click.option(
     "--as",
     "name",

@@ -21,7 +21,7 @@ def to_arrow(run: Run) -> pyarrow.Table:
     Raises `UsageError` where pyarrow is not installed.
     """
     arrow = _library()
-    kinds = {str: arrow.string(), float: arrow.float64(), bool: arrow.bool_()}
+    kinds = {str: arrow.string(), int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_()}
     fields = [arrow.field(name, kinds[kind]) for name, kind in COLUMNS.items()]
     schema = arrow.schema(
         [*fields, arrow.field("samples", arrow.list_(arrow.float64()))],

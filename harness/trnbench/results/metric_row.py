@@ -45,6 +45,10 @@ COLUMNS: dict[str, type] = {
     "primary": bool,
     "time_s": float,
     "clock": str,
+    "processes": int,
+    "interval_low_s": float,
+    "interval_high_s": float,
+    "stability": str,
     "fraction_of_peak": float,
     "peak": float,
     "peak_metric": str,
@@ -78,7 +82,9 @@ def _row(run: Run, each: Measurement, metric: Metric | None) -> Iterator[Cell]:
     else:
         yield from (metric.name, metric.value, metric.unit, metric.better, str(metric.scope))
         yield from (str(metric.direction), metric.formula, metric.name == each.primary)
-    yield from (each.time_s, each.clock)
+    yield from (each.time_s, each.clock, len(each.processes) or None)
+    yield from (each.interval.low, each.interval.high) if each.interval is not None else (None, None)
+    yield each.stability.verdict if each.stability is not None else ""
     judged = each.judgement
     if judged is None or metric is None or judged.metric != metric.name:
         yield from (None,) * 8

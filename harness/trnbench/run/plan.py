@@ -179,19 +179,7 @@ class _Planner:
         """All points of one kernel at one scope of one system."""
         combined, invalid = self._points(kernel, scope)
         self.notes.update((f"{kernel.name}: points left out: {why}", None) for why in invalid)
-        called = frozenset(
-            word
-            for name in (
-                kernel.name,
-                kernel.family,
-                *kernel.tags,
-                system.instance.name,
-                *system.instance.aliases,
-                system.generation.name,
-                scope.value,
-            )
-            for word in names_of(name)
-        )
+        called = _called(kernel, system, scope) if self.keyword else frozenset()
         for point in combined:
             if self.keyword and not self.keyword(words := called | _words(point)):
                 self.keyed_out += 1
@@ -262,15 +250,23 @@ def _explained_once(cases: Sequence[Case], parents: Mapping[str, str]) -> Iterat
         system = case.key.instance
         return (case.key.kernel, parents.get(system, system), *case.key.point.items())
 
-    for case in cases:
+    marks = list(map(mark, cases))
+    for case, marked in zip(cases, marks, strict=True):
         if not case.skip:
             rank = case.key.scope.rank
-            smallest[mark(case)] = min(rank, smallest.get(mark(case), rank))
-    for case in cases:
-        if case.skip or case.key.scope.rank > smallest[mark(case)]:
+            smallest[marked] = min(rank, smallest.get(marked, rank))
+    for case, marked in zip(cases, marks, strict=True):
+        if case.skip or case.key.scope.rank > smallest[marked]:
             yield msgspec.structs.replace(case, explain=False)
         else:
             yield case
+
+
+def _called(kernel: Kernel, system: System, scope: Scope) -> Words:
+    """All that -k can call the cases of one kernel at one scope of one system."""
+    names = (kernel.name, kernel.family, *kernel.tags)
+    names += (system.instance.name, *system.instance.aliases, system.generation.name, scope.value)
+    return frozenset(word for name in names for word in names_of(name))
 
 
 def _words(point: Point) -> Words:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trnbench.errors import PluginError, TrnbenchError, UnknownName, UsageError
+from trnbench.isolation.garbage import seldom_collected
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
 from trnbench.lazy import resolve
 from trnbench.results.run import Run
-from trnbench.run.garbage import seldom_collected
 from trnbench.section import Format, Page
 
 if TYPE_CHECKING:

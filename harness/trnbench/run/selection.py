@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, TypeVar
@@ -196,7 +195,9 @@ _LISTS = {
 
 def _no_match(kind: str, pattern: str, known: Iterable[str]) -> NothingSelected:
     known = sorted(known)
-    near = difflib.get_close_matches(pattern.strip("*?"), known, n=3, cutoff=0.4) or known[:3]
+    from difflib import get_close_matches
+
+    near = get_close_matches(pattern.strip("*?"), known, n=3, cutoff=0.4) or known[:3]
     return NothingSelected(
         f"no {kind} fits {pattern!r}",
         cause=f"nearest: {', '.join(near)}" if near else f"no {kind} is installed",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 from trnbench import Measurement, NothingSelected, Run, UsageError
@@ -83,9 +84,7 @@ def _machine(run: Run) -> dict[str, Any]:
 
 
 def _benchmark(each: Measurement, samples: list[float]) -> dict[str, Any]:
-    from pytest_benchmark.stats import Stats
-
-    stats: Any = Stats()  # type: ignore[no-untyped-call]
+    stats: Any = import_module("pytest_benchmark.stats").Stats()  # it ships no type information
     for sample in samples:
         stats.update(sample)
     case, metric = each.case, each.metrics.get(each.primary)
