@@ -14,11 +14,28 @@ from trnbench.workloads.shipped import FOLDER, load_model, shipped_names
 PUBLISHED = [(name, count) for name in shipped_names() for count in load_model(name).published]
 
 # Models of the published steps, by the names they have here.
-OF_PUBLISHED_STEPS = (
-    "albert-base-v2 bert-large distilbert-base electra-base roberta-base gemma-3-4b gpt-3-23b gpt-3-175b llama-2-7b "
-    "llama-2-70b llama-3-8b llama-3-70b llama-3.1-8b llama-3.3-70b llama-4-maverick llama-4-scout qwen3-235b-a22b "
-    "qwen3.5-2b trinity-large trinity-nano"
-).split()
+OF_PUBLISHED_STEPS = [
+    "albert-base-v2",
+    "bert-large",
+    "distilbert-base",
+    "electra-base",
+    "roberta-base",
+    "gemma-3-4b",
+    "gpt-3-23b",
+    "gpt-3-175b",
+    "llama-2-7b",
+    "llama-2-70b",
+    "llama-3-8b",
+    "llama-3-70b",
+    "llama-3.1-8b",
+    "llama-3.3-70b",
+    "llama-4-maverick",
+    "llama-4-scout",
+    "qwen3-235b-a22b",
+    "qwen3.5-2b",
+    "trinity-large",
+    "trinity-nano",
+]
 
 
 @pytest.mark.parametrize(("name", "count"), PUBLISHED, ids=[name for name, _ in PUBLISHED])
