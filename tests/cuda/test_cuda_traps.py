@@ -29,7 +29,7 @@ def seen(gpu: Gpu, *launches: Any, cache: float = 50e6, **more: Any) -> Observat
 
 def doubts(found: Observation) -> tuple[str, ...]:
     assert found.proof is not None
-    return found.proof.doubts({})
+    return (*found.proof.doubts({}), *found.proof.doubts_of_time())
 
 
 def test_a_kernel_is_timed_by_events_and_queued_where_it_is_short() -> None:
