@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trnbench.backend import Backend, Detection, Observation
+    from trnbench.backend import Backend, Calibration, Detection, Observation
     from trnbench.cli.context import Session, session
     from trnbench.compare.api import compare_runs, gate
     from trnbench.compare.change import Change, Side, Verdict
@@ -62,12 +62,15 @@ if TYPE_CHECKING:
     from trnbench.kernels.variant import Variant
     from trnbench.kernels.work import Work
     from trnbench.lazy import resolve
+    from trnbench.measure.conditions import Watch
     from trnbench.measure.flush import host_flush
     from trnbench.measure.observe import observe
+    from trnbench.measure.quiet import disturbed
     from trnbench.measure.session import Timing
     from trnbench.measure.torch.cpu import CpuDevice
-    from trnbench.measure.torch.cuda import CudaCarrier, CudaDevice
+    from trnbench.measure.torch.cuda import CudaCarrier
     from trnbench.measure.torch.cuda import set_precision as set_cuda_precision
+    from trnbench.measure.torch.cuda_queue import CudaDevice
     from trnbench.measure.torch.library import missing as torch_missing
     from trnbench.measure.torch.library import version as torch_version
     from trnbench.measure.torch.observing import observe_case as observe_torch_case
@@ -86,6 +89,8 @@ if TYPE_CHECKING:
     from trnbench.results.measurement import CaseKey, Judgement, Measurement, Metric, Part, Reason, Status
     from trnbench.results.metric_row import COLUMNS as METRIC_COLUMNS
     from trnbench.results.metric_row import metric_rows
+    from trnbench.results.nccl_table import operation as nccl_operation
+    from trnbench.results.nccl_table import table as nccl_table
     from trnbench.results.nearness import Band, BestPublished, Nearest, Nearness
     from trnbench.results.proof import Growth, Proof
     from trnbench.results.run import PluginRecord, Run, SystemRecord
@@ -100,9 +105,16 @@ if TYPE_CHECKING:
     from trnbench.store.store import Store
     from trnbench.topology.draw import topology_svg
     from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
+    from trnbench.workloads.division import Division, divide
+    from trnbench.workloads.hbm import Fit, fit
+    from trnbench.workloads.job import Job, Recompute, Task
+    from trnbench.workloads.layout import Layout
+    from trnbench.workloads.model import Model
+    from trnbench.workloads.shipped import load_model
+    from trnbench.workloads.shipped import shipped_names as shipped_models
 
 _HOMES = {
-    "trnbench.backend": ("Backend", "Detection", "Observation"),
+    "trnbench.backend": ("Backend", "Calibration", "Detection", "Observation"),
     "trnbench.cli.context": ("Session", "session"),
     "trnbench.compare.api": ("compare_runs", "gate"),
     "trnbench.compare.change": ("Change", "Side", "Verdict"),
@@ -149,11 +161,14 @@ _HOMES = {
     "trnbench.kernels.variant": ("Variant",),
     "trnbench.kernels.work": ("Work",),
     "trnbench.lazy": ("resolve",),
+    "trnbench.measure.conditions": ("Watch",),
     "trnbench.measure.flush": ("host_flush",),
     "trnbench.measure.observe": ("observe",),
+    "trnbench.measure.quiet": ("disturbed",),
     "trnbench.measure.session": ("Timing",),
     "trnbench.measure.torch.cpu": ("CpuDevice",),
-    "trnbench.measure.torch.cuda": ("CudaCarrier", "CudaDevice"),
+    "trnbench.measure.torch.cuda": ("CudaCarrier",),
+    "trnbench.measure.torch.cuda_queue": ("CudaDevice",),
     "trnbench.registry": ("load_registry",),
     "trnbench.results.digest": ("shortened",),
     "trnbench.results.arrow_table": ("to_arrow",),
@@ -184,6 +199,12 @@ _HOMES = {
     "trnbench.store.store": ("Store",),
     "trnbench.topology.draw": ("topology_svg",),
     "trnbench.topology.graph": ("Figure", "Link", "LinkClass", "LinkKind", "Node", "NodeKind", "Topology"),
+    "trnbench.workloads.division": ("Division", "divide"),
+    "trnbench.workloads.hbm": ("Fit", "fit"),
+    "trnbench.workloads.job": ("Job", "Recompute", "Task"),
+    "trnbench.workloads.layout": ("Layout",),
+    "trnbench.workloads.model": ("Model",),
+    "trnbench.workloads.shipped": ("load_model",),
 }
 _RENAMED = {
     "RuleDirection": ("trnbench.compare.gate.rule", "Direction"),
@@ -191,11 +212,14 @@ _RENAMED = {
     "FidelityTable": ("trnbench.fidelity.told", "Table"),
     "FidelityTold": ("trnbench.fidelity.told", "Told"),
     "METRIC_COLUMNS": ("trnbench.results.metric_row", "COLUMNS"),
+    "nccl_operation": ("trnbench.results.nccl_table", "operation"),
+    "nccl_table": ("trnbench.results.nccl_table", "table"),
     "fidelity_told": ("trnbench.fidelity.told", "told"),
     "observe_torch_case": ("trnbench.measure.torch.observing", "observe_case"),
     "observe_torch_collective": ("trnbench.measure.torch.observing", "observe_collective"),
     "set_cuda_precision": ("trnbench.measure.torch.cuda", "set_precision"),
     "signed_error": ("trnbench.results.error_text", "signed_text"),
+    "shipped_models": ("trnbench.workloads.shipped", "shipped_names"),
     "stored_waterfall": ("trnbench.results.waterfall", "stored"),
     "torch_missing": ("trnbench.measure.torch.library", "missing"),
     "torch_refuses": ("trnbench.measure.torch.observing", "refused"),
@@ -215,6 +239,7 @@ __all__ = [
     "BadInput",
     "Band",
     "BestPublished",
+    "Calibration",
     "Case",
     "CaseHistory",
     "CaseKey",
@@ -227,6 +252,7 @@ __all__ = [
     "Direction",
     "Disagreement",
     "Dispute",
+    "Division",
     "Drawing",
     "Evidence",
     "ExitCode",
@@ -241,6 +267,7 @@ __all__ = [
     "Figure",
     "Finding",
     "Findings",
+    "Fit",
     "Format",
     "Gated",
     "Generation",
@@ -251,16 +278,19 @@ __all__ = [
     "HistoryStep",
     "Importer",
     "Instance",
+    "Job",
     "Judgement",
     "Kernel",
     "KernelError",
     "KernelRun",
+    "Layout",
     "Link",
     "LinkClass",
     "LinkKind",
     "Measurement",
     "Metric",
     "MissingFile",
+    "Model",
     "Nearest",
     "Nearness",
     "Node",
@@ -282,6 +312,7 @@ __all__ = [
     "Provenance",
     "PublishedAs",
     "Reason",
+    "Recompute",
     "Rule",
     "RuleDirection",
     "Run",
@@ -299,6 +330,7 @@ __all__ = [
     "StoreError",
     "System",
     "SystemRecord",
+    "Task",
     "Timing",
     "Topology",
     "TopologyError",
@@ -308,27 +340,34 @@ __all__ = [
     "UsageError",
     "Variant",
     "Verdict",
+    "Watch",
     "Witness",
     "Work",
     "bench",
     "change_text",
     "check_facts",
     "compare_runs",
+    "disturbed",
+    "divide",
     "dumps",
     "emulate_kernel",
     "expected",
     "expected_time",
     "fidelity_told",
+    "fit",
     "gate",
     "grey",
     "headline",
     "hookimpl",
     "host_flush",
     "item_bytes",
+    "load_model",
     "load_registry",
     "load_run",
     "loads",
     "metric_rows",
+    "nccl_operation",
+    "nccl_table",
     "nearness_of",
     "needs",
     "observe",
@@ -341,6 +380,7 @@ __all__ = [
     "resolve",
     "session",
     "set_cuda_precision",
+    "shipped_models",
     "shortened",
     "show",
     "signed_error",
