@@ -53,7 +53,7 @@ def test_a_pipeline_keeps_one_micro_batch_for_each_stage_behind() -> None:
 
 
 def test_training_states_are_zeros_sixteen_bytes() -> None:
-    """Rajbhandari et al. 2020, section 3.1: 2 + 2 + 12 bytes a parameter; 5.1: 12 / N with stage 1."""
+    """Rajbhandari et al. 2020, section 3.1: 2 + 2 + 12 bytes a parameter; section 5.1: 12 / N at stage 1."""
     count = parameters(load_model("llama-3-8b")).all
     job = Job(task=Task.TRAIN, batch=64, sequence=1024)
     plain = memory(divide(load_model("llama-3-8b"), Layout(dp=64), job), 0)
@@ -72,8 +72,10 @@ def test_experts_are_cut_over_the_ranks_that_hold_the_same_ones() -> None:
 
 
 def test_weights_of_trinity_large_are_what_a_logical_core_held(registry) -> None:
-    """aws-neuron/neuronx-distributed-inference 4bcdc54bf3b6, contrib/models/Trinity/README.md: some 23.5 GB
-    a core at TP 32 on trn2.48xlarge, which leaves no room; at TP 64 it runs."""
+    """aws-neuron/neuronx-distributed-inference 4bcdc54bf3b6, contrib/models/Trinity/README.md.
+
+    About 23.5 GB a core at TP 32 on trn2.48xlarge, which leaves no room; at TP 64 it runs.
+    """
     model = load_model("trinity-large")
     job = Job(task=Task.DECODE, batch=1, kv=4096)
     tight = fit(divide(model, Layout(tp=32), job), registry.system("trn2.48xlarge"))

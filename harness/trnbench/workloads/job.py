@@ -83,14 +83,19 @@ def check_job(job: Job) -> None:
     kinds.TOKENS.checked(length, option)
     if job.kv:
         kinds.TOKENS.checked(job.kv, "--kv")
-    for dtype in (job.weights, job.activations, job.cache, job.gradients, job.moments, job.master or "fp32"):
-        try:
-            item_bytes(dtype)
-        except UnknownName as error:
-            raise UnknownName("dtype", error.name, error.known, try_="--weights bf16") from None
+    for option in ("weights", "activations", "cache", "gradients", "moments", "master"):
+        check_dtype(getattr(job, option) or "fp32", f"--{option}")
     if job.recompute is not Recompute.NONE and job.task is not Task.TRAIN:
         raise UsageError(
             f"{job.task} recomputes nothing",
             cause="only a backward pass needs what the forward pass worked out",
             try_="--task train, or leave --recompute out",
         )
+
+
+def check_dtype(dtype: str, option: str) -> None:
+    """Raises `UnknownName` for a word that is no data type."""
+    try:
+        item_bytes(dtype)
+    except UnknownName as error:
+        raise UnknownName("dtype", error.name, error.known, try_=f"{option} bf16") from None

@@ -11,8 +11,10 @@ from trnbench.workloads.weight import Part, Weight
 
 
 class Parameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Counted by part. `active` leaves out the experts that a token does not go to; the embedding counts
-    whole, as in model cards."""
+    """Counted by part. `active` leaves out the experts that a token does not go to.
+
+    The embedding counts whole there, as in model cards.
+    """
 
     total: dict[Part, int]
     active: dict[Part, int]

@@ -47,9 +47,11 @@ def info(
     With --task also the operations and the memory of a step on the ranks of a layout, and the systems that
     it fits on.
     """
+    from trnbench.workloads.job import check_dtype
     from trnbench.workloads.shipped import load_model
 
     found = load_model(model)
+    check_dtype(options["cache"], "--cache")
     tables = [_shape(found), _parameters(found), *_published(found), _tokens(found, options["cache"])]
     if options["task"]:
         tables += _step(state, found, instances, facts_of(state, facts), options)
