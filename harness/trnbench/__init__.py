@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from trnbench.measure.torch.observing import observe_collective as observe_torch_collective
     from trnbench.measure.torch.observing import refused as torch_refuses
     from trnbench.registry import load_registry
-    from trnbench.results.arrow_table import to_arrow
     from trnbench.results.error_text import signed_text as signed_error
     from trnbench.results.evidence import Evidence, Grade
     from trnbench.results.expectation import expected, expected_time, grey, nearness_of
@@ -142,7 +141,6 @@ _HOMES = {
     "trnbench.measure.torch.cpu": ("CpuDevice",),
     "trnbench.measure.torch.cuda": ("CudaCarrier", "CudaDevice"),
     "trnbench.registry": ("load_registry",),
-    "trnbench.results.arrow_table": ("to_arrow",),
     "trnbench.results.evidence": ("Evidence", "Grade"),
     "trnbench.results.expectation": ("expected", "expected_time", "grey", "nearness_of"),
     "trnbench.results.fidelity": ("Comparison", "FamilyFidelity", "Fidelity"),
@@ -316,7 +314,6 @@ __all__ = [
     "show",
     "signed_error",
     "stored_waterfall",
-    "to_arrow",
     "topology_svg",
     "torch_missing",
     "torch_refuses",
