@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trnbench.backend import Backend, Detection, Observation
+    from trnbench.backend import Backend, Calibration, Detection, Observation
     from trnbench.cli.context import Session, session
     from trnbench.errors import (
         BadInput,
@@ -55,12 +55,15 @@ if TYPE_CHECKING:
     from trnbench.kernels.variant import Variant
     from trnbench.kernels.work import Work
     from trnbench.lazy import resolve
+    from trnbench.measure.conditions import Watch
     from trnbench.measure.flush import host_flush
     from trnbench.measure.observe import observe
+    from trnbench.measure.quiet import disturbed
     from trnbench.measure.session import Timing
     from trnbench.measure.torch.cpu import CpuDevice
-    from trnbench.measure.torch.cuda import CudaCarrier, CudaDevice
+    from trnbench.measure.torch.cuda import CudaCarrier
     from trnbench.measure.torch.cuda import set_precision as set_cuda_precision
+    from trnbench.measure.torch.cuda_queue import CudaDevice
     from trnbench.measure.torch.library import missing as torch_missing
     from trnbench.measure.torch.library import version as torch_version
     from trnbench.measure.torch.observing import observe_case as observe_torch_case
@@ -77,6 +80,8 @@ if TYPE_CHECKING:
     from trnbench.results.measurement import CaseKey, Judgement, Measurement, Metric, Part, Reason, Status
     from trnbench.results.metric_row import COLUMNS as METRIC_COLUMNS
     from trnbench.results.metric_row import metric_rows
+    from trnbench.results.nccl_table import operation as nccl_operation
+    from trnbench.results.nccl_table import table as nccl_table
     from trnbench.results.nearness import Band, BestPublished, Nearest, Nearness
     from trnbench.results.proof import Growth, Proof
     from trnbench.results.run import PluginRecord, Run, SystemRecord
@@ -91,9 +96,16 @@ if TYPE_CHECKING:
     from trnbench.store.store import Store
     from trnbench.topology.draw import topology_svg
     from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
+    from trnbench.workloads.division import Division, divide
+    from trnbench.workloads.hbm import Fit, fit
+    from trnbench.workloads.job import Job, Recompute, Task
+    from trnbench.workloads.layout import Layout
+    from trnbench.workloads.model import Model
+    from trnbench.workloads.shipped import load_model
+    from trnbench.workloads.shipped import shipped_names as shipped_models
 
 _HOMES = {
-    "trnbench.backend": ("Backend", "Detection", "Observation"),
+    "trnbench.backend": ("Backend", "Calibration", "Detection", "Observation"),
     "trnbench.cli.context": ("Session", "session"),
     "trnbench.errors": (
         "BadInput",
@@ -135,11 +147,14 @@ _HOMES = {
     "trnbench.kernels.variant": ("Variant",),
     "trnbench.kernels.work": ("Work",),
     "trnbench.lazy": ("resolve",),
+    "trnbench.measure.conditions": ("Watch",),
     "trnbench.measure.flush": ("host_flush",),
     "trnbench.measure.observe": ("observe",),
+    "trnbench.measure.quiet": ("disturbed",),
     "trnbench.measure.session": ("Timing",),
     "trnbench.measure.torch.cpu": ("CpuDevice",),
-    "trnbench.measure.torch.cuda": ("CudaCarrier", "CudaDevice"),
+    "trnbench.measure.torch.cuda": ("CudaCarrier",),
+    "trnbench.measure.torch.cuda_queue": ("CudaDevice",),
     "trnbench.registry": ("load_registry",),
     "trnbench.results.evidence": ("Evidence", "Grade"),
     "trnbench.results.expectation": ("expected", "expected_time", "grey", "nearness_of"),
@@ -168,16 +183,25 @@ _HOMES = {
     "trnbench.store.store": ("Store",),
     "trnbench.topology.draw": ("topology_svg",),
     "trnbench.topology.graph": ("Figure", "Link", "LinkClass", "LinkKind", "Node", "NodeKind", "Topology"),
+    "trnbench.workloads.division": ("Division", "divide"),
+    "trnbench.workloads.hbm": ("Fit", "fit"),
+    "trnbench.workloads.job": ("Job", "Recompute", "Task"),
+    "trnbench.workloads.layout": ("Layout",),
+    "trnbench.workloads.model": ("Model",),
+    "trnbench.workloads.shipped": ("load_model",),
 }
 _RENAMED = {
     "FidelityTable": ("trnbench.fidelity.told", "Table"),
     "FidelityTold": ("trnbench.fidelity.told", "Told"),
     "METRIC_COLUMNS": ("trnbench.results.metric_row", "COLUMNS"),
+    "nccl_operation": ("trnbench.results.nccl_table", "operation"),
+    "nccl_table": ("trnbench.results.nccl_table", "table"),
     "fidelity_told": ("trnbench.fidelity.told", "told"),
     "observe_torch_case": ("trnbench.measure.torch.observing", "observe_case"),
     "observe_torch_collective": ("trnbench.measure.torch.observing", "observe_collective"),
     "set_cuda_precision": ("trnbench.measure.torch.cuda", "set_precision"),
     "signed_error": ("trnbench.results.error_text", "signed_text"),
+    "shipped_models": ("trnbench.workloads.shipped", "shipped_names"),
     "stored_waterfall": ("trnbench.results.waterfall", "stored"),
     "torch_missing": ("trnbench.measure.torch.library", "missing"),
     "torch_refuses": ("trnbench.measure.torch.observing", "refused"),
@@ -197,6 +221,7 @@ __all__ = [
     "BadInput",
     "Band",
     "BestPublished",
+    "Calibration",
     "Case",
     "CaseHistory",
     "CaseKey",
@@ -208,6 +233,7 @@ __all__ = [
     "Direction",
     "Disagreement",
     "Dispute",
+    "Division",
     "Drawing",
     "Evidence",
     "ExitCode",
@@ -221,6 +247,7 @@ __all__ = [
     "FidelityTold",
     "Figure",
     "Findings",
+    "Fit",
     "Format",
     "Generation",
     "Grade",
@@ -230,16 +257,19 @@ __all__ = [
     "HistoryStep",
     "Importer",
     "Instance",
+    "Job",
     "Judgement",
     "Kernel",
     "KernelError",
     "KernelRun",
+    "Layout",
     "Link",
     "LinkClass",
     "LinkKind",
     "Measurement",
     "Metric",
     "MissingFile",
+    "Model",
     "Nearest",
     "Nearness",
     "Node",
@@ -260,6 +290,7 @@ __all__ = [
     "Provenance",
     "PublishedAs",
     "Reason",
+    "Recompute",
     "Run",
     "Scope",
     "Section",
@@ -273,6 +304,7 @@ __all__ = [
     "StoreError",
     "System",
     "SystemRecord",
+    "Task",
     "Timing",
     "Topology",
     "TopologyError",
@@ -281,24 +313,31 @@ __all__ = [
     "UnknownName",
     "UsageError",
     "Variant",
+    "Watch",
     "Witness",
     "Work",
     "bench",
     "check_facts",
+    "disturbed",
+    "divide",
     "dumps",
     "emulate_kernel",
     "expected",
     "expected_time",
     "fidelity_told",
+    "fit",
     "grey",
     "headline",
     "hookimpl",
     "host_flush",
     "item_bytes",
+    "load_model",
     "load_registry",
     "load_run",
     "loads",
     "metric_rows",
+    "nccl_operation",
+    "nccl_table",
     "nearness_of",
     "needs",
     "observe",
@@ -311,6 +350,7 @@ __all__ = [
     "resolve",
     "session",
     "set_cuda_precision",
+    "shipped_models",
     "show",
     "signed_error",
     "stored_waterfall",

@@ -22,7 +22,7 @@ from trnbench.errors import UsageError
     "name",
     metavar="FORMAT",
     shell_complete=complete_formats,
-    help="json, csv, markdown, html, or what a plugin brings: trnbench list formats.",
+    help="json, csv, parquet, openmetrics, pytest-benchmark, …: trnbench list formats.",
 )
 @output_option
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
@@ -65,9 +65,9 @@ def _by_suffix(shared: Session, output: Path) -> str:
     from trnbench.run.render import formats
 
     known = formats(shared.registry)
-    for format in known.values():
-        if output.name.lower().endswith(format.suffix):
-            return format.name
+    fitting = [each for each in known.values() if output.name.lower().endswith(each.suffix)]
+    if fitting:
+        return max(fitting, key=lambda each: len(each.suffix)).name
     raise UsageError(
         f"the name {output.name!r} does not say which format it is to have",
         cause=f"known endings: {', '.join(sorted({each.suffix for each in known.values()}))}",

@@ -58,9 +58,10 @@ def run(
     """
     from msgspec.structs import replace
 
-    from trnbench.cli.fabric.table import details, footer, header, left_out, peak_of, row
-    from trnbench.cli.fabric.table import lines as table_lines
+    from trnbench.cli.aligned import wrapped
+    from trnbench.cli.fabric.table import details, peak_of, row
     from trnbench.emulator.fabric.ask import ask
+    from trnbench.results.nccl_table import left_out, table
 
     fabric = fabric_of(state, options)
     groups = groups_of(fabric, group, replica_groups)
@@ -98,7 +99,10 @@ def run(
     said += notes(nearest, [each.busbw for each in found])
     if format == "table":
         room = width()
-        write("\n".join([*header(collective, said, room), *table_lines(rows, room), *footer(rows)]) + "\n")
+        wide = None if room is None else room - 2
+        comments = [line for note in said for line in wrapped(note, wide, 2).split("\n")]
+        title = f"trnbench fabric {collective}, emulated"
+        write("\n".join(table(title, rows, comments, room=room)) + "\n")
         say_left_out(left_out(room))
     elif format == "json":
         emit_json(
