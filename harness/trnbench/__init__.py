@@ -78,7 +78,6 @@ if TYPE_CHECKING:
     from trnbench.measure.torch.observing import observe_collective as observe_torch_collective
     from trnbench.measure.torch.observing import refused as torch_refuses
     from trnbench.registry import load_registry
-    from trnbench.results.arrow_table import to_arrow
     from trnbench.results.digest import shortened
     from trnbench.results.error_text import signed_text as signed_error
     from trnbench.results.evidence import Evidence, Grade
@@ -174,7 +173,6 @@ _HOMES = {
     "trnbench.measure.torch.cuda_queue": ("CudaDevice",),
     "trnbench.registry": ("load_registry",),
     "trnbench.results.digest": ("shortened",),
-    "trnbench.results.arrow_table": ("to_arrow",),
     "trnbench.results.evidence": ("Evidence", "Grade"),
     "trnbench.results.expectation": ("expected", "expected_time", "grey", "nearness_of"),
     "trnbench.results.fidelity": ("Comparison", "FamilyFidelity", "Fidelity"),
@@ -393,7 +391,6 @@ __all__ = [
     "show",
     "signed_error",
     "stored_waterfall",
-    "to_arrow",
     "topology_svg",
     "torch_missing",
     "torch_refuses",
