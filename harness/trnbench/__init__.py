@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trnbench.backend import Backend, Detection, Observation
+    from trnbench.backend import Backend, Calibration, Detection, Observation
     from trnbench.cli.context import Session, session
     from trnbench.errors import (
         BadInput,
@@ -55,8 +55,10 @@ if TYPE_CHECKING:
     from trnbench.kernels.variant import Variant
     from trnbench.kernels.work import Work
     from trnbench.lazy import resolve
+    from trnbench.measure.conditions import Watch
     from trnbench.measure.flush import host_flush
     from trnbench.measure.observe import observe
+    from trnbench.measure.quiet import disturbed
     from trnbench.measure.session import Timing
     from trnbench.measure.torch.cpu import CpuDevice
     from trnbench.measure.torch.cuda import CudaCarrier, CudaDevice
@@ -78,6 +80,8 @@ if TYPE_CHECKING:
     from trnbench.results.measurement import CaseKey, Judgement, Measurement, Metric, Part, Reason, Status
     from trnbench.results.metric_row import COLUMNS as METRIC_COLUMNS
     from trnbench.results.metric_row import metric_rows
+    from trnbench.results.nccl_table import operation as nccl_operation
+    from trnbench.results.nccl_table import table as nccl_table
     from trnbench.results.nearness import Band, BestPublished, Nearest, Nearness
     from trnbench.results.proof import Growth, Proof
     from trnbench.results.run import PluginRecord, Run, SystemRecord
@@ -101,7 +105,7 @@ if TYPE_CHECKING:
     from trnbench.workloads.shipped import shipped_names as shipped_models
 
 _HOMES = {
-    "trnbench.backend": ("Backend", "Detection", "Observation"),
+    "trnbench.backend": ("Backend", "Calibration", "Detection", "Observation"),
     "trnbench.cli.context": ("Session", "session"),
     "trnbench.errors": (
         "BadInput",
@@ -143,8 +147,10 @@ _HOMES = {
     "trnbench.kernels.variant": ("Variant",),
     "trnbench.kernels.work": ("Work",),
     "trnbench.lazy": ("resolve",),
+    "trnbench.measure.conditions": ("Watch",),
     "trnbench.measure.flush": ("host_flush",),
     "trnbench.measure.observe": ("observe",),
+    "trnbench.measure.quiet": ("disturbed",),
     "trnbench.measure.session": ("Timing",),
     "trnbench.measure.torch.cpu": ("CpuDevice",),
     "trnbench.measure.torch.cuda": ("CudaCarrier", "CudaDevice"),
@@ -188,6 +194,8 @@ _RENAMED = {
     "FidelityTable": ("trnbench.fidelity.told", "Table"),
     "FidelityTold": ("trnbench.fidelity.told", "Told"),
     "METRIC_COLUMNS": ("trnbench.results.metric_row", "COLUMNS"),
+    "nccl_operation": ("trnbench.results.nccl_table", "operation"),
+    "nccl_table": ("trnbench.results.nccl_table", "table"),
     "fidelity_told": ("trnbench.fidelity.told", "told"),
     "observe_torch_case": ("trnbench.measure.torch.observing", "observe_case"),
     "observe_torch_collective": ("trnbench.measure.torch.observing", "observe_collective"),
@@ -213,6 +221,7 @@ __all__ = [
     "BadInput",
     "Band",
     "BestPublished",
+    "Calibration",
     "Case",
     "CaseHistory",
     "CaseKey",
@@ -304,10 +313,12 @@ __all__ = [
     "UnknownName",
     "UsageError",
     "Variant",
+    "Watch",
     "Witness",
     "Work",
     "bench",
     "check_facts",
+    "disturbed",
     "divide",
     "dumps",
     "emulate_kernel",
@@ -325,6 +336,8 @@ __all__ = [
     "load_run",
     "loads",
     "metric_rows",
+    "nccl_operation",
+    "nccl_table",
     "nearness_of",
     "needs",
     "observe",

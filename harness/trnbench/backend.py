@@ -6,6 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from trnbench.facts.book import FactBook
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.results.evidence import Evidence
@@ -57,6 +58,13 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     conditions: Conditions | None = None
 
 
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts that a backend measured of its machine, and in `notes` why there are not more."""
+
+    book: FactBook = FactBook()
+    notes: tuple[str, ...] = ()
+
+
 @runtime_checkable
 class Backend(Protocol):
     """Implemented by the emulator and by each measured stack. Raising is a crash of the case."""
@@ -74,6 +82,15 @@ class Backend(Protocol):
 
     def observe(self, case: Case, system: System) -> Observation:
         """Run or model the case once, to the backend's own stopping rule."""
+
+
+@runtime_checkable
+class Calibrating(Protocol):
+    """A backend that measures peaks of its machine which no document gives. Asked once for each system,
+    before the first case of a run; a resumed run keeps what it was told then."""
+
+    def calibrated(self, system: System) -> Calibration:
+        """Facts of provenance `measured`. Raising costs the run its per cents, and is noted."""
 
 
 @runtime_checkable

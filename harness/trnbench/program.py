@@ -11,6 +11,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
+from trnbench.isolation import ending
 from trnbench.isolation.garbage import RARELY
 from trnbench.isolation.interrupt import Interrupted
 from trnbench.isolation.output import data_apart
@@ -48,26 +49,7 @@ def guarded(command: Callable[[], object]) -> NoReturn:
     # From here on the outcome stands: a signal may hasten the end, no more.
     for number in numbers:
         signal.signal(number, _hasten)
-    _end(code)
-
-
-def _end(code: int) -> NoReturn:
-    """What is to be done at the end is done, and the process is gone: taking every module and object apart
-    first costs a short command a third of its time."""
-    import atexit
-    import threading
-
-    # Where more was loaded, native code of others may have something to say or to put away.
-    if threading.active_count() == 1 and "numpy" not in sys.modules:
-        try:
-            atexit._run_exitfuncs()
-            for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
-                if stream is not None and not stream.closed:
-                    stream.flush()
-        except Exception:  # Python's own end says so, and has a code for it
-            sys.exit(code)
-        os._exit(code)
-    sys.exit(code)
+    ending.end(code)
 
 
 def _command() -> None:

@@ -35,6 +35,19 @@ _FORMATS = (
         ".arrow",
         "trnbench_reports.formats.arrow:write_arrow",
     ),
+    (
+        "pytest-benchmark",
+        "times as JSON of pytest-benchmark",
+        ".pytest-benchmark.json",
+        "trnbench_reports.formats.pytest_benchmark:write",
+    ),
+    (
+        "nccl-tests",
+        "collectives in the table of nccl-tests",
+        ".nccl-tests.txt",
+        "trnbench_reports.formats.nccl_tests:write",
+    ),
+    ("openmetrics", "gauges for Prometheus", ".prom", "trnbench_reports.formats.openmetrics:write"),
     ("parquet", "the rows of the CSV as Parquet", ".parquet", "trnbench_reports.formats.arrow:write_parquet"),
 )
 

@@ -23,6 +23,9 @@ def test_the_formats_resolve() -> None:
     assert {each.name: each.suffix for each in FORMATS.values()} == {
         **endings,
         "arrow": ".arrow",
+        "pytest-benchmark": ".pytest-benchmark.json",
+        "nccl-tests": ".nccl-tests.txt",
+        "openmetrics": ".prom",
         "parquet": ".parquet",
     }
     assert all(callable(trnbench.resolve(each.write)) for each in FORMATS.values())

@@ -11,6 +11,9 @@ from trnbench.cli.cell import Column, clean, is_right, text_of, width_of
 from trnbench.cli.fitting import GAP, INDENT, Fit, broken, extent, fit
 from trnbench.cli.terminal import speaks_utf8
 
+EMPTY = -99
+"""`keep` of a column that says nothing of any row."""
+
 
 def text(
     rows: Sequence[Mapping[str, object]],
@@ -27,8 +30,9 @@ def text(
     heads = [clean(column.heading) for column in columns]
     cells = [[text_of(row.get(column.key), column) for column in columns] for row in rows]
     right = [is_right(rows, column) for column in columns]
+    told = [any(row.get(column.key) not in (None, "") for row in rows) for column in columns]
     extents = [
-        extent(head, [row[at] for row in cells], number=right[at], keep=column.keep)
+        extent(head, [row[at] for row in cells], number=right[at], keep=column.keep if told[at] else EMPTY)
         for at, (head, column) in enumerate(zip(heads, columns, strict=True))
     ]
     room = sum(each.whole + GAP for each in extents) if width is None else width
@@ -45,12 +49,13 @@ def text(
     return "\n".join(lines) + "\n", [head for at, head in enumerate(heads) if at not in found.shown]
 
 
-def wrapped(text: str, width: int | None) -> str:
-    """`text` in lines of `width`, later ones indented; None: in one."""
+def wrapped(text: str, width: int | None, hang: int = INDENT) -> str:
+    """`text` in lines of `width`, later ones `hang` blanks further to the right; None: in one."""
     if width is None or width_of(text) <= width:
         return text
-    first, *rest = broken(text, width - INDENT)
-    return "\n".join([first, *(" " * INDENT + line for line in rest)])
+    lead = " " * (len(text) - len(text.lstrip()))
+    first, *rest = broken(text, width - len(lead) - hang)
+    return "\n".join([lead + first, *(lead + " " * hang + line for line in rest)])
 
 
 def _lines(row: Sequence[str], found: Fit, right: Sequence[bool], *, low: bool = False) -> list[str]:

@@ -15,7 +15,7 @@ GAP = 2
 """Blanks between columns."""
 INDENT = 4
 """Blanks before the other columns where the first one has a line of its own."""
-SENTENCE = 24
+SENTENCE = 20
 """A column of sentences is left out rather than made narrower than this."""
 FEW = 3
 """Columns; with fewer beside it, a long first one gets a line of its own."""

@@ -12,6 +12,7 @@ from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import Column, emit, emit_json, format_option, say
+from trnbench.cli.store_names import complete_cases, complete_run_tags
 from trnbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,8 +52,15 @@ ONE = (
 
 
 @click.command()
-@click.argument("case", nargs=-1)
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only runs with this tag.")
+@click.argument("case", nargs=-1, shell_complete=complete_cases)
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    shell_complete=complete_run_tags,
+    help="Only runs with this tag.",
+)
 @click.option(
     "--last", type=NumberType(kinds.KEPT), default=0, metavar="N", help="Only the N newest runs; 0: all."
 )

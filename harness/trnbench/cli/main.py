@@ -55,8 +55,11 @@ class Program(LazyGroup):
         sys.exit(int(code))
 
     def _complete(self, instruction: str) -> int:
-        from click.shell_completion import shell_complete
+        from click.shell_completion import add_completion_class, shell_complete
 
+        from trnbench.cli.bash import Bash
+
+        add_completion_class(Bash)
         try:
             return shell_complete(self, {}, "trnbench", COMPLETE, instruction)
         except Exception:  # while a person types, nothing to offer beats a traceback
@@ -128,6 +131,7 @@ def _color(ctx: click.Context, _param: click.Parameter, chosen: bool | None) -> 
     callback=_no_plugin,
     help="Leave out a plugin or distribution; may be repeated.",
 )
+@click.option("--no-cache", is_flag=True, help="Work everything out anew, and keep nothing of it for later.")
 @click.option(
     "--store",
     type=click.Path(dir_okay=False),
@@ -143,7 +147,13 @@ def _color(ctx: click.Context, _param: click.Parameter, chosen: bool | None) -> 
 )
 @click.pass_context
 def cli(
-    ctx: click.Context, *, quiet: bool, verbose: int, no_plugin: tuple[str, ...], store: str | None
+    ctx: click.Context,
+    *,
+    quiet: bool,
+    verbose: int,
+    no_plugin: tuple[str, ...],
+    no_cache: bool,
+    store: str | None,
 ) -> None:
     """How close does a Trainium instance come to its documents, and what takes the rest?
 
@@ -152,6 +162,7 @@ def cli(
     shared = ctx.ensure_object(Session)
     shared.verbosity = -1 if quiet else verbose
     shared.no_plugin = no_plugin
+    shared.use_cache = not no_cache
     if store is not None:
         from pathlib import Path  # as dear as all that --help needs of ours
 

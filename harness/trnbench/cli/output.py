@@ -32,6 +32,7 @@ __all__ = [
     "plain",
     "plain_format_option",
     "say",
+    "say_left_out",
     "write",
 ]
 
@@ -114,16 +115,23 @@ def _aligned(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], ti
     room = width()
     shown, left_out = aligned.text(rows, columns, title, width=room, styled=suits_colours())
     write(shown)
-    if left_out:
-        what = aligned.wrapped(f"no room for: {', '.join(left_out)}; --wide shows all", room)
-        say(what, level=0)
+    say_left_out(left_out)
+
+
+def say_left_out(headings: Sequence[str]) -> None:
+    """That the terminal has no room for these columns, and what shows them; nothing where there are none."""
+    if headings:
+        from trnbench.cli import aligned
+
+        say(aligned.wrapped(f"no room for: {', '.join(headings)}; --wide shows all", width()), level=0)
 
 
 def paragraph(text: str) -> None:
-    """A paragraph for people as part of a result, in lines that the terminal has room for."""
+    """Lines for people as part of a result, broken where the terminal has no room for them."""
     from trnbench.cli import aligned
 
-    write(aligned.wrapped(clean(text), width()) + "\n")
+    room = width()
+    write("".join(aligned.wrapped(line, room) + "\n" for line in clean(text, keep="\n").split("\n")))
 
 
 def emit_json(value: object) -> None:

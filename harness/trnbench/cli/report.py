@@ -9,11 +9,12 @@ import click
 from trnbench.cli.context import Session, session
 from trnbench.cli.page_name import REPORT, STEM, page_name_of
 from trnbench.cli.reporting import check_name, load_runs, put
+from trnbench.cli.store_names import complete_runs
 from trnbench.cli.target import STDOUT
 
 
 @click.command()
-@click.argument("run", nargs=-1)
+@click.argument("run", nargs=-1, shell_complete=complete_runs)
 @click.option(
     "-o",
     "--output",

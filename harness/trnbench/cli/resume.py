@@ -18,6 +18,7 @@ from trnbench.cli.output import format_option
 from trnbench.cli.page_name import REPORT, STEM
 from trnbench.cli.reporting import check_html, own_target, report_target
 from trnbench.cli.steadiness import Steadiness, steadiness_options
+from trnbench.cli.store_names import complete_runs
 from trnbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("run", default="", metavar="[RUN]")
+@click.argument("run", default="", metavar="[RUN]", shell_complete=complete_runs)
 @click.option("--anyway", is_flag=True, help="Go on although versions, settings or facts differ.")
 @facts_option
 @click.option(

@@ -19,10 +19,11 @@ from trnbench.cli.names import complete_backends
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import emit, format_option, say
 from trnbench.cli.page_name import REPORT, STEM
-from trnbench.cli.planned import CASE_COLUMNS, case_rows
+from trnbench.cli.planned import CASE_COLUMNS, EXACT, case_rows
 from trnbench.cli.reporting import check_html, own_target, report_target
 from trnbench.cli.selecting import selection_from, selection_options
 from trnbench.cli.steadiness import Steadiness, steadiness_options
+from trnbench.cli.store_names import complete_run_tags
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
@@ -95,7 +96,14 @@ POLICIES = ("seed", "device", "engine", "latest")
     help="Processes of this machine, or the machines of a Ray cluster (RAY_ADDRESS).  [default: process]",
 )
 @click.option("--preset", default="", metavar="NAME", help="A preset of the configuration.")
-@click.option("--label", "labels", multiple=True, metavar="TAG", help="Tag the stored run; may be repeated.")
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="TAG",
+    shell_complete=complete_run_tags,
+    help="Tag the stored run; may be repeated.",
+)
 @click.option(
     "-o",
     "--output",
@@ -231,6 +239,6 @@ def _merged(selected: Mapping[str, Any], configured: Mapping[str, Any]) -> dict[
 
 
 def _list_cases(planned: Plan, format: str) -> None:
-    emit(list(case_rows(planned)), CASE_COLUMNS, format)
+    emit(list(case_rows(planned)), EXACT if format == "csv" else CASE_COLUMNS, format)
     for note in planned.notes:
         say(f"note: {note}")

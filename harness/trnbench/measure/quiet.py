@@ -23,10 +23,15 @@ def seen(seconds: float = LOOK_S) -> Conditions:
     return msgspec.structs.replace(watch.conditions(), queued_s=None)
 
 
+def disturbed(conditions: Conditions) -> Disturbance | None:
+    """What disturbed a measurement under these conditions; None where nothing did."""
+    cause = likeliest((ProcessSamples(samples=(), time_s=0.0, conditions=conditions),))
+    return cause if cause.disturbs else None
+
+
 def busy(look: Callable[[], Conditions] | None = None) -> Disturbance | None:
     """What disturbs measurements right now; None where nothing does."""
-    cause = likeliest((ProcessSamples(samples=(), time_s=0.0, conditions=(look or seen)()),))
-    return cause if cause.disturbs else None
+    return disturbed((look or seen)())
 
 
 def quiet_within(

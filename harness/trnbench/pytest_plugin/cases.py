@@ -12,6 +12,7 @@ from trnbench.measure.timing import replay
 from trnbench.results.evidence import Grade
 from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import Attempts
+from trnbench.run.calibration import calibrated
 from trnbench.run.plan import Plan, plan
 from trnbench.run.preparation import prepared
 from trnbench.run.returned import detected
@@ -81,6 +82,7 @@ def cases_of(instance: str, kernels: tuple[str, ...], backend: str) -> Cases:
     chosen = choose_backend(registry, backend) if backend else _fitting(registry.backends, named.name)
     found = detected(chosen)
     planned = plan(registry, Selection(instances=(instance,), kernels=kernels, kinds=found.kinds))
+    planned = calibrated(planned, chosen)
     attempts = prepared(planned, chosen, RunSettings(), registry)
     return Cases(plan=planned, attempts=attempts, apart=attempts.unseen.grade is Grade.MEASURED)
 

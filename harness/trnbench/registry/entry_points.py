@@ -32,6 +32,10 @@ class EntryPoint(NamedTuple):
         """Import and return what it names. May raise anything the module raises."""
         from importlib import import_module
 
+        if normalised(self.distribution) != OWN:
+            from trnbench.isolation.ending import others_loaded
+
+            others_loaded(self.distribution)
         module, _, attribute = self.value.partition(":")
         target: Any = import_module(module)
         for part in filter(None, attribute.split(".")):

@@ -203,7 +203,7 @@ class Judge:
         self, case: Case, seen: Observation, system: System, counts: Mapping[str, float], metric: Metric
     ) -> tuple[Status, str, Judgement | None]:
         choice = self.peak(case, system)
-        if choice is None or not choice.chosen.value > 0.0:
+        if choice is None or not choice.chosen.value > 0.0 or _in_cache(case, system):
             return Status.OK, "", None
         found = weigh(
             metric.value, metric.better, choice, circumstances(case, seen, system, counts, metric, choice)
@@ -217,6 +217,16 @@ class Judge:
             comment=found.comment,
         )
         return found.status, found.reason_text, judgement
+
+
+def _in_cache(case: Case, system: System) -> bool:
+    """Whether all data of a case that is judged by a host's memory fits into its last cache: then its rate
+    says nothing of memory."""
+    if case.primary.peak != "host_memory_bandwidth":
+        return False
+    caches = [fact.value for fact in system.book.select(system.instance.core, "cache_capacity") if fact.value]
+    size = case.kernel.footprint(case.key.point, case.extent).get("host", 0.0)
+    return 0.0 < size <= max(caches, default=0.0)
 
 
 def _choose_peak() -> Chooser:

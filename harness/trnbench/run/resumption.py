@@ -16,6 +16,7 @@ from trnbench.errors import UsageError
 from trnbench.results.json import dumps, loads
 from trnbench.results.measurement import Measurement, Status
 from trnbench.results.run import SCHEMA_VERSION, Run
+from trnbench.run.calibration import recalled
 from trnbench.run.identity import identity, is_shortened
 from trnbench.run.plan import Plan, plan
 from trnbench.run.preparation import prepared
@@ -113,8 +114,9 @@ class Earlier:
             raise self._strange(f"selection: {error}") from error
 
     def planned(self, registry: Registry, facts: Sequence[Path] = ()) -> Plan:
-        """Its plan, made again; with `facts` in place of the files it was made with. Raises what planning
-        raises, and `UsageError` for files that only their last names are known of."""
+        """Its plan, made again, with the peaks that were measured when it began; with `facts` in place of the
+        files it was made with. Raises what planning raises, and `UsageError` for files that only their last
+        names are known of."""
         lost = [each for each in self.opening.facts if is_shortened(each)]
         if lost and not facts:
             raise UsageError(
@@ -123,7 +125,8 @@ class Earlier:
                 try_=f"trnbench resume {self.run.id} "
                 + " ".join(f"--facts …/{Path(each).name}" for each in lost),
             )
-        return plan(registry, self.selection, extra_facts=tuple(facts) or self.facts)
+        made = plan(registry, self.selection, extra_facts=tuple(facts) or self.facts)
+        return recalled(made, self._reopened.found._replace(cases={}).whole())
 
     def taken_up(self, planned: Plan, backend: Backend, registry: Registry, *, anyway: bool) -> Resumption:
         """All that `execute` takes to go on.
