@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import msgspec
 
@@ -23,6 +24,13 @@ class Heads(msgspec.Struct, frozen=True, kw_only=True):
 
     queries: int
     keys: int
+
+
+class RankParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Parameters of one rank: routed experts, and all others; they are copied over different groups."""
+
+    experts: int
+    others: int
 
 
 class Division(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -51,15 +59,27 @@ class Division(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """That a rank works on at once, its part of each sequence; `sequence_parallel` not applied."""
         return self.sequences * -(-self.job.new_tokens // self.layout.cp)
 
-    def stage_layers(self, stage: int) -> tuple[int, ...]:
-        """Kinds of the layers of a stage: every pp-th run of layers, as an interleaved pipeline has them."""
+    @cached_property
+    def stages(self) -> tuple[dict[int, int], ...]:
+        """How many layers of each kind each stage has: those of every pp-th run, as interleaving has them."""
         pattern, parts = self.model.pattern, self.layout.pp * self.layout.chunks
         length = len(pattern) // parts
-        return tuple(
-            kind
-            for part in range(stage, parts, self.layout.pp)
-            for kind in pattern[part * length : (part + 1) * length]
-        )
+        found: list[dict[int, int]] = [{} for _ in range(self.layout.pp)]
+        for place, kind in enumerate(pattern):
+            stage = found[place // length % self.layout.pp]
+            stage[kind] = stage.get(kind, 0) + 1
+        return tuple(found)
+
+    @cached_property
+    def per_layer(self) -> tuple[RankParameters, ...]:
+        """What a rank holds of one layer of each kind."""
+        made = []
+        for kind, layer in enumerate(self.model.kinds):
+            held = {True: 0, False: 0}
+            for weight in layer.weights(self.model.hidden):
+                held[weight.part is Part.EXPERTS] += self.share(weight, kind)
+            made.append(RankParameters(experts=held[True], others=held[False]))
+        return tuple(made)
 
     def share(self, weight: Weight, kind: int | None = None) -> int:
         """Parameters of `weight` that a rank has; `kind` is the layer's, for heads."""
