@@ -61,8 +61,9 @@ if TYPE_CHECKING:
     from trnbench.measure.quiet import disturbed
     from trnbench.measure.session import Timing
     from trnbench.measure.torch.cpu import CpuDevice
-    from trnbench.measure.torch.cuda import CudaCarrier, CudaDevice
+    from trnbench.measure.torch.cuda import CudaCarrier
     from trnbench.measure.torch.cuda import set_precision as set_cuda_precision
+    from trnbench.measure.torch.cuda_queue import CudaDevice
     from trnbench.measure.torch.library import missing as torch_missing
     from trnbench.measure.torch.library import version as torch_version
     from trnbench.measure.torch.observing import observe_case as observe_torch_case
@@ -153,7 +154,8 @@ _HOMES = {
     "trnbench.measure.quiet": ("disturbed",),
     "trnbench.measure.session": ("Timing",),
     "trnbench.measure.torch.cpu": ("CpuDevice",),
-    "trnbench.measure.torch.cuda": ("CudaCarrier", "CudaDevice"),
+    "trnbench.measure.torch.cuda": ("CudaCarrier",),
+    "trnbench.measure.torch.cuda_queue": ("CudaDevice",),
     "trnbench.registry": ("load_registry",),
     "trnbench.results.arrow_table": ("to_arrow",),
     "trnbench.results.evidence": ("Evidence", "Grade"),

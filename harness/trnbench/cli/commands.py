@@ -41,7 +41,7 @@ BUILT_IN = {
     "report": "Write the HTML report of stored runs.",
     "export": "Write stored runs as JSON, CSV and other formats.",
     "import": "Put runs from files into the store.",
-    "store": "Check, repair and back up the store.",
+    "store": "Check, repair, back up and merge stores.",
     "cache": "Show or forget what was computed before.",
     "validate": "Hold the emulator against published measurements.",
     "doctor": "Say what works here, what does not, and what to do.",

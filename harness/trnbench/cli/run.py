@@ -223,9 +223,9 @@ def _follow(rank: Rank, planned: Plan, chosen: Backend, settings: RunSettings, r
         return 0
     from trnbench.run.preparation import prepared
     from trnbench.run.ranks.follow import follow
-    from trnbench.run.rounds import in_rounds
+    from trnbench.run.rounds import for_ranks
 
-    cases = in_rounds(planned.cases, settings.processes)
+    cases = for_ranks(planned.cases, settings.processes)
     return follow(rank, prepared(planned, chosen, settings, registry), cases)
 
 

@@ -73,6 +73,12 @@ def selection_options(command: F) -> F:
         metavar="EXPRESSION",
         help="Words with and, or, not: 'gemm and not fp32'.",
     )(command)
+    command = click.option(
+        "--shard",
+        default="",
+        metavar="I/N",
+        help="Part I of N of the cases: 1/8 to 8/8 are all of them, each once.",
+    )(command)
     return click.argument("kernels", nargs=-1, metavar="[KERNEL]...", shell_complete=complete_kernels)(
         command
     )

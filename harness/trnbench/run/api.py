@@ -39,6 +39,7 @@ def bench(
     axes: Iterable[str] = (),
     zips: Iterable[str] = (),
     excludes: Iterable[str] = (),
+    shard: str = "",
     policy: PeakPolicy | str = PeakPolicy.SEED,
     backend: str = "",
     facts: Iterable[str | Path] = (),
@@ -93,6 +94,7 @@ def bench(
         axes=axes,
         zips=zips,
         excludes=excludes,
+        shard=shard,
     )
     settings = RunSettings(
         policy=as_policy(policy),

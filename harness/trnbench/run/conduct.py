@@ -74,7 +74,9 @@ class Conduct:
         rounds = settings.processes if apart else 1
         self._rounds = Rounds(attempts, rounds, begun)
         left = [at for at in range(len(plan.cases)) if at not in kept]
-        self._tasks = tasks(plan.cases, rounds, left, begun)
+        # A run of several ranks cannot be resumed (for_ranks): what is lost of it must be little.
+        by_case = executor is not None and executor.name == "ranks"
+        self._tasks = tasks(plan.cases, rounds, left, begun, by_case=by_case)
         self._cases = tuple(plan.cases[task.position] for task in self._tasks)
         self._work, self._worked = len(self._tasks), 0
         self._pool: CasePool | Pool | None = None

@@ -36,10 +36,11 @@ Chooser: TypeAlias = Callable[..., PeakChoice | None]
 
 
 class Judge:
-    """Judges every case of a run by one policy; peaks are looked up once for all cases alike."""
+    """Judges every case of a run by one policy; peaks are looked up once for all cases alike. Where a
+    measured case has several `processes`, that its times are steady is asked of all `together`."""
 
-    def __init__(self, policy: PeakPolicy, choose: Chooser | None = None) -> None:
-        self.policy = policy
+    def __init__(self, policy: PeakPolicy, choose: Chooser | None = None, *, processes: int = 1) -> None:
+        self.policy, self.processes = policy, processes
         self._choose = choose or _choose_peak()
         self._peaks: dict[tuple[Any, ...], PeakChoice | None] = {}
 
@@ -88,7 +89,7 @@ class Judge:
             doubts=proof.doubts(dict(counts)) if seen.proof is not None else (),
             doubts_of_time=proof.doubts_of_time(),
         )
-        return self._weighed(case, seen, system, counts, (process,))
+        return self._weighed(case, seen, system, counts, (process,), whole=self.processes == 1)
 
     def together(self, case: Case, system: System, rounds: Sequence[Measurement]) -> Measurement:
         """One measurement of those that several processes made of a case; none of them failed.
@@ -96,6 +97,8 @@ class Judge:
         What is no number is that of the process whose time is nearest to the median.
         """
         processes = tuple(each for one in rounds for each in one.processes)
+        if not processes:  # a measuring backend answered with a model: once is enough
+            return rounds[0]
         time_s = time_of(processes)
         typical = min(rounds, key=lambda each: abs((each.time_s or 0.0) - time_s))
         seen = Observation(
@@ -111,7 +114,7 @@ class Judge:
             notes=tuple(dict.fromkeys(note for each in rounds for note in each.notes)),
             detail=typical.detail,
         )
-        return self._weighed(case, seen, system, typical.work, processes)
+        return self._weighed(case, seen, system, typical.work, processes, whole=True)
 
     def _weighed(
         self,
@@ -120,8 +123,10 @@ class Judge:
         system: System,
         counts: Mapping[str, float],
         processes: tuple[ProcessSamples, ...],
+        *,
+        whole: bool,
     ) -> Measurement:
-        """Metrics and verdict of an observation that has a time."""
+        """Metrics and verdict of an observation that has a time; `whole`: these are all of its processes."""
         time_s, primary = seen.time_s or 0.0, case.primary
         try:
             metrics = derive(case, counts, time_s)
@@ -130,7 +135,8 @@ class Judge:
             text = f"kernel {case.kernel.name} is judged by {primary.count}, but its work counts {have}"
             return self._failed(case, system, seen, counts, Reason.ERROR, text)
         status, text, judgement = self._verdict(case, seen, system, counts, metrics[primary.name])
-        belief = believed(status, text, processes, seen)
+        measured = seen.evidence.grade is Grade.MEASURED
+        belief = believed(status, text, processes, host_clock=seen.clock == "host", steady=measured and whole)
         return _measurement(
             case,
             seen,
@@ -138,7 +144,7 @@ class Judge:
             status=belief.status,
             reason_text=belief.reason_text,
             time_s=time_s,
-            processes=processes if belief.stability else (),
+            processes=processes if measured else (),
             interval=interval_of(processes),
             stability=belief.stability,
             metrics=metrics,

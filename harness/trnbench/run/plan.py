@@ -21,6 +21,7 @@ from trnbench.run.keyword import Test, Words, names_of, parse_keyword, strangers
 from trnbench.run.points import Combined, Points
 from trnbench.run.room import shortage
 from trnbench.run.selection import Selection, choose_instances, choose_kernels, choose_scopes, scopes_of
+from trnbench.run.shard import Shard, parse_shard
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -69,6 +70,7 @@ def plan(
     read, `UsageError` for more than `MOST_CASES`, and what reading facts raises.
     """
     selection = selection or Selection()
+    shard = parse_shard(selection.shard) if selection.shard else None
     kernels = choose_kernels(registry.kernels, selection)
     scopes = choose_scopes(selection)
     keyword = parse_keyword(selection.keyword) if selection.keyword else None
@@ -95,9 +97,16 @@ def plan(
                     planner.add(kernel, system, scope)
     if not planner.cases:
         raise _nothing(selection, kernels, systems, planner)
+    cases = tuple(_explained_once(planner.cases, parents))
+    if shard is not None:
+        cases = shard.of(cases)
+        if not cases:
+            raise _empty_shard(shard, len(planner.cases))
+        left = {case.key.instance for case in cases}
+        systems = {name: system for name, system in systems.items() if name in left}
     return Plan(
         selection=selection,
-        cases=tuple(_explained_once(planner.cases, parents)),
+        cases=cases,
         systems=systems,
         notes=tuple(planner.notes),
     )
@@ -300,6 +309,14 @@ def _too_many_cases(kernel: Kernel, points: int) -> UsageError:
         f"more than {MOST_CASES:,} cases are selected",
         cause=f"{kernel.name} alone has {points:,} points on its axes, on each system and at each scope",
         try_="fewer values on an axis (-a), fewer systems (-i) or one --scope; a report takes several runs",
+    )
+
+
+def _empty_shard(shard: Shard, planned: int) -> NothingSelected:
+    return NothingSelected(
+        f"part {shard.number} of {shard.parts} has no case",
+        cause=f"the whole plan has {_many(planned, 'case')}: there are more parts than cases",
+        try_=f"--shard 1/{planned}",
     )
 
 

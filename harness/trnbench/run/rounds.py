@@ -29,21 +29,27 @@ def tasks(
     rounds: int,
     positions: Iterable[int] | None = None,
     done: Mapping[int, Mapping[int, Measurement]] = {},
+    *,
+    by_case: bool = False,
 ) -> tuple[Task, ...]:
     """Round 1 of all cases, round 2 of all, and so on, without what is `done` (by position and round): what
-    the machine does for a while then falls on one round of many cases, not on all of one."""
-    chosen = range(len(cases)) if positions is None else tuple(positions)
+    the machine does for a while then falls on one round of many cases, not on all of one. `by_case`: all
+    rounds of the first case, then of the second."""
+    chosen = tuple(range(len(cases)) if positions is None else positions)
+    order = [(position, number) for number in range(rounds) for position in chosen]
+    if by_case:
+        order = [(position, number) for position in chosen for number in range(rounds)]
     return tuple(
         Task(position, number)
-        for number in range(rounds)
-        for position in chosen
+        for position, number in order
         if number not in done.get(position, {}) and not (number and cases[position].skip)
     )
 
 
-def in_rounds(cases: Sequence[Case], rounds: int) -> tuple[Case, ...]:
-    """The case of each of their `tasks`."""
-    return tuple(cases[each.position] for each in tasks(cases, rounds))
+def for_ranks(cases: Sequence[Case], rounds: int) -> tuple[Case, ...]:
+    """The cases as several ranks measure them together. A run of theirs cannot be resumed: each case is done
+    before the next one begins."""
+    return tuple(cases[each.position] for each in tasks(cases, rounds, by_case=True))
 
 
 class Rounds:

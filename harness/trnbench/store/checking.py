@@ -20,7 +20,7 @@ from trnbench.store.rows import columns
 if TYPE_CHECKING:
     import sqlite3
 
-    from trnbench.store.store import Store
+    from trnbench.store.file import StoreFile
 
 
 class Problem(NamedTuple):
@@ -31,7 +31,7 @@ class Problem(NamedTuple):
     repair: bool
 
 
-def check(store: Store) -> tuple[Problem, ...]:
+def check(store: StoreFile) -> tuple[Problem, ...]:
     """Everything that is wrong with a store, in its order. Raises `StoreError` where it cannot be opened."""
     with store.reading() as connection:
         found = [*_of_the_file(connection)]
@@ -147,7 +147,7 @@ def differing_cells(
                 yield index, name, told, meant
 
 
-def _of_the_journals(store: Store) -> Iterator[Problem]:
+def _of_the_journals(store: StoreFile) -> Iterator[Problem]:
     indexed = store.indexed()
     for entry in sorted(journals(store.path), key=lambda each: each.name):
         run_id = unquote(entry.name.removesuffix(SUFFIX))
