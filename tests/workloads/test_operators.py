@@ -8,9 +8,11 @@ from trnbench.workloads.division import Division, divide
 from trnbench.workloads.flops import Flops, forward
 from trnbench.workloads.job import Job, Task
 from trnbench.workloads.layout import Axis, Layout
+from trnbench.workloads.memory import memory
 from trnbench.workloads.operators import Exchange, Operator, Product
+from trnbench.workloads.parameters import parameters
 from trnbench.workloads.rank_operators import between_stages, first_operators, last_operators, layer_operators
-from trnbench.workloads.shipped import load_model
+from trnbench.workloads.shipped import load_model, shipped_names
 from trnbench.workloads.weight import Cut
 
 TRAIN = Job(task=Task.TRAIN, batch=64, micro_batch=2, sequence=4096)
@@ -74,6 +76,19 @@ def test_work_of_all_ranks_is_the_models(name: str, layout: Layout, job: Job) ->
     padded_words = (-model.vocabulary % layout.tp) * 2 * model.hidden * sequences
     padded_words *= job.new_tokens if predicted is None else 1
     assert total == pytest.approx(expected + padded_words, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_work_of_one_rank_is_the_models(name: str) -> None:
+    model = load_model(name)
+    for job in (TRAIN, PREFILL) if model.encoder else (TRAIN, PREFILL, DECODE):
+        division = divide(model, Layout(), job)
+        predicted = None if job.task is Task.TRAIN else 1
+        expected = forward(model, job.new_tokens, job.before, predicted=predicted).all * division.sequences
+        assert of_stages(division) == pytest.approx(expected, rel=1e-12)
+        held = memory(division, 0)
+        assert all(getattr(held, part) >= 0 for part in held.__struct_fields__)
+        assert held.weights == 2 * parameters(model).all
 
 
 def test_a_layer_adds_up_twice_without_sequence_parallelism() -> None:
