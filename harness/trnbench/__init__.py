@@ -70,13 +70,19 @@ if TYPE_CHECKING:
     from trnbench.measure.torch.observing import observe_collective as observe_torch_collective
     from trnbench.measure.torch.observing import refused as torch_refuses
     from trnbench.registry import load_registry
+    from trnbench.results.arrow_table import to_arrow
     from trnbench.results.error_text import signed_text as signed_error
     from trnbench.results.evidence import Evidence, Grade
     from trnbench.results.expectation import expected, expected_time, grey, nearness_of
     from trnbench.results.fidelity import Comparison, FamilyFidelity, Fidelity
+    from trnbench.results.history import CaseHistory, HistoryPoint, HistoryStep
     from trnbench.results.json import dumps, loads
     from trnbench.results.json import write as write_json
     from trnbench.results.measurement import CaseKey, Judgement, Measurement, Metric, Part, Reason, Status
+    from trnbench.results.metric_row import COLUMNS as METRIC_COLUMNS
+    from trnbench.results.metric_row import metric_rows
+    from trnbench.results.nccl_table import operation as nccl_operation
+    from trnbench.results.nccl_table import table as nccl_table
     from trnbench.results.nearness import Band, BestPublished, Nearest, Nearness
     from trnbench.results.proof import Growth, Proof
     from trnbench.results.run import PluginRecord, Run, SystemRecord
@@ -87,10 +93,17 @@ if TYPE_CHECKING:
     from trnbench.run.headline import Headline, headline
     from trnbench.run.kernel import emulate_kernel
     from trnbench.run.kernel_run import KernelRun
-    from trnbench.section import Format, Importer, Section
+    from trnbench.section import Format, Importer, Page, Section
     from trnbench.store.store import Store
     from trnbench.topology.draw import topology_svg
     from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
+    from trnbench.workloads.division import Division, divide
+    from trnbench.workloads.hbm import Fit, fit
+    from trnbench.workloads.job import Job, Recompute, Task
+    from trnbench.workloads.layout import Layout
+    from trnbench.workloads.model import Model
+    from trnbench.workloads.shipped import load_model
+    from trnbench.workloads.shipped import shipped_names as shipped_models
 
 _HOMES = {
     "trnbench.backend": ("Backend", "Calibration", "Detection", "Observation"),
@@ -144,9 +157,11 @@ _HOMES = {
     "trnbench.measure.torch.cuda": ("CudaCarrier",),
     "trnbench.measure.torch.cuda_queue": ("CudaDevice",),
     "trnbench.registry": ("load_registry",),
+    "trnbench.results.arrow_table": ("to_arrow",),
     "trnbench.results.evidence": ("Evidence", "Grade"),
     "trnbench.results.expectation": ("expected", "expected_time", "grey", "nearness_of"),
     "trnbench.results.fidelity": ("Comparison", "FamilyFidelity", "Fidelity"),
+    "trnbench.results.history": ("CaseHistory", "HistoryPoint", "HistoryStep"),
     "trnbench.results.json": ("dumps", "loads"),
     "trnbench.results.measurement": (
         "CaseKey",
@@ -157,6 +172,7 @@ _HOMES = {
         "Reason",
         "Status",
     ),
+    "trnbench.results.metric_row": ("metric_rows",),
     "trnbench.results.nearness": ("Band", "BestPublished", "Nearest", "Nearness"),
     "trnbench.results.proof": ("Growth", "Proof"),
     "trnbench.results.run": ("PluginRecord", "Run", "SystemRecord"),
@@ -165,19 +181,29 @@ _HOMES = {
     "trnbench.run.headline": ("Headline", "headline"),
     "trnbench.run.kernel": ("emulate_kernel",),
     "trnbench.run.kernel_run": ("KernelRun",),
-    "trnbench.section": ("Format", "Importer", "Section"),
+    "trnbench.section": ("Format", "Importer", "Page", "Section"),
     "trnbench.store.store": ("Store",),
     "trnbench.topology.draw": ("topology_svg",),
     "trnbench.topology.graph": ("Figure", "Link", "LinkClass", "LinkKind", "Node", "NodeKind", "Topology"),
+    "trnbench.workloads.division": ("Division", "divide"),
+    "trnbench.workloads.hbm": ("Fit", "fit"),
+    "trnbench.workloads.job": ("Job", "Recompute", "Task"),
+    "trnbench.workloads.layout": ("Layout",),
+    "trnbench.workloads.model": ("Model",),
+    "trnbench.workloads.shipped": ("load_model",),
 }
 _RENAMED = {
     "FidelityTable": ("trnbench.fidelity.told", "Table"),
     "FidelityTold": ("trnbench.fidelity.told", "Told"),
+    "METRIC_COLUMNS": ("trnbench.results.metric_row", "COLUMNS"),
+    "nccl_operation": ("trnbench.results.nccl_table", "operation"),
+    "nccl_table": ("trnbench.results.nccl_table", "table"),
     "fidelity_told": ("trnbench.fidelity.told", "told"),
     "observe_torch_case": ("trnbench.measure.torch.observing", "observe_case"),
     "observe_torch_collective": ("trnbench.measure.torch.observing", "observe_collective"),
     "set_cuda_precision": ("trnbench.measure.torch.cuda", "set_precision"),
     "signed_error": ("trnbench.results.error_text", "signed_text"),
+    "shipped_models": ("trnbench.workloads.shipped", "shipped_names"),
     "stored_waterfall": ("trnbench.results.waterfall", "stored"),
     "torch_missing": ("trnbench.measure.torch.library", "missing"),
     "torch_refuses": ("trnbench.measure.torch.observing", "refused"),
@@ -189,6 +215,7 @@ _HOME_OF = {name: (module, name) for module, names in _HOMES.items() for name in
 
 __all__ = [
     "METRICS",
+    "METRIC_COLUMNS",
     "Assembly",
     "Assumption",
     "Axis",
@@ -198,6 +225,7 @@ __all__ = [
     "BestPublished",
     "Calibration",
     "Case",
+    "CaseHistory",
     "CaseKey",
     "Comparison",
     "CpuDevice",
@@ -207,6 +235,7 @@ __all__ = [
     "Direction",
     "Disagreement",
     "Dispute",
+    "Division",
     "Drawing",
     "Evidence",
     "ExitCode",
@@ -220,29 +249,36 @@ __all__ = [
     "FidelityTold",
     "Figure",
     "Findings",
+    "Fit",
     "Format",
     "Generation",
     "Grade",
     "Growth",
     "Headline",
+    "HistoryPoint",
+    "HistoryStep",
     "Importer",
     "Instance",
+    "Job",
     "Judgement",
     "Kernel",
     "KernelError",
     "KernelRun",
+    "Layout",
     "Link",
     "LinkClass",
     "LinkKind",
     "Measurement",
     "Metric",
     "MissingFile",
+    "Model",
     "Nearest",
     "Nearness",
     "Node",
     "NodeKind",
     "NothingSelected",
     "Observation",
+    "Page",
     "Part",
     "Peak",
     "PeakChoice",
@@ -256,6 +292,7 @@ __all__ = [
     "Provenance",
     "PublishedAs",
     "Reason",
+    "Recompute",
     "Run",
     "Scope",
     "Section",
@@ -269,6 +306,7 @@ __all__ = [
     "StoreError",
     "System",
     "SystemRecord",
+    "Task",
     "Timing",
     "Topology",
     "TopologyError",
@@ -283,19 +321,25 @@ __all__ = [
     "bench",
     "check_facts",
     "disturbed",
+    "divide",
     "dumps",
     "emulate_kernel",
     "expected",
     "expected_time",
     "fidelity_told",
+    "fit",
     "grey",
     "headline",
     "hookimpl",
     "host_flush",
     "item_bytes",
+    "load_model",
     "load_registry",
     "load_run",
     "loads",
+    "metric_rows",
+    "nccl_operation",
+    "nccl_table",
     "nearness_of",
     "needs",
     "observe",
@@ -308,9 +352,11 @@ __all__ = [
     "resolve",
     "session",
     "set_cuda_precision",
+    "shipped_models",
     "show",
     "signed_error",
     "stored_waterfall",
+    "to_arrow",
     "topology_svg",
     "torch_missing",
     "torch_refuses",

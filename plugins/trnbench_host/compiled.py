@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
-import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -48,7 +47,9 @@ def multiply_adds() -> ctypes.CDLL:
 
 
 def _compiled(source: Path) -> ctypes.CDLL:
-    with tempfile.TemporaryDirectory(prefix="trnbench-") as folder:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="trnbench-") as folder:
         target = Path(folder) / f"{source.stem}.so"
         done = subprocess.run(
             [compiler() or "cc", *FLAGS, str(source), "-o", str(target)],

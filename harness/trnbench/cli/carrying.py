@@ -6,8 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from trnbench.cli.ended import Ended
-from trnbench.cli.output import say, use_rich
+from trnbench.cli.output import say
 from trnbench.cli.steadiness import Steadiness, wait_for_quiet
+from trnbench.cli.terminal import suits_colours
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
@@ -60,7 +61,7 @@ def carry_on(
     wait_for_quiet(shared, chosen, by, steadiness)
     cases = len(planned.cases) - (len(resumed.kept) if resumed else 0)
     try:
-        with progress(cases, quiet=quiet, terminal=use_rich(sys.stderr)) as on_progress:
+        with progress(cases, quiet=quiet, terminal=suits_colours(sys.stderr)) as on_progress:
             done = execute(
                 planned,
                 chosen,

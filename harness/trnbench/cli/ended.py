@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from trnbench.cli.output import emit, emit_json, say
+from trnbench.cli.output import Column, emit, emit_json, say
+from trnbench.cli.reporting import replacing
 from trnbench.errors import TrnbenchError
 
 if TYPE_CHECKING:
@@ -77,10 +78,13 @@ def _write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | N
     from trnbench.run.render import find_format, render_bytes
     from trnbench.run.writing import write_whole
 
+    told = replacing(target, (done,))
     try:
         write_whole(target, render_bytes((done,), find_format(shared.registry, "html"), shared.registry))
     except TrnbenchError as error:
         return error
+    if told:
+        say(told, level=0)
     return None
 
 
@@ -122,7 +126,8 @@ def _summarise(done: Run, store: Path, report: Path | None, format: str, code: i
         return
     total = {"instance": "all", "cases": len(done.measurements)}
     total |= {str(status): count for status, count in done.counts().items()}
-    emit([*rows, total], ("instance", "cases", *statuses), format)
+    people = [Column(name, keep=1 if total[name] else 0) for name in statuses]
+    emit([*rows, total], ("instance", Column("cases", keep=1), *people), format)
     if near := _by_nearness(done):
         emit(
             [{"nearest evidence": name, "cases": count} for name, count in near.items()],

@@ -6,6 +6,7 @@ from enum import Enum
 
 import msgspec
 
+from trnbench.errors import UnknownName
 from trnbench.facts.scope import Direction, Scope
 
 
@@ -19,6 +20,14 @@ class PeakPolicy(str, Enum):
 
     def __str__(self) -> str:
         return self.value
+
+
+def as_policy(policy: PeakPolicy | str) -> PeakPolicy:
+    """The policy of this name. Raises `UnknownName`."""
+    try:
+        return PeakPolicy(policy)
+    except ValueError:
+        raise UnknownName("peak policy", str(policy), map(str, PeakPolicy), try_="--peak seed") from None
 
 
 class Peak(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

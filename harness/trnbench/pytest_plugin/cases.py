@@ -15,6 +15,7 @@ from trnbench.run.attempt import Attempts
 from trnbench.run.calibration import calibrated
 from trnbench.run.plan import Plan, plan
 from trnbench.run.preparation import prepared
+from trnbench.run.returned import detected
 from trnbench.run.rounds import carried_out
 from trnbench.run.selection import Selection
 from trnbench.run.settings import PROCESSES, RunSettings
@@ -79,7 +80,7 @@ def cases_of(instance: str, kernels: tuple[str, ...], backend: str) -> Cases:
     registry = load_registry()
     _, named = registry.instance(instance)
     chosen = choose_backend(registry, backend) if backend else _fitting(registry.backends, named.name)
-    found = chosen.detect()
+    found = detected(chosen)
     planned = plan(registry, Selection(instances=(instance,), kernels=kernels, kinds=found.kinds))
     planned = calibrated(planned, chosen)
     attempts = prepared(planned, chosen, RunSettings(), registry)
@@ -93,7 +94,7 @@ def _fitting(backends: dict[str, Backend], instance: str) -> Backend:
     for each in backends.values():
         if each.name == EMULATOR:
             continue
-        seen = each.detect()
+        seen = detected(each)
         if seen.available and instance in (seen.instance, *seen.also):
             return each
     return backends[EMULATOR]

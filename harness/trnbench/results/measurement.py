@@ -60,12 +60,16 @@ class CaseKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def fullname(self) -> str:
         """`gemm[dtype=bf16,size=4096]@core`: the case without the machine."""
         inner = ",".join(f"{name}={value}" for name, value in self.point.items())
-        return f"{self.kernel}{f'[{inner}]' if inner else ''}@{self.scope}"
+        return f"{self.kernel}{f'[{inner}]' if inner else ''}@{self.scope.value}"
 
     @property
     def id(self) -> str:
         """`trn2-16.48xlarge::gemm[dtype=bf16,size=4096]@core`."""
-        return f"{self.instance}::{self.fullname}"
+        return self.on_instance(self.fullname)
+
+    def on_instance(self, fullname: str) -> str:
+        """`id`, for who has asked for the name already."""
+        return f"{self.instance}::{fullname}"
 
     @property
     def dtype(self) -> str:

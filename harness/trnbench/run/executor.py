@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from trnbench.backend import Backend
 from trnbench.errors import TrnbenchError, UnknownName
-from trnbench.kernels.case import Case
-from trnbench.run.attempt import Attempts
-from trnbench.run.outcome import Outcome
+
+if TYPE_CHECKING:
+    from trnbench.backend import Backend
+    from trnbench.kernels.case import Case
+    from trnbench.run.attempt import Attempts
+    from trnbench.run.outcome import Outcome
 
 EXECUTORS = ("process", "ray")
 """The first one is the usual one."""

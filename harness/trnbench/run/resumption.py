@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -90,7 +91,7 @@ class Earlier:
     @property
     def facts(self) -> tuple[Path, ...]:
         """The user's own fact files, as the run was given them."""
-        return tuple(Path(each).expanduser() for each in self.opening.facts)
+        return tuple(Path(os.path.expanduser(each)) for each in self.opening.facts)
 
     @property
     def settings(self) -> RunSettings:
