@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trnbench.backend import Backend, Detection, Observation
+    from trnbench.backend import Backend, Calibration, Detection, Observation
     from trnbench.cli.context import Session, session
     from trnbench.errors import (
         BadInput,
@@ -55,25 +55,34 @@ if TYPE_CHECKING:
     from trnbench.kernels.variant import Variant
     from trnbench.kernels.work import Work
     from trnbench.lazy import resolve
+    from trnbench.measure.conditions import Watch
     from trnbench.measure.flush import host_flush
     from trnbench.measure.observe import observe
+    from trnbench.measure.quiet import disturbed
     from trnbench.measure.session import Timing
     from trnbench.measure.torch.cpu import CpuDevice
-    from trnbench.measure.torch.cuda import CudaCarrier, CudaDevice
+    from trnbench.measure.torch.cuda import CudaCarrier
     from trnbench.measure.torch.cuda import set_precision as set_cuda_precision
+    from trnbench.measure.torch.cuda_queue import CudaDevice
     from trnbench.measure.torch.library import missing as torch_missing
     from trnbench.measure.torch.library import version as torch_version
     from trnbench.measure.torch.observing import observe_case as observe_torch_case
     from trnbench.measure.torch.observing import observe_collective as observe_torch_collective
     from trnbench.measure.torch.observing import refused as torch_refuses
     from trnbench.registry import load_registry
+    from trnbench.results.arrow_table import to_arrow
     from trnbench.results.error_text import signed_text as signed_error
     from trnbench.results.evidence import Evidence, Grade
     from trnbench.results.expectation import expected, expected_time, grey, nearness_of
     from trnbench.results.fidelity import Comparison, FamilyFidelity, Fidelity
+    from trnbench.results.history import CaseHistory, HistoryPoint, HistoryStep
     from trnbench.results.json import dumps, loads
     from trnbench.results.json import write as write_json
     from trnbench.results.measurement import CaseKey, Judgement, Measurement, Metric, Part, Reason, Status
+    from trnbench.results.metric_row import COLUMNS as METRIC_COLUMNS
+    from trnbench.results.metric_row import metric_rows
+    from trnbench.results.nccl_table import operation as nccl_operation
+    from trnbench.results.nccl_table import table as nccl_table
     from trnbench.results.nearness import Band, BestPublished, Nearest, Nearness
     from trnbench.results.proof import Growth, Proof
     from trnbench.results.run import PluginRecord, Run, SystemRecord
@@ -84,21 +93,21 @@ if TYPE_CHECKING:
     from trnbench.run.headline import Headline, headline
     from trnbench.run.kernel import emulate_kernel
     from trnbench.run.kernel_run import KernelRun
-    from trnbench.section import Format, Importer, Section
+    from trnbench.section import Format, Importer, Page, Section
     from trnbench.store.store import Store
     from trnbench.topology.draw import topology_svg
     from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
+    from trnbench.workloads.division import Division, divide
+    from trnbench.workloads.hbm import Fit, fit
+    from trnbench.workloads.job import Job, Recompute, Task
+    from trnbench.workloads.layout import Layout
+    from trnbench.workloads.model import Model
+    from trnbench.workloads.shipped import load_model
+    from trnbench.workloads.shipped import shipped_names as shipped_models
 
 _HOMES = {
-    "trnbench.backend": (
-        "Backend",
-        "Detection",
-        "Observation",
-    ),
-    "trnbench.cli.context": (
-        "Session",
-        "session",
-    ),
+    "trnbench.backend": ("Backend", "Calibration", "Detection", "Observation"),
+    "trnbench.cli.context": ("Session", "session"),
     "trnbench.errors": (
         "BadInput",
         "ExitCode",
@@ -116,87 +125,44 @@ _HOMES = {
     ),
     "trnbench.facts.assembly": ("Assembly",),
     "trnbench.facts.book": ("FactBook",),
-    "trnbench.facts.check": (
-        "Findings",
-        "check_facts",
-    ),
+    "trnbench.facts.check": ("Findings", "check_facts"),
     "trnbench.facts.disagreement": ("Disagreement",),
-    "trnbench.facts.fact": (
-        "Assumption",
-        "Dispute",
-        "Fact",
-        "Provenance",
-        "Source",
-    ),
-    "trnbench.facts.format": (
-        "percent",
-        "show",
-    ),
+    "trnbench.facts.fact": ("Assumption", "Dispute", "Fact", "Provenance", "Source"),
+    "trnbench.facts.format": ("percent", "show"),
     "trnbench.facts.metric": ("METRICS",),
-    "trnbench.facts.peak": (
-        "Peak",
-        "PeakChoice",
-        "PeakPolicy",
-    ),
-    "trnbench.facts.scope": (
-        "Direction",
-        "Scope",
-    ),
-    "trnbench.generation": (
-        "Generation",
-        "Instance",
-        "System",
-    ),
+    "trnbench.facts.peak": ("Peak", "PeakChoice", "PeakPolicy"),
+    "trnbench.facts.scope": ("Direction", "Scope"),
+    "trnbench.generation": ("Generation", "Instance", "System"),
     "trnbench.hookspecs": ("hookimpl",),
     "trnbench.kernels.axis": ("Axis",),
     "trnbench.kernels.case": ("Case",),
     "trnbench.kernels.dtype": ("item_bytes", "needs"),
     "trnbench.kernels.extent": ("Extent",),
-    "trnbench.kernels.kernel": (
-        "Kernel",
-        "Point",
-        "PrimaryMetric",
-    ),
+    "trnbench.kernels.kernel": ("Kernel", "Point", "PrimaryMetric"),
     "trnbench.kernels.nki.references": ("unscaled",),
-    "trnbench.kernels.program": (
-        "Program",
-        "Witness",
-    ),
+    "trnbench.kernels.program": ("Program", "Witness"),
     "trnbench.kernels.published": ("PublishedAs",),
     "trnbench.kernels.spread": ("Spread",),
-    "trnbench.kernels.sweep": ("per_core",),
     "trnbench.kernels.statement": ("Statement",),
+    "trnbench.kernels.sweep": ("per_core",),
     "trnbench.kernels.variant": ("Variant",),
     "trnbench.kernels.work": ("Work",),
     "trnbench.lazy": ("resolve",),
+    "trnbench.measure.conditions": ("Watch",),
     "trnbench.measure.flush": ("host_flush",),
     "trnbench.measure.observe": ("observe",),
+    "trnbench.measure.quiet": ("disturbed",),
     "trnbench.measure.session": ("Timing",),
     "trnbench.measure.torch.cpu": ("CpuDevice",),
-    "trnbench.measure.torch.cuda": (
-        "CudaCarrier",
-        "CudaDevice",
-    ),
+    "trnbench.measure.torch.cuda": ("CudaCarrier",),
+    "trnbench.measure.torch.cuda_queue": ("CudaDevice",),
     "trnbench.registry": ("load_registry",),
-    "trnbench.results.evidence": (
-        "Evidence",
-        "Grade",
-    ),
-    "trnbench.results.expectation": (
-        "expected",
-        "expected_time",
-        "grey",
-        "nearness_of",
-    ),
-    "trnbench.results.fidelity": (
-        "Comparison",
-        "FamilyFidelity",
-        "Fidelity",
-    ),
-    "trnbench.results.json": (
-        "dumps",
-        "loads",
-    ),
+    "trnbench.results.arrow_table": ("to_arrow",),
+    "trnbench.results.evidence": ("Evidence", "Grade"),
+    "trnbench.results.expectation": ("expected", "expected_time", "grey", "nearness_of"),
+    "trnbench.results.fidelity": ("Comparison", "FamilyFidelity", "Fidelity"),
+    "trnbench.results.history": ("CaseHistory", "HistoryPoint", "HistoryStep"),
+    "trnbench.results.json": ("dumps", "loads"),
     "trnbench.results.measurement": (
         "CaseKey",
         "Judgement",
@@ -206,62 +172,38 @@ _HOMES = {
         "Reason",
         "Status",
     ),
-    "trnbench.results.nearness": (
-        "Band",
-        "BestPublished",
-        "Nearest",
-        "Nearness",
-    ),
-    "trnbench.results.proof": (
-        "Growth",
-        "Proof",
-    ),
-    "trnbench.results.run": (
-        "PluginRecord",
-        "Run",
-        "SystemRecord",
-    ),
-    "trnbench.run.api": (
-        "bench",
-        "load_run",
-        "open_store",
-        "render",
-    ),
-    "trnbench.run.drawing": (
-        "Drawing",
-        "SectionFailed",
-    ),
-    "trnbench.run.headline": (
-        "Headline",
-        "headline",
-    ),
+    "trnbench.results.metric_row": ("metric_rows",),
+    "trnbench.results.nearness": ("Band", "BestPublished", "Nearest", "Nearness"),
+    "trnbench.results.proof": ("Growth", "Proof"),
+    "trnbench.results.run": ("PluginRecord", "Run", "SystemRecord"),
+    "trnbench.run.api": ("bench", "load_run", "open_store", "render"),
+    "trnbench.run.drawing": ("Drawing", "SectionFailed"),
+    "trnbench.run.headline": ("Headline", "headline"),
     "trnbench.run.kernel": ("emulate_kernel",),
     "trnbench.run.kernel_run": ("KernelRun",),
-    "trnbench.section": (
-        "Format",
-        "Importer",
-        "Section",
-    ),
+    "trnbench.section": ("Format", "Importer", "Page", "Section"),
     "trnbench.store.store": ("Store",),
     "trnbench.topology.draw": ("topology_svg",),
-    "trnbench.topology.graph": (
-        "Figure",
-        "Link",
-        "LinkClass",
-        "LinkKind",
-        "Node",
-        "NodeKind",
-        "Topology",
-    ),
+    "trnbench.topology.graph": ("Figure", "Link", "LinkClass", "LinkKind", "Node", "NodeKind", "Topology"),
+    "trnbench.workloads.division": ("Division", "divide"),
+    "trnbench.workloads.hbm": ("Fit", "fit"),
+    "trnbench.workloads.job": ("Job", "Recompute", "Task"),
+    "trnbench.workloads.layout": ("Layout",),
+    "trnbench.workloads.model": ("Model",),
+    "trnbench.workloads.shipped": ("load_model",),
 }
 _RENAMED = {
     "FidelityTable": ("trnbench.fidelity.told", "Table"),
     "FidelityTold": ("trnbench.fidelity.told", "Told"),
+    "METRIC_COLUMNS": ("trnbench.results.metric_row", "COLUMNS"),
+    "nccl_operation": ("trnbench.results.nccl_table", "operation"),
+    "nccl_table": ("trnbench.results.nccl_table", "table"),
     "fidelity_told": ("trnbench.fidelity.told", "told"),
     "observe_torch_case": ("trnbench.measure.torch.observing", "observe_case"),
     "observe_torch_collective": ("trnbench.measure.torch.observing", "observe_collective"),
     "set_cuda_precision": ("trnbench.measure.torch.cuda", "set_precision"),
     "signed_error": ("trnbench.results.error_text", "signed_text"),
+    "shipped_models": ("trnbench.workloads.shipped", "shipped_names"),
     "stored_waterfall": ("trnbench.results.waterfall", "stored"),
     "torch_missing": ("trnbench.measure.torch.library", "missing"),
     "torch_refuses": ("trnbench.measure.torch.observing", "refused"),
@@ -273,6 +215,7 @@ _HOME_OF = {name: (module, name) for module, names in _HOMES.items() for name in
 
 __all__ = [
     "METRICS",
+    "METRIC_COLUMNS",
     "Assembly",
     "Assumption",
     "Axis",
@@ -280,7 +223,9 @@ __all__ = [
     "BadInput",
     "Band",
     "BestPublished",
+    "Calibration",
     "Case",
+    "CaseHistory",
     "CaseKey",
     "Comparison",
     "CpuDevice",
@@ -290,6 +235,7 @@ __all__ = [
     "Direction",
     "Disagreement",
     "Dispute",
+    "Division",
     "Drawing",
     "Evidence",
     "ExitCode",
@@ -303,29 +249,36 @@ __all__ = [
     "FidelityTold",
     "Figure",
     "Findings",
+    "Fit",
     "Format",
     "Generation",
     "Grade",
     "Growth",
     "Headline",
+    "HistoryPoint",
+    "HistoryStep",
     "Importer",
     "Instance",
+    "Job",
     "Judgement",
     "Kernel",
     "KernelError",
     "KernelRun",
+    "Layout",
     "Link",
     "LinkClass",
     "LinkKind",
     "Measurement",
     "Metric",
     "MissingFile",
+    "Model",
     "Nearest",
     "Nearness",
     "Node",
     "NodeKind",
     "NothingSelected",
     "Observation",
+    "Page",
     "Part",
     "Peak",
     "PeakChoice",
@@ -339,6 +292,7 @@ __all__ = [
     "Provenance",
     "PublishedAs",
     "Reason",
+    "Recompute",
     "Run",
     "Scope",
     "Section",
@@ -352,6 +306,7 @@ __all__ = [
     "StoreError",
     "System",
     "SystemRecord",
+    "Task",
     "Timing",
     "Topology",
     "TopologyError",
@@ -360,23 +315,31 @@ __all__ = [
     "UnknownName",
     "UsageError",
     "Variant",
+    "Watch",
     "Witness",
     "Work",
     "bench",
     "check_facts",
+    "disturbed",
+    "divide",
     "dumps",
     "emulate_kernel",
     "expected",
     "expected_time",
     "fidelity_told",
+    "fit",
     "grey",
     "headline",
     "hookimpl",
     "host_flush",
     "item_bytes",
+    "load_model",
     "load_registry",
     "load_run",
     "loads",
+    "metric_rows",
+    "nccl_operation",
+    "nccl_table",
     "nearness_of",
     "needs",
     "observe",
@@ -389,9 +352,11 @@ __all__ = [
     "resolve",
     "session",
     "set_cuda_precision",
+    "shipped_models",
     "show",
     "signed_error",
     "stored_waterfall",
+    "to_arrow",
     "topology_svg",
     "torch_missing",
     "torch_refuses",

@@ -1,4 +1,4 @@
-"""What a reporting plugin yields: sections of the page, and whole output formats."""
+"""What a reporting plugin yields: sections of the page, whole output formats, and pages of commands."""
 
 from __future__ import annotations
 
@@ -32,6 +32,16 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     write: Ref
     binary: bool = False
     page: bool = False
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """The HTML page of a command that shows something else than runs. `write` references a function of what
+    the command found that returns bytes; "history" is given a sequence of `trnbench.CaseHistory`.
+    """
+
+    name: str  # of the command: "history"
+    title: str
+    write: Ref
 
 
 class Importer(msgspec.Struct, frozen=True, kw_only=True):

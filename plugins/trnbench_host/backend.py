@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from trnbench import Case, Detection, Observation, Scope, System, Timing, resolve
-from trnbench_host.book import HOST, unknowns
+from trnbench import Calibration, Case, Detection, Observation, Scope, System, Timing, resolve
+from trnbench_host.book import HOST, measured, unknowns
 from trnbench_host.cpu import read_cpu
 from trnbench_host.memory import read_memory
 
@@ -65,6 +65,10 @@ class HostBackend:
         }
         found.update({f"cpu_cache_{level.lower()}_bytes": size for level, size in cpu.caches.items()})
         return found
+
+    def calibrated(self, system: System) -> Calibration:
+        """Peaks that no document and no table gives, measured before the first case."""
+        return measured(system.book, read_cpu()) if system.instance.name == HOST else Calibration()
 
     def unsupported(self, case: Case, system: System) -> str:
         if system.instance.name != HOST:

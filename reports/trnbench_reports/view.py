@@ -110,6 +110,14 @@ def value_text(measurement: Measurement) -> str:
     return numbers.show(metric.value, metric.unit) if metric else "no value"
 
 
+def interval_text(measurement: Measurement) -> str:
+    """ "±2 %": half the interval between processes over the time, "" without one."""
+    between, time_s = measurement.interval, measurement.time_s
+    if between is None or not time_s:
+        return ""
+    return f"±{numbers.percent((between.high - between.low) / 2 / time_s)}"
+
+
 def tooltip(measurement: Measurement) -> str:
     """One line with all that a number needs: value, share, evidence, scope, case."""
     judged = measurement.judgement

@@ -139,9 +139,13 @@ def test_a_measured_kernel_has_a_process_of_its_own(tmp_path: Path) -> None:
     )
     kernels = ("--trnbench-instance=host", "--trnbench-kernel=stream_copy", "-k", "262144 and core")
     done = run(tmp_path, *kernels, "-rA")
-    (line,) = (each for each in done.stdout.splitlines() if re.match("(PASSED|FAILED) .*stream_copy", each))
-    # On a busy machine its time may be suspect; but it was measured, and pytest's own process went on.
-    assert line.startswith("PASSED") or " - Failed: suspect" in line, done.stdout
+    (line,) = (
+        each for each in done.stdout.splitlines() if re.match("(PASSED|FAILED|XFAIL) .*stream_copy", each)
+    )
+    # On a busy machine nothing is known of its time; but it was measured, and pytest's own process went on.
+    assert line.startswith("PASSED") or " - inconclusive: " in line or " - Failed: suspect" in line, (
+        done.stdout
+    )
     assert done.returncode in (0, 1)
 
 
@@ -155,7 +159,7 @@ def test_a_crash_is_one_tests_failure(tmp_path: Path) -> None:
     kernels = ("--trnbench-instance=host", "--trnbench-kernel=stream_copy", "--trnbench-kernel=stream_scale")
     spoilt = {"SPOIL": "1", "PYTHONPATH": str(tmp_path)}
     done = run(tmp_path, *kernels, "-k", "262144 and core", "-rA", more=spoilt)
-    told = {word: line for line in done.stdout.splitlines() if line.startswith(("PASSED", "FAILED"))
+    told = {word: line for line in done.stdout.splitlines() if line.startswith(("PASSED", "FAILED", "XFAIL"))
             for word in ("stream_copy", "stream_scale") if word in line}  # fmt: skip
     assert told["stream_copy"].startswith("FAILED"), done.stdout
     assert "killed by SIGABRT" in done.stdout

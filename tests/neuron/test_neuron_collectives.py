@@ -24,7 +24,7 @@ def test_a_collective_is_measured_with_its_proof(kernel: str, see: Callable[...,
     assert seen.implementation == f"collective: nccom-test {kernel}, mesh"
     assert seen.proof.output.startswith("nccom-test --check random")
     assert seen.proof.growth.work_ratio == 4.0
-    assert not seen.proof.doubts({})
+    assert not (*seen.proof.doubts({}), *seen.proof.doubts_of_time())
     assert len(seen.samples) == 3
 
 

@@ -426,6 +426,7 @@ def trnbench_backends():
     [
         (0, "raise OSError('no')", "{}", r"detect\(\) raises OSError: no \("),
         (1, "return None", "{}", r"detect\(\) returns NoneType"),
+        (6, "raise SystemExit(0)", "{}", r"detect\(\) raises SystemExit"),
         (2, "return Detection(available=False)", "{}", "is not available and does not say why"),
         (3, "time.sleep(1.1); return Detection(available=True)", "{}", r"detect\(\) took \d+\.\d s$"),
         (4, "return Detection(available=True)", "{'Host Name': 'x'}", "environment has 'Host Name'"),

@@ -251,7 +251,7 @@ def test_the_schema_version_has_a_history() -> None:
     import trnbench.results.run as source
 
     text = Path(source.__file__).read_text()
-    history = text.split("# History: ")[1].splitlines()[0]
+    history = text.split("# History: ")[1].partition("\n\n")[0]
     assert f"{SCHEMA_VERSION} " in history
 
 

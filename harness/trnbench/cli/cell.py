@@ -18,13 +18,15 @@ class Column(NamedTuple):
     """`key` of the row, `title` for people, `show` to format a value in tables and Markdown.
 
     `align` is "left", "right" or "" (right where every value is a number). CSV and JSON ignore
-    `show`: machines get the plain value.
+    `show`: machines get the plain value. Where a terminal is too narrow, the columns of the lowest `keep`
+    go first, the last of them before the others; the first column of a table always stays.
     """
 
     key: str
     title: str = ""
     align: str = ""
     show: Callable[[Any], str] | None = None
+    keep: int = 0
 
     @property
     def heading(self) -> str:

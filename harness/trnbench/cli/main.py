@@ -55,8 +55,11 @@ class Program(LazyGroup):
         sys.exit(int(code))
 
     def _complete(self, instruction: str) -> int:
-        from click.shell_completion import shell_complete
+        from click.shell_completion import add_completion_class, shell_complete
 
+        from trnbench.cli.bash import Bash
+
+        add_completion_class(Bash)
         try:
             return shell_complete(self, {}, "trnbench", COMPLETE, instruction)
         except Exception:  # while a person types, nothing to offer beats a traceback

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from trnbench.cli.output import Column
+
 if TYPE_CHECKING:
     from trnbench.run.plan import Plan
 
-CASE_COLUMNS = ("instance", "case", "planned", "reason")
-"""What a table shows of a row; JSON holds all of it."""
+CASE_COLUMNS = (Column("id", "case"), Column("planned", keep=1), "reason")
+"""What people are shown of a row; JSON holds all of it."""
+
+EXACT = ("instance", "case", "planned", "reason")
+"""The columns of CSV."""
 
 
 def case_rows(planned: Plan) -> Iterator[dict[str, object]]:

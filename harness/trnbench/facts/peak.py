@@ -43,7 +43,7 @@ class Peak(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     sparse: bool = False
     direction: Direction = Direction.NONE
     qualifier: str = ""
-    evidence: str = "documented"  # or "derived"
+    evidence: str = "documented"  # or "derived"; "measured": reached on the machine of the run, no bound
     formula: str = ""  # for derived peaks: "3,360 TFLOPS / 16 devices / 2 cores"
     facts: tuple[str, ...] = ()  # Fact.id of what it stands on
     source: str = ""  # Source.id

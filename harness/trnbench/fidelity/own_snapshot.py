@@ -3,7 +3,6 @@ seconds, so a snapshot of the rows is shipped with each generation and runs read
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from trnbench.errors import BadInput
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.same import products
 from trnbench.results.own_product import OwnProduct
+from trnbench.store.source_digest import files_digest
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -91,9 +91,4 @@ def digest(registry: Registry, generation: str) -> str:
     paths = [*own.facts, own.costs, own.published]
     if base is not None:
         paths += [*base.facts, base.costs]
-    found = hashlib.sha256()
-    for path in paths:
-        if path is not None:
-            found.update(f"{path.name}\n".encode())
-            found.update(path.read_bytes().replace(b"\r\n", b"\n"))
-    return found.hexdigest()
+    return files_digest(path for path in paths if path is not None).hex()

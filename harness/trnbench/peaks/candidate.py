@@ -151,12 +151,18 @@ def _scaled(group: tuple[Fact, ...], wanted: Wanted, parts: Parts) -> Peak | Non
         sparse=wanted.sparse,
         direction=wanted.direction if turned else fact.direction,
         qualifier=wanted.qualifier,
-        evidence="derived" if derived or fact.provenance in _COMPUTED else "documented",
+        evidence=_evidence(fact, derived),
         formula=formula,
         facts=tuple(each.id for each in group),
         source=fact.source,
         superseded_by=next((each.superseded_by for each in group if each.superseded_by), ""),
     )
+
+
+def _evidence(fact: Fact, derived: bool) -> str:
+    if fact.provenance is Provenance.MEASURED:
+        return "measured"
+    return "derived" if derived or fact.provenance in _COMPUTED else "documented"
 
 
 def _turn(printed: Direction, wanted: Direction) -> tuple[Fraction, str]:

@@ -78,10 +78,11 @@ class TrnbenchBenchmark:
 def _system_here(instance: str) -> Any:
     from trnbench.errors import UsageError
     from trnbench.registry import load_registry
+    from trnbench.run.returned import detected
 
     registry = load_registry()
     system = registry.system(instance)
-    found = {each.detect().instance for each in registry.backends.values()} - {""}
+    found = {detected(each).instance for each in registry.backends.values()} - {""}
     if system.instance.name not in found:
         raise UsageError(
             f"{instance} is not this machine, so a time taken here says nothing of its peak",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from trnbench.generation import Generation, Instance, System
     from trnbench.kernels.kernel import Kernel
     from trnbench.kernels.variant import Variant
-    from trnbench.section import Format, Importer, Section
+    from trnbench.section import Format, Importer, Page, Section
 
 
 class Registry(Collecting):
@@ -93,6 +93,11 @@ class Registry(Collecting):
     @cached_property
     def formats(self) -> dict[str, Format]:
         return self._named("trnbench_reports", "format")
+
+    @cached_property
+    def pages(self) -> dict[str, Page]:
+        """By the command that writes one."""
+        return self._named("trnbench_reports", "page")
 
     @cached_property
     def importers(self) -> dict[str, Importer]:

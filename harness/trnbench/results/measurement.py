@@ -10,6 +10,9 @@ import msgspec
 from trnbench.facts.peak import PeakChoice
 from trnbench.facts.scope import Direction, Scope
 from trnbench.results.evidence import Evidence
+from trnbench.results.process_samples import ProcessSamples
+from trnbench.results.stability import Stability
+from trnbench.results.statistics import Interval
 
 Value: TypeAlias = int | float | str | bool
 """What an axis can hold."""
@@ -18,6 +21,7 @@ Value: TypeAlias = int | float | str | bool
 class Status(str, Enum):
     OK = "ok"
     DOCUMENT_LOW = "document-low"  # above a documented figure that is itself below the engine bound
+    INCONCLUSIVE = "inconclusive"  # measured, but not stable enough to judge
     SUSPECT = "suspect"  # above what the clocks allow, or evidence is missing
     FAILED = "failed"
     SKIPPED = "skipped"
@@ -113,6 +117,9 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     time_s: float | None = None  # median of the samples, or the modelled time
     clock: str = ""  # "model", "device" or "host"
     samples: tuple[float, ...] = ()  # seconds, raw
+    processes: tuple[ProcessSamples, ...] = ()  # of measured cases: what each process saw
+    interval: Interval | None = None  # of `time_s` in seconds, between processes
+    stability: Stability | None = None
     stop_reason: str = ""  # why sampling ended; for models "deterministic model"
     metrics: dict[str, Metric] = {}
     primary: str = ""  # the metric that is judged and shown first

@@ -16,10 +16,11 @@ from trnbench.results.fidelity import Fidelity
 from trnbench.results.measurement import Measurement, Reason, Status
 from trnbench.topology.graph import Topology
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 # History: 1 first version; 2 adds `fidelity`, None in runs made before; 3 adds `evidence.nearest`, None in
 # runs made before, in place of the flag `evidence.unvalidated`, errors of the time in logarithms, and
-# `digest`, empty in runs made before.
+# `digest`, empty in runs made before; 4 adds `processes`, `interval` and `stability` of a measurement, none
+# in runs made before, and the status `inconclusive`.
 
 
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -81,13 +82,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         """Whether there were cases, and not one of them could run."""
         return bool(self.measurements) and all(each.status is Status.SKIPPED for each in self.measurements)
 
-    def exit_code(self) -> ExitCode:
-        """0 well, 1 suspect or wrong, 3 crashed, 5 all skipped, 124 timed out, 130 interrupted."""
+    def exit_code(self, *, strict: bool = False) -> ExitCode:
+        """0 well, 1 suspect or wrong, 3 crashed, 5 all skipped, 124 timed out, 130 interrupted; with `strict`
+        1 for inconclusive as well."""
+        gate = (Status.SUSPECT, *([Status.INCONCLUSIVE] if strict else []))
         codes = [ExitCode.EMPTY if self.all_skipped else ExitCode.OK]
         if self.interrupted:
             codes.append(ExitCode.INTERRUPTED)
         for each in self.measurements:
-            if each.status is Status.SUSPECT or each.reason is Reason.WRONG_RESULT:
+            if each.status in gate or each.reason is Reason.WRONG_RESULT:
                 codes.append(ExitCode.GATE)
             elif each.status is Status.FAILED:
                 codes.append(ExitCode.TIMEOUT if each.reason is Reason.TIMEOUT else ExitCode.CRASH)

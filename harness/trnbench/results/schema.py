@@ -42,7 +42,16 @@ def _without_nearness(document: Document) -> Document:
     return document
 
 
-MIGRATIONS: dict[int, Callable[[Document], Document]] = {1: _without_fidelity, 2: _without_nearness}
+def _without_processes(document: Document) -> Document:
+    """Measurements of version 3 came from one process, and say nothing about an interval between several."""
+    return document
+
+
+MIGRATIONS: dict[int, Callable[[Document], Document]] = {
+    1: _without_fidelity,
+    2: _without_nearness,
+    3: _without_processes,
+}
 """From version n to n + 1."""
 
 

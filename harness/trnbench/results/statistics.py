@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 
-class Interval(msgspec.Struct, frozen=True, kw_only=True):
+class Interval(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the statistic lies with probability `confidence`."""
 
     low: float

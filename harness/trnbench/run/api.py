@@ -11,7 +11,7 @@ from trnbench.backend import Backend
 from trnbench.errors import UnknownName, UsageError
 from trnbench.facts.peak import PeakPolicy, as_policy
 from trnbench.run.returned import detected
-from trnbench.run.settings import RunSettings
+from trnbench.run.settings import PROCESSES, RunSettings
 from trnbench.store.tag import LATEST
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def bench(
     axes: Iterable[str] = (),
     zips: Iterable[str] = (),
     excludes: Iterable[str] = (),
+    shard: str = "",
     policy: PeakPolicy | str = PeakPolicy.SEED,
     backend: str = "",
     facts: Iterable[str | Path] = (),
@@ -48,6 +49,7 @@ def bench(
     seed: int = 0,
     retries: int = 0,
     sample_s: float = 0.0,
+    processes: int = PROCESSES,
     keep_identity: bool = False,
     executor: str = "",
     isolate: bool = False,
@@ -92,6 +94,7 @@ def bench(
         axes=axes,
         zips=zips,
         excludes=excludes,
+        shard=shard,
     )
     settings = RunSettings(
         policy=as_policy(policy),
@@ -101,6 +104,7 @@ def bench(
         seed=seed,
         retries=retries,
         sample_s=sample_s,
+        processes=processes,
         keep_identity=keep_identity,
         executor=executor or "process",
         isolate=isolate,

@@ -14,6 +14,7 @@ from trnbench.isolation.garbage import collected_as_usual, seldom_collected
 from trnbench.results.digest import sealed
 from trnbench.results.evidence import Grade
 from trnbench.results.run import Run
+from trnbench.run.calibration import calibrated
 from trnbench.run.conduct import Conduct
 from trnbench.run.cut import RunCutShort
 from trnbench.run.identity import identity, scrub, scrub_path
@@ -61,6 +62,8 @@ def execute(
     """
     settings = (settings or RunSettings()).checked()
     cache = cache if executor is None else None  # another machine has its own
+    if resumed is None:
+        plan = calibrated(plan, backend)
     attempts = prepared(plan, backend, settings, registry, cache)
     backend, grade = attempts.backend, attempts.unseen.grade
     searched = collected_as_usual() if grade is Grade.MEASURED else seldom_collected()
@@ -91,6 +94,7 @@ def execute(
             executor,
             apart=grade is Grade.MEASURED,
             kept=resumed.kept if resumed else {},
+            begun=resumed.rounds if resumed else {},
         )
         conduct.carry_out()
         run = msgspec.structs.replace(

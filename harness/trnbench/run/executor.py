@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -26,6 +26,9 @@ class CasePool(Protocol):
 
     def outcomes(self, waiting: Callable[[], AbstractContextManager[None]] = ...) -> Generator[Outcome]:
         """Every case once, in any order; `waiting()` surrounds what blocks."""
+
+    def leave_out(self, positions: Collection[int]) -> None:
+        """These need not be carried out any more, where they have not begun."""
 
 
 class Executor(Protocol):

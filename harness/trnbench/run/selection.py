@@ -37,12 +37,13 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     axes: tuple[str, ...] = ()  # -a
     zips: tuple[str, ...] = ()  # --zip a,b
     excludes: tuple[str, ...] = ()  # --exclude
+    shard: str = ""  # --shard: which part of the cases, and of how many
     kinds: tuple[str, ...] = ()  # of implementation that the backend carries out; empty: all
 
     @classmethod
-    def of(cls, *, keyword: str = "", **chosen: Iterable[str]) -> Selection:
+    def of(cls, *, keyword: str = "", shard: str = "", **chosen: Iterable[str]) -> Selection:
         """These fields, in whatever they come. Raises `TypeError` for a name that is no field."""
-        return cls(keyword=keyword, **{name: tuple(values) for name, values in chosen.items()})
+        return cls(keyword=keyword, shard=shard, **{name: tuple(values) for name, values in chosen.items()})
 
     def asked(self) -> str:
         """The options that would ask for this, one line; "" for a default run."""
@@ -59,6 +60,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         )
         parts = [*self.kernels, *([f"-k '{self.keyword}'"] if self.keyword else [])]
         parts += [f"{option} {value}" for option, values in options for value in values]
+        parts += [f"--shard {self.shard}"] if self.shard else []
         return " ".join(parts)
 
 

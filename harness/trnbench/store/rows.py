@@ -116,6 +116,7 @@ def insert_run(
         ),
     )
     number = int(connection.execute("SELECT number FROM runs WHERE id = ?", (run.id,)).fetchone()[0])
+    write_environment(connection, number, run)
     for position, part in enumerate(parts):
         connection.execute(
             "INSERT OR IGNORE INTO documents (sha256, content) VALUES (?, ?)", (part.sha256, part.content)
@@ -125,6 +126,12 @@ def insert_run(
             (number, position, part.kind, part.name, part.sha256),
         )
     return number
+
+
+def write_environment(connection: sqlite3.Connection, number: int, run: Run) -> None:
+    """What the run says of machine and versions, where it is read without the rest of the head."""
+    content = dumps_value(run.environment, f"run {run.id}: environment").decode()
+    connection.execute("INSERT OR REPLACE INTO environments (run, content) VALUES (?, ?)", (number, content))
 
 
 def insert_measurements(connection: sqlite3.Connection, number: int, rows: Iterable[Row]) -> None:

@@ -91,7 +91,7 @@ def _row(
         value = numbers.significant(metric.value / step) if same else numbers.show(metric.value, metric.unit)
         exact = f"{numbers.exact(metric.value)} {metric.unit}"
     judged = each.judgement
-    why = each.reason_text or str(each.reason)
+    why = each.reason_text or str(each.reason) or (each.stability.why if each.stability else "")
     if judged is not None and not why:
         why = "; ".join(judged.causes)
     return {
@@ -114,6 +114,7 @@ def _row(
         "share": numbers.percent(judged.fraction) if judged else "",
         "of": words.clean(view.peak_text(each), 80) if judged else "",
         "time": numbers.significant(each.time_s / time_step) if each.time_s is not None else "",
+        "interval": view.interval_text(each),
         "bound": each.bound,
         "grade": each.evidence.grade,
         "letter": each.evidence.grade.letter,

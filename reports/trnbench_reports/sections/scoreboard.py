@@ -121,7 +121,8 @@ def _main(table: dict[Variant, dict[str, list[Measurement]]]) -> Variant:
 
 
 def _cell(index: int, here: Sequence[Measurement], all_of_kernel: Sequence[Measurement]) -> Cell | None:
-    bad = [each for each in all_of_kernel if each.status in (Status.SUSPECT, Status.FAILED)]
+    bad = [each for each in all_of_kernel if each.status in (*_BAD, Status.INCONCLUSIVE)]
+    bad.sort(key=lambda each: each.status is Status.INCONCLUSIVE)
     counts = Counter(str(each.status) for each in bad)
     note = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     top = view.best(here)
@@ -201,10 +202,25 @@ def _skips(run: Run) -> list[tuple[str, str, str, int]]:
     ]
 
 
-def _loud(index: int, run: Run) -> list[tuple[str, str, Measurement, str]]:
-    """Suspect and failed cases: anchor, name, measurement, likely causes that its reason does not say."""
-    return [
-        (view.anchor(index, each), words.clean(each.id, 200), each, _causes(each))
-        for each in run.measurements
-        if each.status in (Status.SUSPECT, Status.FAILED)
+_BAD = (Status.SUSPECT, Status.FAILED)
+
+
+def _loud(index: int, run: Run) -> list[tuple[str, list[tuple[str, str, Measurement, str]]]]:
+    """Suspect and failed cases, and inconclusive ones, each kind with its heading: anchor, name, measurement,
+    likely causes that its reason does not say."""
+    kinds = (
+        ("Suspect and failed", _BAD),
+        ("Inconclusive: not steady enough to judge", (Status.INCONCLUSIVE,)),
+    )
+    told = [
+        (
+            heading,
+            [
+                (view.anchor(index, each), words.clean(each.id, 200), each, _causes(each))
+                for each in run.measurements
+                if each.status in statuses
+            ],
+        )
+        for heading, statuses in kinds
     ]
+    return [each for each in told if each[1]]

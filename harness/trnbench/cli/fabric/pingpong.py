@@ -12,22 +12,13 @@ from trnbench.cli.fabric.cells import EVIDENCE, say_about, time_column, two_plac
 from trnbench.cli.fabric.near import Near, cells
 from trnbench.cli.fabric.near import columns as near_columns
 from trnbench.cli.fabric.options import fabric_of, fabric_options
-from trnbench.cli.fabric.sizes import SIZE, shown, sweep
+from trnbench.cli.fabric.sizes import shown, sweep, sweep_options
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import Column, emit, format_option, say
 
 
 @click.command()
-@click.option("-b", "--minbytes", type=SIZE, default="8", show_default=True, help="The smallest message.")
-@click.option("-e", "--maxbytes", type=SIZE, default="1G", show_default=True, help="The largest message.")
-@click.option(
-    "-f",
-    "--stepfactor",
-    type=NumberType(kinds.STEP_FACTOR),
-    default=2.0,
-    show_default=True,
-    help="From size to size.",
-)
+@sweep_options
 @click.option(
     "--from",
     "src",

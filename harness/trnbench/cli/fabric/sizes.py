@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import floor
+from typing import Any
+
+import click
 
 from trnbench.bounded import kinds
 from trnbench.cli.number import NumberType
@@ -13,6 +16,27 @@ MOST = 10_000
 
 SIZE = NumberType(kinds.MESSAGE)
 """Bytes; a suffix multiplies by a power of two."""
+
+
+_OPTIONS = (
+    click.option("-b", "--minbytes", type=SIZE, default="8", show_default=True, help="The smallest message."),
+    click.option("-e", "--maxbytes", type=SIZE, default="1G", show_default=True, help="The largest message."),
+    click.option(
+        "-f",
+        "--stepfactor",
+        type=NumberType(kinds.STEP_FACTOR),
+        default=2.0,
+        show_default=True,
+        help="From size to size.",
+    ),
+)
+
+
+def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """-b, -e and -f, in this order, of every command that sweeps message sizes."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
 
 
 def shown(size: float) -> str:

@@ -6,12 +6,13 @@ import click
 
 from trnbench.cli.context import Session, session
 from trnbench.cli.info.section import Section
+from trnbench.cli.names import complete_subjects
 from trnbench.cli.output import emit, emit_json, format_option, write
 from trnbench.cli.peaks import peak_option, policy_of
 
 
 @click.command("info")
-@click.argument("name", metavar="KERNEL|INSTANCE")
+@click.argument("name", metavar="KERNEL|INSTANCE", shell_complete=complete_subjects)
 @peak_option
 @format_option
 @session

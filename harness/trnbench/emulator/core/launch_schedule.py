@@ -145,15 +145,4 @@ def _with_rendezvous(
             waits[number][here[number]] = wait
     for number, core in cores.items():
         walks[number].advance(done[number], len(core.program))
-    return {
-        number: Schedule(
-            program=core.program,
-            total=core.total,
-            busy=core.busy(),
-            start=core.start,
-            issued=core.issued,
-            end=core.end,
-            cause=core.cause,
-        )
-        for number, core in cores.items()
-    }
+    return {number: Schedule.of(core) for number, core in cores.items()}

@@ -58,6 +58,20 @@ class Schedule(msgspec.Struct, kw_only=True):
     cause: array[int]
     marks: tuple[Mark, ...] = ()
 
+    @classmethod
+    def of(cls, core: Core, marks: tuple[Mark, ...] = ()) -> Schedule:
+        """What a core has done by now."""
+        return cls(
+            program=core.program,
+            total=core.total,
+            busy=core.busy(),
+            start=core.start,
+            issued=core.issued,
+            end=core.end,
+            cause=core.cause,
+            marks=marks,
+        )
+
     def path(self) -> dict[str, int]:
         """The critical path by cause, in ticks; adds up to `total`."""
         return Path(self).whole() if len(self.program) else {}
@@ -125,13 +139,4 @@ def schedule(
             core.advance(at, until)
         marked.append(Mark(core.total, core.busy()))
         at = until
-    return Schedule(
-        program=program,
-        total=core.total,
-        busy=core.busy(),
-        start=core.start,
-        issued=core.issued,
-        end=core.end,
-        cause=core.cause,
-        marks=tuple(marked[:-1]),
-    )
+    return Schedule.of(core, tuple(marked[:-1]))

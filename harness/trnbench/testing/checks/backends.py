@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 
 from trnbench.backend import Detection
+from trnbench.isolation.interrupt import from_outside
+from trnbench.isolation.output import aside
 from trnbench.registry.loader import described
 from trnbench.testing.finding import Finding
 from trnbench.testing.subject import Subject
@@ -22,8 +24,11 @@ def backends(subject: Subject) -> Iterator[Finding | str]:
         yield about
         started = time.perf_counter()
         try:
-            seen = backend.detect()
-        except Exception as error:
+            with aside():
+                seen = backend.detect()
+        except BaseException as error:
+            if from_outside(error):
+                raise
             yield Finding(
                 about, f"detect() raises {described(error)}", "return Detection(available=False, why=…)"
             )

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from trnbench.errors import PluginError, TrnbenchError
 from trnbench.kernels.kernel import BETA1_KIND, NKI_KINDS, Kernel
 from trnbench.lazy import resolve
+from trnbench.run.returned import detected
 from trnbench.testing.finding import Finding
 from trnbench.testing.subject import Subject
 
@@ -113,8 +114,8 @@ def _carried_out(subject: Subject) -> set[str]:
     kinds = {kind for name in registry.instance_names() for kind in registry.instance(name)[1].stack}
     for backend in registry.backends.values():
         try:
-            kinds.update(backend.detect().kinds)
-        except Exception:  # the check of backends says so
+            kinds.update(detected(backend).kinds)
+        except PluginError:  # the check of backends says so
             continue
     return kinds
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import msgspec
@@ -49,7 +50,7 @@ class Transfer(msgspec.Struct, frozen=True):
     add: bool = False
 
 
-class Algorithm:
+class Algorithm(ABC):
     """What an algorithm can do, and its plan. `size` is the full buffer in bytes: the all-reduce vector, the
     gathered result, the reduce-scatter input, one rank's all-to-all send buffer, the broadcast message.
 
@@ -65,20 +66,20 @@ class Algorithm:
     auto_ranks: int = 0
     """Ranks above which `auto` leaves it out, for it has to be simulated flow by flow; 0: none."""
 
+    @abstractmethod
     def schedule(self, network: Network, collective: str, size: float) -> Schedule:
         """Raises NotPossible."""
-        raise NotImplementedError
 
+    @abstractmethod
     def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
         """The same, block by block, for the functional check: one list per step."""
-        raise NotImplementedError
 
     def most_ranks(self, collective: str) -> int:
         """`auto_ranks` of one collective: a broadcast down open chains has no two steps alike."""
         return self.auto_ranks // 8 if collective == BROADCAST else self.auto_ranks
 
 
-class OverInstances:
+class OverInstances(ABC):
     """An algorithm over a cluster, planned on a few instances that stand for all of them."""
 
     name: str
@@ -86,9 +87,9 @@ class OverInstances:
     pipelined: bool = False
     """Whether it keeps several messages on the way over the network."""
 
+    @abstractmethod
     def over_instances(self, network: Network, collective: str, size: float, instances: int) -> Schedule:
         """The schedule of `instances` on a network of two or more of them. Raises NotPossible."""
-        raise NotImplementedError
 
 
 def ways(collective: str) -> tuple[bool, bool]:
