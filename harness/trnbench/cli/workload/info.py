@@ -9,7 +9,7 @@ import click
 from trnbench.cli.context import Session, session
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_instances
-from trnbench.cli.output import emit, emit_json, format_option, paragraph, write
+from trnbench.cli.output import clean, emit, emit_json, format_option, paragraph, write
 from trnbench.cli.workload.model_tables import parameter_table, published_tables, shape_table, token_table
 from trnbench.cli.workload.options import job_from, job_options, layout_from, layout_options
 from trnbench.cli.workload.step_tables import memory_table, operation_table, system_table
@@ -116,7 +116,7 @@ def _show(model: Model, tables: list[Table], format: str) -> None:
     shape = f"{model.layers} layers of {model.hidden:,} features, {model.vocabulary:,} words"
     title = f"{model.name}: {model.kind}, {shape}"
     if format == "md":
-        write(f"# {title}\n\n")
+        write(clean(f"# {title}") + "\n\n")
     else:
         paragraph(f"{title}\n")
     for key, columns, rows in tables:
