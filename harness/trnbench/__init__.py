@@ -10,8 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trnbench.backend import Backend, Detection, Observation
+    from trnbench.backend import Backend, Calibration, Detection, Observation
+    from trnbench.bounded.json import NotJson, parse_json
     from trnbench.cli.context import Session, session
+    from trnbench.compare.api import compare_runs, gate
+    from trnbench.compare.change import Change, Side, Verdict
+    from trnbench.compare.change import Comparison as RunComparison
+    from trnbench.compare.gate.finding import Finding, Gated, Outcome
+    from trnbench.compare.gate.rule import Direction as RuleDirection
+    from trnbench.compare.gate.rule import Rule
+    from trnbench.compare.words import change_text
     from trnbench.errors import (
         BadInput,
         ExitCode,
@@ -55,25 +63,35 @@ if TYPE_CHECKING:
     from trnbench.kernels.variant import Variant
     from trnbench.kernels.work import Work
     from trnbench.lazy import resolve
+    from trnbench.measure.conditions import Watch
     from trnbench.measure.flush import host_flush
     from trnbench.measure.observe import observe
+    from trnbench.measure.quiet import disturbed
     from trnbench.measure.session import Timing
     from trnbench.measure.torch.cpu import CpuDevice
-    from trnbench.measure.torch.cuda import CudaCarrier, CudaDevice
+    from trnbench.measure.torch.cuda import CudaCarrier
     from trnbench.measure.torch.cuda import set_precision as set_cuda_precision
+    from trnbench.measure.torch.cuda_queue import CudaDevice
     from trnbench.measure.torch.library import missing as torch_missing
     from trnbench.measure.torch.library import version as torch_version
     from trnbench.measure.torch.observing import observe_case as observe_torch_case
     from trnbench.measure.torch.observing import observe_collective as observe_torch_collective
     from trnbench.measure.torch.observing import refused as torch_refuses
     from trnbench.registry import load_registry
+    from trnbench.results.digest import shortened
     from trnbench.results.error_text import signed_text as signed_error
     from trnbench.results.evidence import Evidence, Grade
     from trnbench.results.expectation import expected, expected_time, grey, nearness_of
     from trnbench.results.fidelity import Comparison, FamilyFidelity, Fidelity
+    from trnbench.results.history import CaseHistory, HistoryPoint, HistoryStep
+    from trnbench.results.imported import ImportedCase, ImportedRun
     from trnbench.results.json import dumps, loads
     from trnbench.results.json import write as write_json
     from trnbench.results.measurement import CaseKey, Judgement, Measurement, Metric, Part, Reason, Status
+    from trnbench.results.metric_row import COLUMNS as METRIC_COLUMNS
+    from trnbench.results.metric_row import metric_rows
+    from trnbench.results.nccl_table import operation as nccl_operation
+    from trnbench.results.nccl_table import table as nccl_table
     from trnbench.results.nearness import Band, BestPublished, Nearest, Nearness
     from trnbench.results.proof import Growth, Proof
     from trnbench.results.run import PluginRecord, Run, SystemRecord
@@ -84,14 +102,27 @@ if TYPE_CHECKING:
     from trnbench.run.headline import Headline, headline
     from trnbench.run.kernel import emulate_kernel
     from trnbench.run.kernel_run import KernelRun
-    from trnbench.section import Format, Importer, Section
+    from trnbench.section import Format, Importer, Page, Section
     from trnbench.store.store import Store
     from trnbench.topology.draw import topology_svg
     from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
+    from trnbench.workloads.division import Division, divide
+    from trnbench.workloads.hbm import Fit, fit
+    from trnbench.workloads.job import Job, Recompute, Task
+    from trnbench.workloads.layout import Layout
+    from trnbench.workloads.model import Model
+    from trnbench.workloads.shipped import load_model
+    from trnbench.workloads.shipped import shipped_names as shipped_models
 
 _HOMES = {
-    "trnbench.backend": ("Backend", "Detection", "Observation"),
+    "trnbench.backend": ("Backend", "Calibration", "Detection", "Observation"),
+    "trnbench.bounded.json": ("NotJson", "parse_json"),
     "trnbench.cli.context": ("Session", "session"),
+    "trnbench.compare.api": ("compare_runs", "gate"),
+    "trnbench.compare.change": ("Change", "Side", "Verdict"),
+    "trnbench.compare.words": ("change_text",),
+    "trnbench.compare.gate.finding": ("Finding", "Gated", "Outcome"),
+    "trnbench.compare.gate.rule": ("Rule",),
     "trnbench.errors": (
         "BadInput",
         "ExitCode",
@@ -132,15 +163,21 @@ _HOMES = {
     "trnbench.kernels.variant": ("Variant",),
     "trnbench.kernels.work": ("Work",),
     "trnbench.lazy": ("resolve",),
+    "trnbench.measure.conditions": ("Watch",),
     "trnbench.measure.flush": ("host_flush",),
     "trnbench.measure.observe": ("observe",),
+    "trnbench.measure.quiet": ("disturbed",),
     "trnbench.measure.session": ("Timing",),
     "trnbench.measure.torch.cpu": ("CpuDevice",),
-    "trnbench.measure.torch.cuda": ("CudaCarrier", "CudaDevice"),
+    "trnbench.measure.torch.cuda": ("CudaCarrier",),
+    "trnbench.measure.torch.cuda_queue": ("CudaDevice",),
     "trnbench.registry": ("load_registry",),
+    "trnbench.results.digest": ("shortened",),
     "trnbench.results.evidence": ("Evidence", "Grade"),
     "trnbench.results.expectation": ("expected", "expected_time", "grey", "nearness_of"),
     "trnbench.results.fidelity": ("Comparison", "FamilyFidelity", "Fidelity"),
+    "trnbench.results.history": ("CaseHistory", "HistoryPoint", "HistoryStep"),
+    "trnbench.results.imported": ("ImportedCase", "ImportedRun"),
     "trnbench.results.json": ("dumps", "loads"),
     "trnbench.results.measurement": (
         "CaseKey",
@@ -151,6 +188,7 @@ _HOMES = {
         "Reason",
         "Status",
     ),
+    "trnbench.results.metric_row": ("metric_rows",),
     "trnbench.results.nearness": ("Band", "BestPublished", "Nearest", "Nearness"),
     "trnbench.results.proof": ("Growth", "Proof"),
     "trnbench.results.run": ("PluginRecord", "Run", "SystemRecord"),
@@ -159,19 +197,31 @@ _HOMES = {
     "trnbench.run.headline": ("Headline", "headline"),
     "trnbench.run.kernel": ("emulate_kernel",),
     "trnbench.run.kernel_run": ("KernelRun",),
-    "trnbench.section": ("Format", "Importer", "Section"),
+    "trnbench.section": ("Format", "Importer", "Page", "Section"),
     "trnbench.store.store": ("Store",),
     "trnbench.topology.draw": ("topology_svg",),
     "trnbench.topology.graph": ("Figure", "Link", "LinkClass", "LinkKind", "Node", "NodeKind", "Topology"),
+    "trnbench.workloads.division": ("Division", "divide"),
+    "trnbench.workloads.hbm": ("Fit", "fit"),
+    "trnbench.workloads.job": ("Job", "Recompute", "Task"),
+    "trnbench.workloads.layout": ("Layout",),
+    "trnbench.workloads.model": ("Model",),
+    "trnbench.workloads.shipped": ("load_model",),
 }
 _RENAMED = {
+    "RuleDirection": ("trnbench.compare.gate.rule", "Direction"),
+    "RunComparison": ("trnbench.compare.change", "Comparison"),
     "FidelityTable": ("trnbench.fidelity.told", "Table"),
     "FidelityTold": ("trnbench.fidelity.told", "Told"),
+    "METRIC_COLUMNS": ("trnbench.results.metric_row", "COLUMNS"),
+    "nccl_operation": ("trnbench.results.nccl_table", "operation"),
+    "nccl_table": ("trnbench.results.nccl_table", "table"),
     "fidelity_told": ("trnbench.fidelity.told", "told"),
     "observe_torch_case": ("trnbench.measure.torch.observing", "observe_case"),
     "observe_torch_collective": ("trnbench.measure.torch.observing", "observe_collective"),
     "set_cuda_precision": ("trnbench.measure.torch.cuda", "set_precision"),
     "signed_error": ("trnbench.results.error_text", "signed_text"),
+    "shipped_models": ("trnbench.workloads.shipped", "shipped_names"),
     "stored_waterfall": ("trnbench.results.waterfall", "stored"),
     "torch_missing": ("trnbench.measure.torch.library", "missing"),
     "torch_refuses": ("trnbench.measure.torch.observing", "refused"),
@@ -183,6 +233,7 @@ _HOME_OF = {name: (module, name) for module, names in _HOMES.items() for name in
 
 __all__ = [
     "METRICS",
+    "METRIC_COLUMNS",
     "Assembly",
     "Assumption",
     "Axis",
@@ -190,8 +241,11 @@ __all__ = [
     "BadInput",
     "Band",
     "BestPublished",
+    "Calibration",
     "Case",
+    "CaseHistory",
     "CaseKey",
+    "Change",
     "Comparison",
     "CpuDevice",
     "CudaCarrier",
@@ -200,6 +254,7 @@ __all__ = [
     "Direction",
     "Disagreement",
     "Dispute",
+    "Division",
     "Drawing",
     "Evidence",
     "ExitCode",
@@ -212,30 +267,43 @@ __all__ = [
     "FidelityTable",
     "FidelityTold",
     "Figure",
+    "Finding",
     "Findings",
+    "Fit",
     "Format",
+    "Gated",
     "Generation",
     "Grade",
     "Growth",
     "Headline",
+    "HistoryPoint",
+    "HistoryStep",
+    "ImportedCase",
+    "ImportedRun",
     "Importer",
     "Instance",
+    "Job",
     "Judgement",
     "Kernel",
     "KernelError",
     "KernelRun",
+    "Layout",
     "Link",
     "LinkClass",
     "LinkKind",
     "Measurement",
     "Metric",
     "MissingFile",
+    "Model",
     "Nearest",
     "Nearness",
     "Node",
     "NodeKind",
+    "NotJson",
     "NothingSelected",
     "Observation",
+    "Outcome",
+    "Page",
     "Part",
     "Peak",
     "PeakChoice",
@@ -249,11 +317,16 @@ __all__ = [
     "Provenance",
     "PublishedAs",
     "Reason",
+    "Recompute",
+    "Rule",
+    "RuleDirection",
     "Run",
+    "RunComparison",
     "Scope",
     "Section",
     "SectionFailed",
     "Session",
+    "Side",
     "Source",
     "Spread",
     "Statement",
@@ -262,6 +335,7 @@ __all__ = [
     "StoreError",
     "System",
     "SystemRecord",
+    "Task",
     "Timing",
     "Topology",
     "TopologyError",
@@ -270,35 +344,50 @@ __all__ = [
     "UnknownName",
     "UsageError",
     "Variant",
+    "Verdict",
+    "Watch",
     "Witness",
     "Work",
     "bench",
+    "change_text",
     "check_facts",
+    "compare_runs",
+    "disturbed",
+    "divide",
     "dumps",
     "emulate_kernel",
     "expected",
     "expected_time",
     "fidelity_told",
+    "fit",
+    "gate",
     "grey",
     "headline",
     "hookimpl",
     "host_flush",
     "item_bytes",
+    "load_model",
     "load_registry",
     "load_run",
     "loads",
+    "metric_rows",
+    "nccl_operation",
+    "nccl_table",
     "nearness_of",
     "needs",
     "observe",
     "observe_torch_case",
     "observe_torch_collective",
     "open_store",
+    "parse_json",
     "per_core",
     "percent",
     "render",
     "resolve",
     "session",
     "set_cuda_precision",
+    "shipped_models",
+    "shortened",
     "show",
     "signed_error",
     "stored_waterfall",

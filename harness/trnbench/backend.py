@@ -6,10 +6,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from trnbench.facts.book import FactBook
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.results.evidence import Evidence
 from trnbench.results.measurement import Part, Reason
+from trnbench.results.process_samples import Conditions
 from trnbench.results.proof import Proof
 
 
@@ -34,7 +36,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
     `time_s` per repetition of the case. On failure `reason` is set and the rest may be empty.
     `work` overrides the formula's counts where the backend counted for itself. A measured time without
-    its `proof` is judged failed or suspect, never a pass.
+    its `proof` is judged failed or suspect, never a pass. `conditions` are what the machine was like while
+    the samples were taken.
     """
 
     evidence: Evidence
@@ -52,6 +55,14 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     reason: Reason = Reason.NONE
     reason_text: str = ""
     proof: Proof | None = None
+    conditions: Conditions | None = None
+
+
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts that a backend measured of its machine, and in `notes` why there are not more."""
+
+    book: FactBook = FactBook()
+    notes: tuple[str, ...] = ()
 
 
 @runtime_checkable
@@ -71,6 +82,15 @@ class Backend(Protocol):
 
     def observe(self, case: Case, system: System) -> Observation:
         """Run or model the case once, to the backend's own stopping rule."""
+
+
+@runtime_checkable
+class Calibrating(Protocol):
+    """A backend that measures peaks of its machine which no document gives. Asked once for each system,
+    before the first case of a run; a resumed run keeps what it was told then."""
+
+    def calibrated(self, system: System) -> Calibration:
+        """Facts of provenance `measured`. Raising costs the run its per cents, and is noted."""
 
 
 @runtime_checkable

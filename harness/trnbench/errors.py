@@ -16,7 +16,6 @@ TrnbenchError (3)
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable
 from enum import IntEnum
@@ -102,8 +101,10 @@ class UnknownName(UsageError):
     """`name` is no known `kind` ("instance", "kernel", …)."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, try_: str = "") -> None:
+        from difflib import get_close_matches
+
         known = sorted(known)
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        near = get_close_matches(name, known, n=3, cutoff=0.5)
         listed = near or known[:12]
         cause = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(listed)}"
         if not near and len(known) > len(listed):

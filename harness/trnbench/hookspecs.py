@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from trnbench.generation import Generation, Systems
     from trnbench.kernels.kernel import Kernel
     from trnbench.kernels.variant import Variant
-    from trnbench.section import Format, Importer, Section
+    from trnbench.section import Format, Importer, Page, Section
 
 CONTRACT_VERSION = 2
 # History: 1 first version; 2 kernels name the statements they test, plugins add variants to the kernels of
@@ -94,8 +94,8 @@ def trnbench_backends(systems: Systems) -> Iterable[Backend]:  # noqa: ARG001 (a
 
 
 @hookspec
-def trnbench_reports() -> Iterable[Section | Format]:
-    """Sections of the HTML report, and output formats for ``trnbench export``.
+def trnbench_reports() -> Iterable[Section | Format | Page]:
+    """Sections of the HTML report, output formats for ``trnbench export``, and pages of other commands.
 
     Example::
 
@@ -103,7 +103,7 @@ def trnbench_reports() -> Iterable[Section | Format]:
         def trnbench_reports():
             yield Section(name="power", title="Power", order=45, render="my_pkg.power:render")
 
-    Returns: an iterable of `trnbench.Section` and `trnbench.Format`.
+    Returns: an iterable of `trnbench.Section`, `trnbench.Format` and `trnbench.Page`.
 
     Since: contract 1.
     """
@@ -112,7 +112,7 @@ def trnbench_reports() -> Iterable[Section | Format]:
 
 @hookspec
 def trnbench_importers() -> Iterable[Importer]:
-    """Readers of other tools' result files: ``trnbench import --as nccom FILE``.
+    """Readers of other tools' result files: ``trnbench import FILE --from nccom``.
 
     Example::
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -10,6 +11,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
+from trnbench.isolation import ending
+from trnbench.isolation.garbage import RARELY
 from trnbench.isolation.interrupt import Interrupted
 from trnbench.isolation.output import data_apart
 
@@ -18,6 +21,7 @@ INTERRUPTED = 130
 
 def main() -> NoReturn:
     """The `trnbench` command."""
+    gc.set_threshold(*RARELY)
     guarded(_command)
 
 
@@ -45,7 +49,7 @@ def guarded(command: Callable[[], object]) -> NoReturn:
     # From here on the outcome stands: a signal may hasten the end, no more.
     for number in numbers:
         signal.signal(number, _hasten)
-    sys.exit(code)
+    ending.end(code)
 
 
 def _command() -> None:

@@ -1,4 +1,4 @@
-"""What a reporting plugin yields: sections of the page, and whole output formats."""
+"""What a reporting plugin yields: sections of the page, whole output formats, and pages of commands."""
 
 from __future__ import annotations
 
@@ -34,11 +34,21 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     page: bool = False
 
 
-class Importer(msgspec.Struct, frozen=True, kw_only=True):
-    """A reader of another tool's results, for `trnbench import --as NAME FILE`.
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """The HTML page of a command that shows something else than runs. `write` references a function of what
+    the command found that returns bytes; "history" is given a sequence of `trnbench.CaseHistory`.
+    """
 
-    `read` references `(data: bytes) -> Run`, or a sequence of runs. What it cannot read it says by
-    raising a `trnbench.TrnbenchError`.
+    name: str  # of the command: "history"
+    title: str
+    write: Ref
+
+
+class Importer(msgspec.Struct, frozen=True, kw_only=True):
+    """A reader of another tool's results, for `trnbench import FILE --from NAME`.
+
+    `read` references `(data: bytes) -> ImportedRun`, or a `Run`, or a sequence of runs. What it cannot read
+    it says by raising a `trnbench.TrnbenchError`.
     """
 
     name: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -38,6 +37,8 @@ class Match(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def table() -> dict[str, Known]:
+    import tomllib
+
     read = tomllib.loads(TABLE.read_text())
     rows = (msgspec.convert(row, Known) for row in read["gpu"])
     return {row.name: row for row in rows}

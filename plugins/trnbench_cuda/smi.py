@@ -7,16 +7,16 @@ document them: comma-separated, a cell that does not apply in brackets ("[N/A]",
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
 from trnbench import TrnbenchError
+
+if TYPE_CHECKING:
+    import subprocess
 
 NAME = "nvidia-smi"
 LIMIT_S = 20.0
@@ -68,7 +68,9 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def present() -> bool:
-    return shutil.which(NAME) is not None
+    from shutil import which
+
+    return which(NAME) is not None
 
 
 def gpus() -> tuple[Gpu, ...]:
@@ -119,7 +121,10 @@ class Sampler:
     """nvidia-smi in the background, a line for each GPU every so many milliseconds."""
 
     def __init__(self, indices: Sequence[int], every_ms: int = 100) -> None:
-        self._out: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed by `stop`
+        import subprocess
+        from tempfile import TemporaryFile
+
+        self._out: IO[str] = TemporaryFile("w+")  # noqa: SIM115 - closed by `stop`
         self._process: subprocess.Popen[str] | None = None
         chosen = ",".join(map(str, indices))
         column = reasons_column()
@@ -141,11 +146,13 @@ class Sampler:
 
     def stop(self) -> tuple[Sample, ...]:
         """Everything it said. May be called again."""
+        from subprocess import TimeoutExpired
+
         if self._process is not None:
             self._process.terminate()
             try:
                 self._process.wait(5.0)
-            except subprocess.TimeoutExpired:
+            except TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
             self._process = None
@@ -169,6 +176,8 @@ def reasons_column() -> str:
 
 
 def _run(arguments: list[str]) -> list[str]:
+    import subprocess
+
     try:
         done = subprocess.run(
             [NAME, *arguments], capture_output=True, text=True, timeout=LIMIT_S, check=False, errors="replace"

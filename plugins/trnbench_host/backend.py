@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import random
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from trnbench import Case, Detection, Observation, Scope, System, Timing, resolve
-from trnbench_host.book import HOST, unknowns
-from trnbench_host.compiled import compiler, lacking
+from trnbench import Calibration, Case, Detection, Observation, Scope, System, Timing, resolve
+from trnbench_host.book import HOST, measured, unknowns
 from trnbench_host.cpu import read_cpu
 from trnbench_host.memory import read_memory
 
@@ -44,6 +41,8 @@ class HostBackend:
 
     def environment(self) -> dict[str, Any]:
         """What results depend on; the BLAS and its threads are recorded with each case."""
+        from trnbench_host.compiled import compiler
+
         cpu = read_cpu()
         found: dict[str, Any] = {
             "cpu_vendor": cpu.vendor,
@@ -59,13 +58,17 @@ class HostBackend:
             "clock_source": _read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             "kernel_release": os.uname().release,
             "load_average": round(os.getloadavg()[0], 2),
-            "numpy_version": metadata.version("numpy"),
-            "pytest_benchmark_version": metadata.version("pytest-benchmark"),
+            "numpy_version": installed("numpy"),
+            "pytest_benchmark_version": installed("pytest-benchmark"),
             "c_compiler": compiler().rpartition("/")[2] or "none",
             "unknown": "; ".join(unknowns(cpu, read_memory())),
         }
         found.update({f"cpu_cache_{level.lower()}_bytes": size for level, size in cpu.caches.items()})
         return found
+
+    def calibrated(self, system: System) -> Calibration:
+        """Peaks that no document and no table gives, measured before the first case."""
+        return measured(system.book, read_cpu()) if system.instance.name == HOST else Calibration()
 
     def unsupported(self, case: Case, system: System) -> str:
         if system.instance.name != HOST:
@@ -73,10 +76,14 @@ class HostBackend:
         kinds = case.kernel.implementations
         if "numpy" not in kinds and "c" not in kinds:
             return f"{case.kernel.name} has no implementation for a processor (numpy or c)"
+        from trnbench_host.compiled import lacking
+
         return lacking() if "numpy" not in kinds else ""
 
     def observe(self, case: Case, system: System) -> Observation:
         """In a process of the case's own; threads and processors are set for it and recorded."""
+        from random import getrandbits
+
         from trnbench import host_flush, observe
         from trnbench_host.crewed import Place
         from trnbench_host.threads import limit_blas, pinned, processors_for
@@ -84,7 +91,7 @@ class HostBackend:
 
         cpu = read_cpu()
         cores = 1 if case.key.scope.rank <= Scope.CORE.rank else cpu.cores
-        seed = random.getrandbits(64)
+        seed = getrandbits(64)
         blas = limit_blas(cores)
         import numpy as np
 
@@ -101,12 +108,19 @@ class HostBackend:
                 msgspec.structs.replace(program, witness=throttle.witness),
                 device=cpu.name,
                 named_by="the processor's own name, /proc/cpuinfo",
-                version=f"numpy {metadata.version('numpy')}, {blas.library}",
+                version=f"numpy {installed('numpy')}, {blas.library}",
                 implementation=f"{kind}: {reference}",
                 timing=self.timing,
                 flush=host_flush(cpu.last_cache_bytes) if warm else None,
                 detail={"data": {"kind": "uniform random", "seed": str(seed)}},
             )
+
+
+def installed(distribution: str) -> str:
+    """Its version. Raises `importlib.metadata.PackageNotFoundError`."""
+    from importlib import metadata
+
+    return metadata.version(distribution)
 
 
 def _read(path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from trnbench import Assumption, Fact, FactBook, Provenance, Scope, Source, show
+from trnbench import Assumption, Calibration, Fact, FactBook, Provenance, Scope, Source, show
 from trnbench_host.cpu import Cpu, read_cpu
 from trnbench_host.memory import Memory, read_memory
 from trnbench_host.vector import Units, sources, units_of
@@ -15,6 +15,8 @@ RANKS, RANK = "host-ranks", "host-rank"
 MACHINE, ARRANGED = "this-machine", "arrangement"
 RANK_COUNT = 2
 """Processes that take part in a collective on a processor: what it has to do, without any more of it."""
+
+MEASURED_INSTEAD = " (a run on this backend measures one)"
 
 ITEMS = {"fp32": 32, "fp64": 64}
 
@@ -59,16 +61,28 @@ def unknowns(cpu: Cpu, memory: Memory | None = None) -> tuple[str, ...]:
     if units_of(cpu) is None:
         found.append(
             f"vector units of {cpu.name} (family {cpu.family}, model {cpu.model}): no row of cores.toml "
-            "fits, so FLOP/s have no peak"
+            f"fits, so FLOP/s have no documented peak{MEASURED_INSTEAD}"
         )
     if not _clock(cpu)[0]:
-        found.append("clock: neither /proc/cpuinfo nor /sys tells, so FLOP/s have no peak")
+        found.append(
+            "clock: neither /proc/cpuinfo nor /sys tells, so FLOP/s have no documented "
+            f"peak{MEASURED_INSTEAD}"
+        )
     if not any(_memory(cpu, memory or Memory())):
         found.append(
-            "memory channels: the system does not tell them, so memory has no peak; give one with "
-            "--facts FILE (metric host_memory_bandwidth of subject host)"
+            "memory channels: the system does not tell them, so memory has no documented "
+            f"peak{MEASURED_INSTEAD}; give one with --facts FILE (metric host_memory_bandwidth of "
+            "subject host)"
         )
     return tuple(found)
+
+
+def measured(system_book: FactBook, cpu: Cpu) -> Calibration:
+    """Peaks that `system_book` lacks, measured now."""
+    from trnbench_host.reached import reached
+
+    have = {fact.metric for fact in system_book.facts if fact.value}
+    return reached(cpu, flops="peak_flops" not in have, memory="host_memory_bandwidth" not in have)
 
 
 def _clock(cpu: Cpu) -> tuple[float, str]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
-import tempfile
 from functools import cache
 from pathlib import Path
 
 from trnbench import TrnbenchError
 
-SOURCE = Path(__file__).with_name("chase.c")
-FLAGS = ("-O3", "-march=native", "-shared", "-fPIC")
+CHASE, FMA = (Path(__file__).with_name(name) for name in ("chase.c", "fma.c"))
+FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC")
 
 
 def compiler() -> str:
@@ -28,10 +27,32 @@ def lacking() -> str:
 @cache
 def library() -> ctypes.CDLL:
     """chase.c, compiled for this machine, once for each process. Raises `TrnbenchError`."""
-    with tempfile.TemporaryDirectory(prefix="trnbench-") as folder:
-        target = Path(folder) / "chase.so"
+    found = _compiled(CHASE)
+    found.chase.restype = ctypes.c_uint64
+    found.chase.argtypes = (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64)
+    found.triad.restype = None
+    found.triad.argtypes = (*(ctypes.c_void_p,) * 3, ctypes.c_double, ctypes.c_size_t)
+    return found
+
+
+@cache
+def multiply_adds() -> ctypes.CDLL:
+    """fma.c, likewise."""
+    found = _compiled(FMA)
+    for name in ("fma_fp32", "fma_fp64"):
+        getattr(found, name).restype = ctypes.c_double
+        getattr(found, name).argtypes = (ctypes.c_long, ctypes.c_double, ctypes.c_double)
+        getattr(found, f"{name}_per_round").restype = ctypes.c_long
+    return found
+
+
+def _compiled(source: Path) -> ctypes.CDLL:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="trnbench-") as folder:
+        target = Path(folder) / f"{source.stem}.so"
         done = subprocess.run(
-            [compiler() or "cc", *FLAGS, str(SOURCE), "-o", str(target)],
+            [compiler() or "cc", *FLAGS, str(source), "-o", str(target)],
             capture_output=True,
             text=True,
             timeout=60,
@@ -39,13 +60,8 @@ def library() -> ctypes.CDLL:
         )
         if done.returncode:
             raise TrnbenchError(
-                f"{Path(compiler()).name} does not compile {SOURCE.name}",
+                f"{Path(compiler()).name} does not compile {source.name}",
                 cause=(done.stderr.strip().splitlines() or ["it says nothing"])[0],
                 try_="cc --version",
             )
-        found = ctypes.CDLL(str(target))
-    found.chase.restype = ctypes.c_uint64
-    found.chase.argtypes = (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64)
-    found.triad.restype = None
-    found.triad.argtypes = (*(ctypes.c_void_p,) * 3, ctypes.c_double, ctypes.c_size_t)
-    return found
+        return ctypes.CDLL(str(target))

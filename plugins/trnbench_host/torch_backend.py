@@ -6,7 +6,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from trnbench import Case, Detection, Observation, Scope, System, Timing, show, torch_missing, torch_version
+from trnbench import (
+    Calibration,
+    Case,
+    Detection,
+    Observation,
+    Scope,
+    System,
+    Timing,
+    show,
+    torch_missing,
+    torch_version,
+)
 from trnbench_host.backend import COLD_UP_TO, HostBackend
 from trnbench_host.book import HOST, RANKS
 from trnbench_host.cpu import Cpu, read_cpu
@@ -46,6 +57,9 @@ class TorchBackend:
 
     def environment(self) -> dict[str, Any]:
         return {**HostBackend().environment(), "torch_version": torch_version()}
+
+    def calibrated(self, system: System) -> Calibration:
+        return HostBackend().calibrated(system)
 
     def unsupported(self, case: Case, system: System) -> str:
         from trnbench import torch_refuses

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,6 +48,8 @@ class Units(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def _table() -> tuple[tuple[Units, ...], dict[str, Source]]:
+    import tomllib
+
     read: dict[str, Any] = tomllib.loads(TABLE.read_text())
     rows = tuple(msgspec.convert(row, Units) for row in read["core"])
     return rows, {name: Source(id=name, **row) for name, row in read["sources"].items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import hashlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from trnbench import Drawing, Run, Section, SectionFailed
 from trnbench_reports import columns, view, words
 from trnbench_reports.compact import compact
 from trnbench_reports.formats import csv
+from trnbench_reports.policy import policy
 from trnbench_reports.template import asset, fill
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
         "page",
         runs=runs,
         title=words.clean(", ".join(run.id for run in runs) or "no run", 80),
-        policy=_policy(style, script),
+        policy=policy(style, script),
         style=Markup(style),
         script=Markup(script),
         sections=built,
         choices=_choices(runs),
         data={
-            "json": _packed(columns.packed([trnbench.dumps(run) for run in runs])),
+            "json": _packed(columns.packed([trnbench.dumps(trnbench.shortened(run)) for run in runs])),
             "csv": _packed(columns.table(csv.write(runs).decode(), len(csv.COLUMNS))),
         },
     )
@@ -57,16 +57,6 @@ def _body(section: Section, drawing: Drawing) -> Markup:
         return escape(drawing.section(section))
     except SectionFailed as error:
         return fill("broken", section=section, what=error.what)
-
-
-def _policy(style: str, script: str) -> str:
-    def digest(text: str) -> str:
-        return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-    return (
-        "default-src 'none'; img-src data:; "
-        f"style-src '{digest(style)}'; script-src '{digest(script)}'; base-uri 'none'; form-action 'none'"
-    )
 
 
 def _packed(data: bytes) -> Markup:

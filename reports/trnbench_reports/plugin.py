@@ -1,11 +1,11 @@
-"""What this package brings to trnbench: ten sections of the page and four output formats."""
+"""What this package brings to trnbench: sections of the page, output formats, readers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import trnbench
-from trnbench import Format, Section
+from trnbench import Format, Importer, Page, Section
 
 _SECTIONS = (
     ("headline", "Headline", 10),
@@ -29,13 +29,44 @@ _FORMATS = (
         ".md",
         "trnbench_reports.formats.markdown:write",
     ),
+    (
+        "arrow",
+        "the rows of the CSV as Arrow's file format",
+        ".arrow",
+        "trnbench_reports.formats.arrow:write_arrow",
+    ),
+    (
+        "pytest-benchmark",
+        "times as JSON of pytest-benchmark",
+        ".pytest-benchmark.json",
+        "trnbench_reports.formats.pytest_benchmark:write",
+    ),
+    (
+        "nccl-tests",
+        "collectives in the table of nccl-tests",
+        ".nccl-tests.txt",
+        "trnbench_reports.formats.nccl_tests:write",
+    ),
+    ("openmetrics", "gauges for Prometheus", ".prom", "trnbench_reports.formats.openmetrics:write"),
+    ("parquet", "the rows of the CSV as Parquet", ".parquet", "trnbench_reports.formats.arrow:write_parquet"),
 )
 
 
 @trnbench.hookimpl
-def trnbench_reports() -> Iterator[Section | Format]:
+def trnbench_reports() -> Iterator[Section | Format | Page]:
     """Names only; a section is imported when the page is written."""
     for name, title, order in _SECTIONS:
         yield Section(name=name, title=title, order=order, render=f"trnbench_reports.sections.{name}:render")
     for name, title, suffix, write in _FORMATS:
         yield Format(name=name, title=title, suffix=suffix, write=write, page=name == "html")
+    yield Page(name="history", title="cases over the stored runs", write="trnbench_reports.history:render")
+
+
+@trnbench.hookimpl
+def trnbench_importers() -> Iterator[Importer]:
+    """What other tools write in the formats that we write too."""
+    for name, title, module in (
+        ("pytest-benchmark", "JSON of pytest-benchmark", "pytest_benchmark"),
+        ("nccl-tests", "what nccl-tests prints", "nccl_tests"),
+    ):
+        yield Importer(name=name, title=title, read=f"trnbench_reports.importers.{module}:read")

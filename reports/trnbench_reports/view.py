@@ -31,7 +31,12 @@ _PREFERRED_DTYPES = ("bf16", "fp16", "fp32")
 
 def anchor(index: int, measurement: Measurement) -> str:
     """The id of the case's row, the same whenever the page is written again."""
-    key = f"{index}|{measurement.id}".encode("utf-8", "surrogatepass")
+    return anchor_of(index, measurement.id)
+
+
+def anchor_of(index: int, case_id: str) -> str:
+    """`anchor` of a case by its id, in the run of this index."""
+    key = f"{index}|{case_id}".encode("utf-8", "surrogatepass")
     return "c" + blake2s(key, digest_size=5).hexdigest()
 
 
@@ -108,6 +113,14 @@ def each_run(runs: Sequence[Run]) -> Iterator[tuple[int, Run, str]]:
 def value_text(measurement: Measurement) -> str:
     metric = primary(measurement)
     return numbers.show(metric.value, metric.unit) if metric else "no value"
+
+
+def interval_text(measurement: Measurement) -> str:
+    """ "±2 %": half the interval between processes over the time, "" without one."""
+    between, time_s = measurement.interval, measurement.time_s
+    if between is None or not time_s:
+        return ""
+    return f"±{numbers.percent((between.high - between.low) / 2 / time_s)}"
 
 
 def tooltip(measurement: Measurement) -> str:

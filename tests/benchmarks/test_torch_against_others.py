@@ -91,7 +91,8 @@ def beside_do_bench(kernel: str, point: dict[str, Any]) -> tuple[float, float]:
 
     import torch
     from trnbench.measure.session import measure
-    from trnbench.measure.torch.cuda import CudaCarrier, CudaDevice
+    from trnbench.measure.torch.cuda import CudaCarrier
+    from trnbench.measure.torch.cuda_queue import CudaDevice
     from trnbench.measure.torch.launch import Launches
 
     device = CudaDevice(0)

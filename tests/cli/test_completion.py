@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from stored_run import make_run
 
 from trnbench.cli.main import cli
+from trnbench.store.store import Store
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
@@ -64,6 +69,147 @@ def test_names_complete_without_a_system_being_built() -> None:
     names, heavy = told.stdout.splitlines()
     assert names == "['trn1.2xlarge', 'trn1.32xlarge'] True"
     assert heavy == "[]"
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With two runs, one of them tagged; its folder is where TRNBENCH_STORE points."""
+    path = tmp_path / "results.db"
+    with Store(path) as opened:
+        opened.save(make_run(id="20260101-first"), tags=["nightly"])
+        opened.save(make_run(id="20260102-second"))
+    monkeypatch.setenv("TRNBENCH_STORE", str(path))
+    return str(path)
+
+
+RUNS = ["20260102-second", "20260101-first"]
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("runs show ", ["latest", "nightly", *RUNS]),
+        ("runs delete 2026", RUNS),
+        ("runs tag n", ["nightly"]),
+        ("runs tag 20260101-first n", ["nightly"]),
+        ("runs list --tag ", ["nightly"]),
+        ("run --label n", ["nightly"]),
+        ("report 20260102", RUNS[:1]),
+        ("export l", ["latest"]),
+        ("resume n", ["nightly"]),
+        ("history tiny.2::act[dtype=bf16,mode=l", ["tiny.2::act[dtype=bf16,mode=low]@core"]),
+    ],
+)
+def test_what_the_store_has_is_offered(words: str, offered: list[str], store: str) -> None:
+    told = complete(f"trnbench {words}")
+    assert (told.stdout.split(), told.stderr) == ([f"plain,{each}" for each in offered], "")
+
+
+def test_the_store_of_the_line_is_asked(store: str, tmp_path: Path) -> None:
+    assert complete(f"trnbench --store {tmp_path / 'none.db'} runs show ").stdout.strip() == ""
+    assert not (tmp_path / "none.db").exists()
+    assert complete(f"trnbench --store {store} runs show n", TRNBENCH_STORE="").stdout.split() == [
+        "plain,nightly"
+    ]
+
+
+def test_a_shell_that_shows_it_is_told_of_each_run(store: str) -> None:
+    told = complete(
+        "trnbench runs show ", _TRNBENCH_COMPLETE="zsh_complete", COMP_WORDS="trnbench runs show "
+    )
+    assert told.stdout.splitlines()[:6] == [
+        *("plain", "latest", "the newest run"),
+        *("plain", "nightly", "a tag of 1 run"),
+    ]
+
+
+@pytest.mark.parametrize("how", ["locked", "no database", "settings"])
+def test_a_store_that_cannot_be_asked_offers_nothing(how: str, store: str, tmp_path: Path) -> None:
+    variables = {}
+    if how == "no database":
+        Path(store).write_text("precious")
+    if how == "settings":
+        (tmp_path / "config.toml").write_text("store = [")
+        variables = {"TRNBENCH_CONFIG": str(tmp_path / "config.toml"), "TRNBENCH_STORE": "/dev/null"}
+    with closing(sqlite3.connect(store, isolation_level=None)) as other:
+        if how == "locked":
+            other.execute("PRAGMA locking_mode = EXCLUSIVE")
+            other.execute("BEGIN EXCLUSIVE")
+        told = complete("trnbench runs show 2", **variables)
+    assert (told.stdout.strip(), told.stderr) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("fabric run all_g", ["all_gather", "all_gather_v"]),
+        ("fabric scale all_g", ["all_gather"]),
+        ("run gemm -a ", ["dtype=", "size="]),
+        ("run gemm -a gemm.d", ["gemm.dtype="]),
+        ("run gemm -a dtype=bf16,fp1", ["dtype=bf16,fp16"]),
+        ("run gemm --exclude dtype=t", ["dtype=tf32"]),
+        ("run gemm_skinny --zip m,", ["m,dtype", "m,m", "m,n", "m,k"]),
+        ("run --dtype cfp", ["cfp8"]),
+        ("run --family norm", ["normalisation"]),
+        ("run --tag lad", ["ladder"]),
+        ("run --scope c", ["core", "cluster"]),
+        ("run --generation trn", ["trn1", "trn2", "trn3"]),
+        ("runs show latest --kernel soft", ["softmax"]),
+        ("runs show latest -i trn2-", ["trn2-16.48xlarge"]),
+        ("info softm", ["softmax"]),
+        ("info u-", ["u-trn2x64"]),
+        ("spec check trn1", ["trn1"]),
+        ("validate --generation trn3", ["trn3"]),
+        ("nki run softm", ["softmax"]),
+    ],
+)
+def test_names_of_what_is_installed_are_offered(words: str, offered: list[str]) -> None:
+    told = complete(f"trnbench {words}")
+    assert (told.stdout.split(), told.stderr) == ([f"plain,{each}" for each in offered], "")
+
+
+def test_a_file_may_stand_where_a_kernel_does() -> None:
+    assert complete("trnbench nki run ./ker").stdout.split() == ["file,./ker"]
+
+
+def test_runs_are_offered_without_a_look_at_any_plugin(store: str) -> None:
+    script = (
+        "import sys\n"
+        "from click import Context, Command\n"
+        "from trnbench.cli.store_names import complete_runs\n"
+        "print([each.value for each in complete_runs(Context(Command('x')), None, '2026')])\n"
+        "print(sorted(set(sys.modules) & {'pluggy', 'msgspec', 'numpy', 'trnbench.registry', 'rich'}))\n"
+    )
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert told.stdout.splitlines() == [str(RUNS), "[]"]
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "offered"),
+    [
+        ("trnbench run gemm -a si", "trnbench run gemm -a si", ["size="]),
+        ("trnbench run gemm -a dtype=", "trnbench run gemm -a dtype =", ["bf16", "fp16"]),
+        ("trnbench run gemm -a dtype=bf", "trnbench run gemm -a dtype = bf", ["bf16"]),
+        ("trnbench runs show latest --ker", "trnbench runs show latest --ker", ["--kernel"]),
+        ("trnbench ru gemm", "trnbench ru gemm", ["run", "runs"]),
+    ],
+)
+def test_bash_completes_what_it_takes_for_several_words(
+    line: str, words: str, offered: list[str], tmp_path: Path
+) -> None:
+    """As bash calls it: the last word is what stands behind the last `=`; the cursor may stand earlier."""
+    program = tmp_path / "trnbench"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m trnbench "$@"\n')
+    program.chmod(0o755)
+    at = 2 if line.startswith("trnbench ru ") else len(words.split())
+    point = len("trnbench ru") if at == 2 else len(line)
+    script = CliRunner().invoke(cli, ["completion", "bash"]).stdout + (
+        f'\ncompopt() {{ :; }}\nCOMP_LINE="{line}" COMP_POINT={point} COMP_CWORD={at - 1}\n'
+        f"COMP_WORDS=({words})\n_trnbench_completion {program}\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n"
+    )
+    told = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert told.stdout.split()[: len(offered)] == offered
+    assert told.stderr == ""
 
 
 def test_broken_completion_says_nothing() -> None:

@@ -151,6 +151,7 @@ def test_one_message_at_once(words: tuple[str, ...], message: str | None) -> Non
 
 OPTIONS = {
     "--jobs": RUN, "--timeout": RUN, "--maxfail": RUN, "--seed": RUN, "--retries": RUN, "--sample-time": RUN,
+    "--processes": RUN, "--wait-quiet": RUN,
     "--keep": ("runs", "prune"), "--older-than": ("runs", "prune"), "--max-broken": ("validate",),
     "--stepfactor": FABRIC, "--minbytes": FABRIC, "--maxbytes": FABRIC, "--step": FABRIC,
     "--oversubscription": FABRIC,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from at_terminal import shown
 from click.testing import CliRunner
 
 from trnbench.cli.main import cli
@@ -191,26 +191,16 @@ def test_a_full_disk_behind_stdout(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "left_out"),
-    [
-        (200, set()),
-        (120, {"how"}),
-        (100, {"how", "of the clocks' bound"}),
-        (80, {"how", "of the clocks' bound", "source"}),
-    ],
+    ("columns", "left_out"), [(200, ""), (140, ""), (80, "how"), (60, "of the clocks' bound, source, how")]
 )
 def test_a_narrow_terminal_breaks_no_words(
-    columns: int, left_out: set[str], monkeypatch: pytest.MonkeyPatch
+    columns: int, left_out: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
     words = ("nki", "run", "softmax", "-i", "trn2-16.48xlarge", "--arg", "rows=128", "--arg", "columns=512")
-    result = CliRunner().invoke(cli, ["--color", *words])
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", result.stdout)
-    lines = plain.splitlines()
-    at = next(at for at, line in enumerate(lines) if line.startswith("Of each peak"))
-    heading = lines[at + 2]
-    for title in ("how", "of the clocks' bound", "source"):
-        assert (title in heading) == (title not in left_out)
-    assert "Gelement/s" in plain
-    assert ("more columns: a wider terminal, or --format json" in lines) == bool(left_out)
-    assert "more columns" not in CliRunner().invoke(cli, list(words)).stdout
+    at_terminal = shown(*words, columns=columns)
+    assert any("14.8 GB/s" in line for line in at_terminal.lines)
+    assert at_terminal.wider_than(columns) == []
+    said = f"no room for: {left_out}; --wide shows all" if left_out else ""
+    assert " ".join(capsys.readouterr().err.split()) == said
+    wide = shown("--no-color", *words, "--wide", columns=columns)
+    assert wide.text == CliRunner().invoke(cli, words).stdout

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from at_terminal import shown
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
@@ -212,20 +213,18 @@ def test_check_shows_both_sources() -> None:
     assert {claim["source"] for claim in row["details"]} == {"seed-trn2", "trn2-arch"}
 
 
-@pytest.mark.parametrize(("columns", "widest"), [("250", 100), ("60", 60), ("3", 40)])
-def test_check_fits_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: str, widest: int) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    printed = spec("check").stdout
-    assert max(map(len, printed.splitlines())) <= widest
-    shown = " ".join(printed.split())
+@pytest.mark.parametrize(("columns", "widest"), [(250, 100), (60, 60), (3, 40)])
+def test_check_fits_the_terminal(columns: int, widest: int) -> None:
+    lines = shown("spec", "check", columns=columns).lines
+    assert max(map(len, lines)) <= widest
+    text = " ".join(" ".join(lines).split())
     for row in rows("check"):
         words = [row["subject"], *(side.strip() for side in row["claims"].split(" | ")), row["note"]]
         for each in words:
-            assert widest == 40 or " ".join(each.split()) in shown, each
+            assert widest == 40 or " ".join(each.split()) in text, each
 
 
-def test_check_prints_a_block_for_each_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
+def test_check_prints_a_block_for_each_disagreement() -> None:
     printed = spec("check", "trn2", "--rule", "hosts-sum").stdout
     (found,) = [each for each in printed.split("\n\n") if " · efa_bandwidth · " in each]
     assert found.rstrip("\n").splitlines() == [

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 from fake_cuda import HBM, L2, LAUNCH_S, Gpu, launch
+from measured_machine import Quiet
 
 from trnbench import Observation, Timing
 from trnbench.errors import TrnbenchError
 from trnbench.measure.observe import observe
-from trnbench.measure.torch.cuda import AWAITED, CudaCarrier, CudaDevice, set_precision
+from trnbench.measure.torch.cuda import AWAITED, CudaCarrier, set_precision
+from trnbench.measure.torch.cuda_queue import CudaDevice
 from trnbench.measure.torch.launch import Launches
 
 QUICK = Timing(warm_up_s=0.0, sample_s=0.02, samples=40, growth_s=0.02)
@@ -21,12 +23,14 @@ def seen(gpu: Gpu, *launches: Any, cache: float = 50e6, **more: Any) -> Observat
     devices = [CudaDevice(index) for index in range(len(launches))]
     carrier = CudaCarrier(devices, torch=gpu.torch, cache_bytes=cache, timer=gpu.clock, **more)
     program = carrier.program(Launches(launches))
-    return observe(program, device="NVIDIA H200", named_by="itself", timing=QUICK, timer=gpu.clock)
+    return observe(
+        program, device="NVIDIA H200", named_by="itself", timing=QUICK, timer=gpu.clock, watch=Quiet
+    )
 
 
 def doubts(found: Observation) -> tuple[str, ...]:
     assert found.proof is not None
-    return found.proof.doubts({})
+    return (*found.proof.doubts({}), *found.proof.doubts_of_time())
 
 
 def test_a_kernel_is_timed_by_events_and_queued_where_it_is_short() -> None:
@@ -35,7 +39,7 @@ def test_a_kernel_is_timed_by_events_and_queued_where_it_is_short() -> None:
     assert found.clock == "device"
     assert found.time_s == pytest.approx(20e-6, rel=0.02)
     series = found.detail["timing"]["series"]["batched"]
-    assert series["iterations"] == pytest.approx(500e-6 / 25e-6, abs=2)  # alone, it shows one launch as well
+    assert series["iterations"] == pytest.approx(500e-6 / 20e-6, abs=2)
     assert not doubts(found)
     assert found.proof is not None
     assert found.proof.completion == AWAITED
@@ -103,13 +107,43 @@ def test_what_an_allocator_does_at_first_is_in_no_sample() -> None:
     assert found.detail["timing"]["series"]["hot"]["max_s"] < 0.1
 
 
-def test_calls_that_the_host_cannot_issue_fast_enough_are_told() -> None:
+def test_launches_are_hidden_behind_a_kernel_that_spins_and_in_a_graph() -> None:
     gpu = Gpu()
+    found = seen(gpu, launch(lambda share: gpu.enqueue(1e-6 * share)))
+    assert found.time_s == pytest.approx(1e-6, rel=0.1)  # a fifth of what launching it takes
+    assert LAUNCH_S == 5e-6
+    assert gpu.replays > 0
+    assert not [each for each in found.notes if each.startswith(("bound by issuing", "not captured"))]
+
+
+def test_a_call_that_cannot_be_captured_is_queued_and_held_back_all_the_same() -> None:
+    gpu = Gpu(waits=True)
+    found = seen(gpu, launch(lambda share: gpu.enqueue(1e-6 * share)))
+    assert found.time_s == pytest.approx(1e-6, rel=0.1)
+    assert gpu.replays == 0
+    assert (
+        "not captured in a CUDA graph, so queued call by call: operation not permitted when stream is "
+        "capturing" in found.notes
+    )
+
+
+def test_a_hold_is_as_long_as_issuing_takes_and_is_in_no_time() -> None:
+    gpu = Gpu()
+    found = seen(gpu, launch(lambda share: gpu.enqueue(2e-3 * share)))
+    assert found.time_s == pytest.approx(2e-3, rel=1e-3)
+    series = found.detail["timing"]["series"]["hot"]
+    assert series["median_s"] > 2e-3 + 90e-6  # the host waits for the spinning kernel, too
+    assert not doubts(found)
+
+
+def test_calls_that_the_host_cannot_issue_fast_enough_are_told() -> None:
+    """A torch that has neither graphs nor a kernel that spins."""
+    gpu = Gpu(bare=True)
     found = seen(gpu, launch(lambda share: gpu.enqueue(1e-6 * share)))
     assert found.time_s == pytest.approx(LAUNCH_S, rel=0.1)
     (note,) = [each for each in found.notes if each.startswith("bound by issuing")]
     assert note.startswith("bound by issuing: the host takes 5")
-    busy = Gpu()
+    busy = Gpu(bare=True)
     quiet = seen(busy, launch(lambda share: busy.enqueue(50e-6 * share)))
     assert not [each for each in quiet.notes if each.startswith("bound by issuing")]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from measured_machine import Quiet
 
 from trnbench import Observation, Program, Timing
 from trnbench.kernels.program import Witness
@@ -49,7 +50,7 @@ class Queue:
 
 
 def seen(clock: Any, made: Program) -> Observation:
-    return observe(made, device="tiny", named_by="itself", timing=QUICK, timer=clock)
+    return observe(made, device="tiny", named_by="itself", timing=QUICK, timer=clock, watch=Quiet)
 
 
 def test_a_short_call_is_queued_until_the_devices_clock_can_tell(clock: Any) -> None:
@@ -82,7 +83,7 @@ def test_a_program_that_asks_for_it_is_judged_cold(clock: Any) -> None:
     assert series["cold"]["flush"] == "256 MB written to the cache"
     assert len(flushed) >= series["cold"]["samples"] >= 20
     assert found.proof is not None
-    assert not found.proof.doubts({})
+    assert not (*found.proof.doubts({}), *found.proof.doubts_of_time())
 
 
 def test_it_is_made_ready_before_each_sample_and_outside_of_it(clock: Any) -> None:
@@ -114,7 +115,7 @@ def test_work_where_the_devices_clock_does_not_look_is_suspect(clock: Any) -> No
 
     found = seen(clock, queue.program(2e-6, run=elsewhere))
     assert found.proof is not None
-    assert found.proof.doubts({})[-1] == (
+    assert found.proof.doubts_of_time()[-1] == (
         "the device's clock saw 2 µs of the 10 ms that the host waited: most likely the work ran where "
         "that clock does not look (another stream)"
     )
@@ -146,5 +147,5 @@ def test_what_the_machine_says_of_itself_is_kept_and_may_cast_doubt(clock: Any) 
 def test_proofs_without_a_second_clock_are_as_they_were() -> None:
     growth = Growth(work_ratio=4.0, time_s=4.0, less_s=1.0)
     proof = Proof(device="a", completion="b", output="c", growth=growth)
-    assert not proof.doubts({})
+    assert not (*proof.doubts({}), *proof.doubts_of_time())
     assert msgspec.structs.replace(proof, contradicted=("no",)).doubts({}) == ("no",)

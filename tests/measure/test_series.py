@@ -179,14 +179,13 @@ def test_the_interval_holds_the_median(samples: list[float]) -> None:
     assert told["low_s"] <= told["median_s"] <= told["high_s"] or len(samples) < 8
 
 
-def test_stability_names_the_cause_and_what_to_do() -> None:
+def test_the_stability_of_a_series_is_a_fact_and_no_guess() -> None:
     assert stability(Series(name="hot", samples=around(1.0, 0.01, 50))).verdict == "stable"
     slower = stability(Series(name="hot", samples=(*around(1.0, 0.005, 25), *around(1.3, 0.005, 25))))
     assert slower.verdict == "unstable"
-    assert "clocks fall as the machine warms up" in slower.why
-    assert "cpupower frequency-set" in slower.advice
+    assert slower.why == "the later half of the samples took 26.1% longer"
     faster = stability(Series(name="hot", samples=(*around(1.3, 0.005, 25), *around(1.0, 0.005, 25))))
-    assert "still warming up" in faster.why
+    assert faster.why == "the later half of the samples took 26.1% less"
     wide = stability(Series(name="hot", samples=around(1.0, 0.3, 100)))
     assert (wide.verdict, "trnbench doctor" in wide.advice) == ("unstable", True)
     assert stability(Series(name="hot", samples=(1.0, 1.0))).why == "only 2 samples"

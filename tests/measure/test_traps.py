@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 import tiny_machine as tiny
+from measured_machine import Quiet
 
 from trnbench import Grade, Measurement, Observation, Program, Reason, Scope, Status, Timing
 from trnbench.backend import Detection
@@ -45,7 +46,7 @@ def program(clock: Any, seconds: float = 1e-3, **changes: Any) -> Program:
 
 def seen(clock: Any, made: Program, **changes: Any) -> Observation:
     fields: dict[str, Any] = {"device": "tiny core 0", "named_by": "its own registers", "timing": QUICK}
-    return observe(made, timer=clock, **{**fields, **changes})
+    return observe(made, timer=clock, watch=Quiet, **{**fields, **changes})
 
 
 def judged(observation: Observation) -> Measurement:
@@ -112,7 +113,9 @@ def test_a_queue_that_is_as_quick_as_an_empty_call_is_found_out_when_its_output_
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     short = Timing(warm_up_s=0.0, samples=25, cold_samples=0, growth_s=0.0, rules=(SampleLimit(samples=25),))
-    found = judged(observe(queued(4.0), device="tiny core 0", named_by="its own registers", timing=short))
+    found = judged(
+        observe(queued(4.0), device="tiny core 0", named_by="its own registers", timing=short, watch=Quiet)
+    )
     queue.put(None)
     thread.join()
     assert found.status is Status.SUSPECT

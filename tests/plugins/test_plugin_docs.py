@@ -11,8 +11,8 @@ import pytest
 from trnbench import hookspecs
 from trnbench.errors import DEBUG
 from trnbench.hookspecs import COMMAND_GROUP, CONTRACT_VERSION, GROUP
-from trnbench.registry.discovery import NO_EXTERNAL, TRACE
-from trnbench.registry.loader import HOOKS, SLOW_IMPORT_S
+from trnbench.registry.entry_points import NO_EXTERNAL
+from trnbench.registry.loader import HOOKS, SLOW_IMPORT_S, TRACE
 from trnbench.testing import CHECKS
 
 

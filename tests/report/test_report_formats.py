@@ -18,9 +18,16 @@ from trnbench_reports.formats import markdown
 FORMATS = {each.name: each for each in plugin.trnbench_reports() if isinstance(each, Format)}
 
 
-def test_the_four_formats_resolve() -> None:
-    assert list(FORMATS) == ["html", "json", "csv", "markdown"]
-    assert [each.suffix for each in FORMATS.values()] == [".html", ".json", ".csv", ".md"]
+def test_the_formats_resolve() -> None:
+    endings = {"html": ".html", "json": ".json", "csv": ".csv", "markdown": ".md"}
+    assert {each.name: each.suffix for each in FORMATS.values()} == {
+        **endings,
+        "arrow": ".arrow",
+        "pytest-benchmark": ".pytest-benchmark.json",
+        "nccl-tests": ".nccl-tests.txt",
+        "openmetrics": ".prom",
+        "parquet": ".parquet",
+    }
     assert all(callable(trnbench.resolve(each.write)) for each in FORMATS.values())
 
 

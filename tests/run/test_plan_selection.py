@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lab_plugin import cases, refusal
 
-from trnbench.errors import NothingSelected, UnknownName
+from trnbench.errors import NothingSelected, UnknownName, UsageError
 from trnbench.facts.scope import Scope
 from trnbench.kernels import plugin as core_kernels
 from trnbench.registry import Registry
@@ -171,3 +171,18 @@ def test_a_selection_is_kept_as_typed():
     selection = Selection(kernels=("gemm",), axes=("size[pow2]=1:3",), keyword="bf16")
     assert msgspec.json.decode(msgspec.json.encode(selection), type=Selection) == selection
     assert selection.asked() == "gemm -k 'bf16' -a size[pow2]=1:3"
+
+
+def test_a_plan_has_a_bound_of_cases(lab: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = plan(lab, Selection()).cases
+    monkeypatch.setattr("trnbench.run.plan.MOST_CASES", len(whole))
+    assert plan(lab, Selection()).cases == whole
+    monkeypatch.setattr("trnbench.run.plan.MOST_CASES", len(whole) - 1)
+    with pytest.raises(UsageError) as caught:
+        plan(lab, Selection())
+    last = whole[-1].key.kernel
+    assert caught.value.what == f"more than {len(whole) - 1:,} cases are selected"
+    assert (caught.value.cause or "").startswith(f"{last} alone has ")
+    assert caught.value.try_ == (
+        "fewer values on an axis (-a), fewer systems (-i) or one --scope; a report takes several runs"
+    )

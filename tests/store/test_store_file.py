@@ -22,6 +22,8 @@ from trnbench import Run, nearness_of
 from trnbench.errors import BadInput, StoreError
 from trnbench.results.run import SCHEMA_VERSION
 from trnbench.store import layout
+from trnbench.store.checking import check
+from trnbench.store.repairing import repair
 from trnbench.store.store import Store
 
 
@@ -114,6 +116,7 @@ def as_version_1(store: Store) -> None:
     with closing(sqlite3.connect(store.path)) as connection:
         connection.execute("ALTER TABLE runs DROP COLUMN indexed")
         connection.execute("ALTER TABLE runs DROP COLUMN digest")
+        connection.execute("DROP TABLE environments")
         connection.execute("PRAGMA user_version = 1")
     store.path.chmod(0o644)
 
@@ -122,7 +125,7 @@ def test_a_store_from_before_journals_is_brought_up_to_date(store: Store, run: R
     store.save(run)
     as_version_1(store)
     assert text_of(StoreError, store.load) == (
-        f"{store.path} has store version 1; it has to be brought to 2 first\n"
+        f"{store.path} has store version 1; it has to be brought to {layout.STORE_VERSION} first\n"
         "  cause: an older trnbench wrote it, and this command only reads\n"
         "  try:   trnbench store repair  brings it up to date"
     )
@@ -317,3 +320,27 @@ def test_two_processes_may_create_it_at_once(tmp_path: Path) -> None:
         assert (each.returncode, [line for line in said.splitlines() if "printed by" not in line]) == (0, [])
     with Store(path) as store:
         assert [one.cases for one in store.list()] == [30, 30, 30]
+
+
+def test_environments_of_runs_before_version_3_are_taken_from_their_heads(store: Store, run: Run) -> None:
+    store.save(run)
+    store.close()
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("DROP TABLE environments")
+        connection.execute("PRAGMA user_version = 2")
+    store.save(msgspec.structs.replace(run, id="second", digest=""))
+    assert check(store) == ()
+    with store.reading() as connection:
+        found = connection.execute("SELECT content FROM environments ORDER BY run").fetchall()
+    assert [json.loads(content) for (content,) in found] == [run.environment] * 2
+
+
+def test_an_environment_that_was_changed_is_found_and_written_again(store: Store, run: Run) -> None:
+    store.save(run)
+    for change in ("UPDATE environments SET content = '{\"cpu_count\": 99}'", "DELETE FROM environments"):
+        with store.writing() as connection:
+            connection.execute(change)
+        (problem,) = check(store)
+        assert problem == (run.id, "its row of environments says something else than its document", True)
+        assert repair(store) == [f"run {run.id}: 1 columns were written again from its documents"]
+        assert check(store) == ()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from trnbench import Run, Status
+from trnbench import Run, Status, StoreError
 from trnbench.store import layout
-from trnbench.store.path import default_path, store_path
+from trnbench.store.path import check_named, default_path, store_path
 from trnbench.store.store import Store
 
 
@@ -22,6 +22,26 @@ def test_the_place_is_named_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setenv("XDG_DATA_HOME", "relative/is/ignored")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert default_path() == tmp_path / ".local" / "share" / "trnbench" / "results.db"
+
+
+def test_a_user_that_nobody_knows_is_a_folder_that_is_missing(tmp_path: Path) -> None:
+    given = store_path("~nobody-of-this-name/r.db")
+    assert given == Path("~nobody-of-this-name/r.db")
+    with pytest.raises(StoreError, match="the folder ~nobody-of-this-name does not exist"):
+        check_named(given)
+
+
+def test_without_a_home_it_says_where_to_keep_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.delenv("TRNBENCH_STORE", raising=False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    with pytest.raises(StoreError) as caught:
+        store_path()
+    assert str(caught.value) == (
+        "there is no place of one's own to keep results in\n"
+        "  cause: neither XDG_DATA_HOME nor HOME names a folder, and the system does not know this user\n"
+        "  try:   --store ./results.db  keeps them in the working folder"
+    )
 
 
 def test_only_the_default_folder_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Run) -> None:

@@ -12,10 +12,15 @@ HBM, L2 = 4e12, 20e12  # bytes per second
 
 
 class Gpu:
-    """Work is queued on streams; the host goes on until it waits. `deaf`: waiting returns at once."""
+    """Work is queued on streams; the host goes on until it waits. `deaf`: waiting returns at once. `bare`: a
+    torch without graphs and without a kernel that spins; `waits`: calls that wait cannot be captured."""
 
-    def __init__(self, devices: int = 1, *, deaf: bool = False) -> None:
-        self.host, self.deaf = 0.0, deaf
+    def __init__(
+        self, devices: int = 1, *, deaf: bool = False, bare: bool = False, waits: bool = False
+    ) -> None:
+        self.host, self.deaf, self.bare, self.waits = 0.0, deaf, bare, waits
+        self.capturing: list[tuple[float, int, int]] | None = None
+        self.replays = 0
         self.free = {device: {0: 0.0, 1: 0.0} for device in range(devices)}
         self.device, self.stream = 0, 0
         self.in_l2: list[object] = []
@@ -29,8 +34,15 @@ class Gpu:
     def enqueue(self, seconds: float, *, device: int | None = None, stream: int | None = None) -> None:
         self.host += LAUNCH_S
         at = self.device if device is None else device
-        streams, chosen = self.free[at], self.stream if stream is None else stream
-        streams[chosen] = max(streams[chosen], self.host) + seconds
+        chosen = self.stream if stream is None else stream
+        if self.capturing is not None:
+            self.capturing.append((seconds, at, chosen))
+            return
+        self._run(seconds, at, chosen)
+
+    def _run(self, seconds: float, device: int, stream: int) -> None:
+        streams = self.free[device]
+        streams[stream] = max(streams[stream], self.host) + seconds
 
     def stream_bytes(self, size: float, key: object = "array") -> None:
         """Reads `size` bytes: from the L2 what is still in it."""
@@ -79,10 +91,41 @@ class Gpu:
             if not gpu.deaf:
                 gpu.host = max(gpu.host, *gpu.free[index].values())
 
+        class Stream:
+            def wait_stream(self, other: Stream) -> None: ...
+
+        class Graph:
+            def __init__(self) -> None:
+                self.nodes: list[tuple[float, int, int]] = []
+
+            def replay(self) -> None:
+                gpu.replays += 1
+                gpu.host += LAUNCH_S
+                for node in self.nodes:
+                    gpu._run(*node)
+
+        @contextmanager
+        def graph(made: Graph, stream: Stream) -> Iterator[None]:
+            if gpu.waits:
+                raise RuntimeError(
+                    "operation not permitted when stream is capturing\nCUDA kernel errors might"
+                )
+            gpu.capturing = made.nodes
+            yield
+            gpu.capturing = None
+
+        @contextmanager
+        def on(stream: Stream) -> Iterator[None]:
+            yield
+
         def put(word: str) -> None:
             gpu.precision = word
 
         cuda = SimpleNamespace(Event=Event, device=device, synchronize=synchronize)
+        if not self.bare:
+            cuda.Stream, cuda.CUDAGraph, cuda.graph, cuda.stream = Stream, Graph, graph, on
+            cuda.current_stream = Stream
+            cuda._sleep = lambda cycles: gpu.enqueue(cycles / 2e9)
         return SimpleNamespace(
             cuda=cuda,
             uint8="uint8",

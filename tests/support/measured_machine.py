@@ -19,6 +19,7 @@ import trnbench
 from trnbench import Case, Detection, Observation, Program, System, Timing
 from trnbench.measure.observe import observe
 from trnbench.registry import Registry
+from trnbench.results.process_samples import Conditions
 
 QUICK = Timing(warm_up_s=0.0, sample_s=0.02, samples=20, cold_samples=0, growth_s=0.02)
 
@@ -30,6 +31,24 @@ INSTANCE = "i-0123456789abcdef0"
 def _parent_of(process: int) -> int:
     # Behind the name, which is in brackets and may hold anything: state, parent.
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+class Quiet:
+    """What is seen of a machine that does nothing else, whatever this one does."""
+
+    def conditions(self) -> Conditions:
+        return Conditions(
+            wall_s=1.0, cpu_s=1.0, queued_s=0.0, preempted=0, waited=0, others=0.0, stolen=0.0, pressure=0.0
+        )
+
+
+class Busy:
+    """One whose processors others have for half of the time."""
+
+    def conditions(self) -> Conditions:
+        return Conditions(
+            wall_s=1.0, cpu_s=0.5, queued_s=0.5, preempted=125, waited=0, others=0.5, stolen=0.0, pressure=1.0
+        )
 
 
 class Backend:
@@ -74,11 +93,23 @@ class Backend:
             written.rename(self.folder / "held")
             parent = os.getppid()
             until(lambda: os.getppid() != parent)
+        if mode == "second" and self._earlier(case) == 1:
+            raise ZeroDivisionError("this was the second process")
         notes = (f"ran on {platform.node()}, {INSTANCE}",) if mode == "names" else ()
         lags = mode == "lags" and os.environ.get("PMI_RANK") == "2"
         wrong = mode == "wrong" or (mode == "wrong-there" and os.environ.get("PMI_RANK") == "2")
-        made = self._program(0.033 if lags else 0.011, "stale" if wrong else "right", notes)
-        seen = observe(made, device="tiny core 0", named_by="itself", timing=QUICK, timer=self._clock)
+        seconds = 0.033 if lags else 0.011
+        if mode == "jumps":
+            seconds *= 1 + self._earlier(case)
+        made = self._program(seconds, "stale" if wrong else "right", notes)
+        seen = observe(
+            made,
+            device="tiny core 0",
+            named_by="itself",
+            timing=QUICK,
+            timer=self._clock,
+            watch=Busy if mode == "busy" else Quiet,
+        )
         return msgspec.structs.replace(seen, detail={**seen.detail, "process": os.getpid(), "drawn": drawn})
 
     def _clock(self) -> float:
@@ -89,6 +120,13 @@ class Backend:
         """Ends when two cases of this mode run at once."""
         (self.folder / str(case.key.point["mode"])).touch()
         until(lambda: len(list(self.folder.glob("together*"))) == 2)
+
+    def _earlier(self, case: Case) -> int:
+        """How many processes of this case there were before this one."""
+        name = str(case.key.point["mode"])
+        before = len(list(self.folder.glob(f"{name}-*")))
+        (self.folder / f"{name}-{before}").touch()
+        return before
 
     def _first(self) -> bool:
         mark = self.folder / "tried"
@@ -153,10 +191,12 @@ def main() -> None:
 
     from trnbench.cli.context import Session
     from trnbench.cli.main import cli
+    from trnbench.measure import quiet
     from trnbench.run.ranks import executor, meeting
 
     meeting.WAIT_S = float(os.environ.get("RANKS_WAIT_S", "60"))
     executor.BOOT_S = float(os.environ.get("RANKS_BOOT_S", "30"))
+    quiet.seen = Quiet().conditions
     shared = Session()
     shared.registry = registry(*os.environ["MACHINE_MODES"].split(","), folder=Path.cwd())
     sys.argv[0] = "trnbench"

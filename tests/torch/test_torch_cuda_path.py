@@ -59,7 +59,7 @@ class Event:
 def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """`gpu(clock, reasons)` puts nvidia-smi on the PATH; torch believes in an H200 whose memory is ours."""
     import torch
-    from trnbench.measure.torch.cuda import CudaDevice
+    from trnbench.measure.torch.cuda_queue import CudaDevice
 
     @contextmanager
     def device(_: int) -> Iterator[None]:

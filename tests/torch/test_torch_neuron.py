@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from measured_machine import Quiet
 
 import trnbench
 from trnbench import Timing
@@ -65,12 +66,14 @@ def launch(xla: Xla, seconds: float) -> Launch:
 def test_a_step_is_marked_and_awaited_inside_the_timed_region() -> None:
     xla = Xla()
     program = XlaCarrier(XlaDevice(xla)).program(Launches([launch(xla, 1e-3)]))
-    found = observe(program, device="NEURON core", named_by="itself", timing=QUICK, timer=xla.clock)
+    found = observe(
+        program, device="NEURON core", named_by="itself", timing=QUICK, timer=xla.clock, watch=Quiet
+    )
     assert found.clock == "host"
     assert found.time_s == pytest.approx(1e-3, rel=0.01)
     assert found.proof is not None
     assert found.proof.completion == AWAITED
-    assert not found.proof.doubts({})
+    assert not (*found.proof.doubts({}), *found.proof.doubts_of_time())
 
 
 def test_queued_steps_are_all_awaited_by_the_last_one() -> None:

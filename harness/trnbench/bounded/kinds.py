@@ -22,6 +22,12 @@ SAMPLING = Number(
     100_000,
     smallest=1e-6,
 )
+PROCESSES = Number(
+    "number of processes", "it counts the processes that measure one case", "3", 1, 1000, whole=True
+)
+QUIET = Number(
+    "time", "it is seconds to wait for a quiet machine, 0 for none", "600", 0, 10_000_000, smallest=0.001
+)
 MOST_FAILED = Number(
     "number of cases",
     "it counts failed and suspect cases, 0 for no limit",
@@ -40,6 +46,15 @@ RETRIES = Number(
 )
 SEED = Number("seed", "a seed is a whole number", "1", 0, 2**64 - 1, whole=True)
 
+RANKS = Number(
+    "number of ranks",
+    "it counts ranks of a collective, 0 where the file says",
+    "64",
+    0,
+    2**20,
+    whole=True,
+)
+
 # What is kept of runs and of the model's errors.
 KEPT = Number("number of runs", "it counts the newest runs", "10", 0, COUNTED, whole=True)
 DAYS = Number("age", "it is a number of days", "30", 0, 36_500)
@@ -56,6 +71,14 @@ MEMORY = Number(
 TRACE = MEMORY._replace(example="64M")
 DIMENSION = Number("dimension", "a dimension counts elements", "512", 1, 2**40, whole=True)
 PROGRAMS = Number("number of programs", "it counts programs of a grid", "2", 1, 2**31 - 1, whole=True)
+
+# Models, and how they are laid out.
+WIDTH = Number("width", "it counts features, heads, words or tokens", "4096", 1, 2**31 - 1, whole=True)
+OPTIONAL = Number("count", "it counts what a model may lack, 0 for none", "0", 0, 2**31 - 1, whole=True)
+LAYERS = Number("number of layers", "it counts layers", "32", 1, 4096, whole=True)
+DEGREE = Number("degree", "it counts ranks that share the work", "8", 1, 2**20, whole=True)
+SEQUENCES = Number("batch", "it counts sequences", "16", 1, 2**31 - 1, whole=True)
+TOKENS = Number("length", "it counts tokens", "4096", 1, 2**31 - 1, whole=True)
 
 # Axes of kernels.
 AXIS = Number(

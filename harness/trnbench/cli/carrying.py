@@ -6,7 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from trnbench.cli.ended import Ended
-from trnbench.cli.output import say, use_rich
+from trnbench.cli.output import say
+from trnbench.cli.steadiness import Steadiness, wait_for_quiet
+from trnbench.cli.terminal import suits_colours
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
@@ -19,13 +21,19 @@ if TYPE_CHECKING:
 
 
 def carry_out(
-    shared: Session, planned: Plan, chosen: Backend, settings: RunSettings, by: Executor | None
+    shared: Session,
+    planned: Plan,
+    chosen: Backend,
+    settings: RunSettings,
+    by: Executor | None,
+    steadiness: Steadiness,
 ) -> Ended:
     """A new run, kept in the store."""
     from trnbench.store.store import Store
 
     with Store(shared.store_path) as store:
-        return carry_on(shared, store, planned, chosen, settings, by, opening=_opening(planned, chosen.name))
+        opening = _opening(planned, chosen.name)
+        return carry_on(shared, store, planned, chosen, settings, by, steadiness, opening=opening)
 
 
 def carry_on(
@@ -35,11 +43,13 @@ def carry_on(
     chosen: Backend,
     settings: RunSettings,
     by: Executor | None,
+    steadiness: Steadiness,
     *,
     resumed: Resumption | None = None,
     opening: str,
 ) -> Ended:
-    """What is left of a run: all of a new one. `opening` is said first."""
+    """What is left of a run: all of a new one. `opening` is said first. Raises `BusyMachine` before the first
+    case where a quiet machine is required."""
     from trnbench.run.cut import RunCutShort
     from trnbench.run.execute import execute
     from trnbench.run.progress import progress
@@ -48,9 +58,10 @@ def carry_on(
     shared.kept = f"what was done is in {store.path}; see it with: trnbench runs show"
     if not quiet:
         say(opening)
+    wait_for_quiet(shared, chosen, by, steadiness)
     cases = len(planned.cases) - (len(resumed.kept) if resumed else 0)
     try:
-        with progress(cases, quiet=quiet, terminal=use_rich(sys.stderr)) as on_progress:
+        with progress(cases, quiet=quiet, terminal=suits_colours(sys.stderr)) as on_progress:
             done = execute(
                 planned,
                 chosen,
@@ -63,15 +74,15 @@ def carry_on(
                 resumed=resumed,
             )
     except RunCutShort as error:
-        ended = Ended(error.run, store.path, error)
+        ended = Ended(error.run, store.path, error, steadiness.strict)
     else:
-        ended = Ended(done, store.path)
+        ended = Ended(done, store.path, strict=steadiness.strict)
     if store.behind is not None:
         say(f"warning: {store.behind.what}; run {ended.run.id} is kept in its journal")
         say(f"  try:   {store.behind.try_}; the next command then fills the store")
     if by is not None:
         failure = ended.failure
-        by.ended(int(failure.exit_code if failure else ended.run.exit_code()), failure)
+        by.ended(int(failure.exit_code if failure else ended.code), failure)
     return ended
 
 

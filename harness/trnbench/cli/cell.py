@@ -2,41 +2,55 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import Any, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import re
 
 # C0 and C1 controls, bidirectional overrides, line separators, lone surrogates, byte order mark.
-HOSTILE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+_HOSTILE = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 
 
 class Column(NamedTuple):
     """`key` of the row, `title` for people, `show` to format a value in tables and Markdown.
 
     `align` is "left", "right" or "" (right where every value is a number). CSV and JSON ignore
-    `show`: machines get the plain value.
+    `show`: machines get the plain value. Where a terminal is too narrow, the columns of the lowest `keep`
+    go first, the last of them before the others; the first column of a table always stays.
     """
 
     key: str
     title: str = ""
     align: str = ""
     show: Callable[[Any], str] | None = None
+    keep: int = 0
 
     @property
     def heading(self) -> str:
         return self.title or self.key.replace("_", " ")
 
 
+@cache
+def hostile() -> re.Pattern[str]:
+    """One character that could move the cursor, or turn or break a line, of whoever reads it."""
+    import re
+
+    return re.compile(_HOSTILE)
+
+
 def clean(text: str, *, keep: str = "") -> str:
     """`text` with control characters, other than those in `keep`, written as visible escapes."""
+    if text.isprintable():  # as no hostile character is
+        return text
 
     def visible(match: re.Match[str]) -> str:
         char = match.group()
         return char if char in keep else char.encode("unicode_escape").decode("ascii")
 
-    return HOSTILE.sub(visible, text)
+    return hostile().sub(visible, text)
 
 
 def plain(value: object) -> object:
@@ -76,6 +90,8 @@ def text_of(value: object, column: Column) -> str:
         return "–"
     if column.show is not None:
         return clean(column.show(value))
+    if type(value) is str:
+        return clean(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -89,6 +105,8 @@ def width_of(text: str) -> int:
     """Terminal cells: wide East Asian characters take two, combining marks none."""
     if text.isascii():
         return len(text)
+    import unicodedata
+
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
         for char in text

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from trnbench.errors import PluginError
-from trnbench.registry.discovery import NO_EXTERNAL, OWN, enabled
-from trnbench.registry.entry_points import EntryPoint, entry_points, normalised
+from trnbench.registry.entry_points import (
+    NO_EXTERNAL,
+    OWN,
+    EntryPoint,
+    enabled,
+    entry_points,
+    normalised,
+)
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -28,12 +34,16 @@ BUILT_IN = {
     "spec": "Show, list, check and compare the documented figures.",
     "topology": "Show, check and export the graph of a system.",
     "fabric": "Ask the links: collectives, pairs, cuts, scaling, assumptions.",
+    "workload": "Models: parameters, operations, memory, where they fit.",
     "plugin": "List, check and create plugins.",
     "runs": "List, show, tag and delete stored runs.",
+    "compare": "Say what changed from one run to another.",
+    "gate": "Fail where a run is worse than its baseline.",
+    "history": "Show cases over the stored runs, and their steps.",
     "report": "Write the HTML report of stored runs.",
     "export": "Write stored runs as JSON, CSV and other formats.",
     "import": "Put runs from files into the store.",
-    "store": "Check, repair and back up the store.",
+    "store": "Check, repair, back up and merge stores.",
     "cache": "Show or forget what was computed before.",
     "validate": "Hold the emulator against published measurements.",
     "doctor": "Say what works here, what does not, and what to do.",

@@ -20,8 +20,11 @@ _WHERE = {
 @click.pass_context
 def completion(ctx: click.Context, *, shell: str) -> None:
     """Print the completion script of a shell; where to put it is said on stderr."""
-    from click.shell_completion import get_completion_class
+    from click.shell_completion import add_completion_class, get_completion_class
 
+    from trnbench.cli.bash import Bash
+
+    add_completion_class(Bash)
     kind = get_completion_class(shell)
     if kind is None:
         raise UsageError(

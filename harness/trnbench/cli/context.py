@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from trnbench.cli.output import say
+from trnbench.errors import StoreError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from trnbench.cli.settings import Settings
     from trnbench.registry import Registry
     from trnbench.store.cache import Cache
@@ -43,7 +46,14 @@ class Session:
         """Loaded once per invocation, without the plugins of --no-plugin."""
         from trnbench.registry import load_registry
 
-        return load_registry(block=(*self.no_plugin, *self.settings.no_plugin))
+        registry = load_registry(block=(*self.no_plugin, *self.settings.no_plugin))
+        with suppress(StoreError):  # a command that needs no store does not ask for a good name of one
+            if (cache := self.cache()) is not None:
+                from trnbench.registry.reading import Once
+                from trnbench.store.remembered_files import RememberedFiles
+
+                registry.reading = Once(RememberedFiles(cache))
+        return registry
 
     @cached_property
     def settings(self) -> Settings:

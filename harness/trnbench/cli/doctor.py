@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trnbench.cli.cell import width_of
 from trnbench.cli.context import Session, session
+from trnbench.cli.fitting import SENTENCE, broken
 from trnbench.cli.output import Column, clean, emit, plain_format_option, say, write
+from trnbench.cli.terminal import width
 from trnbench.errors import ExitCode, PluginError, TrnbenchError
 
 if TYPE_CHECKING:
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
 
 # "broken" alone makes the exit code 1: what is missing on this machine is no fault of it.
 OK, MISSING, UNVERIFIED, NOISY, BROKEN = "ok", "not available", "unverified", "noisy", "broken"
+
+_INDENT = 16
+"""Blanks before what is found where its name leaves no room beside it: below the name."""
 
 Row = dict[str, object]
 
@@ -33,7 +39,7 @@ def doctor(shared: Session, *, format: str) -> int:
     rows = [*_python(), *_settings(shared), *_store(shared), *_plugins(shared), *_backends(shared)]
     rows += [*_executors(), *_noise()]
     if format == "table":
-        write("\n".join(_lines(rows)) + "\n")
+        write("\n".join(_lines(rows, width())) + "\n")
     else:
         emit(rows, ["part", "name", "state", Column("found", "what was found"), "try"], format)
     broken = [row for row in rows if row["state"] == BROKEN]
@@ -42,18 +48,34 @@ def doctor(shared: Session, *, format: str) -> int:
     return ExitCode.GATE if broken else ExitCode.OK
 
 
-def _lines(rows: list[Row]) -> Iterator[str]:
+def _lines(rows: list[Row], room: int | None) -> Iterator[str]:
     """Sentences do not fit table cells: one block per part, what to type below what is wrong."""
     names = {part: [str(row["name"]) for row in rows if row["part"] == part] for part in _parts(rows)}
     for part, members in names.items():
         yield part
-        width = min(max(map(len, members)), 40)
+        wide = min(max(map(len, members)), 40)
         for row in rows:
             if row["part"] != part:
                 continue
-            yield clean(f"  {row['state']:<14}{row['name']!s:<{width}}  {row['found']}").rstrip()
+            yield from _hung(f"  {row['state']:<14}{row['name']!s:<{wide}}  ", str(row["found"]), room)
             if row["try"]:
-                yield clean(f"  {'':<14}try: {row['try']}")
+                yield from _hung(f"{'':<{_INDENT}}try: ", str(row["try"]), room)
+
+
+def _hung(lead: str, text: str, room: int | None) -> Iterator[str]:
+    """`text` behind `lead`, its later lines below its first; behind a long one it has lines of its own."""
+    lead, text = clean(lead), clean(text)
+    if room is None or width_of(lead + text) <= room:
+        yield (lead + text).rstrip()
+    elif (beside := room - width_of(lead)) >= SENTENCE:
+        first, *rest = broken(text, beside)
+        yield lead + first
+        yield from (" " * width_of(lead) + line for line in rest)
+    else:
+        state, name = lead[:_INDENT].rstrip(), lead[_INDENT:].rstrip()
+        fits = width_of(lead.rstrip()) <= room
+        yield from (lead.rstrip(),) if fits else (state, name)
+        yield from (" " * _INDENT + line for line in broken(text, room - _INDENT))
 
 
 def _parts(rows: list[Row]) -> list[str]:

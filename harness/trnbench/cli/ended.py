@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from trnbench.cli.output import emit, emit_json, say
+from trnbench.cli.output import Column, emit, emit_json, say
+from trnbench.cli.reporting import replacing
 from trnbench.errors import TrnbenchError
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ class Ended(NamedTuple):
     run: Run
     store: Path
     failure: TrnbenchError | None = None
+    strict: bool = False
+
+    @property
+    def code(self) -> int:
+        """The exit code that its cases make."""
+        return int(self.run.exit_code(strict=self.strict))
 
 
 def tell(shared: Session, planned: Plan, ended: Ended, target: Path | None, format: str) -> int:
@@ -34,7 +41,7 @@ def tell(shared: Session, planned: Plan, ended: Ended, target: Path | None, form
     if target is not None and (unwritten := _write_report(shared, done, target)):
         target, failure = None, failure or unwritten
     failure = failure or _none_ran(done)
-    code = int(failure.exit_code if failure else done.exit_code())
+    code = int(failure.exit_code) if failure else ended.code
     _summarise(done, ended.store, target, format, code)
     if done.interrupted:
         cases, kept = len(planned.cases), len(done.measurements)
@@ -71,10 +78,13 @@ def _write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | N
     from trnbench.run.render import find_format, render_bytes
     from trnbench.run.writing import write_whole
 
+    told = replacing(target, (done,))
     try:
         write_whole(target, render_bytes((done,), find_format(shared.registry, "html"), shared.registry))
     except TrnbenchError as error:
         return error
+    if told:
+        say(told, level=0)
     return None
 
 
@@ -116,7 +126,8 @@ def _summarise(done: Run, store: Path, report: Path | None, format: str, code: i
         return
     total = {"instance": "all", "cases": len(done.measurements)}
     total |= {str(status): count for status, count in done.counts().items()}
-    emit([*rows, total], ("instance", "cases", *statuses), format)
+    people = [Column(name, keep=1 if total[name] else 0) for name in statuses]
+    emit([*rows, total], ("instance", Column("cases", keep=1), *people), format)
     if near := _by_nearness(done):
         emit(
             [{"nearest evidence": name, "cases": count} for name, count in near.items()],

@@ -10,18 +10,19 @@ from trnbench.cli.context import Session, session
 from trnbench.cli.names import complete_formats
 from trnbench.cli.output import emit_json
 from trnbench.cli.reporting import load_runs, put
+from trnbench.cli.store_names import complete_runs
 from trnbench.cli.target import STDOUT, output_option
 from trnbench.errors import UsageError
 
 
 @click.command()
-@click.argument("run", nargs=-1)
+@click.argument("run", nargs=-1, shell_complete=complete_runs)
 @click.option(
     "--as",
     "name",
     metavar="FORMAT",
     shell_complete=complete_formats,
-    help="json, csv, markdown, html, or what a plugin brings: trnbench list formats.",
+    help="json, csv, parquet, openmetrics, pytest-benchmark, …: trnbench list formats.",
 )
 @output_option
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
@@ -64,9 +65,9 @@ def _by_suffix(shared: Session, output: Path) -> str:
     from trnbench.run.render import formats
 
     known = formats(shared.registry)
-    for format in known.values():
-        if output.name.lower().endswith(format.suffix):
-            return format.name
+    fitting = [each for each in known.values() if output.name.lower().endswith(each.suffix)]
+    if fitting:
+        return max(fitting, key=lambda each: len(each.suffix)).name
     raise UsageError(
         f"the name {output.name!r} does not say which format it is to have",
         cause=f"known endings: {', '.join(sorted({each.suffix for each in known.values()}))}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from pathlib import Path
 
 import click
 
@@ -93,6 +92,7 @@ def _again() -> str:
 def _culprit(error: BaseException) -> str:
     """The file and line, so that a plugin's bug is not taken for ours."""
     import traceback
+    from pathlib import Path
 
     frames = traceback.extract_tb(error.__traceback__)
     if not frames:

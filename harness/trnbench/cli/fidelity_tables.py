@@ -6,11 +6,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trnbench.cli.output import Column, emit, say, write
+from trnbench.cli.output import Column, emit, paragraph, say, write
 
 if TYPE_CHECKING:
     from trnbench.fidelity.told import Table
     from trnbench.results.fidelity import Comparison, Fidelity
+
+
+_KEEP = {"generation": 3, "median": 3, "to": 2, "p90": 2, "published": 2, "model": 2, "order": 2}
+_KEEP |= {"untouched": 1, "worst": 1, "kernels, points": 1, "now": 1}
+"""`Column.keep` of the tables for people, by their headings."""
 
 
 def show(found: Fidelity, format: str) -> None:
@@ -34,19 +39,20 @@ def _show_parts(found: Fidelity) -> None:
 
     all_ = told(found, (*found.families, *(each.row for each in found.public)))
     if all_.broken:
-        write(f"{all_.broken}\n")
+        paragraph(all_.broken)
         _grid(all_.bounds)
         write("\n")
-    write(f"{all_.coverage}\n")
+    paragraph(all_.coverage)
     _grid(all_.families)
     if all_.listed:
         write("\nRows of under five votes, point by point:\n")
-        write("".join(f"{each}\n" for each in all_.listed))
+        for each in all_.listed:
+            paragraph(each)
     if all_.sequences:
-        write(f"\n{all_.sequences}\n")
+        paragraph(f"\n{all_.sequences}")
         _grid(all_.wrong)
     if all_.moved:
-        write(f"\n{all_.moved}\n")
+        paragraph(f"\n{all_.moved}")
         _grid(all_.movement)
     say(f"model: {all_.model}", level=0)
     _say_public(found)
@@ -55,7 +61,7 @@ def _show_parts(found: Fidelity) -> None:
 def _grid(table: Table) -> None:
     """Nothing where it has no rows."""
     columns = [
-        Column(str(index), head, align="left" if index < table.left else "right")
+        Column(str(index), head, "left" if index < table.left else "right", keep=_KEEP.get(head, 0))
         for index, head in enumerate(table.heads)
     ]
     if table.rows:
@@ -117,12 +123,12 @@ _POINTS: tuple[Column | str, ...] = (
     "id",
     "family",
     "use",
-    Column("published_text", "published", align="right"),
-    Column("emulated_text", "emulated", align="right"),
-    Column("e", "error", show=_signed, align="right"),
+    Column("published_text", "published", align="right", keep=2),
+    Column("emulated_text", "emulated", align="right", keep=2),
+    Column("e", "error", show=_signed, align="right", keep=2),
     Column("e_cross", "cross-validated", show=_signed, align="right"),
-    "honesty",
-    Column("evidence"),
+    Column("honesty", keep=1),
+    Column("evidence", keep=2),
     "vote",
     "source",
     "how",
@@ -130,20 +136,20 @@ _POINTS: tuple[Column | str, ...] = (
 _BOUNDS: tuple[Column | str, ...] = (
     "id",
     "generation",
-    Column("published_text", "bound", align="right"),
-    Column("emulated_text", "model", align="right"),
-    Column("e", "times", show=_factor, align="right"),
+    Column("published_text", "bound", align="right", keep=1),
+    Column("emulated_text", "model", align="right", keep=1),
+    Column("e", "times", show=_factor, align="right", keep=1),
     "source",
 )
 _STEPS: tuple[Column | str, ...] = (
     "sequence",
     "generation",
-    Column("start", "from"),
-    Column("end", "to"),
-    Column("published", show=_signed, align="right"),
-    Column("model", show=_signed, align="right"),
+    Column("start", "from", keep=1),
+    Column("end", "to", keep=2),
+    Column("published", show=_signed, align="right", keep=3),
+    Column("model", show=_signed, align="right", keep=3),
     Column("off", "ratio off", show=_signed, align="right"),
-    Column("in_order", "order kept"),
+    Column("in_order", "order kept", keep=3),
     "source",
 )
 _MOVED: tuple[Column | str, ...] = (

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-import shutil
-import sys
 import textwrap
 from typing import TYPE_CHECKING
 
 import click
 
-from trnbench.cli.output import clean, use_rich, write
+from trnbench.cli.output import clean, write
+from trnbench.cli.terminal import suits_colours, width
 
 if TYPE_CHECKING:
     from trnbench.results.run import Run
 
 WIDTH = 100
-"""Columns where no terminal says how wide it is."""
+"""Columns where no terminal says how many it has."""
 NBSP = "\u00a0"
 
 
@@ -30,7 +29,7 @@ def show_headline(run: Run, format: str) -> None:
     from trnbench.run.headline import headline
 
     found = headline(run)
-    shades = format == "table" and use_rich(sys.stdout)
+    shades = format == "table" and suits_colours()
     lines = [_item(said.text, format, grey=shades and line.muted) for line, said in found.said]
     told = [*(f"{system}: {bad}" for system, bad in found.alarms), found.silence, found.footnote, found.means]
     lines += [_item(each, format) for each in told if each]
@@ -43,11 +42,10 @@ def _item(text: str, format: str, *, grey: bool = False) -> str:
         from trnbench.cli.table import escaped
 
         return f"- {escaped(text)}"
-    width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
     # A number and its unit stay together.
     bound = re.sub(r"(?<=\d) (?=[%A-Za-zµ])", NBSP, text)
     filled = textwrap.fill(
-        bound, max(width - 1, 20), initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
+        bound, (width() or WIDTH) - 1, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
     )
     wrapped = filled.replace(NBSP, " ")
     return click.style(wrapped, fg="bright_black") if grey else wrapped

@@ -9,7 +9,7 @@ import click
 
 from trnbench.cli.context import Session, session
 from trnbench.cli.output import Column, emit, format_option, say
-from trnbench.cli.planned import CASE_COLUMNS, case_rows
+from trnbench.cli.planned import CASE_COLUMNS, EXACT, case_rows
 from trnbench.cli.selecting import selection_from, selection_options
 
 if TYPE_CHECKING:
@@ -142,6 +142,7 @@ def _grouped(
 class _List(NamedTuple):
     rows: Callable[[Registry, Selection], Iterable[Row]]
     columns: tuple[Column | str, ...]
+    exact: tuple[Column | str, ...] = ()  # of CSV, where those are others
 
 
 def _joined(value: Any) -> str:
@@ -151,7 +152,10 @@ def _joined(value: Any) -> str:
 _LISTS: Mapping[str, _List] = {
     "kernels": _List(
         _kernels,
-        ("kernel", "family", Column("axes", show=_joined), Column("tags", show=_joined), "about"),
+        (
+            *("kernel", "family", Column("axes", show=_joined, keep=1)),
+            *(Column("tags", show=_joined, keep=-1), Column("about", keep=1)),
+        ),
     ),
     "instances": _List(
         _instances,
@@ -163,18 +167,21 @@ _LISTS: Mapping[str, _List] = {
             "cores",
             "hosts",
             Column("by_default", "by default"),
-            Column("aliases", show=_joined),
+            Column("aliases", show=_joined, keep=-1),
             "title",
         ),
     ),
-    "cases": _List(_cases, CASE_COLUMNS),
+    "cases": _List(_cases, CASE_COLUMNS, EXACT),
     "tags": _List(
         _tags, ("tag", Column("count", "kernels", "right"), Column("kernels", "names", show=_joined))
     ),
     "families": _List(
         _families, ("family", Column("count", "kernels", "right"), Column("kernels", "names", show=_joined))
     ),
-    "backends": _List(_backends, ("backend", "available", "instance", "why", "try")),
+    "backends": _List(
+        _backends,
+        ("backend", "available", Column("instance", keep=-1), Column("why", keep=1), Column("try", keep=1)),
+    ),
     "formats": _List(_formats, ("format", "suffix", "title")),
     "importers": _List(_importers, ("importer", "title")),
     "sections": _List(_sections, ("section", "order", "title")),
@@ -219,7 +226,7 @@ def list_(state: Session, /, what: str, format: str, **chosen: Any) -> None:
     """
     listed = _LISTS[what]
     rows = list(listed.rows(state.registry, selection_from(**chosen)))
-    emit(rows, listed.columns, format)
+    emit(rows, (listed.exact if format == "csv" else ()) or listed.columns, format)
     if what == "cases" and state.verbosity >= 0:
         skipped = sum(row["planned"] == "skip" for row in rows)
         say(f"{len(rows):,} cases, {skipped:,} of them would be skipped")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
+from click import formatting
 
 from trnbench.cli.commands import LazyGroup
 from trnbench.cli.context import Session
@@ -16,6 +16,9 @@ from trnbench.cli.failure import report
 from trnbench.errors import ExitCode, debugging
 
 COMPLETE = "_TRNBENCH_COMPLETE"
+
+_WIDEST = 100
+"""Columns of a page of help on the widest of terminals."""
 
 
 class Program(LazyGroup):
@@ -35,6 +38,7 @@ class Program(LazyGroup):
         if instruction := os.environ.get(COMPLETE):
             sys.exit(self._complete(instruction))
         shared = extra.pop("obj", None) or Session()
+        extra.setdefault("terminal_width", _help_width())
         self.block = ()
         vars(self).pop("found", None)  # one process may be asked twice, with other plugins
         try:
@@ -51,14 +55,34 @@ class Program(LazyGroup):
         sys.exit(int(code))
 
     def _complete(self, instruction: str) -> int:
-        from click.shell_completion import shell_complete
+        from click.shell_completion import add_completion_class, shell_complete
 
+        from trnbench.cli.bash import Bash
+
+        add_completion_class(Bash)
         try:
             return shell_complete(self, {}, "trnbench", COMPLETE, instruction)
         except Exception:  # while a person types, nothing to offer beats a traceback
             if debugging():
                 raise
             return ExitCode.CRASH
+
+
+def _help_width() -> int | None:
+    """Columns of a page of help as click works them out, without the compressors that `shutil` brings along;
+    None where click was told."""
+    if formatting.FORCED_WIDTH is not None:
+        return None
+    try:
+        columns = int(os.environ.get("COLUMNS", "0"))
+    except ValueError:
+        columns = 0
+    if columns <= 0:
+        try:
+            columns = os.get_terminal_size(sys.__stdout__.fileno()).columns  # type: ignore[union-attr]
+        except (AttributeError, ValueError, OSError):
+            columns = 0
+    return max(min(columns or 80, _WIDEST) - 2, 50)
 
 
 def _version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
@@ -86,7 +110,7 @@ def _color(ctx: click.Context, _param: click.Parameter, chosen: bool | None) -> 
 
 @click.group(
     cls=Program,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _WIDEST},
     epilog="Start with: trnbench run",
 )
 @click.option(
@@ -107,9 +131,10 @@ def _color(ctx: click.Context, _param: click.Parameter, chosen: bool | None) -> 
     callback=_no_plugin,
     help="Leave out a plugin or distribution; may be repeated.",
 )
+@click.option("--no-cache", is_flag=True, help="Work everything out anew, and keep nothing of it for later.")
 @click.option(
     "--store",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.Path(dir_okay=False),
     metavar="PATH",
     help="The database of results (or TRNBENCH_STORE).",
 )
@@ -122,7 +147,13 @@ def _color(ctx: click.Context, _param: click.Parameter, chosen: bool | None) -> 
 )
 @click.pass_context
 def cli(
-    ctx: click.Context, *, quiet: bool, verbose: int, no_plugin: tuple[str, ...], store: Path | None
+    ctx: click.Context,
+    *,
+    quiet: bool,
+    verbose: int,
+    no_plugin: tuple[str, ...],
+    no_cache: bool,
+    store: str | None,
 ) -> None:
     """How close does a Trainium instance come to its documents, and what takes the rest?
 
@@ -131,5 +162,9 @@ def cli(
     shared = ctx.ensure_object(Session)
     shared.verbosity = -1 if quiet else verbose
     shared.no_plugin = no_plugin
-    shared.store = store
+    shared.use_cache = not no_cache
+    if store is not None:
+        from pathlib import Path  # as dear as all that --help needs of ours
+
+        shared.store = Path(store)
     ctx.meta["trnbench.verbosity"] = shared.verbosity

@@ -7,14 +7,19 @@ Completion never complains: whatever goes wrong, there is nothing to offer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import click
 
-from trnbench.registry import Registry
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from trnbench.kernels.kernel import Kernel
+    from trnbench.registry import Registry
 
 
 def _offer(
-    names: Callable[[Registry], Iterable[str]],
+    names: Callable[[Registry, click.Context, str], Iterable[str]],
 ) -> Callable[[click.Context, click.Parameter, str], list[str]]:
     def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
         import contextlib
@@ -25,15 +30,91 @@ def _offer(
         block = ctx.find_root().params.get("no_plugin") or ()
         try:
             with contextlib.redirect_stderr(io.StringIO()):
-                return [name for name in names(load_registry(block=block)) if name.startswith(incomplete)]
+                found = names(load_registry(block=block), ctx, incomplete)
+                return [name for name in dict.fromkeys(found) if name.startswith(incomplete)]
         except Exception:
             return []
 
     return complete
 
 
-complete_instances = _offer(lambda registry: registry.instance_names())
-complete_kernels = _offer(lambda registry: registry.kernels)
-complete_backends = _offer(lambda registry: registry.backends)
-complete_formats = _offer(lambda registry: registry.formats)
-complete_systems = _offer(lambda registry: registry.instance_names(aliases=True))
+def _kernels(registry: Registry, ctx: click.Context) -> list[Kernel]:
+    """Those that are on the line already, all where none is."""
+    from fnmatch import fnmatchcase
+
+    typed = ctx.params.get("kernels") or ctx.args or ("*",)  # `args` behind an option without its value
+    return [
+        kernel
+        for name, kernel in registry.kernels.items()
+        if any(fnmatchcase(name, pattern) for pattern in typed)
+    ]
+
+
+def _axes(registry: Registry, ctx: click.Context, incomplete: str) -> Iterable[str]:
+    """`size=` or `gemm.size=`, and behind it the values of the kernels' own sweeps: `size=128,256`."""
+    name, equals, values = incomplete.partition("=")
+    earlier = values.rpartition(",")[0]
+    kernel, _, own = name.rpartition(".")
+    for each in _kernels(registry, ctx):
+        for axis in each.axes:
+            if not equals:
+                yield f"{each.name}.{axis.name}=" if "." in incomplete else f"{axis.name}="
+            elif axis.name == own and kernel in ("", each.name):
+                for value in (*axis.values, *axis.choices):
+                    yield f"{name}={earlier}{',' if earlier else ''}{value}"
+
+
+def _axis_names(registry: Registry, ctx: click.Context, incomplete: str) -> Iterable[str]:
+    """Of `--zip`: names with commas between them."""
+    earlier = incomplete.rpartition(",")[0]
+    for each in _kernels(registry, ctx):
+        for axis in each.axes:
+            yield f"{earlier}{',' if earlier else ''}{axis.name}"
+
+
+def _of_kernels(words: Callable[[Kernel], Iterable[object]]) -> Callable[..., list[str]]:
+    return _offer(
+        lambda registry, ctx, _: sorted(
+            {str(word) for kernel in _kernels(registry, ctx) for word in words(kernel)}
+        )
+    )
+
+
+complete_instances = _offer(lambda registry, *_: registry.instance_names())
+complete_kernels = _offer(lambda registry, *_: registry.kernels)
+complete_backends = _offer(lambda registry, *_: registry.backends)
+complete_formats = _offer(lambda registry, *_: registry.formats)
+complete_generations = _offer(lambda registry, *_: registry.generations)
+complete_systems = _offer(lambda registry, *_: registry.instance_names(aliases=True))
+complete_subjects = _offer(lambda registry, *_: (*registry.kernels, *registry.instance_names(aliases=True)))
+complete_axes = _offer(_axes)
+complete_axis_names = _offer(_axis_names)
+complete_families = _of_kernels(lambda kernel: (kernel.family,))
+complete_tags = _of_kernels(lambda kernel: kernel.tags)
+complete_dtypes = _of_kernels(
+    lambda kernel: (value for axis in kernel.axes if axis.name == "dtype" for value in axis.values)
+)
+
+
+_sources = _offer(
+    lambda registry, *_: (
+        name
+        for name, kernel in registry.kernels.items()
+        if any(kind.startswith("nki") for kind in kernel.implementations)
+    )
+)
+
+
+def complete_sources(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Benchmarks that have an NKI kernel, and files."""
+    from click.shell_completion import CompletionItem
+
+    found = [] if "/" in incomplete else _sources(ctx, param, incomplete)
+    return [CompletionItem(name) for name in found] or [CompletionItem(incomplete, type="file")]
+
+
+def complete_scopes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """No plugin brings one."""
+    from trnbench.run.selection import SCOPES
+
+    return [scope for scope in SCOPES if scope.startswith(incomplete)]

@@ -2,20 +2,23 @@
 
 stdout carries the data alone; progress and messages go to stderr (`say`). What is printed may
 come from plugins, files and stored runs, so nothing in it is trusted: control characters are made
-visible, rich markup is never interpreted, Markdown and spreadsheet formulas are defused.
+visible, Markdown and spreadsheet formulas are defused.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TextIO
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TextIO, TypeVar
 
 import click
 
-from trnbench.cli.cell import HOSTILE, Column, clean, plain
+from trnbench.cli.cell import Column, clean, hostile, plain
 from trnbench.cli.formats import FORMATS
+from trnbench.cli.terminal import speaks_utf8, suits_colours, wide_option, width
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = [
     "FORMATS",
@@ -25,10 +28,11 @@ __all__ = [
     "emit",
     "emit_json",
     "format_option",
+    "paragraph",
     "plain",
     "plain_format_option",
     "say",
-    "use_rich",
+    "say_left_out",
     "write",
 ]
 
@@ -39,25 +43,25 @@ def _configured() -> str:
     return load_settings().format
 
 
-format_option = click.option(
-    "--format",
-    "format",
-    type=click.Choice(FORMATS),
-    default=_configured,
-    show_default="table, or as configured",
-    help="How to print the result.",
-)
-"""`@format_option` gives a command the parameter `format`, ready for `emit`."""
+def format_option(command: F) -> F:
+    """Give a command the parameter `format`, ready for `emit`, and the option --wide."""
+    return _format_option(_configured, "table, or as configured")(wide_option(command))
 
-plain_format_option = click.option(
-    "--format",
-    "format",
-    type=click.Choice(FORMATS),
-    default="table",
-    show_default=True,
-    help="How to print the result.",
-)
-"""The same without a look at the settings, for commands that must work when those are broken."""
+
+def plain_format_option(command: F) -> F:
+    """The same without a look at the settings, for commands that must work when those are broken."""
+    return _format_option("table", True)(wide_option(command))
+
+
+def _format_option(default: str | Callable[[], str], shown: str | bool) -> Callable[[F], F]:
+    return click.option(
+        "--format",
+        "format",
+        type=click.Choice(FORMATS),
+        default=default,
+        show_default=shown,
+        help="How to print the result.",
+    )
 
 
 def say(message: str, *, nl: bool = True, level: int | None = None) -> None:
@@ -83,7 +87,8 @@ def emit(
 ) -> None:
     """Print `rows` to stdout.
 
-    - "table": columns in order; rich on a terminal, plain aligned text otherwise;
+    - "table": columns in order, aligned; on a terminal as many as it has room for (see `Column.keep`), and
+      what is left out is named on stderr;
     - "json": an array of the whole rows, keys without a column included; NaN becomes null;
     - "csv": the columns under their keys, plain values;
     - "md": a Markdown table.
@@ -100,40 +105,44 @@ def emit(
         write(table.csv(rows, cols))
     elif format == "md":
         write(table.markdown(rows, cols, title))
-    elif use_rich():
-        write(table.boxed(rows, cols, title))
     else:
-        write(table.plain_text(rows, cols, title))
+        _aligned(rows, cols, title)
+
+
+def _aligned(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str) -> None:
+    from trnbench.cli import aligned
+
+    room = width()
+    shown, left_out = aligned.text(rows, columns, title, width=room, styled=suits_colours())
+    write(shown)
+    say_left_out(left_out)
+
+
+def say_left_out(headings: Sequence[str]) -> None:
+    """That the terminal has no room for these columns, and what shows them; nothing where there are none."""
+    if headings:
+        from trnbench.cli import aligned
+
+        say(aligned.wrapped(f"no room for: {', '.join(headings)}; --wide shows all", width()), level=0)
+
+
+def paragraph(text: str) -> None:
+    """Lines for people as part of a result, broken where the terminal has no room for them."""
+    from trnbench.cli import aligned
+
+    room = width()
+    write("".join(aligned.wrapped(line, room) + "\n" for line in clean(text, keep="\n").split("\n")))
 
 
 def emit_json(value: object) -> None:
     """Any value of mappings, sequences, records and scalars as strict, indented JSON."""
     import json
 
-    utf8 = (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "") == "utf8"
-    text = json.dumps(plain(value), indent=2, ensure_ascii=not utf8, allow_nan=False)
+    text = json.dumps(plain(value), indent=2, ensure_ascii=not speaks_utf8(), allow_nan=False)
     # Raw C1 controls and bidirectional marks are legal in JSON, and still reach a terminal.
-    write(HOSTILE.sub(lambda m: m.group() if m.group() == "\n" else f"\\u{ord(m.group()):04x}", text) + "\n")
-
-
-def use_rich(stream: TextIO | None = None) -> bool:
-    """Whether boxes and colours suit `stream` (stdout unless given).
-
-    `--color/--no-color` decides first, then NO_COLOR, FORCE_COLOR, TERM=dumb, then whether it is a
-    terminal at all.
-    """
-    stream = stream or sys.stdout
-    context = click.get_current_context(silent=True)
-    chosen = context.color if context else None
-    if chosen is not None:
-        return chosen
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
-        return True
-    if os.environ.get("TERM") == "dumb":
-        return False
-    return bool(getattr(stream, "isatty", lambda: False)())
+    write(
+        hostile().sub(lambda m: m.group() if m.group() == "\n" else f"\\u{ord(m.group()):04x}", text) + "\n"
+    )
 
 
 def write(text: str) -> None:

@@ -27,13 +27,13 @@ def _error(fraction: float) -> str:
 
 _COLUMNS: tuple[Column | str, ...] = (
     "generation",
-    Column("shape", "M x N x K", align="right"),
+    Column("shape", "M x N x K", align="right", keep=2),
     "dtype",
     "cores",
-    Column("model_flops_per_s", "our kernel", show=_rate, align="right"),
-    Column("published_flops_per_s", "best published", show=_rate, align="right"),
-    Column("error", "time", show=_error, align="right"),
-    "id",
+    Column("model_flops_per_s", "our kernel", show=_rate, align="right", keep=1),
+    Column("published_flops_per_s", "best published", show=_rate, align="right", keep=1),
+    Column("error", "time", show=_error, align="right", keep=1),
+    Column("id", keep=1),
     Column("slower", "slower ones", show=str, align="right"),
 )
 

@@ -18,6 +18,6 @@ peak_option = click.option(
 
 def policy_of(state: Session, given: str) -> PeakPolicy:
     """Raises `UnknownName` for a word that is no policy."""
-    from trnbench.run.api import as_policy
+    from trnbench.facts.peak import as_policy
 
     return as_policy(given or state.settings.policy)

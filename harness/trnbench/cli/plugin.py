@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trnbench.cli.context import Session, session
-from trnbench.cli.output import Column, clean, emit, format_option, say, write
+from trnbench.cli.output import Column, emit, format_option, paragraph, say, write
 from trnbench.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -35,13 +35,11 @@ def list_(shared: Session, *, format: str) -> None:
         emit(rows, _COLUMNS, format)
         for row in rows:
             for problem in row["problems"] if isinstance(row["problems"], list) else ():
-                write(clean(f"\n{problem}\n", keep="\n"))
+                write("\n")
+                paragraph(str(problem))
             if row["warning"]:
-                write(
-                    clean(
-                        f"\nplugin {row['plugin']!r} of {row['distribution']} {row['warning']}\n", keep="\n"
-                    )
-                )
+                write("\n")
+                paragraph(f"plugin {row['plugin']!r} of {row['distribution']} {row['warning']}")
     else:
         emit(rows, [*_COLUMNS, "problems", "warning"], format)
 
@@ -79,7 +77,7 @@ def check(shared: Session, *, subject: str | None, only: tuple[str, ...], format
     if format != "table":
         emit(rows, ["check", "about", "grade", "problem", "try"], format)
     for each in report.findings if format == "table" else ():
-        write(clean(f"{each}\n", keep="\n"))
+        paragraph(str(each))
     say(report.summary())
     return ExitCode.OK if report.passed else ExitCode.GATE
 
@@ -109,12 +107,12 @@ def new(*, name: str, folder: Path | None) -> None:
 
 _COLUMNS = (
     Column("plugin"),
-    Column("distribution"),
+    Column("distribution", keep=-1),
     Column("version"),
     Column("hooks", show=lambda hooks: ", ".join(hook.removeprefix("trnbench_") for hook in hooks) or "–"),
     Column("brings"),
     Column("import_ms", "import ms", show=lambda value: f"{value:.1f}"),
-    Column("state"),
+    Column("state", keep=1),
 )
 
 

@@ -7,29 +7,34 @@ from pathlib import Path
 import click
 
 from trnbench.cli.context import Session, session
-from trnbench.cli.reporting import REPORT, check_name, load_runs, put
+from trnbench.cli.page_name import REPORT, STEM, page_name_of
+from trnbench.cli.reporting import check_name, load_runs, put
+from trnbench.cli.store_names import complete_runs
 from trnbench.cli.target import STDOUT
 
 
 @click.command()
-@click.argument("run", nargs=-1)
+@click.argument("run", nargs=-1, shell_complete=complete_runs)
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    default=Path(REPORT),
     metavar="FILE",
-    help=f"Where it goes; - for stdout.  [default: ./{REPORT}]",
+    help=f"Where it goes; - for stdout.  [default: as the run had it, ./{REPORT} or ./{STEM}-SELECTION.html]",
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
 @session
-def report(shared: Session, /, *, run: tuple[str, ...], output: Path, force: bool) -> None:
+def report(shared: Session, /, *, run: tuple[str, ...], output: Path | None, force: bool) -> None:
     """Write the HTML report of stored runs (the latest one unless named) and print its path."""
     from trnbench.run.render import find_format
     from trnbench.run.writing import check_writable
 
-    if output != STDOUT:
+    if output is not None and output != STDOUT:
         check_name(output)
         check_writable(output, force=force)
     format = find_format(shared.registry, "html")
-    put(shared, load_runs(shared, run), format, output)
+    runs = load_runs(shared, run)
+    if output is None:
+        output = page_name_of(runs)
+        check_writable(output, force=force)
+    put(shared, runs, format, output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,23 +10,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trnbench.cli.output import abandon
+from trnbench.cli.output import abandon, say
+from trnbench.cli.page_name import REPORT, page_name
 from trnbench.cli.target import STDOUT
 from trnbench.errors import UsageError
 
 if TYPE_CHECKING:
     from trnbench.cli.context import Session
     from trnbench.results.run import Run
+    from trnbench.run.selection import Selection
     from trnbench.section import Format
 
-REPORT = "trnbench-report.html"
+_TITLE = re.compile(rb"<title>trnbench ([^<]*)</title>")
 
 
-def report_target(output: Path | None, *, force: bool) -> Path:
-    """The file of the HTML report, in the working folder unless named. Raises `UsageError`."""
+def report_target(target: Path, *, force: bool) -> Path:
+    """A file that can take the HTML report. Raises `UsageError`."""
     from trnbench.run.writing import check_writable
 
-    target = Path(REPORT) if output is None else output
     if target == STDOUT:
         raise UsageError(
             "the report cannot go to stdout here",
@@ -34,6 +36,14 @@ def report_target(output: Path | None, *, force: bool) -> Path:
         )
     check_name(target)
     check_writable(target, force=force)
+    return target
+
+
+def own_target(backend: str, selection: Selection, *, force: bool) -> Path:
+    """The file of the report in the working folder where none is named. Raises `UsageError`."""
+    target = report_target(page_name(backend, selection), force=force)
+    if target != Path(REPORT):
+        say(f"the report of this selection goes to {target}", level=0)
     return target
 
 
@@ -70,6 +80,23 @@ def load_runs(shared: Session, refs: Sequence[str]) -> tuple[Run, ...]:
         return tuple(store.load(run_id) for run_id in dict.fromkeys(map(store.resolve, refs or (LATEST,))))
 
 
+def replacing(target: Path, runs: Sequence[Run]) -> str:
+    """What a person is told when the page of `runs` takes the place of another; "" where it does not."""
+    from trnbench.run.writing import START
+
+    try:
+        with target.open("rb") as stream:
+            start = stream.read(START) if target.is_file() else b""
+    except OSError:
+        return ""
+    title = _TITLE.search(start)
+    earlier = title[1].decode(errors="replace") if title else ""
+    page = start.lstrip().lower().startswith(b"<!doctype html")
+    if not page or earlier == ", ".join(run.id for run in runs):
+        return ""
+    return f"{target}: the page of {f'run {earlier}' if earlier else 'an earlier run'} is replaced"
+
+
 def put(shared: Session, runs: Sequence[Run], format: Format, output: Path) -> None:
     """Write `runs` to the file and print its path, or write them to stdout."""
     from trnbench.run.render import render_bytes
@@ -79,7 +106,10 @@ def put(shared: Session, runs: Sequence[Run], format: Format, output: Path) -> N
     if output == STDOUT:
         _to_stdout(data)
         return
+    told = replacing(output, runs)
     write_whole(output, data)
+    if told:
+        say(told, level=0)
     click.echo(str(output))
 
 

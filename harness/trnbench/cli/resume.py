@@ -15,7 +15,10 @@ from trnbench.cli.ended import tell
 from trnbench.cli.facts import facts_option
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option
-from trnbench.cli.reporting import REPORT, check_html, report_target
+from trnbench.cli.page_name import REPORT, STEM
+from trnbench.cli.reporting import check_html, own_target, report_target
+from trnbench.cli.steadiness import Steadiness, steadiness_options
+from trnbench.cli.store_names import complete_runs
 from trnbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("run", default="", metavar="[RUN]")
+@click.argument("run", default="", metavar="[RUN]", shell_complete=complete_runs)
 @click.option("--anyway", is_flag=True, help="Go on although versions, settings or facts differ.")
 @facts_option
 @click.option(
@@ -37,10 +40,11 @@ if TYPE_CHECKING:
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=f"Where the report goes.  [default: ./{REPORT}]",
+    help=f"Where the report goes.  [default: ./{REPORT}; of a selection ./{STEM}-SELECTION.html]",
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
 @click.option("--no-report", is_flag=True, help="Keep the run, write no report.")
+@steadiness_options
 @no_cache_option
 @quiet_option
 @format_option
@@ -56,6 +60,9 @@ def resume(
     output: Path | None,
     force: bool,
     no_report: bool,
+    wait_quiet: float,
+    require_quiet: bool,
+    strict: bool,
     format: str,
 ) -> int:
     """Go on with a run: its missing and failed cases, and a report of the whole.
@@ -72,12 +79,14 @@ def resume(
 
     target = None
     if not no_report:
-        target = report_target(output, force=force)
+        target = output and report_target(output, force=force)
         check_html(shared)
     with ExitStack() as stack:
         store = stack.enter_context(Store(shared.store_path))
         earlier = stack.enter_context(Earlier(store, unfinished(store, run)))
         _check_hosts(earlier)
+        if target is None and not no_report:
+            target = own_target(earlier.run.backend, earlier.selection, force=force)
         settings = earlier.settings
         by = stack.enter_context(carried_out_by(settings.executor, settings.jobs if jobs is None else jobs))
         chosen = choose_backend(
@@ -89,7 +98,10 @@ def resume(
         settings = msgspec.structs.replace(settings, jobs=jobs, isolate=True).checked()
         left = len(planned.cases) - len(resumed.kept)
         opening = f"{chosen.name}: run {earlier.id} goes on with {left:,} of {len(planned.cases):,} cases"
-        ended = carry_on(shared, store, planned, chosen, settings, by, resumed=resumed, opening=opening)
+        steadiness = Steadiness(wait_quiet, require_quiet, strict)
+        ended = carry_on(
+            shared, store, planned, chosen, settings, by, steadiness, resumed=resumed, opening=opening
+        )
     return tell(shared, planned, ended, target, format)
 
 

@@ -18,9 +18,12 @@ from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_backends
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import emit, format_option, say
-from trnbench.cli.planned import CASE_COLUMNS, case_rows
-from trnbench.cli.reporting import REPORT, check_html, report_target
+from trnbench.cli.page_name import REPORT, STEM
+from trnbench.cli.planned import CASE_COLUMNS, EXACT, case_rows
+from trnbench.cli.reporting import check_html, own_target, report_target
 from trnbench.cli.selecting import selection_from, selection_options
+from trnbench.cli.steadiness import Steadiness, steadiness_options
+from trnbench.cli.store_names import complete_run_tags
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from trnbench.run.settings import RunSettings
 
 EXECUTORS = ("process", "ray")  # trnbench.run.executor's; named here to import nothing
+PROCESSES = 3  # trnbench.run.settings's
 POLICIES = ("seed", "device", "engine", "latest")
 
 
@@ -75,6 +79,14 @@ POLICIES = ("seed", "device", "engine", "latest")
     help="Sampling of one measured case; 0: its own.",
 )
 @click.option(
+    "--processes",
+    type=NumberType(kinds.PROCESSES),
+    default=PROCESSES,
+    metavar="N",
+    help=f"Processes that measure each case, round by round.  [default: {PROCESSES}]",
+)
+@steadiness_options
+@click.option(
     "--keep-identity", is_flag=True, help="Leave names of host and user, and addresses, in the run."
 )
 @click.option(
@@ -84,13 +96,20 @@ POLICIES = ("seed", "device", "engine", "latest")
     help="Processes of this machine, or the machines of a Ray cluster (RAY_ADDRESS).  [default: process]",
 )
 @click.option("--preset", default="", metavar="NAME", help="A preset of the configuration.")
-@click.option("--label", "labels", multiple=True, metavar="TAG", help="Tag the stored run; may be repeated.")
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="TAG",
+    shell_complete=complete_run_tags,
+    help="Tag the stored run; may be repeated.",
+)
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=f"Where the report goes.  [default: ./{REPORT}]",
+    help=f"Where the report goes.  [default: ./{REPORT}; of a selection ./{STEM}-SELECTION.html]",
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
 @click.option("--no-report", is_flag=True, help="Keep the run, write no report.")
@@ -113,6 +132,10 @@ def run(
     seed: int | None,
     retries: int,
     sample_time: float,
+    processes: int,
+    wait_quiet: float,
+    require_quiet: bool,
+    strict: bool,
     keep_identity: bool,
     executor: str,
     preset: str,
@@ -133,7 +156,8 @@ def run(
         shared.settings = load_settings(preset)
     configured = shared.settings
 
-    from trnbench.run.api import as_policy, choose_backend, here
+    from trnbench.facts.peak import as_policy
+    from trnbench.run.api import choose_backend, here
     from trnbench.run.executor import executor as carried_out_by
     from trnbench.run.plan import plan
     from trnbench.run.ranks.rank import find_rank
@@ -150,6 +174,7 @@ def run(
         seed=configured.seed if seed is None else seed,
         retries=retries,
         sample_s=sample_time,
+        processes=processes,
         keep_identity=keep_identity,
         executor=executor,
         isolate=True,
@@ -159,8 +184,9 @@ def run(
     ).checked()
     rank = find_rank() if executor == EXECUTORS[0] and not dry_run else None
     target = None
-    if not (no_report or dry_run or (rank is not None and rank.rank > 0)):
-        target = report_target(output, force=force)
+    reported = not (no_report or dry_run or (rank is not None and rank.rank > 0))
+    if reported:
+        target = output and report_target(output, force=force)
         check_html(shared)
     # Whoever carries out the cases is gone before anything goes to stdout.
     with ExitStack() as stack:
@@ -178,7 +204,10 @@ def run(
             from trnbench.run.ranks.executor import rank_executor
 
             by = stack.enter_context(rank_executor(rank))
-        ended = None if dry_run else carry_out(shared, planned, chosen, settings, by)
+        if reported and target is None:
+            target = own_target(chosen.name, selection, force=force)
+        steadiness = Steadiness(wait_quiet, require_quiet, strict)
+        ended = None if dry_run else carry_out(shared, planned, chosen, settings, by, steadiness)
     if ended is None:
         _list_cases(planned, format)
         return 0
@@ -194,8 +223,10 @@ def _follow(rank: Rank, planned: Plan, chosen: Backend, settings: RunSettings, r
         return 0
     from trnbench.run.preparation import prepared
     from trnbench.run.ranks.follow import follow
+    from trnbench.run.rounds import for_ranks
 
-    return follow(rank, prepared(planned, chosen, settings, registry), planned.cases)
+    cases = for_ranks(planned.cases, settings.processes)
+    return follow(rank, prepared(planned, chosen, settings, registry), cases)
 
 
 def _merged(selected: Mapping[str, Any], configured: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,6 +239,6 @@ def _merged(selected: Mapping[str, Any], configured: Mapping[str, Any]) -> dict[
 
 
 def _list_cases(planned: Plan, format: str) -> None:
-    emit(list(case_rows(planned)), CASE_COLUMNS, format)
+    emit(list(case_rows(planned)), EXACT if format == "csv" else CASE_COLUMNS, format)
     for note in planned.notes:
         say(f"note: {note}")

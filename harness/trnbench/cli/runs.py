@@ -10,8 +10,10 @@ import click
 
 from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
+from trnbench.cli.names import complete_instances, complete_kernels
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import Column, emit, emit_json, format_option, say
+from trnbench.cli.store_names import complete_run_tags, complete_runs
 from trnbench.cli.stored import case_row, opening, run_head, run_row, wanted
 from trnbench.errors import UsageError
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from trnbench.store.store import Store
     from trnbench.store.summary import RunSummary
 
-STATUSES = ("ok", "document-low", "suspect", "failed", "skipped")
+STATUSES = ("ok", "document-low", "inconclusive", "suspect", "failed", "skipped")
 
 
 @click.group()
@@ -31,7 +33,14 @@ def runs() -> None:
 
 
 @runs.command("list")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only runs with this tag.")
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    shell_complete=complete_run_tags,
+    help="Only runs with this tag.",
+)
 @format_option
 @session
 def list_(shared: Session, /, *, tags: tuple[str, ...], format: str) -> None:
@@ -39,23 +48,33 @@ def list_(shared: Session, /, *, tags: tuple[str, ...], format: str) -> None:
     with _store(shared) as store:
         found = [each for each in store.list() if set(tags) <= set(each.tags)]
         rows = [run_row(each) for each in found]
-        # An id must stay in one piece on a terminal of 80 columns.
-        narrow = ("run", "evidence", "cases", "outcome", "state", "tags")
+        people = ("run", Column("evidence", keep=1), "cases", Column("outcome", keep=1), "state", "tags")
         every = ("run", "created", "evidence", "backend", "policy", "cases", *STATUSES, "state", "tags")
-        emit(rows, every if format == "csv" else narrow, format)
+        emit(rows, every if format == "csv" else people, format)
         if not rows:
             what = f"no run has the tag {', '.join(tags)}" if tags else "no run is stored"
             say(f"{what} in {store.path}; make one with: trnbench run")
 
 
 @runs.command()
-@click.argument("run", default="latest")
+@click.argument("run", default="latest", shell_complete=complete_runs)
 @click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="Only these cases.")
 @click.option(
-    "--kernel", "kernels", multiple=True, metavar="NAME", help="Only cases of this kernel (or glob)."
+    "--kernel",
+    "kernels",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_kernels,
+    help="Only cases of this kernel (or glob).",
 )
 @click.option(
-    "-i", "--instance", "instances", multiple=True, metavar="NAME", help="Only cases of this system."
+    "-i",
+    "--instance",
+    "instances",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_instances,
+    help="Only cases of this system.",
 )
 @format_option
 @session
@@ -79,25 +98,25 @@ def show(
     if format == "table":
         say(opening(found, len(cases)))
     columns = (
-        "instance",
-        "case",
-        "status",
-        Column("shown", "result", "right"),
-        Column("of_peak", "of peak", "right"),
-        "evidence",
+        Column("id", "case"),
+        Column("status", keep=2),
+        Column("shown", "result", "right", keep=2),
+        Column("of_peak", "of peak", "right", keep=2),
+        Column("evidence", keep=2),
         "near",
         Column("expect", align="right"),
-        "reason",
+        Column("reason", keep=1),
     )
     exact = (
         *("instance", "case", "status", "metric", "value", "unit", "fraction", "evidence", "near"),
+        *("time_s", "interval_low_s", "interval_high_s", "processes", "stability"),
         *("expected_low", "expected_high", "best_published", "best_published_id", "reason"),
     )
     emit([case_row(each) for each in cases], exact if format == "csv" else columns, format)
 
 
 @runs.command()
-@click.argument("run", nargs=-1, required=True)
+@click.argument("run", nargs=-1, required=True, shell_complete=complete_runs)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @session
 def delete(shared: Session, /, *, run: tuple[str, ...], yes: bool) -> None:
@@ -110,9 +129,15 @@ def delete(shared: Session, /, *, run: tuple[str, ...], yes: bool) -> None:
 
 
 @runs.command()
-@click.argument("run")
-@click.argument("tag", nargs=-1)
-@click.option("--remove", multiple=True, metavar="TAG", help="Take this tag away; may be repeated.")
+@click.argument("run", shell_complete=complete_runs)
+@click.argument("tag", nargs=-1, shell_complete=complete_run_tags)
+@click.option(
+    "--remove",
+    multiple=True,
+    metavar="TAG",
+    shell_complete=complete_run_tags,
+    help="Take this tag away; may be repeated.",
+)
 @session
 def tag(shared: Session, /, *, run: str, tag: tuple[str, ...], remove: tuple[str, ...]) -> None:
     """Give a stored run tags, or take them away; print those it has."""

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from trnbench.cli.names import complete_instances, complete_kernels
+from trnbench.cli.names import (
+    complete_axes,
+    complete_axis_names,
+    complete_dtypes,
+    complete_families,
+    complete_generations,
+    complete_instances,
+    complete_kernels,
+    complete_scopes,
+    complete_tags,
+)
 
 if TYPE_CHECKING:
     from trnbench.run.selection import Selection
@@ -35,12 +45,25 @@ _OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("--exclude", "excludes"), "TERMS", "Leave out points, such as 'dtype=fp32,size>=8192'."),
 )
 
+_OFFERED = {
+    "tags": complete_tags,
+    "families": complete_families,
+    "instances": complete_instances,
+    "generations": complete_generations,
+    "dtypes": complete_dtypes,
+    "scopes": complete_scopes,
+    "axes": complete_axes,
+    "zips": complete_axis_names,
+    "excludes": complete_axes,
+}
+"""What completion offers behind each of them."""
+
 
 def selection_options(command: F) -> F:
     """Give `command` the argument KERNEL… and all selection options; see `selection_from`."""
     for names, metavar, text in reversed(_OPTIONS):
-        offer = complete_instances if "instances" in names else None
-        command = click.option(*names, multiple=True, metavar=metavar, help=text, shell_complete=offer)(
+        offered = _OFFERED[names[-1]]
+        command = click.option(*names, multiple=True, metavar=metavar, help=text, shell_complete=offered)(
             command
         )
     command = click.option(
@@ -49,6 +72,12 @@ def selection_options(command: F) -> F:
         default="",
         metavar="EXPRESSION",
         help="Words with and, or, not: 'gemm and not fp32'.",
+    )(command)
+    command = click.option(
+        "--shard",
+        default="",
+        metavar="I/N",
+        help="Part I of N of the cases: 1/8 to 8/8 are all of them, each once.",
     )(command)
     return click.argument("kernels", nargs=-1, metavar="[KERNEL]...", shell_complete=complete_kernels)(
         command

@@ -13,7 +13,7 @@ from trnbench.errors import ExitCode
 
 @click.group()
 def store() -> None:
-    """Check, repair and back up the store.
+    """Check, repair, back up and merge stores.
 
     Other commands fill it from the journals beside it by themselves. The file is the one of --store,
     TRNBENCH_STORE or the user's data folder.
@@ -73,3 +73,28 @@ def backup(shared: Session, /, *, file: Path) -> None:
     with Store(shared.store_path) as opened:
         backed_up(opened, file)
     click.echo(str(file))
+
+
+@store.command()
+@click.argument("other", nargs=-1, required=True, type=click.Path(path_type=Path))
+@session
+def merge(shared: Session, /, *, other: tuple[Path, ...]) -> None:
+    """Put the runs of OTHER stores into this one, and print the ids of those that are new or renewed.
+
+    All or, on an error, none. The other files are only read, and what is here already stays.
+    """
+    from trnbench.store.merging import merge as merged
+    from trnbench.store.store import Store
+
+    with Store(shared.store_path) as opened:
+        done = merged(opened, other)
+        for run_id in (*done.added, *done.renewed):
+            click.echo(run_id)
+        told = {
+            "added": done.added,
+            "renewed": done.renewed,
+            "here already": done.known,
+            "under way and left out": done.under_way,
+        }
+        counts = ", ".join(f"{len(ids)} {what}" for what, ids in told.items() if ids)
+        say(f"{opened.path}: {counts or 'no run was there to merge'}", level=0)

@@ -1,61 +1,13 @@
-"""Rows as a table: aligned text, boxes, CSV, Markdown."""
+"""Rows as a table that other programs read: CSV, Markdown."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 
-from trnbench.cli.cell import Column, clean, is_right, plain, text_of, width_of
+from trnbench.cli.cell import Column, clean, is_right, plain, text_of
 
 _MARKDOWN = re.compile(r"([\\`*\[\]<>|~])")
-
-
-def plain_text(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str) -> str:
-    """Aligned by blanks, for any terminal and for pipes."""
-    heads = [clean(column.heading) for column in columns]
-    body = [[text_of(row.get(column.key), column) for column in columns] for row in rows]
-    right = [is_right(rows, column) for column in columns]
-    widths = [max(map(width_of, (head, *cells))) for head, cells in _columns(heads, body)]
-
-    def line(cells: Iterable[str]) -> str:
-        padded = (
-            " " * (width - width_of(cell)) + cell if at_right else cell + " " * (width - width_of(cell))
-            for cell, width, at_right in zip(cells, widths, right, strict=True)
-        )
-        return "  ".join(padded).rstrip()
-
-    lines = [clean(title)] if title else []
-    lines += [line(heads), "  ".join("-" * width for width in widths), *map(line, body)]
-    return "\n".join(lines) + "\n"
-
-
-def _columns(heads: Sequence[str], body: Sequence[Sequence[str]]) -> Iterable[tuple[str, list[str]]]:
-    for index, head in enumerate(heads):
-        yield head, [row[index] for row in body]
-
-
-def boxed(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str) -> str:
-    """For a terminal that shows boxes and colours, by rich."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    # Text, not str: what a cell holds is shown, never read as markup.
-    table = Table(title=Text(clean(title)) if title else None, title_justify="left", box=box.SIMPLE_HEAD)
-    for column in columns:
-        table.add_column(
-            Text(clean(column.heading)),
-            justify="right" if is_right(rows, column) else "left",
-            overflow="fold",
-        )
-    for row in rows:
-        table.add_row(*(Text(text_of(row.get(column.key), column)) for column in columns))
-    console = Console(file=sys.stdout, force_terminal=True, highlight=False, markup=False, emoji=False)
-    with console.capture() as captured:
-        console.print(table)
-    return captured.get()
 
 
 def csv(rows: Sequence[Mapping[str, object]], columns: Sequence[Column]) -> str:

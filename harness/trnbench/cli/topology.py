@@ -12,13 +12,17 @@ from trnbench.cli.context import Session, session
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.link_figures import neuronlink_direction_option, trn3_links_option
 from trnbench.cli.names import complete_systems
-from trnbench.cli.output import Column, clean, emit, emit_json, format_option, write
+from trnbench.cli.output import Column, clean, emit, emit_json, format_option, paragraph, write
 from trnbench.cli.target import STDOUT, output_option
+from trnbench.cli.terminal import width
 
 if TYPE_CHECKING:
     from trnbench.generation import System
     from trnbench.topology.graph import Topology
     from trnbench.topology.listing import Table
+
+_SENTENCES = 100
+"""Columns that a list of sentences takes at most."""
 
 KINDS = ("text", "json", "dot", "svg")
 
@@ -72,14 +76,19 @@ def show_(state: Session, /, *, instance: str, every: bool, format: str, **optio
         emit([dict(zip(first.columns, row, strict=True)) for row in first.rows], first.columns, "csv")
         return
     title = f"{graph.name}: {shape_words(graph)}"
-    write(f"# {title}\n\n" if format == "md" else f"{title}\n\n")
+    if format == "md":
+        write(f"# {title}\n\n")
+    else:
+        paragraph(f"{title}\n")
     for table in made:
         if len(table.columns) == 1:
             _bullets(table, format)
             continue
         rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
         emit(rows, [Column(column) for column in table.columns], format, title=table.title)
-        write(f"{table.note}\n\n" if table.note else "\n")
+        if table.note:
+            paragraph(table.note)
+        write("\n")
 
 
 def _bullets(table: Table, format: str) -> None:
@@ -88,9 +97,9 @@ def _bullets(table: Table, format: str) -> None:
 
     write(f"**{table.title}**\n\n" if format == "md" else f"{table.title}\n")
     for (sentence,) in table.rows:
-        width = 10_000 if format == "md" else 100
+        room = 10_000 if format == "md" else min(width() or _SENTENCES, _SENTENCES)
         write(
-            clean(textwrap.fill(sentence, width, initial_indent="- ", subsequent_indent="  "), keep="\n")
+            clean(textwrap.fill(sentence, room, initial_indent="- ", subsequent_indent="  "), keep="\n")
             + "\n"
         )
 
@@ -135,7 +144,11 @@ def check_(
             for each in checks
             if not failures or each.verdict is not Verdict.OK
         ]
-    emit(rows, ("instance", "check", "verdict", "detail"), format)
+    emit(
+        rows,
+        ("instance", Column("check", keep=2), Column("verdict", keep=2), Column("detail", keep=1)),
+        format,
+    )
     return ExitCode.GATE if bad else ExitCode.OK
 
 

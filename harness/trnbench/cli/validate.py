@@ -10,7 +10,7 @@ import click
 
 from trnbench.bounded import kinds
 from trnbench.cli.context import Session, no_cache_option, session
-from trnbench.cli.names import complete_instances
+from trnbench.cli.names import complete_generations, complete_instances
 from trnbench.cli.nki.apart import apart
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option, say
@@ -34,7 +34,14 @@ TABLES = ("points", "bounds", "sequences", "moved")
     help="Only points of this system. Repeatable.",
     shell_complete=complete_instances,
 )
-@click.option("--generation", "generations", multiple=True, metavar="NAME", help="Only points of this one.")
+@click.option(
+    "--generation",
+    "generations",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_generations,
+    help="Only points of this one.",
+)
 @click.option(
     "--kernels",
     type=click.Path(path_type=Path),

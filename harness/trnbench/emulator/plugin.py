@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pluggy
 
 from trnbench.backend import Backend
-from trnbench.emulator.backend import EmulatedBackend
 
 # The same marker as trnbench.hookimpl; backends lie below the hooks and import nothing from there.
 hookimpl = pluggy.HookimplMarker("trnbench")
@@ -16,4 +15,6 @@ hookimpl = pluggy.HookimplMarker("trnbench")
 @hookimpl
 def trnbench_backends() -> Iterator[Backend]:
     """Emulates every system that a plugin describes."""
+    from trnbench.emulator.backend import EmulatedBackend
+
     yield EmulatedBackend()

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import msgspec
 
+from trnbench.brief import brief, counted, listed
 from trnbench.facts.fact import Assumption, Dispute, Fact, Source
 from trnbench.facts.scope import Scope
 
@@ -18,6 +19,12 @@ class FactBook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     facts: tuple[Fact, ...] = ()
     assumptions: dict[str, Assumption] = {}
     disputes: tuple[Dispute, ...] = ()
+
+    def __repr__(self) -> str:
+        counts = ((self.facts, "fact"), (self.sources, "source"), (self.assumptions, "assumption"))
+        told = [*(counted(len(each), noun) for each, noun in counts), counted(len(self.disputes), "dispute")]
+        subjects = listed(dict.fromkeys(fact.subject for fact in self.facts), "subject")
+        return brief(self, f"of {subjects or 'nothing'}: {', '.join(told)}")
 
     def select(
         self,
@@ -62,6 +69,19 @@ class FactBook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def value(self, subject: str, metric: str, **criteria: object) -> float | None:
         """The first current (not superseded) numeric value that matches, else None."""
+        if criteria:
+            return self._value(subject, metric, **criteria)
+        key = (subject, metric)
+        if key not in self._values:
+            self._values[key] = self._value(subject, metric)
+        return self._values[key]
+
+    @cached_property
+    def _values(self) -> dict[tuple[str, str], float | None]:
+        """What `value` has answered; it is asked for the same ones in every case of a plan."""
+        return {}
+
+    def _value(self, subject: str, metric: str, **criteria: object) -> float | None:
         matches = [f for f in self.select(subject, metric, **criteria) if f.value is not None]  # type: ignore[arg-type]
         current = [f for f in matches if not f.superseded_by] or matches
         return current[0].value if current else None

@@ -17,6 +17,7 @@ class Provenance(str, Enum):
     DRIVER = "driver"  # a constant in the public kernel driver
     VENDOR_MEASURED = "vendor-measured"  # a profile number the vendor printed
     DERIVED = "derived"  # exact arithmetic on documented numbers; `formula` says which
+    MEASURED = "measured"  # on the machine of the run, by the kernel that `locator` names: reached, no bound
     INFERRED = "inferred"  # a reading that may be wrong
 
     def __str__(self) -> str:

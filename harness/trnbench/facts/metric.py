@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-
 import msgspec
 
 from trnbench.errors import FactError
@@ -182,7 +180,9 @@ def metric(name: str) -> MetricKind:
     found = METRICS.get(name)
     if found is not None:
         return found
-    near = difflib.get_close_matches(name, METRICS, n=3, cutoff=0.5)
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, METRICS, n=3, cutoff=0.5)
     raise FactError(
         f"unknown metric {name!r}",
         cause=f"did you mean {' or '.join(near)}?" if near else "trnbench.facts.metric lists the known ones",

@@ -6,6 +6,7 @@ from enum import Enum
 
 import msgspec
 
+from trnbench.errors import UnknownName
 from trnbench.facts.scope import Direction, Scope
 
 
@@ -21,6 +22,14 @@ class PeakPolicy(str, Enum):
         return self.value
 
 
+def as_policy(policy: PeakPolicy | str) -> PeakPolicy:
+    """The policy of this name. Raises `UnknownName`."""
+    try:
+        return PeakPolicy(policy)
+    except ValueError:
+        raise UnknownName("peak policy", str(policy), map(str, PeakPolicy), try_="--peak seed") from None
+
+
 class Peak(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One candidate: a documented figure, or one derived from documented figures by `formula`.
 
@@ -34,7 +43,7 @@ class Peak(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     sparse: bool = False
     direction: Direction = Direction.NONE
     qualifier: str = ""
-    evidence: str = "documented"  # or "derived"
+    evidence: str = "documented"  # or "derived"; "measured": reached on the machine of the run, no bound
     formula: str = ""  # for derived peaks: "3,360 TFLOPS / 16 devices / 2 cores"
     facts: tuple[str, ...] = ()  # Fact.id of what it stands on
     source: str = ""  # Source.id

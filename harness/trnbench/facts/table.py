@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -40,7 +39,9 @@ def read_toml(path: Path) -> dict[str, Any]:
 def near(word: str, known: Iterable[str]) -> str:
     """ "did you mean …?" where something is close, else the known words."""
     words = [each for each in known if each]
-    close = difflib.get_close_matches(word, words, n=2, cutoff=0.6)
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, words, n=2, cutoff=0.6)
     if close:
         return f"did you mean {' or '.join(repr(each) for each in close)}?"
     return f"known: {', '.join(words)}" if words else "none is known"

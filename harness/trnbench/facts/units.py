@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from fractions import Fraction
 from functools import lru_cache
@@ -103,7 +102,9 @@ def parse_unit(spelling: str) -> Unit:
     head, per = _split_per(text)
     found = _read(head)
     if found is None:
-        near = difflib.get_close_matches(text, _SPELLINGS, n=2, cutoff=0.5)
+        from difflib import get_close_matches
+
+        near = get_close_matches(text, _SPELLINGS, n=2, cutoff=0.5)
         folded = {known.lower(): known for known in _SPELLINGS}.get(text.lower())
         near = [folded] if folded else near
         raise UnitError(

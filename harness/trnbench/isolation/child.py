@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import pickle
-import shutil
 import signal
 import sys
 import time
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from trnbench.isolation.keeper import ended, forked, kept
 from trnbench.isolation.limit import watched_by
+from trnbench.isolation.terminal import columns_of
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -63,7 +63,7 @@ def carried_out(
     from multiprocessing import Pipe
 
     ours, theirs = Pipe()
-    width = str(shutil.get_terminal_size().columns)
+    width = columns_of(sys.stdout)
     streams = sys.stdout, sys.stderr
     pid = forked()
     if pid == 0:
@@ -97,7 +97,7 @@ def carried_out(
             ended(pid)
 
 
-def _work(work: Callable[[Callable[[str, Any], None]], Any], theirs: Connection, width: str) -> None:
+def _work(work: Callable[[Callable[[str, Any], None]], Any], theirs: Connection, width: int | None) -> None:
     """In the child; does not return."""
     process, code = os.getpid(), 1
 
@@ -106,7 +106,8 @@ def _work(work: Callable[[Callable[[str, Any], None]], Any], theirs: Connection,
             theirs.send((word, value))
 
     try:
-        os.environ.setdefault("COLUMNS", width)  # of the terminal, which this process does not see
+        if width is not None:
+            os.environ.setdefault("COLUMNS", str(width))  # of the terminal, which this process does not see
         sys.stdout, sys.stderr = _Sent("stdout", sys.stdout, send), _Sent("stderr", sys.stderr, send)
         _descriptors()
         watched_by(lambda seconds: send("limit", seconds))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 _SIGNAL: Any = import_module("_signal")
 """Below `signal`, which makes an enumeration of every number."""
 
-_NUMBERS = tuple(sorted(map(int, signal.valid_signals())))
+_NUMBERS = tuple(sorted(map(int, _SIGNAL.valid_signals())))
 _STREAMS = ("stdin", "stdout", "stderr")
 _DESCRIPTORS = (0, 1, 2)
 

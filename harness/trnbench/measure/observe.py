@@ -11,9 +11,10 @@ import msgspec
 from trnbench.backend import Observation
 from trnbench.facts.format import show
 from trnbench.kernels.program import Program, Witness
+from trnbench.measure.conditions import Watch
 from trnbench.measure.flush import Flush
 from trnbench.measure.series import Series
-from trnbench.measure.session import Measured, Timing, measure
+from trnbench.measure.session import Measured, Timing, Watching, measure
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Reason
 from trnbench.results.proof import Proof
@@ -31,9 +32,11 @@ def observe(
     flush: Flush | None = None,
     detail: dict[str, Any] | None = None,
     timer: Callable[[], float] = time.perf_counter,
+    watch: Callable[[], Watching] = Watch,
 ) -> Observation:
     """What `program` took, and what proves it. `device` is the name the device gave itself, `named_by` how it
-    was asked, `version` that of the library, `timer` the host's clock in seconds.
+    was asked, `version` that of the library, `timer` the host's clock in seconds, `watch` whoever looks at
+    the machine meanwhile.
 
     The output is checked before a time is taken and again after the last sample: a wrong result is no
     result, however fast. Raises whatever the program raises; its `close` is called in any case.
@@ -43,7 +46,7 @@ def observe(
         wrong, first_s = _checked(program, program.run(), timer)
         if wrong:
             return _wrong(evidence, implementation, f"{wrong} (first call)")
-        seen = measure(program, timing, flush=flush, timer=timer)
+        seen = measure(program, timing, flush=flush, timer=timer, watch=watch)
         wrong, last_s = _checked(program, seen.output, timer)
         if wrong:
             return _wrong(evidence, implementation, f"{wrong} (last of the timed calls)")
@@ -59,7 +62,8 @@ def observe(
         growth=seen.growth,
         counted=counted,
         clocks=seen.clocks,
-        contradicted=(*backlog(first_s, last_s, _spent(seen)), *witness.doubts),
+        contradicted=witness.doubts,
+        backlog=backlog(first_s, last_s, _spent(seen)),
     )
     return _observation(program, seen, evidence, proof, implementation, detail or {}, witness)
 
@@ -125,8 +129,9 @@ def _observation(
         stop_reason=chosen.stop_reason,
         implementation=implementation,
         proof=proof,
+        conditions=seen.conditions,
         counters=witness.counters,
-        notes=(*program.notes, *witness.notes, *_notes(chosen, seen)),
+        notes=(*program.notes, *witness.notes, *_notes(chosen)),
         detail={
             **detail,
             **witness.detail,
@@ -143,14 +148,11 @@ def _observation(
     )
 
 
-def _notes(chosen: Series, seen: Measured) -> list[str]:
-    notes = []
-    if chosen.first_is_far:
-        times = chosen.samples[0] / median(chosen.judged)
-        notes.append(
-            f"the first sample took {times:.3g} times the median and is left out of it: "
-            "something was still being made ready"
-        )
-    if seen.stability.verdict != "stable":
-        notes.append(f"{seen.stability.verdict}: {seen.stability.why}; {seen.stability.advice}")
-    return notes
+def _notes(chosen: Series) -> tuple[str, ...]:
+    if not chosen.first_is_far:
+        return ()
+    times = chosen.samples[0] / median(chosen.judged)
+    return (
+        f"the first sample took {times:.3g} times the median and is left out of it: "
+        "something was still being made ready",
+    )

@@ -79,7 +79,8 @@ def _resamples(count: int) -> int:
 
 def stability(series: Series) -> Stability:
     """By the MAD and by the drift from half to half, both over the median: up to 2 % is stable, up to 10 %
-    noisy, as long as a tenth of the samples at most lies far from the rest.
+    noisy, as long as a tenth of the samples at most lies far from the rest. Of one series: what caused it is
+    told of a case as a whole, from what was recorded meanwhile (trnbench.results.disturbance).
     """
     times = series.judged
     if len(times) < 5:
@@ -97,16 +98,10 @@ def stability(series: Series) -> Stability:
     verdict = "stable" if worst <= 0.02 and share <= 0.1 else "noisy" if worst <= 0.10 else "unstable"
     if verdict == "stable":
         return Stability(verdict=verdict)
-    if abs(drift) > spread and drift > 0.02:
-        why = f"the later half took {drift:.1%} longer: clocks fall as the machine warms up"
-        advice = "let it cool down, fix the clock (cpupower frequency-set -g performance), repeat"
-    elif abs(drift) > spread and drift < -0.02:
-        why = f"the later half was {-drift:.1%} faster: it was still warming up"
-        advice = "a longer warm-up, or repeat at once"
+    if abs(drift) > max(spread, 0.02):
+        why = f"the later half of the samples took {abs(drift):.1%} {'longer' if drift > 0 else 'less'}"
     elif share > 0.1:
         why = f"{share:.0%} of the samples lie far from the rest"
-        advice = "end other processes, then trnbench doctor"
     else:
         why = f"half of the samples lie more than {spread:.1%} from the median"
-        advice = "end other processes, then trnbench doctor; a longer --sample-time narrows the interval"
-    return Stability(verdict=verdict, why=why, advice=advice)
+    return Stability(verdict=verdict, why=why, advice="trnbench doctor tells how quiet the machine is")

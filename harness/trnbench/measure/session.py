@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from trnbench.kernels.program import Program
+from trnbench.measure.conditions import Watch
 from trnbench.measure.flush import Flush
 from trnbench.measure.sampling import Taken, Way, sampled
 from trnbench.measure.series import Series, stability
 from trnbench.measure.stopping import PrecisionReached, Rule, SampleLimit, TimeLimit
+from trnbench.results.process_samples import Conditions
 from trnbench.results.proof import Clocks, Growth
 from trnbench.results.stability import Stability
 from trnbench.results.statistics import median
@@ -48,6 +50,13 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class Watching(Protocol):
+    """Whoever looks at the machine while samples are taken: `Watch`, unless a test says otherwise."""
+
+    def conditions(self) -> Conditions | None:
+        """What was seen since it was made; None where nothing was looked at."""
+
+
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """`primary` names the series a result is judged by: batched where one call is too short to time,
     cold where the program asks for it."""
@@ -60,6 +69,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     stability: Stability
     growth: Growth | None
     clocks: Clocks | None = None
+    conditions: Conditions | None = None
 
     @property
     def chosen(self) -> Series:
@@ -72,11 +82,14 @@ def measure(
     *,
     flush: Flush | None = None,
     timer: Callable[[], float] = time.perf_counter,
+    watch: Callable[[], Watching] = Watch,
 ) -> Measured:
     """Warm-up, cold samples where there is a `flush`, hot ones, batched ones where a call is too short to
-    time; how the time grows with the work, and what both clocks say. Raises whatever the program raises.
+    time; how the time grows with the work, what both clocks say, and what the machine did meanwhile. Raises
+    whatever the program raises.
     """
     timing = timing or Timing()
+    watching = watch()
     series: dict[str, Series] = {}
     cold = _cold_way(program, flush, timer)
     if cold is not None and timing.cold_samples and not program.cold:
@@ -95,6 +108,8 @@ def measure(
     elif iterations > 1:
         way = Way(name="batched", iterations=iterations, timer=timer)
         series["batched"], output = sampled(way, program, rules, last_s)
+    growth = _growth(program, timing, way, series[way.name])
+    clocks = _clocks(program, series["hot"], timer)
     return Measured(
         series=series,
         primary=way.name,
@@ -102,8 +117,9 @@ def measure(
         warm_up_calls=calls,
         tick_s=tick,
         stability=stability(series[way.name]),
-        growth=_growth(program, timing, way, series[way.name]),
-        clocks=_clocks(program, series["hot"], timer),
+        growth=growth,
+        clocks=clocks,
+        conditions=watching.conditions(),
     )
 
 

@@ -12,9 +12,10 @@ from trnbench.facts.metric import LINK_LEVELS, METRICS
 from trnbench.facts.peak import Peak, PeakPolicy
 from trnbench.facts.scope import Direction, Scope
 from trnbench.generation import System
-from trnbench.peaks.parts import Parts
+from trnbench.peaks.parts import Parts, times
 
 _COMPUTED = (Provenance.DERIVED, Provenance.INFERRED)
+_SAME = Fraction(1)
 _WHOLE = ("", "tensor")
 """Qualifiers of peak_flops that mean one thing: pages give the tensor engine's figure as the core's."""
 
@@ -131,23 +132,26 @@ def _scaled(group: tuple[Fact, ...], wanted: Wanted, parts: Parts) -> Peak | Non
         return None
     factor, arithmetic = parts.step(start, wanted.scope)
     turn, turned = _turn(fact.direction, wanted.direction)
-    printed = " + ".join(show_printed(each) for each in group)
-    if len(group) > 1 and (arithmetic or turned):
-        printed = f"({printed})"
-    formula = " ".join(word for word in (printed, turned, arithmetic) if word)
     derived = bool(arithmetic or turned or len(group) > 1)
-    if not derived:
-        formula = fact.formula
-    value = sum(Fraction(each.value or 0) for each in group) * factor * turn
+    formula, value = fact.formula, fact.value or 0.0
+    if derived:
+        printed = " + ".join(show_printed(each) for each in group)
+        if len(group) > 1 and (arithmetic or turned):
+            printed = f"({printed})"
+        formula = " ".join(filter(None, (printed, turned, arithmetic)))
+        if len(group) > 1:
+            value = float(sum(Fraction(each.value or 0) for each in group) * factor * turn)
+        else:
+            value = times(value, factor * turn if turned else factor)
     return Peak(
         metric=wanted.metric,
-        value=float(value),
+        value=value,
         scope=wanted.scope,
         dtype=wanted.dtype,
         sparse=wanted.sparse,
-        direction=fact.direction if turn == 1 else wanted.direction,
+        direction=wanted.direction if turned else fact.direction,
         qualifier=wanted.qualifier,
-        evidence="derived" if derived or fact.provenance in _COMPUTED else "documented",
+        evidence=_evidence(fact, derived),
         formula=formula,
         facts=tuple(each.id for each in group),
         source=fact.source,
@@ -155,12 +159,18 @@ def _scaled(group: tuple[Fact, ...], wanted: Wanted, parts: Parts) -> Peak | Non
     )
 
 
+def _evidence(fact: Fact, derived: bool) -> str:
+    if fact.provenance is Provenance.MEASURED:
+        return "measured"
+    return "derived" if derived or fact.provenance in _COMPUTED else "documented"
+
+
 def _turn(printed: Direction, wanted: Direction) -> tuple[Fraction, str]:
     if (printed, wanted) == (Direction.BOTH_WAYS, Direction.ONE_WAY):
         return Fraction(1, 2), "/ 2 directions"
     if (printed, wanted) == (Direction.ONE_WAY, Direction.BOTH_WAYS):
         return Fraction(2), "× 2 directions"
-    return Fraction(1), ""
+    return _SAME, ""
 
 
 def show_printed(fact: Fact) -> str:

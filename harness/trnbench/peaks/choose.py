@@ -13,6 +13,7 @@ from trnbench.generation import System
 from trnbench.kernels.extent import Extent
 from trnbench.peaks.candidate import Candidate, Wanted, candidates
 from trnbench.peaks.engine import engine_bound
+from trnbench.peaks.once import once_for_system
 from trnbench.peaks.parts import Parts
 
 _SHARED = ("hbm_bandwidth", "dma_bandwidth", "neuronlink_bandwidth", "efa_bandwidth")
@@ -42,7 +43,7 @@ def choose_peak(
     `FactError` for an unknown metric.
     """
     metric_kind(metric)
-    parts = Parts(system, extent)
+    parts = Parts.of(system, extent)
     if not parts.has(scope) or (metric == "neuronlink_bandwidth" and parts.devices == 1):
         return None  # one device has no other to link to, whatever its ports could carry
     wanted = Wanted(
@@ -105,6 +106,7 @@ def _absent(policy: PeakPolicy) -> str:
     )
 
 
+@once_for_system
 def _covered(system: System) -> bool:
     """Whether a seed document speaks of this system: trn1n.32xlarge is younger than all of them."""
     names = {system.instance.name, system.instance.parent} - {""}

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from trnbench.facts.peak import Peak, PeakPolicy
 from trnbench.facts.scope import Direction, Scope
 from trnbench.generation import System
 from trnbench.kernels.extent import Extent
 from trnbench.peaks.candidate import show_printed
 from trnbench.peaks.current import current_fact, exact
-from trnbench.peaks.parts import Parts
+from trnbench.peaks.once import once_for_system
+from trnbench.peaks.parts import Parts, times
 from trnbench.peaks.rate_factor import rate_factor
 
 
+@once_for_system
 def engine_rate(system: System, dtype: str, sparse: bool = False) -> Peak | None:
     """The tensor engine of one core: rows × columns × 2 × clock × factor of the data type.
 
@@ -58,7 +58,7 @@ def engine_bound(
     below the scope they are counted for: they are shared). Memory and NeuronLink have none: the documents
     give those as totals only.
     """
-    parts = Parts(system, extent)
+    parts = Parts.of(system, extent)
     if not parts.has(scope):
         return None
     if metric == "peak_flops":
@@ -77,7 +77,7 @@ def engine_bound(
     factor, arithmetic = parts.step(one.scope, scope)
     return Peak(
         metric=metric,
-        value=float(Fraction(one.value) * factor),
+        value=times(one.value, factor),
         scope=scope,
         dtype=dtype,
         sparse=sparse,

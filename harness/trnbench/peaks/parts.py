@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
 
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.kernels.extent import Extent
 
 
-class Parts:
-    """Counts of `system`; a logical core is as many cores as `extent` says (two where it does not)."""
+class Parts(NamedTuple):
+    """Counts of a system of scope `own`: `cores` of a device, `devices` and `hosts` in all, and `logical`
+    cores in one logical core."""
 
-    def __init__(self, system: System, extent: Extent | None = None) -> None:
-        self.system = system
-        self.own = system.instance.scope
-        self.cores = system.cores_per_device
-        self.devices = system.devices
-        self.hosts = max(system.hosts, 1)
+    own: Scope
+    cores: int
+    devices: int
+    hosts: int
+    logical: int
+
+    @classmethod
+    def of(cls, system: System, extent: Extent | None = None) -> Parts:
+        """A logical core is as many cores as `extent` says (two where it does not)."""
+        cores = system.cores_per_device
         asked = extent.cores if extent is not None and extent.scope is Scope.LOGICAL_CORE else 0
-        self.logical = min(asked if asked > 1 else 2, self.cores)
+        return cls(
+            own=system.instance.scope,
+            cores=cores,
+            devices=system.devices,
+            hosts=max(system.hosts, 1),
+            logical=min(asked if asked > 1 else 2, cores),
+        )
 
     def has(self, scope: Scope) -> bool:
         """Whether the system has parts of `scope`, or is of it."""
@@ -41,24 +54,36 @@ class Parts:
 
     def step(self, start: Scope, to: Scope) -> tuple[Fraction, str]:
         """(factor, arithmetic) from a figure of `start` to one of `to`: (1/32, "/ 16 devices / 2 cores")."""
-        factor = self.devices_in(to) / self.devices_in(start)
-        if factor == 1:
-            return factor, ""
-        if start.rank > Scope.DEVICE.rank and to.rank > Scope.DEVICE.rank:
-            return factor, _times(factor, "instance")
-        if start.rank < Scope.DEVICE.rank and to.rank < Scope.DEVICE.rank:
-            return factor, _times(factor, "core")
-        above = _times(self.devices_in(to), "device") if to.rank > Scope.DEVICE.rank else ""
-        below = _times(1 / self.devices_in(start), "device") if start.rank > Scope.DEVICE.rank else ""
-        words = [self._in_device(start, up=True), below, above, self._in_device(to, up=False)]
-        return factor, " ".join(word for word in words if word)
+        return _step(self, start, to)
 
-    def _in_device(self, scope: Scope, *, up: bool) -> str:
-        if scope.rank >= Scope.DEVICE.rank:
-            return ""
-        name = "logical core" if scope is Scope.LOGICAL_CORE else "core"
-        count = 1 / self.devices_in(scope)
-        return _times(count if up else 1 / count, name)
+
+def times(value: float, factor: Fraction) -> float:
+    """Rounded once, at the end."""
+    above, below = value.as_integer_ratio()
+    return (above * factor.numerator) / (below * factor.denominator)
+
+
+@lru_cache(maxsize=1024)
+def _step(parts: Parts, start: Scope, to: Scope) -> tuple[Fraction, str]:
+    factor = parts.devices_in(to) / parts.devices_in(start)
+    if factor == 1:
+        return factor, ""
+    if start.rank > Scope.DEVICE.rank and to.rank > Scope.DEVICE.rank:
+        return factor, _times(factor, "instance")
+    if start.rank < Scope.DEVICE.rank and to.rank < Scope.DEVICE.rank:
+        return factor, _times(factor, "core")
+    above = _times(parts.devices_in(to), "device") if to.rank > Scope.DEVICE.rank else ""
+    below = _times(1 / parts.devices_in(start), "device") if start.rank > Scope.DEVICE.rank else ""
+    words = [_in_device(parts, start, up=True), below, above, _in_device(parts, to, up=False)]
+    return factor, " ".join(word for word in words if word)
+
+
+def _in_device(parts: Parts, scope: Scope, *, up: bool) -> str:
+    if scope.rank >= Scope.DEVICE.rank:
+        return ""
+    name = "logical core" if scope is Scope.LOGICAL_CORE else "core"
+    count = 1 / parts.devices_in(scope)
+    return _times(count if up else 1 / count, name)
 
 
 def _times(factor: Fraction, noun: str) -> str:

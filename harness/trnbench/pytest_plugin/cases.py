@@ -12,12 +12,13 @@ from trnbench.measure.timing import replay
 from trnbench.results.evidence import Grade
 from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import Attempts
+from trnbench.run.calibration import calibrated
 from trnbench.run.plan import Plan, plan
-from trnbench.run.pool import Pool
 from trnbench.run.preparation import prepared
 from trnbench.run.returned import detected
+from trnbench.run.rounds import carried_out
 from trnbench.run.selection import Selection
-from trnbench.run.settings import RunSettings
+from trnbench.run.settings import PROCESSES, RunSettings
 
 REPLAYED = 2000
 """Samples handed to pytest-benchmark at most; its statistics are made of all of them."""
@@ -43,6 +44,8 @@ class Cases(msgspec.Struct, frozen=True, kw_only=True):
             replay(benchmark, measurement.samples[:REPLAYED])
         elif not benchmark.enabled:
             benchmark(int)  # a fixture that is asked for and not used is a warning
+        if measurement.status is Status.INCONCLUSIVE:
+            pytest.xfail(f"{measurement.status}: {measurement.reason_text}")
         if measurement.status in (Status.FAILED, Status.SUSPECT):
             pytest.fail(f"{measurement.status}: {measurement.reason_text}", pytrace=False)
 
@@ -50,8 +53,7 @@ class Cases(msgspec.Struct, frozen=True, kw_only=True):
         if not self.apart:
             return self.attempts(case)[0]
         # A crash, a hang or a lack of memory there is this test's failure, and no other's.
-        ((_, measurement, _),) = Pool(self.attempts, (case,), 1, apart=True).outcomes()
-        return measurement
+        return carried_out(self.attempts, case, PROCESSES)
 
 
 def told(measurement: Measurement) -> dict[str, Any]:
@@ -80,6 +82,7 @@ def cases_of(instance: str, kernels: tuple[str, ...], backend: str) -> Cases:
     chosen = choose_backend(registry, backend) if backend else _fitting(registry.backends, named.name)
     found = detected(chosen)
     planned = plan(registry, Selection(instances=(instance,), kernels=kernels, kinds=found.kinds))
+    planned = calibrated(planned, chosen)
     attempts = prepared(planned, chosen, RunSettings(), registry)
     return Cases(plan=planned, attempts=attempts, apart=attempts.unseen.grade is Grade.MEASURED)
 

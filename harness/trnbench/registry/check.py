@@ -17,7 +17,7 @@ from trnbench.kernels.axis import MAX_POINTS, Axis
 from trnbench.kernels.kernel import NKI_KINDS, Kernel, PrimaryMetric
 from trnbench.kernels.statement import Statement
 from trnbench.kernels.variant import Variant
-from trnbench.section import Format, Importer, Section
+from trnbench.section import Format, Importer, Page, Section
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
@@ -172,6 +172,6 @@ _EXPECTED: dict[str, tuple[tuple[type, ...], Callable[[Any], Any]]] = {
     "trnbench_generations": ((Generation,), _generation),
     "trnbench_kernels": ((Kernel, Variant), _kernel),
     "trnbench_backends": ((), _backend),
-    "trnbench_reports": ((Section, Format), _convert),
+    "trnbench_reports": ((Section, Format, Page), _convert),
     "trnbench_importers": ((Importer,), _convert),
 }

@@ -13,10 +13,10 @@ from trnbench.hookspecs import CONTRACT_VERSION
 from trnbench.registry.check import Refused, checked
 from trnbench.registry.discovery import Discovered, Origin
 from trnbench.registry.loader import HOOKS, Loaded, Loader, newer_contract
-from trnbench.results.run import PluginRecord
 
 if TYPE_CHECKING:
     from trnbench.generation import Generation
+    from trnbench.results.run import PluginRecord
 
 
 class Brought(NamedTuple):
@@ -176,6 +176,8 @@ class Collecting:
     @property
     def plugins(self) -> tuple[PluginRecord, ...]:
         """One record per plugin asked, with the problems found so far."""
+        from trnbench.results.run import PluginRecord
+
         return tuple(
             PluginRecord(
                 name=each.origin.name,

@@ -8,15 +8,17 @@ from typing import Any
 from trnbench.errors import UnknownName
 from trnbench.generation import Generation
 from trnbench.registry.discovery import Origin
+from trnbench.registry.reading import Reading
 
 
-def merged_costs(name: str, generations: Mapping[str, Generation], origin: Origin) -> dict[str, Any]:
+def merged_costs(
+    name: str, generations: Mapping[str, Generation], origin: Origin, reading: Reading
+) -> dict[str, Any]:
     """Tables merge key by key, the derived generation winning; lists and values replace.
 
-    Raises `PluginError` when the chain of `base=` leads nowhere or round in a circle.
+    Raises `PluginError` when the chain of `base=` leads nowhere or round in a circle, and what
+    `reading` raises.
     """
-    from trnbench.facts.load import load_costs
-
     chain: list[str] = []
     step = name
     while step:
@@ -41,7 +43,7 @@ def merged_costs(name: str, generations: Mapping[str, Generation], origin: Origi
     for each in reversed(chain):
         path = generations[each].costs
         if path is not None:
-            merged = merge(merged, load_costs(path))
+            merged = merge(merged, reading.costs(path))
     return merged
 
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from trnbench.errors import PluginError, UnknownName
-from trnbench.registry.entry_points import entry_points, normalised
-
-NO_EXTERNAL = "TRNBENCH_NO_EXTERNAL_PLUGINS"
-TRACE = "TRNBENCH_PLUGIN_TRACE"
-OWN = "trnbench"  # the distribution whose plugins are built in
+from trnbench.registry.entry_points import NO_EXTERNAL, OWN, enabled, entry_points, normalised
 
 
 class Origin(NamedTuple):
@@ -55,11 +50,6 @@ class Discovered(NamedTuple):
 
     origin: Origin
     load: Callable[[], Any]
-
-
-def enabled(variable: str) -> bool:
-    """Whether an on/off environment variable is on."""
-    return os.environ.get(variable, "").strip().lower() not in ("", "0", "no", "false", "off")
 
 
 def discover(block: Iterable[str] = ()) -> tuple[list[Discovered], list[Origin]]:

@@ -13,6 +13,9 @@ import sys
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
+NO_EXTERNAL = "TRNBENCH_NO_EXTERNAL_PLUGINS"
+OWN = "trnbench"  # the distribution whose plugins are built in
+
 _ENTRY = re.compile(r"([^=]+?)\s*=\s*([\w.]+)\s*(:\s*[\w.]+)?\s*(?:\[.*\])?")
 
 
@@ -29,11 +32,20 @@ class EntryPoint(NamedTuple):
         """Import and return what it names. May raise anything the module raises."""
         from importlib import import_module
 
+        if normalised(self.distribution) != OWN:
+            from trnbench.isolation.ending import others_loaded
+
+            others_loaded(self.distribution)
         module, _, attribute = self.value.partition(":")
         target: Any = import_module(module)
         for part in filter(None, attribute.split(".")):
             target = getattr(target, part)
         return target
+
+
+def enabled(variable: str) -> bool:
+    """Whether an on/off environment variable is on."""
+    return os.environ.get(variable, "").strip().lower() not in ("", "0", "no", "false", "off")
 
 
 def normalised(name: str) -> str:

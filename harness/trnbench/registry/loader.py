@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-import traceback
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import pluggy
@@ -15,9 +13,11 @@ from trnbench import hookspecs
 from trnbench.errors import PluginError, TrnbenchError
 from trnbench.isolation.held import Misbehaved, held
 from trnbench.isolation.interrupt import from_outside
-from trnbench.registry.discovery import TRACE, Discovered, Origin, enabled
+from trnbench.registry.discovery import Discovered, Origin
+from trnbench.registry.entry_points import enabled
 
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("trnbench_"))
+TRACE = "TRNBENCH_PLUGIN_TRACE"
 SLOW_IMPORT_S = 0.5
 
 
@@ -126,6 +126,8 @@ class Loader:
             hook = self._unknown_hook(plugin)
             self._manager.unregister(plugin)
             loaded.hooks = ()
+            from difflib import get_close_matches
+
             near = get_close_matches(hook, HOOKS, n=1, cutoff=0.4)
             raise origin.blame(
                 f"implements {hook!r}, which is no hook of trnbench",
@@ -223,7 +225,9 @@ def described(error: BaseException) -> str:
     """One line: kind, message and the place in the plugin where it was raised."""
     text = str(error.what if isinstance(error, TrnbenchError) else error).strip()
     first = text.splitlines()[0] if text else ""
-    frames = traceback.extract_tb(error.__traceback__)
+    from traceback import extract_tb
+
+    frames = extract_tb(error.__traceback__)
     place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
     if isinstance(error, SyntaxError) and error.filename:
         place = f" ({error.filename}:{error.lineno})"

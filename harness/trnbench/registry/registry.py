@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -16,6 +16,7 @@ from trnbench.quoting import quoted
 from trnbench.registry.collecting import Brought, Collecting
 from trnbench.registry.costs import merged_costs
 from trnbench.registry.discovery import Discovered, Origin, discover
+from trnbench.registry.reading import Anew, Once, Reading
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
@@ -23,16 +24,24 @@ if TYPE_CHECKING:
     from trnbench.generation import Generation, Instance, System
     from trnbench.kernels.kernel import Kernel
     from trnbench.kernels.variant import Variant
-    from trnbench.section import Format, Importer, Section
+    from trnbench.section import Format, Importer, Page, Section
 
 
 class Registry(Collecting):
     """Nothing is asked, read or built before it is used."""
 
+    reading: Reading = Once(Anew())
+
     def __init__(self, found: Iterable[Discovered], left_out: Iterable[Origin] = ()) -> None:
         super().__init__(found, left_out)
         self._books: dict[tuple[str, tuple[Path, ...]], FactBook] = {}
         self._costs: dict[str, dict[str, Any]] = {}
+
+    def fresh(self) -> Self:
+        """The same plugins, nothing collected yet; files are read as by this one."""
+        fresh = super().fresh()
+        fresh.reading = self.reading
+        return fresh
 
     # ---- what plugins bring
 
@@ -84,6 +93,11 @@ class Registry(Collecting):
     @cached_property
     def formats(self) -> dict[str, Format]:
         return self._named("trnbench_reports", "format")
+
+    @cached_property
+    def pages(self) -> dict[str, Page]:
+        """By the command that writes one."""
+        return self._named("trnbench_reports", "page")
 
     @cached_property
     def importers(self) -> dict[str, Importer]:
@@ -161,10 +175,8 @@ class Registry(Collecting):
         """The facts of a generation and of the files of one's own, read once."""
         key = (generation, tuple(extra_facts))
         if key not in self._books:
-            from trnbench.facts.load import load_book
-
             found = self.generations[generation]
-            book = load_book((*found.facts, *extra_facts))
+            book = self.reading.book((*found.facts, *extra_facts))
             if found.identify:
                 identify: Callable[[], FactBook] = resolve(found.identify)
                 # One's own figures first: they replace what was read off the machine.
@@ -175,7 +187,9 @@ class Registry(Collecting):
     def costs(self, generation: str) -> dict[str, Any]:
         """The cost table of a generation over that of its bases, read once."""
         if generation not in self._costs:
-            self._costs[generation] = merged_costs(generation, self.generations, self._origin_of(generation))
+            self._costs[generation] = merged_costs(
+                generation, self.generations, self._origin_of(generation), self.reading
+            )
         return self._costs[generation]
 
     def _origin_of(self, generation: str) -> Origin:

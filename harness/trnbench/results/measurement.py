@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from trnbench.brief import brief
+from trnbench.facts.format import percent, show
 from trnbench.facts.peak import PeakChoice
 from trnbench.facts.scope import Direction, Scope
 from trnbench.results.evidence import Evidence
@@ -60,12 +62,16 @@ class CaseKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def fullname(self) -> str:
         """`gemm[dtype=bf16,size=4096]@core`: the case without the machine."""
         inner = ",".join(f"{name}={value}" for name, value in self.point.items())
-        return f"{self.kernel}{f'[{inner}]' if inner else ''}@{self.scope}"
+        return f"{self.kernel}{f'[{inner}]' if inner else ''}@{self.scope.value}"
 
     @property
     def id(self) -> str:
         """`trn2-16.48xlarge::gemm[dtype=bf16,size=4096]@core`."""
-        return f"{self.instance}::{self.fullname}"
+        return self.on_instance(self.fullname)
+
+    def on_instance(self, fullname: str) -> str:
+        """`id`, for who has asked for the name already."""
+        return f"{self.instance}::{fullname}"
 
     @property
     def dtype(self) -> str:
@@ -132,3 +138,9 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     @property
     def id(self) -> str:
         return self.case.id
+
+    def __repr__(self) -> str:
+        metric = self.metrics.get(self.primary)
+        shown = f", {show(metric.value, metric.unit)}" if metric and metric.value - metric.value == 0 else ""
+        share = f", {percent(self.judgement.fraction)} of its peak" if self.judgement else ""
+        return brief(self, f"{self.id}: {self.status}{shown}{share}, {self.evidence.grade}")

@@ -75,6 +75,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     counted: dict[str, float] = {}  # by the device, where it has counters
     clocks: Clocks | None = None  # where the device has one of its own
     contradicted: tuple[str, ...] = ()  # what the machine said of itself meanwhile that speaks against it
+    backlog: tuple[str, ...] = ()  # that the calls returned before their work was done
 
     def missing(self) -> tuple[str, ...]:
         """What a number cannot be without."""
@@ -86,17 +87,9 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return tuple(what for what, found in wanted.items() if not found)
 
     def doubts(self, asked: dict[str, float]) -> tuple[str, ...]:
-        """Why a number that has all it cannot be without is still not to be believed."""
-        found = []
-        if self.growth is None:
-            found.append("nobody looked whether the time grows with the work")
-        elif self.growth.flat:
-            found.append(
-                f"the time does not grow with the work: {self.growth}; most likely the timer stopped "
-                "before the work was done, or the work was optimised away"
-            )
-        if self.clocks is not None and self.clocks.apart:
-            found.append(self.clocks.apart)
+        """Why a number that has all it cannot be without is still not to be believed, whatever the machine
+        did meanwhile."""
+        found = [] if self.growth is not None else ["nobody looked whether the time grows with the work"]
         found += self.contradicted
         for name, counted in self.counted.items():
             wanted = asked.get(name)
@@ -106,3 +99,15 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
                     "work was left out, or done more than once"
                 )
         return tuple(found)
+
+    def doubts_of_time(self) -> tuple[str, ...]:
+        """The same, from times held against each other: on a busy machine they say nothing."""
+        found = []
+        if self.growth is not None and self.growth.flat:
+            found.append(
+                f"the time does not grow with the work: {self.growth}; most likely the timer stopped "
+                "before the work was done, or the work was optimised away"
+            )
+        if self.clocks is not None and self.clocks.apart:
+            found.append(self.clocks.apart)
+        return (*found, *self.backlog)

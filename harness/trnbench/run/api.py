@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 
 from trnbench.backend import Backend
 from trnbench.errors import UnknownName, UsageError
-from trnbench.facts.peak import PeakPolicy
-from trnbench.results.run import Run
-from trnbench.run.progress import Step
+from trnbench.facts.peak import PeakPolicy, as_policy
 from trnbench.run.returned import detected
-from trnbench.run.settings import RunSettings
-from trnbench.store.cache import Cache
-from trnbench.store.store import Store
+from trnbench.run.settings import PROCESSES, RunSettings
 from trnbench.store.tag import LATEST
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
+    from trnbench.results.run import Run
     from trnbench.run.executor import Executor
+    from trnbench.run.progress import Step
     from trnbench.run.selection import Selection
+    from trnbench.store.store import Store
 
 EMULATOR = "emulated"
 """The backend that is taken when none is named: the only one that needs no machine."""
@@ -40,6 +39,7 @@ def bench(
     axes: Iterable[str] = (),
     zips: Iterable[str] = (),
     excludes: Iterable[str] = (),
+    shard: str = "",
     policy: PeakPolicy | str = PeakPolicy.SEED,
     backend: str = "",
     facts: Iterable[str | Path] = (),
@@ -49,6 +49,7 @@ def bench(
     seed: int = 0,
     retries: int = 0,
     sample_s: float = 0.0,
+    processes: int = PROCESSES,
     keep_identity: bool = False,
     executor: str = "",
     isolate: bool = False,
@@ -76,6 +77,8 @@ def bench(
     from trnbench.run.executor import executor as carried_out_by
     from trnbench.run.plan import plan
     from trnbench.run.selection import Selection
+    from trnbench.store.cache import Cache
+    from trnbench.store.store import Store
 
     registry = registry or load_registry()
     facts = tuple(facts)
@@ -91,6 +94,7 @@ def bench(
         axes=axes,
         zips=zips,
         excludes=excludes,
+        shard=shard,
     )
     settings = RunSettings(
         policy=as_policy(policy),
@@ -100,6 +104,7 @@ def bench(
         seed=seed,
         retries=retries,
         sample_s=sample_s,
+        processes=processes,
         keep_identity=keep_identity,
         executor=executor or "process",
         isolate=isolate,
@@ -116,6 +121,8 @@ def bench(
 
 def open_store(path: str | Path | None = None) -> Store:
     """The store at `path`, at TRNBENCH_STORE, or in the user's data folder. Close it, or use `with`."""
+    from trnbench.store.store import Store
+
     return Store(path)
 
 
@@ -124,6 +131,8 @@ def load_run(ref: str = LATEST, store: str | Path | None = None) -> Run:
 
     Raises `UnknownName` with the nearest ids, `StoreError` when the store cannot be read.
     """
+    from trnbench.store.store import Store
+
     with Store(store) as opened:
         return opened.load(ref)
 
@@ -142,6 +151,7 @@ def render(
     replace something that is no report and `force` is not set.
     """
     from trnbench.registry import load_registry
+    from trnbench.results.run import Run
     from trnbench.run.render import find_format, render_bytes
     from trnbench.run.writing import check_writable, write_whole
 
@@ -187,11 +197,3 @@ def here(selection: Selection, backend: Backend) -> Selection:
     if not found.instance or selection.instances or selection.generations:
         return selection
     return msgspec.structs.replace(selection, instances=(found.instance, *found.also))
-
-
-def as_policy(policy: PeakPolicy | str) -> PeakPolicy:
-    """The policy of this name. Raises `UnknownName`."""
-    try:
-        return PeakPolicy(policy)
-    except ValueError:
-        raise UnknownName("peak policy", str(policy), map(str, PeakPolicy), try_="--peak seed") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
@@ -188,7 +187,9 @@ def who_has(axis: str, kernels: Sequence[Kernel], most: int = 6) -> str:
     for kernel in kernels:
         for each in kernel.axes:
             owners.setdefault(each.name, []).append(kernel.name)
-    near = difflib.get_close_matches(axis, owners, n=3, cutoff=0.5)
+    from difflib import get_close_matches
+
+    near = get_close_matches(axis, owners, n=3, cutoff=0.5)
     ranked = near or sorted(owners, key=lambda name: (-len(owners[name]), name))[:most]
     return "; ".join(f"{name} ({_listed(owners[name])})" for name in ranked)
 

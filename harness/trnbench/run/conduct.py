@@ -18,11 +18,12 @@ from trnbench.run.outcome import Outcome
 from trnbench.run.pool import Pool
 from trnbench.run.progress import Step
 from trnbench.run.retry import Retries
+from trnbench.run.rounds import Rounds, Task, tasks
 from trnbench.run.settings import RunSettings
 from trnbench.store.journal import JournalFull
 
 if TYPE_CHECKING:
-    from trnbench.run.executor import Executor
+    from trnbench.run.executor import CasePool, Executor
     from trnbench.run.plan import Plan
     from trnbench.store.recording import Recording
 
@@ -48,8 +49,8 @@ def usual_jobs(cases: int) -> int:
 
 class Conduct:
     """Carries out every case and keeps what comes of it; what ended it early is in `interrupted`, `cut` and
-    `notes`. `apart`: one case at a time, each in a process of its own. `kept`: what is done already, by
-    position in the plan, each with its JSON."""
+    `notes`. `apart`: one case at a time, each in processes of its own. `kept`: what is done already, by
+    position in the plan, each with its JSON; `begun`: rounds of cases that have not all of theirs."""
 
     def __init__(
         self,
@@ -63,14 +64,22 @@ class Conduct:
         *,
         apart: bool = False,
         kept: Mapping[int, tuple[Measurement, bytes]] = {},
+        begun: Mapping[int, Mapping[int, Measurement]] = {},
     ) -> None:
         self._plan, self._attempts, self._settings = plan, attempts, settings
         self._recording, self._on_progress, self._interruption = recording, on_progress, interruption
         self._executor, self._apart = executor, apart
         self._done: dict[int, Measurement] = {at: measurement for at, (measurement, _) in kept.items()}
         self._fingerprints = {at: fingerprint(document) for at, (_, document) in kept.items()}
-        self._left = [at for at in range(len(plan.cases)) if at not in kept]
-        self._cases = plan.cases if not kept else tuple(plan.cases[at] for at in self._left)
+        rounds = settings.processes if apart else 1
+        self._rounds = Rounds(attempts, rounds, begun)
+        left = [at for at in range(len(plan.cases)) if at not in kept]
+        # A run of several ranks cannot be resumed (for_ranks): what is lost of it must be little.
+        by_case = executor is not None and executor.name == "ranks"
+        self._tasks = tasks(plan.cases, rounds, left, begun, by_case=by_case)
+        self._cases = tuple(plan.cases[task.position] for task in self._tasks)
+        self._work, self._worked = len(self._tasks), 0
+        self._pool: CasePool | Pool | None = None
         self.interrupted = False
         self.cut: CutShort | None = None
         self.notes: list[str] = []
@@ -80,8 +89,8 @@ class Conduct:
         outcomes = self._outcomes()
         try:
             for index, measurement, document in outcomes:
-                self._keep(self._left[index], measurement, document)
-                bad += measurement.status in _BAD
+                ended = self._taken(self._tasks[index], measurement, document)
+                bad += ended is not None and ended.status in _BAD
                 if 0 < self._settings.maxfail <= bad:
                     self._stopped(f"stopped after {bad} failed or suspect cases (--maxfail)")
                     break
@@ -102,22 +111,53 @@ class Conduct:
         """The fingerprint of each measurement, in the order of `measurements`."""
         return tuple(self._fingerprints[position] for position in sorted(self._fingerprints))
 
-    def _keep(self, position: int, measurement: Measurement, document: bytes) -> None:
-        if self._recording is not None:
-            try:
-                self._recording.add(position, measurement, document)
-            except JournalFull as error:
-                raise _full(self._recording, len(self._done), len(self._plan.cases), error) from error
-        self._done[position] = measurement
-        self._fingerprints[position] = fingerprint(document)
+    def _taken(self, task: Task, measurement: Measurement, document: bytes) -> Measurement | None:
+        """Keeps what a process came to; the measurement of its case where that has ended with it."""
+        if task.position in self._done:  # a round that had begun when another one failed
+            return None
+        self._worked += 1
+        whole = self._rounds.take(self._plan.cases[task.position], task, measurement, document)
+        try:
+            if self._recording is not None and whole is None:
+                self._recording.add_round(task.position, task.round, measurement, document)
+            elif self._recording is not None and whole is not None:
+                self._recording.add(task.position, *whole)
+        except JournalFull as error:
+            assert self._recording is not None
+            raise _full(self._recording, len(self._done), len(self._plan.cases), error) from error
+        if whole is not None:
+            self._done[task.position] = whole[0]
+            self._fingerprints[task.position] = fingerprint(whole[1])
+            if task.round + 1 < self._rounds.rounds:
+                self._drop_rounds(task)
+        self._tell(measurement if whole is None else whole[0], ended=whole is not None)
+        return whole[0] if whole is not None else None
+
+    def _drop_rounds(self, task: Task) -> None:
+        """What is left of a case that has ended before its last round."""
+        later = {
+            at
+            for at, each in enumerate(self._tasks)
+            if each.position == task.position and each.round > task.round
+        }
+        if later and self._pool is not None:
+            self._pool.leave_out(later)
+        self._worked += len(later)
+
+    def _tell(self, measurement: Measurement, *, ended: bool) -> None:
         if self._on_progress is not None:
             total = len(self._plan.cases)
-            self._on_progress(Step(done=len(self._done), total=total, measurement=measurement))
+            share = 1.0 - (self._work - self._worked) / total / self._rounds.rounds if total else 1.0
+            self._on_progress(
+                Step(done=len(self._done), total=total, measurement=measurement, ended=ended, share=share)
+            )
 
     def _stopped(self, why: str) -> None:
         left = len(self._plan.cases) - len(self._done)
         if left:
-            self.notes.append(f"{why}: {left} of {len(self._plan.cases)} cases were not run")
+            begun = self._rounds.begun
+            some = f", {begun} of them have been measured in some of their processes" if begun else ""
+            self.notes.append(f"{why}: {left} of {len(self._plan.cases)} cases were not run{some}")
 
     def _outcomes(self) -> Generator[Outcome]:
         if self._executor is None:
@@ -135,7 +175,7 @@ class Conduct:
                 unknown.append(index)
             else:
                 yield index, *outcome
-        self._left = [self._left[index] for index in unknown]
+        self._tasks = tuple(self._tasks[index] for index in unknown)
         self._cases = tuple(self._cases[index] for index in unknown)
 
     def _tried(self) -> Generator[Outcome]:
@@ -152,6 +192,8 @@ class Conduct:
     def _here(self) -> Generator[Outcome]:
         retries = Retries(self._settings.retries)
         for position, case in enumerate(self._cases):
+            if self._tasks[position].position in self._done:
+                continue
             while True:
                 with self._interruption.allowed():
                     measurement, document = self._attempts(case)
@@ -162,7 +204,7 @@ class Conduct:
 
     def _elsewhere(self, executor: Executor) -> Generator[Outcome]:
         try:
-            pool = executor.pool(
+            pool = self._pool = executor.pool(
                 self._attempts,
                 self._cases,
                 jobs=self._settings.jobs,
@@ -182,7 +224,7 @@ class Conduct:
 
     def _pooled(self, jobs: int) -> Generator[Outcome]:
         try:
-            pool = Pool(
+            pool = self._pool = Pool(
                 self._attempts,
                 self._cases,
                 jobs,

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from trnbench.run.commit import describe_commit
 from trnbench.run.identity import is_kept, scrub
 
 _PACKAGES = ("trnbench", "msgspec", "numpy", "ml_dtypes", "pluggy", "click", "jinja2")
@@ -21,7 +22,8 @@ _IDENTITY = re.compile(
 
 
 def describe(extra: Mapping[str, Any] = {}) -> dict[str, Any]:
-    """The machine and the software, flat and lower_snake; `extra` is what the backend adds.
+    """The machine, the software and the commit of the working folder, flat and lower_snake; `extra` is what
+    the backend adds.
 
     No host name, user name, address or path of the user's: those that `extra` brings are dropped
     (by their key) or replaced (inside values).
@@ -35,6 +37,7 @@ def describe(extra: Mapping[str, Any] = {}) -> dict[str, Any]:
         "cpu_count": os.cpu_count() or 0,
         "memory_bytes": _memory_bytes(),
         "byte_order": sys.byteorder,
+        **describe_commit(),
     }
     if is_kept():
         found["host_name"] = platform.node()

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from trnbench.backend import Backend
+from trnbench.isolation.garbage import collected_as_usual, seldom_collected
 from trnbench.results.digest import sealed
 from trnbench.results.evidence import Grade
 from trnbench.results.run import Run
+from trnbench.run.calibration import calibrated
 from trnbench.run.conduct import Conduct
 from trnbench.run.cut import RunCutShort
-from trnbench.run.garbage import seldom_collected
 from trnbench.run.identity import identity, scrub, scrub_path
 from trnbench.run.interruption import Interruption
 from trnbench.run.preparation import prepared
@@ -61,9 +62,11 @@ def execute(
     """
     settings = (settings or RunSettings()).checked()
     cache = cache if executor is None else None  # another machine has its own
+    if resumed is None:
+        plan = calibrated(plan, backend)
     attempts = prepared(plan, backend, settings, registry, cache)
     backend, grade = attempts.backend, attempts.unseen.grade
-    searched = nullcontext() if grade is Grade.MEASURED else seldom_collected()
+    searched = collected_as_usual() if grade is Grade.MEASURED else seldom_collected()
     with identity(kept=settings.keep_identity), Interruption() as interruption, searched:
         begun = (
             resumed.begun if resumed else begin(plan, backend, registry, settings, grade=grade, cache=cache)
@@ -91,6 +94,7 @@ def execute(
             executor,
             apart=grade is Grade.MEASURED,
             kept=resumed.kept if resumed else {},
+            begun=resumed.rounds if resumed else {},
         )
         conduct.carry_out()
         run = msgspec.structs.replace(

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from trnbench.backend import Backend
 from trnbench.errors import TrnbenchError, UnknownName
-from trnbench.kernels.case import Case
-from trnbench.run.attempt import Attempts
-from trnbench.run.outcome import Outcome
+
+if TYPE_CHECKING:
+    from trnbench.backend import Backend
+    from trnbench.kernels.case import Case
+    from trnbench.run.attempt import Attempts
+    from trnbench.run.outcome import Outcome
 
 EXECUTORS = ("process", "ray")
 """The first one is the usual one."""
@@ -24,6 +26,9 @@ class CasePool(Protocol):
 
     def outcomes(self, waiting: Callable[[], AbstractContextManager[None]] = ...) -> Generator[Outcome]:
         """Every case once, in any order; `waiting()` surrounds what blocks."""
+
+    def leave_out(self, positions: Collection[int]) -> None:
+        """These need not be carried out any more, where they have not begun."""
 
 
 class Executor(Protocol):

@@ -79,6 +79,13 @@ def weigh(value: float, better: str, choice: PeakChoice, around: Circumstances) 
             comment=f"{percent(of_bound)} of what the clocks allow: it cannot be",
             reason_text=f"{percent(of_bound)} of what the clocks allow; most likely: {causes[0]}",
         )
+    if above_document and choice.chosen.evidence == "measured":
+        return Verdict(
+            status=Status.OK,
+            fraction=fraction,
+            of_engine_bound=of_bound,
+            comment=f"{percent(fraction)} of what small kernels reached on this machine: that is no bound",
+        )
     if above_document and bound is not None:
         gap = _share(choice.chosen.value, bound.value, better)
         text = (

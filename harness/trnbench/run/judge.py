@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -15,9 +15,12 @@ from trnbench.facts.peak import PeakChoice, PeakPolicy
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.peaks.busbw import scaled
+from trnbench.results.between import interval_of, time_of
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Judgement, Measurement, Metric, Reason, Status
+from trnbench.results.process_samples import ProcessSamples
 from trnbench.results.proof import Proof
+from trnbench.run.belief import believed
 from trnbench.run.circumstances import circumstances
 from trnbench.run.guard import weigh
 from trnbench.run.metrics import derive, primary_scope
@@ -33,10 +36,11 @@ Chooser: TypeAlias = Callable[..., PeakChoice | None]
 
 
 class Judge:
-    """Judges every case of a run by one policy; peaks are looked up once for all cases alike."""
+    """Judges every case of a run by one policy; peaks are looked up once for all cases alike. Where a
+    measured case has several `processes`, that its times are steady is asked of all `together`."""
 
-    def __init__(self, policy: PeakPolicy, choose: Chooser | None = None) -> None:
-        self.policy = policy
+    def __init__(self, policy: PeakPolicy, choose: Chooser | None = None, *, processes: int = 1) -> None:
+        self.policy, self.processes = policy, processes
         self._choose = choose or _choose_peak()
         self._peaks: dict[tuple[Any, ...], PeakChoice | None] = {}
 
@@ -65,7 +69,7 @@ class Judge:
         return self._peaks[key]
 
     def judge(self, case: Case, seen: Observation, system: System) -> Measurement:
-        """The measurement of a case that a backend has tried."""
+        """The measurement of a case that a backend has tried; a measured one in one process."""
         counts = seen.work or case.kernel.work(case.key.point, case.extent).as_counts()
         if seen.reason is not Reason.NONE:
             return self._failed(case, system, seen, counts, seen.reason, seen.reason_text)
@@ -77,7 +81,53 @@ class Judge:
         if not (math.isfinite(time_s) and time_s > 0.0):
             text = f"{seen.evidence.by} gave a time of {time_s!r} s, which is no duration"
             return self._failed(case, system, seen, counts, Reason.ERROR, text)
-        primary = case.primary
+        proof = seen.proof or Proof()
+        process = ProcessSamples(
+            samples=seen.samples,
+            time_s=time_s,
+            conditions=seen.conditions,
+            doubts=proof.doubts(dict(counts)) if seen.proof is not None else (),
+            doubts_of_time=proof.doubts_of_time(),
+        )
+        return self._weighed(case, seen, system, counts, (process,), whole=self.processes == 1)
+
+    def together(self, case: Case, system: System, rounds: Sequence[Measurement]) -> Measurement:
+        """One measurement of those that several processes made of a case; none of them failed.
+
+        What is no number is that of the process whose time is nearest to the median.
+        """
+        processes = tuple(each for one in rounds for each in one.processes)
+        if not processes:  # a measuring backend answered with a model: once is enough
+            return rounds[0]
+        time_s = time_of(processes)
+        typical = min(rounds, key=lambda each: abs((each.time_s or 0.0) - time_s))
+        seen = Observation(
+            evidence=typical.evidence,
+            time_s=time_s,
+            samples=tuple(sample for each in processes for sample in each.samples),
+            clock=typical.clock,
+            stop_reason=typical.stop_reason,
+            parts=typical.parts,
+            bound=typical.bound,
+            implementation=typical.implementation,
+            counters=typical.counters,
+            notes=tuple(dict.fromkeys(note for each in rounds for note in each.notes)),
+            detail=typical.detail,
+        )
+        return self._weighed(case, seen, system, typical.work, processes, whole=True)
+
+    def _weighed(
+        self,
+        case: Case,
+        seen: Observation,
+        system: System,
+        counts: Mapping[str, float],
+        processes: tuple[ProcessSamples, ...],
+        *,
+        whole: bool,
+    ) -> Measurement:
+        """Metrics and verdict of an observation that has a time; `whole`: these are all of its processes."""
+        time_s, primary = seen.time_s or 0.0, case.primary
         try:
             metrics = derive(case, counts, time_s)
         except KeyError:
@@ -85,9 +135,47 @@ class Judge:
             text = f"kernel {case.kernel.name} is judged by {primary.count}, but its work counts {have}"
             return self._failed(case, system, seen, counts, Reason.ERROR, text)
         status, text, judgement = self._verdict(case, seen, system, counts, metrics[primary.name])
-        doubts = seen.proof.doubts(dict(counts)) if seen.proof is not None else ()
-        if doubts:
-            status, text = Status.SUSPECT, "; ".join((*doubts, *([text] if text else [])))
+        measured = seen.evidence.grade is Grade.MEASURED
+        belief = believed(status, text, processes, host_clock=seen.clock == "host", steady=measured and whole)
+        return _measurement(
+            case,
+            seen,
+            counts,
+            status=belief.status,
+            reason_text=belief.reason_text,
+            time_s=time_s,
+            processes=processes if measured else (),
+            interval=interval_of(processes),
+            stability=belief.stability,
+            metrics=metrics,
+            primary=primary.name,
+            judgement=judgement,
+        )
+
+    def told(
+        self,
+        case: Case,
+        system: System,
+        evidence: Evidence,
+        *,
+        time_s: float,
+        samples: tuple[float, ...],
+        counts: Mapping[str, float],
+        notes: tuple[str, ...],
+        wrong: str = "",
+        judged: bool = True,
+    ) -> Measurement:
+        """A time that another tool gives, held against the same peaks; of its proof nothing is known.
+
+        `wrong` is what the tool said of its result; with `judged` unset it is held against nothing.
+        """
+        seen = Observation(evidence=evidence, time_s=time_s, samples=samples, clock="", notes=notes)
+        if wrong:
+            return self._failed(case, system, seen, counts, Reason.WRONG_RESULT, wrong)
+        metrics = derive(case, counts, time_s)
+        status, text, judgement = Status.OK, "", None
+        if judged:
+            status, text, judgement = self._verdict(case, seen, system, counts, metrics[case.primary.name])
         return _measurement(
             case,
             seen,
@@ -96,7 +184,7 @@ class Judge:
             reason_text=text,
             time_s=time_s,
             metrics=metrics,
-            primary=primary.name,
+            primary=case.primary.name,
             judgement=judgement,
         )
 
@@ -157,7 +245,7 @@ class Judge:
         self, case: Case, seen: Observation, system: System, counts: Mapping[str, float], metric: Metric
     ) -> tuple[Status, str, Judgement | None]:
         choice = self.peak(case, system)
-        if choice is None or not choice.chosen.value > 0.0:
+        if choice is None or not choice.chosen.value > 0.0 or _in_cache(case, system):
             return Status.OK, "", None
         found = weigh(
             metric.value, metric.better, choice, circumstances(case, seen, system, counts, metric, choice)
@@ -171,6 +259,16 @@ class Judge:
             comment=found.comment,
         )
         return found.status, found.reason_text, judgement
+
+
+def _in_cache(case: Case, system: System) -> bool:
+    """Whether all data of a case that is judged by a host's memory fits into its last cache: then its rate
+    says nothing of memory."""
+    if case.primary.peak != "host_memory_bandwidth":
+        return False
+    caches = [fact.value for fact in system.book.select(system.instance.core, "cache_capacity") if fact.value]
+    size = case.kernel.footprint(case.key.point, case.extent).get("host", 0.0)
+    return 0.0 < size <= max(caches, default=0.0)
 
 
 def _choose_peak() -> Chooser:

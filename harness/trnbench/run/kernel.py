@@ -50,9 +50,9 @@ def emulate_kernel(
     Raises `KernelError` for what the kernel does wrong, with its file and line; `UsageError` and
     `UnknownName` for arguments that name nothing.
     """
+    from trnbench.facts.peak import as_policy
     from trnbench.fidelity.nearness.nearby import nearby
     from trnbench.registry import load_registry
-    from trnbench.run.api import as_policy
     from trnbench.run.beside import beside_kernel
     from trnbench.run.emulation import emulate, loaded
     from trnbench.run.grid import launched

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
@@ -59,7 +58,9 @@ def strangers(text: str, known: Iterable[str]) -> tuple[str, ...]:
     found = []
     for word in dict.fromkeys(words):
         if word not in ("and", "or", "not") and not _fits(word)(known):
-            near = difflib.get_close_matches(word, sorted(known), n=3, cutoff=0.5)
+            from difflib import get_close_matches
+
+            near = get_close_matches(word, sorted(known), n=3, cutoff=0.5)
             found.append(f"{word} (nearest: {', '.join(near)})" if near else word)
     return tuple(found)
 

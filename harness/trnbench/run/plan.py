@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.errors import NothingSelected, TrnbenchError
+from trnbench.brief import brief, counted, listed
+from trnbench.errors import NothingSelected, TrnbenchError, UsageError
 from trnbench.facts.scope import Scope
 from trnbench.generation import Instance, System
 from trnbench.kernels.case import Case
@@ -21,9 +22,14 @@ from trnbench.run.keyword import Test, Words, names_of, parse_keyword, strangers
 from trnbench.run.points import Combined, Points
 from trnbench.run.room import shortage
 from trnbench.run.selection import Selection, choose_instances, choose_kernels, choose_scopes, scopes_of
+from trnbench.run.shard import Shard, parse_shard
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
+
+
+MOST_CASES = 100_000
+"""Of one run: more is a slip of the finger, as are more than 10,000 values of an axis."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +42,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     cases: tuple[Case, ...]
     systems: dict[str, System]
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        asked = self.selection.asked() or "everything"
+        systems = listed(self.systems, "system")
+        return brief(
+            self,
+            f"of {asked}: {counted(len(self.cases), 'case')} on {systems}, {len(self.skipped):,} skipped",
+        )
 
     @property
     def runnable(self) -> tuple[Case, ...]:
@@ -62,9 +76,10 @@ def plan(
     and device cases of its own unless a scope is asked for: they would be the same cases twice.
 
     Raises `NothingSelected` when no case is left, `UnknownName` and `UsageError` for what cannot be
-    read, and what reading facts raises.
+    read, `UsageError` for more than `MOST_CASES`, and what reading facts raises.
     """
     selection = selection or Selection()
+    shard = parse_shard(selection.shard) if selection.shard else None
     kernels = choose_kernels(registry.kernels, selection)
     scopes = choose_scopes(selection)
     keyword = parse_keyword(selection.keyword) if selection.keyword else None
@@ -91,9 +106,16 @@ def plan(
                     planner.add(kernel, system, scope)
     if not planner.cases:
         raise _nothing(selection, kernels, systems, planner)
+    cases = tuple(_explained_once(planner.cases, parents))
+    if shard is not None:
+        cases = shard.of(cases)
+        if not cases:
+            raise _empty_shard(shard, len(planner.cases))
+        left = {case.key.instance for case in cases}
+        systems = {name: system for name, system in systems.items() if name in left}
     return Plan(
         selection=selection,
-        cases=tuple(_explained_once(planner.cases, parents)),
+        cases=cases,
         systems=systems,
         notes=tuple(planner.notes),
     )
@@ -170,19 +192,9 @@ class _Planner:
         """All points of one kernel at one scope of one system."""
         combined, invalid = self._points(kernel, scope)
         self.notes.update((f"{kernel.name}: points left out: {why}", None) for why in invalid)
-        called = frozenset(
-            word
-            for name in (
-                kernel.name,
-                kernel.family,
-                *kernel.tags,
-                system.instance.name,
-                *system.instance.aliases,
-                system.generation.name,
-                scope.value,
-            )
-            for word in names_of(name)
-        )
+        called = _called(kernel, system, scope) if self.keyword else frozenset()
+        if len(self.cases) + len(combined) > MOST_CASES:
+            raise _too_many_cases(kernel, len(combined))
         for point in combined:
             if self.keyword and not self.keyword(words := called | _words(point)):
                 self.keyed_out += 1
@@ -253,15 +265,23 @@ def _explained_once(cases: Sequence[Case], parents: Mapping[str, str]) -> Iterat
         system = case.key.instance
         return (case.key.kernel, parents.get(system, system), *case.key.point.items())
 
-    for case in cases:
+    marks = list(map(mark, cases))
+    for case, marked in zip(cases, marks, strict=True):
         if not case.skip:
             rank = case.key.scope.rank
-            smallest[mark(case)] = min(rank, smallest.get(mark(case), rank))
-    for case in cases:
-        if case.skip or case.key.scope.rank > smallest[mark(case)]:
+            smallest[marked] = min(rank, smallest.get(marked, rank))
+    for case, marked in zip(cases, marks, strict=True):
+        if case.skip or case.key.scope.rank > smallest[marked]:
             yield msgspec.structs.replace(case, explain=False)
         else:
             yield case
+
+
+def _called(kernel: Kernel, system: System, scope: Scope) -> Words:
+    """All that -k can call the cases of one kernel at one scope of one system."""
+    names = (kernel.name, kernel.family, *kernel.tags)
+    names += (system.instance.name, *system.instance.aliases, system.generation.name, scope.value)
+    return frozenset(word for name in names for word in names_of(name))
 
 
 def _words(point: Point) -> Words:
@@ -290,6 +310,22 @@ def _nothing(
     asked = selection.asked()
     return NothingSelected(
         f"nothing selected by {asked}" if asked else "nothing selected", cause=cause, try_=try_
+    )
+
+
+def _too_many_cases(kernel: Kernel, points: int) -> UsageError:
+    return UsageError(
+        f"more than {MOST_CASES:,} cases are selected",
+        cause=f"{kernel.name} alone has {points:,} points on its axes, on each system and at each scope",
+        try_="fewer values on an axis (-a), fewer systems (-i) or one --scope; a report takes several runs",
+    )
+
+
+def _empty_shard(shard: Shard, planned: int) -> NothingSelected:
+    return NothingSelected(
+        f"part {shard.number} of {shard.parts} has no case",
+        cause=f"the whole plan has {_many(planned, 'case')}: there are more parts than cases",
+        try_=f"--shard 1/{planned}",
     )
 
 

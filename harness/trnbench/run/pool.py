@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from trnbench.kernels.case import Case
@@ -93,6 +93,11 @@ class Pool:
         finally:
             for worker in self._workers:
                 worker.end()
+
+    def leave_out(self, positions: Collection[int]) -> None:
+        """These need not be carried out any more, where they have not begun."""
+        left = ([each for each in batch if each not in positions] for batch in self._left)
+        self._left = deque(batch for batch in left if batch)
 
     def _round(self, waiting: Callable[[], AbstractContextManager[None]]) -> Iterator[Outcome]:
         from multiprocessing.connection import wait

@@ -34,7 +34,7 @@ def prepared(
     return Attempts(
         remembering(backend, cache, settings.seed),
         plan.systems,
-        Judge(settings.policy),
+        Judge(settings.policy, processes=settings.processes),
         grade=grade,
         timeout_s=settings.timeout_s or (MEASURED_LIMIT_S if grade is Grade.MEASURED else 0.0),
         seed=settings.seed,

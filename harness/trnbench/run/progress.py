@@ -27,14 +27,22 @@ LITTLE = 10
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """What is reported after every case."""
+    """What is reported after every case, and of a measured one after every process: it has `ended` with the
+    last. `done` and `total` count cases, `share` is that of the whole work."""
 
     done: int
     total: int
     measurement: Measurement
+    ended: bool = True
+    share: float = -1.0
+
+    @property
+    def part(self) -> float:
+        """Of all that there is to do, 0 to 1."""
+        return self.share if self.share >= 0.0 else self.done / max(self.total, 1)
 
 
-def eta_s(done: int, total: int, elapsed_s: float) -> float | None:
+def eta_s(done: float, total: float, elapsed_s: float) -> float | None:
     """Seconds left if the rest goes like what is done; None before there is anything to go by."""
     if done == 0 or elapsed_s <= 0.0:
         return None
@@ -90,13 +98,13 @@ class Lines:
     def _step(self, step: Step) -> None:
         now = self._clock()
         each = step.measurement
-        if each.status in (Status.FAILED, Status.SUSPECT):
+        if step.ended and each.status in (Status.FAILED, Status.SUSPECT):
             self._say(f"{each.status}: {each.id}: {each.reason_text}")
         if now - self._last >= self._every_s and step.done < step.total:
             self._last = now
-            share = 100 * step.done // step.total
-            left = eta_s(step.done, step.total, now - self._began)
-            known = left is not None and step.done >= FEW and share >= LITTLE
+            share = int(100 * step.part + 1e-9)
+            left = eta_s(step.part, 1.0, now - self._began)
+            known = left is not None and step.part * step.total >= FEW and share >= LITTLE
             guess = f", {show_s(left)} left" if left is not None and known else ""
             self._say(f"{step.done:,} of {step.total:,} cases ({share} %){guess}")
 
@@ -139,8 +147,8 @@ class Terminal:
             return
         each = step.measurement
         name = "".join(char if char.isprintable() else "�" for char in each.id)
-        self._bar.update(self._task, completed=step.done, description=name)
-        if each.status in (Status.FAILED, Status.SUSPECT):
+        self._bar.update(self._task, completed=step.part * step.total, description=name)
+        if step.ended and each.status in (Status.FAILED, Status.SUSPECT):
             from rich.text import Text
 
             text = f"{each.status}: {name}: {each.reason_text}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trnbench.errors import PluginError, TrnbenchError, UnknownName
+from trnbench.errors import PluginError, TrnbenchError, UnknownName, UsageError
+from trnbench.isolation.garbage import seldom_collected
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
 from trnbench.lazy import resolve
 from trnbench.results.run import Run
-from trnbench.run.garbage import seldom_collected
-from trnbench.section import Format
+from trnbench.section import Format, Page
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -39,6 +39,42 @@ def find_format(registry: Registry, name: str) -> Format:
     if name not in known:
         raise UnknownName("format", name, known, try_="trnbench list formats")
     return known[name]
+
+
+def find_page(registry: Registry, name: str) -> Page:
+    """The page of the command `name`. Raises `UsageError` where no plugin brings it."""
+    page = registry.pages.get(name)
+    if page is None:
+        raise UsageError(
+            f"no plugin here writes the page of trnbench {name}",
+            cause="the reports were left out with --no-plugin, or failed to load: trnbench plugin list",
+            try_=f"trnbench {name} --format json",
+        )
+    return page
+
+
+def render_page(found: Sequence[object], page: Page) -> bytes:
+    """What a command found as its page. Raises `PluginError` when its writer fails."""
+    try:
+        with aside():
+            made = resolve(page.write)(found)
+    except TrnbenchError:
+        raise
+    except BaseException as error:
+        if from_outside(error):
+            raise
+        raise PluginError(
+            f"page {page.name!r} cannot be written: {type(error).__name__}: {error}",
+            cause=f"a bug in {page.write}; the runs are safe in the store",
+            try_=f"trnbench {page.name} --format json",
+        ) from error
+    if not isinstance(made, bytes):
+        raise PluginError(
+            f"page {page.name!r} returned {type(made).__name__}, not bytes",
+            cause=f"a bug in {page.write}; the runs are safe in the store",
+            try_=f"trnbench {page.name} --format json",
+        )
+    return made
 
 
 def render_bytes(runs: Sequence[Run], format: Format, registry: Registry) -> bytes:

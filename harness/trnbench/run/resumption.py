@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -15,6 +16,7 @@ from trnbench.errors import UsageError
 from trnbench.results.json import dumps, loads
 from trnbench.results.measurement import Measurement, Status
 from trnbench.results.run import SCHEMA_VERSION, Run
+from trnbench.run.calibration import recalled
 from trnbench.run.identity import identity, is_shortened
 from trnbench.run.plan import Plan, plan
 from trnbench.run.preparation import prepared
@@ -38,12 +40,14 @@ _NAMED = 6
 
 class Resumption(NamedTuple):
     """`begun` is the run before its first case, `kept` what is done by position in the plan, each with its
-    JSON; only the other cases are carried out."""
+    JSON; only the other cases are carried out. `rounds` are what processes of these came to before, by
+    position and round: only their other rounds are."""
 
     begun: Run
     parts: tuple[Attached, ...]
     kept: dict[int, tuple[Measurement, bytes]]
     recording: Recording
+    rounds: dict[int, dict[int, Measurement]]
 
 
 def unfinished(store: Store, ref: str = "") -> str:
@@ -87,7 +91,7 @@ class Earlier:
     @property
     def facts(self) -> tuple[Path, ...]:
         """The user's own fact files, as the run was given them."""
-        return tuple(Path(each).expanduser() for each in self.opening.facts)
+        return tuple(Path(os.path.expanduser(each)) for each in self.opening.facts)
 
     @property
     def settings(self) -> RunSettings:
@@ -110,8 +114,9 @@ class Earlier:
             raise self._strange(f"selection: {error}") from error
 
     def planned(self, registry: Registry, facts: Sequence[Path] = ()) -> Plan:
-        """Its plan, made again; with `facts` in place of the files it was made with. Raises what planning
-        raises, and `UsageError` for files that only their last names are known of."""
+        """Its plan, made again, with the peaks that were measured when it began; with `facts` in place of the
+        files it was made with. Raises what planning raises, and `UsageError` for files that only their last
+        names are known of."""
         lost = [each for each in self.opening.facts if is_shortened(each)]
         if lost and not facts:
             raise UsageError(
@@ -120,7 +125,8 @@ class Earlier:
                 try_=f"trnbench resume {self.run.id} "
                 + " ".join(f"--facts …/{Path(each).name}" for each in lost),
             )
-        return plan(registry, self.selection, extra_facts=tuple(facts) or self.facts)
+        made = plan(registry, self.selection, extra_facts=tuple(facts) or self.facts)
+        return recalled(made, self._reopened.found._replace(cases={}).whole())
 
     def taken_up(self, planned: Plan, backend: Backend, registry: Registry, *, anyway: bool) -> Resumption:
         """All that `execute` takes to go on.
@@ -165,7 +171,7 @@ class Earlier:
         recording.journal.append("resumed", {"at": now(), "changed": list(changed)})
         notes = (*begun.notes, *(f"resumed with a difference: {each}" for each in changed))
         run = msgspec.structs.replace(before, finished="", interrupted=False, digest="", notes=notes)
-        return Resumption(run, found.parts, kept, recording)
+        return Resumption(run, found.parts, kept, recording, found.begun())
 
     def _strange(self, what: str) -> UsageError:
         return UsageError(

@@ -12,7 +12,6 @@ from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
 from trnbench.results.evidence import Evidence
 from trnbench.results.measurement import Part, Reason
-from trnbench.run.remembering.backend import Remembering
 
 _TEXTS = ("clock", "stop_reason", "bound", "implementation", "reason_text")
 _MAPPINGS = ("counters", "work", "detail")
@@ -100,5 +99,7 @@ def _blamed(backend: Backend, what: str) -> PluginError:
 
 
 def _home(backend: Backend) -> str:
+    from trnbench.run.remembering.backend import Remembering
+
     kind = type(backend.backend if isinstance(backend, Remembering) else backend)
     return f"{kind.__module__}.{kind.__qualname__}"

@@ -19,8 +19,9 @@ _OF_THE_MACHINE = (
 )
 """An emulated number does not depend on them."""
 
-_OF_THE_MOMENT = ("load_average", "neuron_devices_busy", "gpu_notes")
-"""What a machine says of itself and changes from minute to minute."""
+_OF_THE_MOMENT = ("load_average", "neuron_devices_busy", "gpu_notes", "git_commit", "git_dirty")
+"""What a machine says of itself and changes from minute to minute; the files that cases are written in are
+compared by themselves, whatever else their folder's commit has."""
 
 _SHOWN = 60
 

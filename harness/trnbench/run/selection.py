@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, TypeVar
@@ -38,12 +37,13 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     axes: tuple[str, ...] = ()  # -a
     zips: tuple[str, ...] = ()  # --zip a,b
     excludes: tuple[str, ...] = ()  # --exclude
+    shard: str = ""  # --shard: which part of the cases, and of how many
     kinds: tuple[str, ...] = ()  # of implementation that the backend carries out; empty: all
 
     @classmethod
-    def of(cls, *, keyword: str = "", **chosen: Iterable[str]) -> Selection:
+    def of(cls, *, keyword: str = "", shard: str = "", **chosen: Iterable[str]) -> Selection:
         """These fields, in whatever they come. Raises `TypeError` for a name that is no field."""
-        return cls(keyword=keyword, **{name: tuple(values) for name, values in chosen.items()})
+        return cls(keyword=keyword, shard=shard, **{name: tuple(values) for name, values in chosen.items()})
 
     def asked(self) -> str:
         """The options that would ask for this, one line; "" for a default run."""
@@ -60,6 +60,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         )
         parts = [*self.kernels, *([f"-k '{self.keyword}'"] if self.keyword else [])]
         parts += [f"{option} {value}" for option, values in options for value in values]
+        parts += [f"--shard {self.shard}"] if self.shard else []
         return " ".join(parts)
 
 
@@ -194,7 +195,9 @@ _LISTS = {
 
 def _no_match(kind: str, pattern: str, known: Iterable[str]) -> NothingSelected:
     known = sorted(known)
-    near = difflib.get_close_matches(pattern.strip("*?"), known, n=3, cutoff=0.4) or known[:3]
+    from difflib import get_close_matches
+
+    near = get_close_matches(pattern.strip("*?"), known, n=3, cutoff=0.4) or known[:3]
     return NothingSelected(
         f"no {kind} fits {pattern!r}",
         cause=f"nearest: {', '.join(near)}" if near else f"no {kind} is installed",

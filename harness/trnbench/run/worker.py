@@ -10,12 +10,12 @@ import threading
 from typing import TYPE_CHECKING
 
 from trnbench.isolation import descendants
+from trnbench.isolation.garbage import seldom_collected
 from trnbench.isolation.keeper import kept
 from trnbench.isolation.surroundings import Surroundings
 from trnbench.results.evidence import Grade
 from trnbench.results.measurement import Reason
 from trnbench.run.freight import loads
-from trnbench.run.garbage import seldom_collected
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -24,7 +24,8 @@ YOUNG_S = 1.0
 
 _STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 _OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
-_LOOK_AT = 4096
+START = 4096
+"""Bytes of a page that tell whose it is."""
 
 
 def check_writable(
@@ -183,7 +184,7 @@ def _replaceable(path: Path) -> bool:
     """Whether the file is empty, or an HTML page or a trace that trnbench wrote."""
     try:
         with path.open("rb") as stream:
-            start = stream.read(_LOOK_AT).lower()
+            start = stream.read(START).lower()
     except OSError:
         return False
     ours = start.lstrip().startswith((b"<!doctype html", b'{"displaytimeunit"'))

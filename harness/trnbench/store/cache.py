@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trnbench.errors import StoreError
+
 if TYPE_CHECKING:
     import sqlite3
 
@@ -167,7 +169,11 @@ class Cache:
         import os
         import sqlite3
 
+        from trnbench.store.path import make_folder
+
         if not self.path.exists():
+            with suppress(StoreError):  # the usual folder is made; of one that was named, the next line tells
+                make_folder(self.path.with_name(self.path.name.removesuffix(SUFFIX)))
             # Before SQLite makes it: results may be nobody else's business.
             os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
         connection = sqlite3.connect(self.path, timeout=_BUSY_MS / 1000, isolation_level=None)

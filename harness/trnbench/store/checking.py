@@ -20,7 +20,7 @@ from trnbench.store.rows import columns
 if TYPE_CHECKING:
     import sqlite3
 
-    from trnbench.store.store import Store
+    from trnbench.store.file import StoreFile
 
 
 class Problem(NamedTuple):
@@ -31,7 +31,7 @@ class Problem(NamedTuple):
     repair: bool
 
 
-def check(store: Store) -> tuple[Problem, ...]:
+def check(store: StoreFile) -> tuple[Problem, ...]:
     """Everything that is wrong with a store, in its order. Raises `StoreError` where it cannot be opened."""
     with store.reading() as connection:
         found = [*_of_the_file(connection)]
@@ -67,7 +67,7 @@ def document_of(connection: sqlite3.Connection, number: int) -> dict[str, Any]:
     document |= {"finished": finished, "interrupted": bool(interrupted)}
     if digest:
         document["digest"] = digest
-    document |= {kind: {} for kind in PARTS}
+    document |= {kind: {} for kind in PARTS if kind in document}
     for kind, name, told, content in connection.execute(
         "SELECT kind, name, sha256, content FROM attachments JOIN documents USING (sha256) WHERE run = ?"
         " ORDER BY position",
@@ -97,6 +97,8 @@ def _of_a_run(connection: sqlite3.Connection, number: int, run_id: str, *, kept:
         yield Problem(run_id, "its digest belongs to another content: it was edited after it had ended", kept)
     for name, told, means in differing_head(connection, number, run):
         yield Problem(run_id, f"column runs.{name} is {told!r}, its document says {means!r}", True)
+    if environment_differs(connection, number, run):
+        yield Problem(run_id, "its row of environments says something else than its document", True)
     for position, name, told, means in differing_cells(connection, number, run):
         case = run.measurements[position].id
         yield Problem(run_id, f"column {name} of {case} is {told!r}, its document says {means!r}", True)
@@ -120,6 +122,15 @@ def differing_head(
             yield name, told, meant
 
 
+def environment_differs(connection: sqlite3.Connection, number: int, run: Run) -> bool:
+    """Whether what is kept apart of the run's environment is not what its document has."""
+    row = connection.execute("SELECT content FROM environments WHERE run = ?", (number,)).fetchone()
+    try:
+        return row is None or msgspec.json.decode(row[0]) != run.environment
+    except msgspec.DecodeError:
+        return True
+
+
 def differing_cells(
     connection: sqlite3.Connection, number: int, run: Run
 ) -> Iterator[tuple[int, str, object, object]]:
@@ -136,7 +147,7 @@ def differing_cells(
                 yield index, name, told, meant
 
 
-def _of_the_journals(store: Store) -> Iterator[Problem]:
+def _of_the_journals(store: StoreFile) -> Iterator[Problem]:
     indexed = store.indexed()
     for entry in sorted(journals(store.path), key=lambda each: each.name):
         run_id = unquote(entry.name.removesuffix(SUFFIX))

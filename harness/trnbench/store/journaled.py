@@ -41,7 +41,9 @@ class Case(NamedTuple):
 
 
 class Journaled(NamedTuple):
-    """`run` has neither measurements nor what is attached; `finished` is empty while the run is not ended."""
+    """`run` has neither measurements nor what is attached; `finished` is empty while the run is not ended.
+    `rounds` are documents of cases that have not all of theirs, by position and round.
+    """
 
     opening: Opening
     run: Run
@@ -49,6 +51,7 @@ class Journaled(NamedTuple):
     cases: dict[int, Case]
     head: bytes
     end: int
+    rounds: dict[int, dict[int, bytes]]
 
     @property
     def ended(self) -> bool:
@@ -64,6 +67,17 @@ class Journaled(NamedTuple):
         chosen = {at: case for at, case in sorted(self.cases.items()) if case.end > after}
         return dict(zip(chosen, self._loaded(chosen, ()).measurements, strict=True))
 
+    def begun(self) -> dict[int, dict[int, Measurement]]:
+        """The rounds of cases that have not all of theirs, by position; of this version's schema."""
+        where = f"the journal of run {self.run.id}"
+        return {
+            position: {
+                number: loads_value(zlib.decompress(document), Measurement, where)
+                for number, document in found.items()
+            }
+            for position, found in self.rounds.items()
+        }
+
     def whole(self) -> Run:
         """The run with all its journal holds; marked as interrupted where it was not ended."""
         run = self._loaded(dict(sorted(self.cases.items())), self.parts)
@@ -72,7 +86,7 @@ class Journaled(NamedTuple):
     def _loaded(self, cases: dict[int, Case], parts: tuple[Attached, ...]) -> Run:
         where = f"the journal of run {self.run.id}"
         document: dict[str, Any] = loads_value(self.head, dict, where)
-        document |= {kind: {} for kind in PARTS}
+        document |= {kind: {} for kind in PARTS if kind in document}
         for part in parts:
             document[part.kind][part.name] = msgspec.Raw(zlib.decompress(part.content))
         document["measurements"] = [msgspec.Raw(zlib.decompress(case.document)) for case in cases.values()]
@@ -108,9 +122,14 @@ def _told(chain: Chain) -> Journaled:
     opening = msgspec.convert(first.meta, Opening)
     begun = first.inflated()
     last, cases, parts = begun, {}, []
+    rounds: dict[int, dict[int, bytes]] = {}
     for record in chain.records[1:]:
         if record.kind == "case":
-            cases[int(record.meta["position"])] = Case(record.document, record.end)
+            position = int(record.meta["position"])
+            cases[position] = Case(record.document, record.end)
+            rounds.pop(position, None)
+        elif record.kind == "round":
+            rounds.setdefault(int(record.meta["position"]), {})[int(record.meta["round"])] = record.document
         elif record.kind == "part":
             parts.append(_part(record))
         elif record.kind == "end":
@@ -118,7 +137,7 @@ def _told(chain: Chain) -> Journaled:
         elif record.kind == "resumed":
             last = begun
     run = loads(last, "its head")
-    return Journaled(opening, run, tuple(parts), cases, last, chain.end)
+    return Journaled(opening, run, tuple(parts), cases, last, chain.end, rounds)
 
 
 def _part(record: Record) -> Attached:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import sqlite3
 
-STORE_VERSION = 2
-# History: 2 adds `runs.indexed` and `runs.digest`; 1 first version.
+STORE_VERSION = 3
+# History: 3 adds `environments`; 2 adds `runs.indexed` and `runs.digest`; 1 first version.
 
 APPLICATION_ID = 0x74726E62  # "trnb": tells our file from any other SQLite database
 
@@ -31,7 +31,12 @@ CREATE TABLE runs (
     digest         TEXT NOT NULL DEFAULT ''  -- of the whole run, once it has ended
 ) STRICT;
 
-CREATE TABLE documents (                     -- facts and topologies: the same for many runs, kept once
+CREATE TABLE environments (                  -- of `head`, which is long: apart, so that many are read quickly
+    run     INTEGER PRIMARY KEY REFERENCES runs (number) ON DELETE CASCADE,
+    content TEXT NOT NULL                    -- JSON
+) STRICT;
+
+CREATE TABLE documents (                     -- facts, graphs, sources: the same for many runs, kept once
     sha256  TEXT PRIMARY KEY,
     content BLOB NOT NULL                    -- zlib of JSON
 ) STRICT, WITHOUT ROWID;
@@ -39,7 +44,7 @@ CREATE TABLE documents (                     -- facts and topologies: the same f
 CREATE TABLE attachments (
     run    INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
     position INTEGER NOT NULL,               -- keeps the order they had in the run
-    kind   TEXT NOT NULL,                    -- 'books' or 'topologies'
+    kind   TEXT NOT NULL,                    -- 'books', 'topologies' or 'inputs'
     name   TEXT NOT NULL,
     sha256 TEXT NOT NULL REFERENCES documents (sha256),
     PRIMARY KEY (run, kind, name)
@@ -83,7 +88,17 @@ def _with_journals(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE runs ADD COLUMN digest TEXT NOT NULL DEFAULT ''")
 
 
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: _with_journals}
+def _with_environments(connection: sqlite3.Connection) -> None:
+    """What runs of version 2 say of their environment stands in their heads alone."""
+    made = next(each for each in statements(TABLES) if each.startswith("CREATE TABLE environments"))
+    connection.execute(made)
+    connection.execute(
+        "INSERT INTO environments SELECT number, coalesce(json_extract(head, '$.environment'), '{}')"
+        " FROM runs WHERE json_valid(head)"
+    )
+
+
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: _with_journals, 2: _with_environments}
 """From version n to n + 1, inside one transaction."""
 
 

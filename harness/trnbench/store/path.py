@@ -12,10 +12,21 @@ ENVIRONMENT = "TRNBENCH_STORE"
 
 
 def default_path() -> Path:
-    """`$XDG_DATA_HOME/trnbench/results.db`; a relative XDG_DATA_HOME is ignored, as its rules say."""
+    """`$XDG_DATA_HOME/trnbench/results.db`; a relative XDG_DATA_HOME is ignored, as its rules say.
+
+    Raises `StoreError` where there is neither that nor a home folder.
+    """
     data = os.environ.get("XDG_DATA_HOME", "")
-    base = Path(data) if data and os.path.isabs(data) else Path.home() / ".local" / "share"
-    return base / "trnbench" / "results.db"
+    if data and os.path.isabs(data):
+        return Path(data) / "trnbench" / "results.db"
+    home = os.path.expanduser("~")
+    if not os.path.isabs(home):
+        raise StoreError(
+            "there is no place of one's own to keep results in",
+            cause="neither XDG_DATA_HOME nor HOME names a folder, and the system does not know this user",
+            try_="--store ./results.db  keeps them in the working folder",
+        )
+    return Path(home) / ".local" / "share" / "trnbench" / "results.db"
 
 
 def store_path(given: str | Path | None = None) -> Path:
@@ -30,7 +41,8 @@ def store_path(given: str | Path | None = None) -> Path:
             cause=f"--store or {ENVIRONMENT} has a character in it that cannot be printed",
             try_="--store ./results.db",
         )
-    path = Path(chosen).expanduser() if chosen else default_path()
+    # A user that nobody knows is left as it is written: a folder that does not exist.
+    path = Path(os.path.expanduser(chosen)) if chosen else default_path()
     if not path.name:
         raise folder_in_place(path)
     return path

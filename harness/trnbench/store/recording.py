@@ -70,6 +70,13 @@ class Recording:
 
         self._index(change, busy_s=HURRY_S)
 
+    def add_round(self, position: int, number: int, measurement: Measurement, document: bytes | None) -> None:
+        """What one process of a case that needs several came to, counted from 0: in the journal alone, until
+        the case has all of them. Raises `JournalFull` like `add`."""
+        content = zlib.compress(document or dumps_measurement(measurement))
+        self.journal.append("round", {"position": position, "round": number}, content)
+        self.journal.sync()
+
     def finish(self, run: Run) -> None:
         """The run as it ended. Raises `JournalFull` when not even that fits; its cases are kept."""
         try:

@@ -14,12 +14,18 @@ from trnbench.errors import StoreError, TrnbenchError, UsageError
 from trnbench.results.digest import is_edited
 from trnbench.results.json import loads
 from trnbench.results.run import Run
-from trnbench.store.checking import differing_cells, differing_head, document_of, said
+from trnbench.store.checking import (
+    differing_cells,
+    differing_head,
+    document_of,
+    environment_differs,
+    said,
+)
 from trnbench.store.database import StoreBusy, explained
 from trnbench.store.filling import fill
 from trnbench.store.journal import journals, read_chain
 from trnbench.store.journaled import Journaled, journaled
-from trnbench.store.rows import change_run
+from trnbench.store.rows import change_run, write_environment
 from trnbench.store.store import Store
 
 if TYPE_CHECKING:
@@ -167,6 +173,9 @@ def _renewed(connection: sqlite3.Connection, number: int, run: Run) -> int:
     head = {name: means for name, _, means in differing_head(connection, number, run)}
     if head:
         change_run(connection, number, head)
+    environment = environment_differs(connection, number, run)
+    if environment:
+        write_environment(connection, number, run)
     cells = list(differing_cells(connection, number, run))
     positions = [
         row[0]
@@ -179,7 +188,7 @@ def _renewed(connection: sqlite3.Connection, number: int, run: Run) -> int:
             f"UPDATE measurements SET {name} = ? WHERE run = ? AND position = ?",
             (means, number, positions[index]),
         )
-    return len(head) + len(cells)
+    return len(head) + environment + len(cells)
 
 
 def _runs(connection: sqlite3.Connection) -> list[tuple[int, str]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import msgspec
 
 from trnbench.errors import StoreError
-from trnbench.results.digest import PARTS, bare, fingerprint
+from trnbench.results.digest import PARTS, bare, mark_of
 from trnbench.results.json import dumps_value
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
@@ -33,7 +33,7 @@ class Attached(NamedTuple):
     @property
     def mark(self) -> tuple[str, str, str]:
         """What the run's digest takes of it."""
-        return self.kind, self.name, fingerprint(zlib.decompress(self.content))
+        return self.kind, self.name, mark_of(zlib.decompress(self.content))
 
 
 def attached(run: Run) -> tuple[Attached, ...]:
@@ -116,6 +116,7 @@ def insert_run(
         ),
     )
     number = int(connection.execute("SELECT number FROM runs WHERE id = ?", (run.id,)).fetchone()[0])
+    write_environment(connection, number, run)
     for position, part in enumerate(parts):
         connection.execute(
             "INSERT OR IGNORE INTO documents (sha256, content) VALUES (?, ?)", (part.sha256, part.content)
@@ -125,6 +126,12 @@ def insert_run(
             (number, position, part.kind, part.name, part.sha256),
         )
     return number
+
+
+def write_environment(connection: sqlite3.Connection, number: int, run: Run) -> None:
+    """What the run says of machine and versions, where it is read without the rest of the head."""
+    content = dumps_value(run.environment, f"run {run.id}: environment").decode()
+    connection.execute("INSERT OR REPLACE INTO environments (run, content) VALUES (?, ?)", (number, content))
 
 
 def insert_measurements(connection: sqlite3.Connection, number: int, rows: Iterable[Row]) -> None:

@@ -45,6 +45,11 @@ class Collective(click.ParamType[str]):
             )
         return plain[word]
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(name) for name in self.known if name.startswith(incomplete)]
+
 
 COLLECTIVE = click.argument("collective", type=Collective(), metavar="COLLECTIVE")
 

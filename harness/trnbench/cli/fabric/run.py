@@ -13,7 +13,8 @@ from trnbench.cli.fabric.near import Near, cells, notes
 from trnbench.cli.fabric.options import about, algorithm_option, dtype_option, fabric_of, fabric_options
 from trnbench.cli.fabric.shares import UNEVEN, about_shares, shares_of, shares_option, skew_option
 from trnbench.cli.fabric.sizes import SIZE, shown, sweep, sweep_options
-from trnbench.cli.output import emit, emit_json, format_option, write
+from trnbench.cli.output import emit, emit_json, format_option, say_left_out, write
+from trnbench.cli.terminal import width
 
 
 @click.command()
@@ -57,9 +58,10 @@ def run(
     """
     from msgspec.structs import replace
 
-    from trnbench.cli.fabric.table import details, footer, header, peak_of, row
-    from trnbench.cli.fabric.table import lines as table_lines
+    from trnbench.cli.aligned import wrapped
+    from trnbench.cli.fabric.table import details, peak_of, row
     from trnbench.emulator.fabric.ask import ask
+    from trnbench.results.nccl_table import left_out, table
 
     fabric = fabric_of(state, options)
     groups = groups_of(fabric, group, replica_groups)
@@ -96,7 +98,12 @@ def run(
     rows = [{**each, **cells(kind, each["time_s"])} for each, kind in zip(rows, nearest, strict=True)]
     said += notes(nearest, [each.busbw for each in found])
     if format == "table":
-        write("\n".join([*header(collective, said), *table_lines(rows), *footer(rows)]) + "\n")
+        room = width()
+        wide = None if room is None else room - 2
+        comments = [line for note in said for line in wrapped(note, wide, 2).split("\n")]
+        title = f"trnbench fabric {collective}, emulated"
+        write("\n".join(table(title, rows, comments, room=room)) + "\n")
+        say_left_out(left_out(room))
     elif format == "json":
         emit_json(
             {

@@ -1,35 +1,17 @@
-"""The table of nccl-tests: its header, columns and closing lines, ours behind them."""
+"""What `trnbench fabric run` says of each size, and what its figures are held against."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from trnbench.cli.fabric.cells import EVIDENCE
+from trnbench.results.nccl_table import operation
 
 if TYPE_CHECKING:
     from trnbench.emulator.fabric.answer import Answer
     from trnbench.emulator.fabric.systems import Fabric
     from trnbench.facts.peak import PeakChoice
-
-TYPES = {
-    "fp32": "float",
-    "fp16": "half",
-    "bf16": "bfloat16",
-    "fp64": "double",
-    "int8": "int8",
-    "fp8": "f8e4m3",
-}
-"""Our words for data types as nccl-tests prints them; others are printed as they are."""
-REDUCES = ("all_reduce", "reduce_scatter", "reduce", "barrier")
-ROOTED = ("broadcast", "reduce")
-CHECKED = "N/A"
-"""In column #wrong: a model moves no data, so nothing was checked."""
-
-WIDTHS = (12, 12, 10, 7, 6, 11, 8, 8, 6)
-HEADS = ("size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong")
-UNITS = ("(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "")
-OURS = ("algorithm", "%peak", "%bound", "bound", "evidence", "near", "expect")
 
 
 def peak_of(fabric: Fabric, collective: str, ranks: Sequence[int] | None = None) -> PeakChoice | None:
@@ -66,6 +48,7 @@ def row(answer: Answer, dtype: str, peak: PeakChoice | None) -> dict[str, Any]:
     """One size; times in seconds, bandwidths in GB/s of 10⁹ bytes."""
     from trnbench.kernels.dtype import item_bytes
 
+    redop, root = operation(answer.collective)
     parts = {
         "latency": answer.latency_s,
         "link": answer.link_s,
@@ -76,8 +59,8 @@ def row(answer: Answer, dtype: str, peak: PeakChoice | None) -> dict[str, Any]:
         "size": int(answer.size),
         "count": int(answer.size / item_bytes(dtype)),
         "type": dtype,
-        "redop": "sum" if answer.collective in REDUCES else "none",
-        "root": 0 if answer.collective in ROOTED else -1,
+        "redop": redop,
+        "root": root,
         "time_s": answer.time_s,
         "algbw_gb_s": answer.algbw / 1e9,
         "busbw_gb_s": answer.busbw / 1e9,
@@ -88,53 +71,6 @@ def row(answer: Answer, dtype: str, peak: PeakChoice | None) -> dict[str, Any]:
         "bound": max(parts, key=lambda name: parts[name]),
         "evidence": EVIDENCE,
     }
-
-
-def header(collective: str, notes: Sequence[str]) -> list[str]:
-    """The lines above the rows, in the columns of nccl-tests and nccom-test; ours stand behind them."""
-    return [
-        f"# trnbench fabric {collective}, emulated",
-        *(f"# {note}" for note in notes),
-        "#",
-        _line("#", HEADS, OURS),
-        _line("#", UNITS, ("", "", "", "", "", "", "(us)")).rstrip(),
-    ]
-
-
-def lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A line for each row: times in µs, bandwidths in GB/s of 1e9 bytes."""
-    return [
-        _line(
-            " ",
-            (
-                str(each["size"]),
-                str(each["count"]),
-                TYPES.get(each["type"], each["type"]),
-                each["redop"],
-                str(each["root"]),
-                _digits(each["time_s"] * 1e6),
-                f"{each['algbw_gb_s']:.2f}",
-                f"{each['busbw_gb_s']:.2f}",
-                CHECKED,
-            ),
-            (
-                each["algorithm"],
-                "-" if each["peak_share"] is None else _share(each["peak_share"]),
-                _share(each["bound_share"]),
-                each["bound"],
-                each["evidence"],
-                each["nearness"],
-                _interval(each["expected_low_s"], each["expected_high_s"]),
-            ),
-        )
-        for each in rows
-    ]
-
-
-def footer(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What parsers of those tools look for at the end: the mean bus bandwidth in GB/s."""
-    mean = sum(each["busbw_gb_s"] for each in rows) / len(rows)
-    return ["# Out of bounds values : 0 OK", f"# Avg bus bandwidth    : {mean:g}", "#"]
 
 
 def details(fabric: Fabric, found: Sequence[Answer], peak: PeakChoice | None, algorithm: str) -> list[str]:
@@ -159,24 +95,3 @@ def details(fabric: Fabric, found: Sequence[Answer], peak: PeakChoice | None, al
     left_out = {name: why for each in found for name, why in each.left_out.items()}
     made += [f"not tried: {name}, {why}" for name, why in left_out.items()]
     return made
-
-
-def _line(lead: str, cells: Sequence[str], ours: Sequence[str]) -> str:
-    padded = " ".join(cell.rjust(width) for cell, width in zip(cells, WIDTHS, strict=True))
-    behind = "  ".join(cell.ljust(width) for cell, width in zip(ours, (18, 7, 7, 8, 9, 9, 17), strict=True))
-    return f"{lead}{padded[len(lead) - 1 :] if lead.strip() else padded}  {behind}".rstrip()
-
-
-def _digits(microseconds: float) -> str:
-    """As nccl-tests: four significant places, no exponent."""
-    return f"{microseconds:.2f}" if microseconds < 1000 else f"{microseconds:.1f}"
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "-" if low is None or high is None else f"{_digits(low * 1e6)} to {_digits(high * 1e6)}"
-
-
-def _share(value: float) -> str:
-    from trnbench.facts.format import percent
-
-    return percent(value).removesuffix(" %")

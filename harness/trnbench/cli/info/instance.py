@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _FACTS: tuple[Column | str, ...] = (
     "subject",
     "figure",
-    "printed",
-    "source",
+    Column("printed", keep=1),
+    Column("source", keep=1),
     "locator",
     Column("superseded_by", "superseded by"),
 )

@@ -140,13 +140,13 @@ _PROGRAMS: tuple[Column | str, ...] = (
 )
 _SHARES: tuple[Column | str, ...] = (
     "name",
-    Column("reached_text", "reached", align="right"),
-    Column("peak_text", "peak", align="right"),
-    Column("fraction", "%", align="right", show=percent_text),
+    Column("reached_text", "reached", align="right", keep=2),
+    Column("peak_text", "peak", align="right", keep=2),
+    Column("fraction", "%", align="right", show=percent_text, keep=2),
     Column("of_engine_bound", "of the clocks' bound", align="right", show=percent_text),
-    "evidence",
-    "source",
-    Column("formula", "how"),
+    Column("evidence", keep=2),
+    Column("source", keep=1),
+    Column("formula", "how", keep=-1),
 )
 _LINES: tuple[Column | str, ...] = (
     "place",

@@ -27,9 +27,9 @@ VALUES: tuple[Column | str, ...] = (
     Column("nan", "NaN"),
     Column("smallest"),
     Column("largest"),
-    Column("error"),
-    Column("allowed"),
-    "verdict",
+    Column("error", keep=1),
+    Column("allowed", keep=1),
+    Column("verdict", keep=2),
 )
 
 

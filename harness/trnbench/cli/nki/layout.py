@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +16,13 @@ from trnbench.cli.nki.blocks import (
     share_rows,
     time_text,
 )
-from trnbench.cli.output import Column, emit, emit_json, plain, use_rich, write
+from trnbench.cli.output import Column, emit, emit_json, paragraph, plain, write
 
 if TYPE_CHECKING:
     from trnbench.run.kernel_run import KernelRun
 
 LINES = 20
 """Source lines shown to people, the slowest first; JSON and CSV have all of them."""
-
-_NEEDS = {"formula": 140, "of_engine_bound": 110, "source": 90}
-"""Columns of a terminal below which these of the peaks are left out."""
 
 
 def as_json(run: KernelRun, *, values: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
@@ -59,30 +55,21 @@ def show_run(
     if format == "csv":
         _csv([run])
         return
-    strong = "**" if format == "md" else ""
-    write(f"{strong}{headline(run)}{strong}\n")
-    write("".join(f"\n{each}\n" if format == "md" else f"{each}\n" for each in facts(run)))
+    if format == "md":
+        write(f"**{headline(run)}**\n")
+    else:
+        paragraph(headline(run))
+    for fact in facts(run):
+        _told(fact, format)
     parts = blocks(run, lines=lines)
     if values:
         parts.insert(0, Block("output", "Values", values, value_columns))
     for each in parts:
         write("\n")
         left = len(each.rows) - LINES if each.part == "line" else 0
-        columns = _fitting(each.columns) if each.part == "peak" and format == "table" else each.columns
-        emit(each.rows[:LINES] if left > 0 else each.rows, columns, format, title=each.title)
-        if len(columns) < len(each.columns):
-            write("more columns: a wider terminal, or --format json\n")
+        emit(each.rows[:LINES] if left > 0 else each.rows, each.columns, format, title=each.title)
         if left > 0:
             write(f"… and {left} more lines: --format json\n")
-
-
-def _fitting(columns: Sequence[Column | str]) -> Sequence[Column | str]:
-    """Without those that a narrow terminal would break into syllables, the least needed first."""
-    if not use_rich():
-        return columns
-    width = shutil.get_terminal_size().columns
-    gone = {key for key, least in _NEEDS.items() if width < least}
-    return [each for each in columns if (each if isinstance(each, str) else each.key) not in gone]
 
 
 def show_runs(runs: Sequence[KernelRun], refused: Sequence[tuple[str, str, str]], format: str) -> None:
@@ -121,19 +108,26 @@ def show_runs(runs: Sequence[KernelRun], refused: Sequence[tuple[str, str, str]]
             "system",
             "cores",
             *(("programs",) if any(run.programs for run in runs) else ()),
-            Column("latency", align="right", show=time_text),
+            Column("latency", align="right", show=time_text, keep=2),
             "bound",
             *(Column(each, f"% of {each}", align="right", show=percent_text) for each in what),
-            "evidence",
+            Column("evidence", keep=2),
             "near",
             Column("expect", align="right"),
-            Column("why", "cannot, because"),
+            Column("why", "cannot, because", keep=1),
         ],
         format,
     )
     for run in runs:
         for each in told(run):
-            write(f"\n{run.system}: {each}\n" if format == "md" else f"{run.system}: {each}\n")
+            _told(f"{run.system}: {each}", format)
+
+
+def _told(text: str, format: str) -> None:
+    if format == "md":
+        write(f"\n{text}\n")
+    else:
+        paragraph(text)
 
 
 def _csv(runs: Sequence[KernelRun]) -> None:

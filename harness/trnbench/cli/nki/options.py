@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from trnbench.bounded import kinds
-from trnbench.cli.names import complete_systems
+from trnbench.cli.names import complete_sources, complete_systems
 from trnbench.cli.number import NumberType
 from trnbench.errors import FactError, UsageError
 
@@ -37,7 +37,7 @@ def kernel_options(command: F) -> F:
     """KERNEL, and how it is loaded, called and limited."""
     for decorate in reversed(
         (
-            click.argument("kernel", metavar="FILE.py::KERNEL|BENCHMARK"),
+            click.argument("kernel", metavar="FILE.py::KERNEL|BENCHMARK", shell_complete=complete_sources),
             click.option(
                 "--arg",
                 "texts",

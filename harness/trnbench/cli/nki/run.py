@@ -198,8 +198,8 @@ def _emulated(
     timeline: bool,
 ) -> tuple[KernelRun, Any]:
     """The run with the nearest published evidence beside it, and its timeline."""
+    from trnbench.facts.peak import as_policy
     from trnbench.fidelity.nearness.nearby import nearby
-    from trnbench.run.api import as_policy
     from trnbench.run.beside import beside_benchmark, beside_kernel
     from trnbench.run.emulation import emulate
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from trnbench.cli import terminal
 from trnbench.cli.output import clean
 
 if TYPE_CHECKING:
@@ -14,12 +14,11 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 """Columns, where the terminal does not have fewer."""
-_LEAST = 40
 
 
 def width() -> int:
-    """Of the terminal, 100 at most and where there is none; a screen of a few columns is told 40."""
-    return max(min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDTH), _LEAST)
+    """Of the terminal, 100 at most and where there is none."""
+    return min(terminal.width() or WIDTH, WIDTH)
 
 
 def block(row: Row, wide: int) -> str:

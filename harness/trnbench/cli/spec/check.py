@@ -10,6 +10,7 @@ import click
 
 from trnbench.cli.context import Session, session
 from trnbench.cli.facts import facts_of, facts_option
+from trnbench.cli.names import complete_generations
 from trnbench.cli.output import Column, emit, format_option, say, write
 from trnbench.cli.spec.blocks import blocks, width
 from trnbench.errors import ExitCode, UnknownName
@@ -34,7 +35,7 @@ _COLUMNS: tuple[Column | str, ...] = (
 
 
 @click.command("check")
-@click.argument("generations", nargs=-1, metavar="[GENERATION]...")
+@click.argument("generations", nargs=-1, metavar="[GENERATION]...", shell_complete=complete_generations)
 @click.option("--rule", "rules", multiple=True, metavar="RULE", help="Only this rule. Repeatable.")
 @click.option(
     "--strict", is_flag=True, help="Exit with 1 when a disagreement, or a figure in it, is in no dispute."

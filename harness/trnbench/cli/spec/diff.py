@@ -56,11 +56,11 @@ def diff(
         )
     columns: tuple[Column | str, ...] = (
         "metric",
-        Column("a", sides[0].name),
-        Column("a_from", "evidence, source"),
-        Column("b", sides[1].name),
-        Column("b_from", "evidence, source"),
-        Column("ratio", "B / A", "right", show=lambda ratio: f"{ratio:.4g}"),
+        Column("a", sides[0].name, keep=2),
+        Column("a_from", "evidence, source", keep=1),
+        Column("b", sides[1].name, keep=2),
+        Column("b_from", "evidence, source", keep=1),
+        Column("ratio", "B / A", "right", keep=2, show=lambda ratio: f"{ratio:.4g}"),
     )
     emit(rows, columns, format)
     if scopes[0] is not scopes[1]:

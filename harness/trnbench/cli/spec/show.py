@@ -21,27 +21,34 @@ if TYPE_CHECKING:
 
 _FACTS: tuple[Column | str, ...] = (
     "metric",
-    "printed",
+    Column("printed", keep=1),
     "normalised",
     "scope",
     "direction",
-    "evidence",
-    "source",
+    Column("evidence", keep=2),
+    Column("source", keep=2),
     "locator",
     Column("superseded_by", "superseded by"),
 )
 _PEAKS: tuple[Column | str, ...] = (
     "metric",
     "scope",
-    "peak",
-    "evidence",
-    "source",
+    Column("peak", keep=2),
+    Column("evidence", keep=2),
+    Column("source", keep=2),
     "formula",
     Column("engine_bound", "by the clocks"),
     "alternatives",
     "note",
 )
-_ASSUMPTIONS: tuple[Column | str, ...] = ("id", "metric", "assumed", "low", "high", "reason")
+_ASSUMPTIONS: tuple[Column | str, ...] = (
+    "id",
+    "metric",
+    Column("assumed", keep=1),
+    "low",
+    "high",
+    Column("reason", keep=1),
+)
 _SOURCES: tuple[Column | str, ...] = ("source", "document", "version", "date", "seed", "path")
 _CSV = (
     *("table", "subject", "metric", "printed", "value", "low", "high", "unit", "scope", "direction"),

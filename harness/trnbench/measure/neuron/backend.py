@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import tempfile
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,6 +82,8 @@ class NeuronBackend:
         return host.cannot(case, system)
 
     def observe(self, case: Case, system: System) -> Observation:
+        from tempfile import TemporaryDirectory
+
         from trnbench.measure.neuron.collective_observing import CollectiveObserving
         from trnbench.measure.neuron.failure import failed
         from trnbench.measure.neuron.kernel_observing import KernelObserving
@@ -92,7 +93,7 @@ class NeuronBackend:
         together = "collective" in case.kernel.implementations
         kind = CollectiveObserving if together else KernelObserving
         tag = f"trnbench-{os.getpid()}-{next(_TAGS)}"
-        with tempfile.TemporaryDirectory(prefix="trnbench-neuron-") as folder:
+        with TemporaryDirectory(prefix="trnbench-neuron-") as folder:
             observing = kind(case, system, host, Path(folder), tag, self._floors, sample_s=self._sample_s)
             try:
                 with alone():

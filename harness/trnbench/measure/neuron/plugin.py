@@ -1,4 +1,4 @@
-"""The Neuron stack as a plugin: one backend."""
+"""The Neuron stack as a plugin: one backend, and a reader of its tool's results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pluggy
 
 from trnbench.backend import Backend
 from trnbench.generation import Systems
-from trnbench.measure.neuron.backend import NeuronBackend
+from trnbench.section import Importer
 
 # The same marker as trnbench.hookimpl; backends lie below the hooks and import nothing from there.
 hookimpl = pluggy.HookimplMarker("trnbench")
@@ -17,4 +17,14 @@ hookimpl = pluggy.HookimplMarker("trnbench")
 @hookimpl
 def trnbench_backends(systems: Systems) -> Iterator[Backend]:
     """Trainium and Inferentia2, where this machine has them."""
+    from trnbench.measure.neuron.backend import NeuronBackend
+
     yield NeuronBackend(systems)
+
+
+@hookimpl
+def trnbench_importers() -> Iterator[Importer]:
+    """Collectives that were measured without us."""
+    yield Importer(
+        name="nccom-test", title="nccom-test, JSON or text", read="trnbench.measure.neuron.nccom_file:read"
+    )

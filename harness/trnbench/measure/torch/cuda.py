@@ -1,4 +1,4 @@
-"""CUDA GPUs: work is queued on a stream between two events, and the events are the device's clock."""
+"""CUDA GPUs: work on a stream between two events, which are the device's clock."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 from trnbench.errors import TrnbenchError
 from trnbench.facts.format import show
 from trnbench.kernels.program import Program, Witness
+from trnbench.measure.torch.cuda_queue import CudaDevice, CudaQueue
 from trnbench.measure.torch.launch import Launches
 
 TICK_S = 0.5e-6
@@ -23,15 +24,6 @@ AWAITED = "the event behind the last kernel is awaited, then every stream of the
 
 OVERRIDES = ("NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE")
 """Variables that have fp32 multiplied in TF32 whatever a program asks for."""
-
-
-class CudaDevice(msgspec.Struct, frozen=True):
-    index: int
-    kind: str = "cuda"
-
-    @property
-    def torch_device(self) -> Any:
-        return f"cuda:{self.index}"
 
 
 def set_precision(torch: Any, dtype: str, variables: dict[str, str]) -> str:
@@ -73,8 +65,8 @@ class CudaCarrier:
         self._buffers: list[Any] = []
 
     def program(self, launches: Launches) -> Program:
-        queue = _Queue(self.torch, self.devices, launches.calls(), self._timer)
-        idle = _Queue(self.torch, self.devices, [each.idle for each in launches.each], self._timer, queue)
+        queue = CudaQueue(self.torch, self.devices, launches.calls(), self._timer)
+        idle = CudaQueue(self.torch, self.devices, [each.idle for each in launches.each], self._timer, queue)
         memory = launches.first.memory
         return Program(
             run=lambda: queue.carry_out(1),
@@ -112,66 +104,12 @@ class CudaCarrier:
         for buffer in self._buffers:
             buffer.zero_()
 
-    def _told(self, queue: _Queue) -> Witness:
+    def _told(self, queue: CudaQueue) -> Witness:
         found = self._witness() if self._witness is not None else Witness()
-        if not queue.bound_by_issuing:
-            return found
-        issue = show(queue.issue_s, "s")
-        note = f"bound by issuing: the host takes {issue} to queue a call, which is what the GPU waits for"
-        return msgspec.structs.replace(found, notes=(*found.notes, note))
-
-
-class _Queue:
-    """Calls on the current stream of each device, an event before and behind them.
-
-    `tells` is the queue whose clock the times are put on: idle calls are read off the same clock.
-    """
-
-    def __init__(
-        self,
-        torch: Any,
-        devices: Sequence[CudaDevice],
-        calls: Sequence[Callable[[], Any]],
-        timer: Callable[[], float],
-        tells: _Queue | None = None,
-    ) -> None:
-        self.torch, self.devices, self.calls, self._timer = torch, devices, calls, timer
-        self.tells = tells or self
-        self.begun = [torch.cuda.Event(enable_timing=True) for _ in devices]
-        self.ended = [torch.cuda.Event(enable_timing=True) for _ in devices]
-        self.last_s = self.issue_s = self.each_s = 0.0
-
-    @property
-    def bound_by_issuing(self) -> bool:
-        return self.each_s > 0.0 and self.issue_s > 0.8 * self.each_s
-
-    def carry_out(self, count: int) -> None:
-        """`count` calls, and then until every device has nothing left to do."""
-        cuda = self.torch.cuda
-        self._record(self.begun)
-        started = self._timer()
-        for _ in range(count):
-            for call in self.calls:
-                call()
-        issued = self._timer() - started
-        self._record(self.ended)
-        for event in self.ended:
-            event.synchronize()
-        for each in self.devices:
-            cuda.synchronize(each.index)  # other streams too: work there is no work between the events
-        if not all(event.query() for event in self.ended):
-            raise TrnbenchError(
-                "the GPU was waited for and is not done",
-                cause="the event behind the last kernel has not come to pass: whatever was waited for, "
-                "it was not this work",
-                try_="trnbench doctor",
+        notes = [queue.uncaptured] if queue.uncaptured else []
+        if queue.bound_by_issuing:
+            issue = show(queue.issue_s, "s")
+            notes.append(
+                f"bound by issuing: the host takes {issue} to queue a call, which is what the GPU waits for"
             )
-        pairs = zip(self.begun, self.ended, strict=True)
-        self.tells.last_s = max(float(begun.elapsed_time(ended)) * 1e-3 for begun, ended in pairs)
-        if count > 1:
-            self.issue_s, self.each_s = issued / count, self.tells.last_s / count
-
-    def _record(self, events: Sequence[Any]) -> None:
-        for each, event in zip(self.devices, events, strict=True):
-            with self.torch.cuda.device(each.index):
-                event.record()
+        return msgspec.structs.replace(found, notes=(*found.notes, *notes)) if notes else found

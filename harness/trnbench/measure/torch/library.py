@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import metadata, util
+from importlib import util
 
 from trnbench.backend import Detection
 
@@ -23,6 +23,8 @@ def missing() -> Detection | None:
 
 def version() -> str:
     """As pip knows it, its build behind a plus: "2.13.0+cpu"; "none" without torch."""
+    from importlib import metadata
+
     try:
         return metadata.version("torch")
     except metadata.PackageNotFoundError:

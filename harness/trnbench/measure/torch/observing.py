@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from trnbench.backend import Observation
 from trnbench.kernels.case import Case
 from trnbench.kernels.program import Program
 from trnbench.lazy import resolve
+from trnbench.measure.conditions import Watch
 from trnbench.measure.observe import observe
 from trnbench.measure.session import Timing
 from trnbench.measure.torch.collective_data import Task
@@ -96,6 +98,7 @@ def observe_collective(
             implementation=f"{RANKS}: {reference} ({backend})",
             timing=timing,
             detail={"data": {"kind": "uniform random", "seed": str(seed)}},
+            watch=partial(Watch, alone=False),
         )
     )
 

@@ -8,7 +8,6 @@ import pluggy
 
 from trnbench.backend import Backend
 from trnbench.generation import Systems
-from trnbench.measure.torch.neuron import TorchNeuronBackend
 
 # The same marker as trnbench.hookimpl; backends lie below the hooks and import nothing from there.
 hookimpl = pluggy.HookimplMarker("trnbench")
@@ -17,4 +16,6 @@ hookimpl = pluggy.HookimplMarker("trnbench")
 @hookimpl
 def trnbench_backends(systems: Systems) -> Iterator[Backend]:
     """Torch on Trainium and Inferentia2, where this machine has them and torch_neuronx."""
+    from trnbench.measure.torch.neuron import TorchNeuronBackend
+
     yield TorchNeuronBackend(systems)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
@@ -90,6 +90,10 @@ class ClusterPool:
         finally:
             for seat in self._seats:
                 self._end(seat)
+
+    def leave_out(self, positions: Collection[int]) -> None:
+        """These need not be carried out any more, where they have not begun."""
+        self._left = deque(each for each in self._left if each not in positions)
 
     def _sit(self, machine: Machine | None) -> None:
         options: dict[str, Any] = {"max_restarts": 0, "max_task_retries": 0}

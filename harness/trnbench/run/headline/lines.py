@@ -20,7 +20,8 @@ _ASKED = [each.name for each in QUESTIONS]
 
 class Headline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`lines`: by question and generation, what has no band last; `silence`: why there is no line, else "".
-    `alarms`: (system, `1 suspect, 2 failed`) of each with such cases. `means`: what an emulated number is.
+    `alarms`: (system, `1 suspect, 2 failed`) of each with such or inconclusive cases. `means`: what an
+    emulated number is.
     `footnote`: what is to be known of the figures of several lines.
     """
 
@@ -67,7 +68,7 @@ def _asked(each: Line) -> int:
 def _alarms(run: Run) -> tuple[tuple[str, str], ...]:
     bad: dict[str, Counter[str]] = {}
     for each in run.measurements:
-        if each.status in (Status.SUSPECT, Status.FAILED):
+        if each.status in (Status.INCONCLUSIVE, Status.SUSPECT, Status.FAILED):
             bad.setdefault(each.case.instance, Counter())[str(each.status)] += 1
     return tuple(
         (system, ", ".join(f"{counts[status]} {status}" for status in sorted(counts, reverse=True)))

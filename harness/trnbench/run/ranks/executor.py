@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -77,18 +77,22 @@ class RankPool:
         met = gather(self._rank, place_of(self._rank), own, waiting)
         self._executor.lines = {number: line for number, (line, _) in met.items()}
         self._know({0: own, **{number: each for number, (_, each) in met.items()}})
-        left = deque(range(len(self._cases)))
-        while left:
-            position = left.popleft()
+        self._left = deque(range(len(self._cases)))
+        while self._left:
+            position = self._left.popleft()
             seen, lost = self._carried_out(position, waiting)
             measurement = lost[0] if lost else together(seen, self._shared)
             if not lost and self._retries.again(position, measurement):
-                left.appendleft(position)
+                self._left.appendleft(position)
                 continue
             told = self._retries.told(position, measurement)
             yield position, told, dumps_measurement(told)
             if lost:
                 raise lost[1]
+
+    def leave_out(self, positions: Collection[int]) -> None:
+        """These need not be carried out any more, where they have not begun."""
+        self._left = deque(each for each in self._left if each not in positions)
 
     def _know(self, hellos: dict[int, dict[str, Any]]) -> None:
         by_machine: dict[str, list[int]] = defaultdict(list)

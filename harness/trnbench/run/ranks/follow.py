@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trnbench.errors import ExitCode
+from trnbench.isolation.garbage import collected_as_usual
 from trnbench.kernels.case import Case
 from trnbench.results.json import dumps_measurement
 from trnbench.run.attempt import Attempts
@@ -32,7 +33,8 @@ def follow(rank: Rank, attempts: Attempts, cases: Sequence[Case]) -> int:
             if "end" in asked:
                 return _ended(rank, asked)
             position = int(asked["case"])
-            measurement = carried_out(attempts, cases[position])
+            with collected_as_usual():
+                measurement = carried_out(attempts, cases[position])
             line.send(case=position, measurement=dumps_measurement(measurement).decode())
     except Gone:
         raise CutShort(

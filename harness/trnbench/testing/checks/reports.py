@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from trnbench.errors import NothingSelected, UsageError
 from trnbench.lazy import resolve
 from trnbench.registry.loader import described
 from trnbench.results.run import Run
@@ -54,6 +55,8 @@ def _asked(about: str, render: Callable[..., Any], run: Run | None, *, html: boo
             continue
         try:
             first, second = render(runs), render(runs)
+        except (UsageError, NothingSelected):  # it needs something that is not here, and says so in words
+            continue
         except Exception as error:
             yield Finding(
                 about, f"raises for {words}: {described(error)}", 'return "" where there is nothing to show'

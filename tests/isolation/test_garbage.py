@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from trnbench.run.garbage import RARELY, seldom_collected
+from trnbench.isolation.garbage import RARELY, seldom_collected
 
 
 def test_thresholds_come_back() -> None:

@@ -1,0 +1,246 @@
+"""`trnbench history`: cases over the stored runs, and where their level changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trnbench.bounded import kinds
+from trnbench.cli.context import Session, session
+from trnbench.cli.number import NumberType
+from trnbench.cli.output import Column, emit, emit_json, format_option, say
+from trnbench.cli.store_names import complete_cases, complete_run_tags
+from trnbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from trnbench.results.history import CaseHistory, HistoryPoint, HistoryStep
+
+COMMIT = 10  # characters that people compare
+SERIES = (
+    "case",
+    Column("evidence", keep=2),
+    Column("runs", align="right"),
+    Column("trend", keep=1),
+    Column("shown", "latest", "right", keep=2),
+    Column("step", "last step", "right", keep=2),
+    Column("first", "first run after it", keep=1),
+)
+STEPS = (
+    "case",
+    Column("first", "first run", keep=1),
+    "commit",
+    Column("change", align="right", keep=2),
+    Column("shown_before", "before", "right"),
+    Column("shown_after", "after", "right"),
+    Column("differs", keep=1),
+)
+POINTS = (
+    *("case", "evidence", "backend", "machine", "run", "created", "commit", "dirty", "tool_version"),
+    *("status", "metric", "value", "unit", "time_s", "step"),
+)
+ONE = (
+    "run",
+    "created",
+    Column("commit", show=lambda told: str(told)[:COMMIT]),
+    "status",
+    Column("shown", "result", "right", keep=1),
+    Column("step", align="right", keep=1),
+)
+
+
+@click.command()
+@click.argument("case", nargs=-1, shell_complete=complete_cases)
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    shell_complete=complete_run_tags,
+    help="Only runs with this tag.",
+)
+@click.option(
+    "--last", type=NumberType(kinds.KEPT), default=0, metavar="N", help="Only the N newest runs; 0: all."
+)
+@click.option("--steps", "stepped", is_flag=True, help="Only cases with a step.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write a page (HTML) instead."
+)
+@click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
+@format_option
+@session
+def history(
+    shared: Session,
+    /,
+    *,
+    case: tuple[str, ...],
+    tags: tuple[str, ...],
+    last: int,
+    stepped: bool,
+    output: Path | None,
+    force: bool,
+    format: str,
+) -> None:
+    """Show cases over the stored runs: values, commits, and the first run after each step.
+
+    CASE is an id, the case without its system, a kernel, or a glob of these; without one the cases of the
+    newest run. Emulated and measured values, backends and machines are series of their own.
+    """
+    from trnbench.store.history import histories
+    from trnbench.store.store import Store
+
+    if output is not None:
+        _check_page(output, force=force)
+    with Store(shared.store_path) as store:
+        found = histories(store, case, tags=tags, last=last)
+    if stepped:
+        found = tuple(each for each in found if each.steps)
+    if output is not None:
+        _write(shared, found, output)
+    elif format == "json":
+        emit_json([_document(each) for each in found])
+    elif format == "csv":
+        emit([row for each in found for row in _points(each)], POINTS, format)
+    else:
+        _show(found, format)
+    if not found:
+        say("no case has a step" if stepped and not case else "no run has a value of these cases")
+
+
+def _check_page(output: Path, *, force: bool) -> None:
+    """Raises `UsageError` for a name that is no page's, and where it cannot be written."""
+    from trnbench.run.writing import check_writable
+
+    format = output.suffix.lower().removeprefix(".")
+    if format in ("json", "csv", "md"):
+        raise UsageError(
+            f"{output} does not look like an HTML page",
+            cause=f"-o writes one HTML file, whatever its name, and this one ends in .{format}",
+            try_=f"trnbench history --format {format} > {output}",
+        )
+    check_writable(output, force=force)
+
+
+def _show(found: Sequence[CaseHistory], format: str) -> None:
+    """The series, then their steps; of one series its runs as well."""
+    told = [name for name in ("backend", "machine") if len({getattr(each, name) for each in found}) > 1]
+    emit([_series_row(each) for each in found], (*SERIES[:2], *told, *SERIES[2:]), format)
+    if len(found) == 1:
+        emit(_points(found[0]), ONE, format, title=_titled(found[0]))
+    steps = [_step_row(each, step) for each in found for step in each.steps]
+    if steps:
+        emit(steps, STEPS, format, title="steps")
+
+
+def _titled(found: CaseHistory) -> str:
+    return ", ".join(filter(None, (str(found.evidence), found.backend, found.metric, found.machine)))
+
+
+def _series_row(found: CaseHistory) -> dict[str, Any]:
+    from trnbench.results.history import sparkline
+
+    last = found.steps[-1] if found.steps else None
+    return {
+        "case": found.case,
+        "evidence": str(found.evidence),
+        "backend": found.backend,
+        "machine": found.machine or None,
+        "runs": len(found.points),
+        "trend": sparkline([point.value if point.counts else None for point in found.points]),
+        "shown": _shown(found.latest, found.unit),
+        "step": _signed(last) if last else None,
+        "first": last.first.run if last else None,
+    }
+
+
+def _step_row(found: CaseHistory, step: HistoryStep) -> dict[str, Any]:
+    return {
+        "case": found.case,
+        "first": step.first.run,
+        "commit": " → ".join(_commit(each) or "?" for each in (step.last, step.first))
+        if step.first.commit or step.last.commit
+        else None,
+        "change": _signed(step),
+        "shown_before": _shown(step.before, found.unit),
+        "shown_after": _shown(step.after, found.unit),
+        "differs": "; ".join(step.differs) or None,
+    }
+
+
+def _points(found: CaseHistory) -> list[dict[str, Any]]:
+    """A row for each run, with the step that begins there."""
+    steps = {step.first.run: step for step in found.steps}
+    return [
+        {
+            "case": found.case,
+            "evidence": str(found.evidence),
+            "backend": found.backend,
+            "machine": found.machine,
+            "run": point.run,
+            "created": point.created,
+            "commit": point.commit or None,
+            "dirty": point.dirty,
+            "tool_version": point.tool_version,
+            "status": str(point.status),
+            "metric": found.metric,
+            "value": point.value,
+            "unit": found.unit,
+            "shown": _shown(point.value, found.unit),
+            "time_s": point.time_s,
+            "step": _signed(steps[point.run]) if point.run in steps else None,
+        }
+        for point in found.points
+    ]
+
+
+def _document(found: CaseHistory) -> dict[str, Any]:
+    """All of a series, exact."""
+    return {
+        "case": found.case,
+        "evidence": found.evidence,
+        "backend": found.backend,
+        "machine": found.machine,
+        "metric": found.metric,
+        "unit": found.unit,
+        "better": "lower" if found.lower_is_better else "higher",
+        "points": found.points,
+        "steps": [
+            {
+                "first_run": step.first.run,
+                "first_commit": step.first.commit,
+                "last_run_before": step.last.run,
+                "last_commit_before": step.last.commit,
+                "before": step.before,
+                "after": step.after,
+                "change": step.change,
+                "worse": step.worse,
+                "differs": step.differs,
+            }
+            for step in found.steps
+        ],
+    }
+
+
+def _write(shared: Session, found: Sequence[CaseHistory], output: Path) -> None:
+    from trnbench.run.render import find_page, render_page
+    from trnbench.run.writing import write_whole
+
+    write_whole(output, render_page(found, find_page(shared.registry, "history")))
+    click.echo(str(output))
+
+
+def _commit(point: HistoryPoint) -> str:
+    return point.commit[:COMMIT] + ("+" if point.dirty else "")
+
+
+def _signed(step: HistoryStep) -> str:
+    sign = "+" if step.change > 0 else "−"
+    return f"{sign}{abs(step.change) * 100:.1f} % {'worse' if step.worse else 'better'}"
+
+
+def _shown(value: float | None, unit: str) -> str | None:
+    from trnbench.facts.format import show
+
+    return None if value is None else show(value, unit)

@@ -1,0 +1,74 @@
+"""The terminal that results go to: whether it shows colours, and how wide it is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, TextIO, TypeVar
+
+import click
+
+from trnbench.isolation.terminal import columns_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+LEAST = 40
+"""Columns that are filled however few there are."""
+
+_WIDE = "trnbench.wide"
+
+
+def _wide(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[_WIDE] = True
+
+
+wide_option = click.option(
+    "--wide",
+    is_flag=True,
+    expose_value=False,
+    callback=_wide,
+    help="All columns of a table, however narrow the terminal.",
+)
+
+
+def width() -> int | None:
+    """Columns that a line on stdout may take; None for as many as it needs.
+
+    A terminal has its own. A file or pipe takes lines of any length, unless colours are asked for: it is then
+    taken for a pager, on the terminal of stderr.
+    """
+    context = click.get_current_context(silent=True)
+    if context and context.meta.get(_WIDE):
+        return None
+    found = columns_of(sys.stdout)
+    if found is None and suits_colours():
+        told = os.environ.get("COLUMNS", "")
+        found = int(told) if told.isascii() and told.isdigit() else columns_of(sys.stderr)
+    return None if found is None else max(found, LEAST)
+
+
+def suits_colours(stream: TextIO | None = None) -> bool:
+    """Whether colours suit `stream` (stdout unless given).
+
+    `--color/--no-color` decides first, then NO_COLOR, FORCE_COLOR, TERM=dumb, then whether it is a
+    terminal at all.
+    """
+    stream = stream or sys.stdout
+    context = click.get_current_context(silent=True)
+    chosen = context.color if context else None
+    if chosen is not None:
+        return chosen
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    if os.environ.get("TERM") == "dumb":
+        return False
+    return bool(getattr(stream, "isatty", lambda: False)())
+
+
+def speaks_utf8() -> bool:
+    """Whether stdout takes every character."""
+    return (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "") == "utf8"

@@ -1,0 +1,141 @@
+"""`trnbench workload info`: one model in full, and where it fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trnbench.cli.context import Session, session
+from trnbench.cli.facts import facts_of, facts_option
+from trnbench.cli.names import complete_instances
+from trnbench.cli.output import clean, emit, emit_json, format_option, paragraph, write
+from trnbench.cli.workload.model_tables import parameter_table, published_tables, shape_table, token_table
+from trnbench.cli.workload.options import job_from, job_options, layout_from, layout_options
+from trnbench.cli.workload.step_tables import memory_table, operation_table, system_table
+from trnbench.cli.workload.table import Table
+
+if TYPE_CHECKING:
+    from trnbench.workloads.model import Model
+
+
+@click.command("info")
+@click.argument("model")
+@click.option(
+    "-i",
+    "--instance",
+    "instances",
+    multiple=True,
+    metavar="NAME",
+    help="Name, alias or NAME:SIZE. Repeatable.  [default: every system of a run]",
+    shell_complete=complete_instances,
+)
+@job_options
+@layout_options
+@facts_option
+@format_option
+@session
+def info(
+    state: Session, /, *, model: str, instances: tuple[str, ...], facts: Any, format: str, **options: Any
+) -> None:
+    """Show the parameters, operations and cache of MODEL: a name of `workload list`, or a config.json.
+
+    With --task also the operations and the memory of a step on the ranks of a layout, and the systems that
+    it fits on.
+    """
+    from trnbench.workloads.job import check_dtype
+    from trnbench.workloads.shipped import load_model
+
+    found = load_model(model)
+    check_dtype(options["cache"], "--cache")
+    tables = [
+        shape_table(found),
+        parameter_table(found),
+        *published_tables(found),
+        token_table(found, options["cache"]),
+    ]
+    if options["task"]:
+        tables += _step(state, found, instances, facts_of(state, facts), options)
+    else:
+        _refuse_alone(instances, options)
+    _show(found, tables, format)
+
+
+def _refuse_alone(instances: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Raises `UsageError` for options that say nothing without a task."""
+    from trnbench.errors import UsageError
+
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name in ("tp", "pp", "dp", "cp", "ep", "kv", "sequence")
+        if options[name]
+    ]
+    if instances or given:
+        raise UsageError(
+            f"{'--instance' if instances else given[0]} says nothing without --task",
+            cause="what a rank holds depends on what is done",
+            try_="--task decode --kv 4096",
+        )
+
+
+def _step(
+    state: Session, model: Model, instances: tuple[str, ...], facts: Any, options: dict[str, Any]
+) -> list[Table]:
+    from trnbench.workloads.division import divide
+
+    division = divide(model, layout_from(options), job_from(options))
+    return [
+        operation_table(division),
+        memory_table(division),
+        system_table(state, division, instances, facts),
+    ]
+
+
+def _show(model: Model, tables: list[Table], format: str) -> None:
+    if format == "json":
+        emit_json(
+            {
+                "name": model.name,
+                "architecture": model.architecture,
+                "kind": model.kind,
+                "source": model.source,
+                "left_out": model.left_out,
+            }
+            | {key: rows for key, _, rows in tables}
+        )
+        return
+    if format == "csv":
+        flat = [
+            {"section": key, "row": number, "key": column, "value": value}
+            for key, _, rows in tables
+            for number, row in enumerate(rows)
+            for column, value in row.items()
+        ]
+        emit(flat, ("section", "row", "key", "value"), "csv")
+        return
+    shape = f"{model.layers} layers of {model.hidden:,} features, {model.vocabulary:,} words"
+    title = f"{model.name}: {model.kind}, {shape}"
+    if format == "md":
+        write(clean(f"# {title}") + "\n\n")
+    else:
+        paragraph(f"{title}\n")
+    for key, columns, rows in tables:
+        emit(rows, columns, format, title=key.capitalize())
+        write("\n")
+    for line in _remarks(model, tables):
+        paragraph(line)
+
+
+def _remarks(model: Model, tables: list[Table]) -> list[str]:
+    made = [f"Not counted: {model.left_out}."] if model.left_out else []
+    made += [
+        f"{row['system']}: {row[key]}."
+        for name, _, rows in tables
+        if name == "systems"
+        for row in rows
+        for key in ("notes", "reason")
+        if row.get(key)
+    ]
+    if model.source:
+        made.append(f"Source: {model.source.document} {model.source.version}, {model.source.locator}.")
+    return made

@@ -1,0 +1,48 @@
+"""`trnbench workload list`: the models that trnbench describes."""
+
+from __future__ import annotations
+
+import click
+
+from trnbench.cli.output import Column, emit, format_option
+from trnbench.cli.workload.show import count
+
+
+@click.command("list")
+@format_option
+def list_(format: str) -> None:
+    """List the models that trnbench describes, with their parameters.
+
+    A config.json of Hugging Face takes the place of a name wherever a model is asked for.
+    """
+    from trnbench.workloads.parameters import parameters
+    from trnbench.workloads.shipped import load_model, shipped_names
+
+    rows: list[dict[str, object]] = []
+    for name in shipped_names():
+        model = load_model(name)
+        counted = parameters(model)
+        rows.append(
+            {
+                "model": name,
+                "kind": model.kind,
+                "architecture": model.architecture,
+                "parameters": counted.all,
+                "active": counted.all_active,
+                "layers": model.layers,
+                "hidden": model.hidden,
+                "vocabulary": model.vocabulary,
+                "source": model.source.document if model.source else "",
+            }
+        )
+    columns = (
+        "model",
+        "kind",
+        "architecture",
+        Column("parameters", align="right", show=count),
+        Column("active", align="right", show=count),
+        "layers",
+        "hidden",
+        "vocabulary",
+    )
+    emit(rows, columns, format)

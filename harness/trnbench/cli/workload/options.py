@@ -1,0 +1,141 @@
+"""The options that say how a model lies on ranks and what is done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from trnbench.bounded import kinds
+from trnbench.cli.number import NumberType
+
+if TYPE_CHECKING:
+    from trnbench.workloads.job import Job
+    from trnbench.workloads.layout import Layout
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+TASKS = ("train", "prefill", "decode")
+RECOMPUTE = ("none", "selective", "full")
+
+_DEGREE, _TOKENS = NumberType(kinds.DEGREE), NumberType(kinds.TOKENS)
+_SEQUENCES = NumberType(kinds.SEQUENCES)
+
+_LAYOUT: tuple[tuple[str, Any, str], ...] = (
+    ("tp", _DEGREE, "Tensor parallelism: ranks that share each matrix."),
+    ("pp", _DEGREE, "Pipeline stages."),
+    ("dp", _DEGREE, "Data parallelism."),
+    ("cp", _DEGREE, "Context parallelism: ranks that share each sequence."),
+    ("ep", _DEGREE, "Expert parallelism: groups that experts lie over."),
+    ("expert-tp", _DEGREE, "Ranks that share each expert.  [default: as --tp]"),
+    ("chunks", _DEGREE, "Runs of layers of a stage; more than one interleaves the pipeline."),
+    ("zero", NumberType(kinds.OPTIONAL), "1 cuts the optimiser's state over the data-parallel ranks."),
+    ("lnc", _DEGREE, "Physical cores of a rank.  [default: the system's]"),
+)
+_TYPES = (
+    ("weights", "bf16", "Type of the weights."),
+    ("activations", "bf16", "Type of what is between layers."),
+    ("cache", "bf16", "Type of the KV cache."),
+    ("gradients", "bf16", "Type of the gradients."),
+    ("moments", "fp32", "Type of the optimiser's two moments."),
+    ("master", "fp32", "Type of the optimiser's copy of the weights; none for none."),
+)
+
+
+def layout_options(command: F) -> F:
+    """Give `command` the options of a layout, for `layout_from`."""
+    command = click.option(
+        "--placement",
+        default="",
+        metavar="CORES",
+        help="Which core each rank is: 0,2,1,3.  [default: its number]",
+    )(command)
+    command = click.option(
+        "--sequence-parallel", is_flag=True, help="Cut what lies between the cut parts along the sequence."
+    )(command)
+    for name, kind, text in reversed(_LAYOUT):
+        command = click.option(f"--{name}", type=kind, metavar="N", help=text)(command)
+    return command
+
+
+def job_options(command: F) -> F:
+    """Give `command` the options of a job, for `job_from`."""
+    for name, default, text in reversed(_TYPES):
+        command = click.option(f"--{name}", default=default, metavar="TYPE", show_default=True, help=text)(
+            command
+        )
+    for option in (
+        click.option(
+            "--recompute",
+            type=click.Choice(RECOMPUTE),
+            default="none",
+            show_default=True,
+            help="What the backward pass works out again.",
+        ),
+        click.option(
+            "--kv",
+            type=_TOKENS,
+            metavar="TOKENS",
+            help="Tokens in the cache of each sequence, the new one among them.",
+        ),
+        click.option(
+            "--sequence",
+            type=_TOKENS,
+            metavar="TOKENS",
+            help="Tokens of a sequence that is trained on, or of a prompt.",
+        ),
+        click.option(
+            "--micro-batch",
+            type=_SEQUENCES,
+            default="1",
+            show_default=True,
+            metavar="N",
+            help="Sequences of a rank at once, in training.",
+        ),
+        click.option(
+            "--batch",
+            type=_SEQUENCES,
+            default="1",
+            show_default=True,
+            metavar="N",
+            help="Sequences of a step, on all ranks together.",
+        ),
+        click.option("--task", type=click.Choice(TASKS), help="What is done with the model."),
+    ):
+        command = option(command)
+    return command
+
+
+def layout_from(options: dict[str, Any]) -> Layout:
+    """The layout that the options mean. Raises `UsageError`."""
+    from trnbench.workloads.layout import Layout
+
+    given = {
+        name: options[name]
+        for name in ("tp", "pp", "dp", "cp", "ep", "expert_tp", "chunks", "zero", "lnc")
+        if options[name] is not None
+    }
+    return Layout(
+        **given, sequence_parallel=options["sequence_parallel"], placement=_placement(options["placement"])
+    )
+
+
+def _placement(text: str) -> tuple[int, ...]:
+    return tuple(kinds.RANK.counted(part, "--placement") for part in text.split(",")) if text else ()
+
+
+def job_from(options: dict[str, Any]) -> Job:
+    """The job that the options mean."""
+    from trnbench.workloads.job import Job, Recompute, Task
+
+    return Job(
+        task=Task(options["task"]),
+        batch=options["batch"],
+        micro_batch=options["micro_batch"],
+        sequence=options["sequence"] or 0,
+        kv=options["kv"] or 0,
+        recompute=Recompute(options["recompute"]),
+        **{name: options[name] for name, _, _ in _TYPES if name != "master"},
+        master="" if options["master"] == "none" else options["master"],
+    )

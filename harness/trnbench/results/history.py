@@ -1,0 +1,148 @@
+"""One case over the runs that have it: points in the order of time, and where the level changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from trnbench.results.evidence import Grade
+from trnbench.results.measurement import Status
+from trnbench.results.steps import steps
+
+TOLD = (Status.OK, Status.DOCUMENT_LOW)
+"""Statuses whose number counts: what failed, is suspect or inconclusive is shown, and moves no level."""
+
+_OF_THE_MACHINE = ("system", "machine", "cpu_model", "cpu_count", "memory_bytes", "byte_order", "host_name")
+_NO_CAUSE = ("git_commit", "git_dirty", "load_average", "neuron_devices_busy", "gpu_notes")
+_NAMED = 6
+
+
+class HistoryPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of the case. `commit` is "" where it was not recorded, `dirty` None where git did not tell."""
+
+    run: str
+    created: str
+    status: Status
+    value: float | None  # of the primary metric, in its base unit
+    time_s: float | None
+    tool_version: str = ""
+    commit: str = ""
+    dirty: bool | None = None
+    environment: Mapping[str, Any] = {}
+
+    @property
+    def counts(self) -> bool:
+        """Whether its value makes a level."""
+        return self.status in TOLD and self.value is not None and self.value > 0.0
+
+
+class HistoryStep(msgspec.Struct, frozen=True, kw_only=True):
+    """`first` is the first run of the new level, `last` the one before it that counted; what changed lies
+    between the two. `differs` names what their environments have different, the commit aside."""
+
+    first: HistoryPoint
+    last: HistoryPoint
+    before: float  # medians of the two levels
+    after: float
+    worse: bool
+    differs: tuple[str, ...] = ()
+
+    @property
+    def change(self) -> float:
+        """0.05: 5 % above the level before."""
+        return self.after / self.before - 1.0
+
+
+class CaseHistory(msgspec.Struct, frozen=True, kw_only=True):
+    """Points of one grade, backend, metric and, of measured values, one machine."""
+
+    case: str
+    metric: str
+    unit: str
+    evidence: Grade
+    backend: str
+    machine: str  # "" of emulated values, which do not depend on it
+    points: tuple[HistoryPoint, ...]
+    steps: tuple[HistoryStep, ...] = ()
+
+    @property
+    def lower_is_better(self) -> bool:
+        return self.unit == "s"
+
+    @property
+    def latest(self) -> float | None:
+        """The newest value that counts."""
+        return next((point.value for point in reversed(self.points) if point.counts), None)
+
+
+def with_steps(found: CaseHistory) -> CaseHistory:
+    """The same with its steps: of emulated values every change, of others by PELT."""
+    counted = [point for point in found.points if point.counts]
+    values = [point.value for point in counted if point.value is not None]
+    exact = found.evidence is Grade.EMULATED
+    made = []
+    for step in steps(values, exact=exact):
+        first, last = counted[step.at], counted[step.at - 1]
+        made.append(
+            HistoryStep(
+                first=first,
+                last=last,
+                before=step.before,
+                after=step.after,
+                worse=(step.after > step.before) is found.lower_is_better,
+                differs=differing(last, first, machine=not exact),
+            )
+        )
+    return msgspec.structs.replace(found, steps=tuple(made))
+
+
+def differing(before: HistoryPoint, after: HistoryPoint, *, machine: bool) -> tuple[str, ...]:
+    """In a few words each, what is different in versions and, with `machine`, in the machine."""
+    left_out = _NO_CAUSE if machine else (*_NO_CAUSE, *_OF_THE_MACHINE)
+    old, new = ({"trnbench": each.tool_version, **each.environment} for each in (before, after))
+    names = [name for name in dict.fromkeys((*old, *new)) if name not in left_out]
+    found = [
+        f"{name} {old.get(name, 'none')} → {new.get(name, 'none')}"
+        for name in names
+        if old.get(name) != new.get(name)
+    ]
+    more = len(found) - _NAMED
+    return (*found[:_NAMED], *((f"{more} more",) if more > 0 else ()))
+
+
+def machine_of(environment: Mapping[str, Any]) -> str:
+    """The machine in words that are the same for its like: accelerators, processor, memory in whole GiB."""
+    parts = [str(environment[name]) for name in ("neuron_instance",) if environment.get(name)]
+    if environment.get("gpu_name", "none") != "none":
+        parts.append(f"{environment.get('gpu_count', 1)} × {environment['gpu_name']}")
+    parts.append(str(environment.get("cpu_model", "unknown processor")))
+    if (count := environment.get("cpu_count")) is not None:
+        parts.append(f"{count} CPUs")
+    memory = environment.get("memory_bytes")
+    if isinstance(memory, int | float):
+        parts.append(f"{memory / 2**30:.0f} GiB")
+    return ", ".join(parts)
+
+
+def sparkline(values: Sequence[float | None], width: int = 24) -> str:
+    """The last `width` values as bars from the lowest to the highest; "·" where there is none."""
+    shown = values[-width:]
+    present = [each for each in shown if each is not None]
+    if not present:
+        return "·" * len(shown)
+    low, high = min(present), max(present)
+    # A band of one per cent at least, or noise in the last digit would fill the height.
+    middle, half = (low + high) / 2, max((high - low) / 2, abs(high + low) / 400)
+
+    def bar(value: float | None) -> str:
+        if value is None:
+            return "·"
+        share = (value - middle) / (2 * half) + 0.5 if half else 0.5
+        return _BARS[min(max(round(share * (len(_BARS) - 1)), 0), len(_BARS) - 1)]
+
+    return "".join(map(bar, shown))
+
+
+_BARS = "▁▂▃▄▅▆▇█"

@@ -1,0 +1,134 @@
+"""The table of nccl-tests: its header, columns and closing lines, ours behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trnbench.facts.format import percent
+
+TYPES = {
+    "fp32": "float",
+    "fp16": "half",
+    "bf16": "bfloat16",
+    "fp64": "double",
+    "int8": "int8",
+    "fp8": "f8e4m3",
+}
+"""Our words for data types as nccl-tests prints them; others are printed as they are."""
+REDUCES = ("all_reduce", "reduce_scatter", "reduce", "barrier")
+ROOTED = ("broadcast", "reduce")
+CHECKED = "N/A"
+"""In column #wrong: a model moves no data, so nothing was checked."""
+
+WIDTHS = (12, 12, 10, 7, 6, 11, 8, 8, 6)
+HEADS = ("size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong")
+UNITS = ("(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "")
+OURS = ("algorithm", "%peak", "%bound", "bound", "evidence", "near", "expect")
+WIDTHS_OF_OURS = (18, 7, 7, 8, 9, 9, 17)
+FIRST_TO_GO = (
+    *("#wrong", "root", "redop", "count", "type"),
+    *("bound", "%bound", "algorithm", "near", "algbw", "expect", "%peak"),
+)
+"""Columns that a terminal has no room for, in this order; what goes to a parser has them all."""
+
+
+def operation(collective: str) -> tuple[str, int]:
+    """The words of columns redop and root: what is reduced, and who has or gets it."""
+    return "sum" if collective in REDUCES else "none", 0 if collective in ROOTED else -1
+
+
+def table(
+    title: str, rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = (), *, room: int | None = None
+) -> list[str]:
+    """All of its lines, for at least one row; `room`: those of its columns that lines of so many characters
+    hold (`left_out` says which do not), None for all."""
+    gone = left_out(room)
+    return [*_header(title, notes, gone), *_lines(rows, gone), *_footer(rows)]
+
+
+def left_out(room: int | None) -> tuple[str, ...]:
+    """Headings of the columns that lines of `room` cannot hold; None: none of them."""
+    gone = 0
+    while room is not None and gone < len(FIRST_TO_GO) and _wide(FIRST_TO_GO[:gone]) > room:
+        gone += 1
+    return FIRST_TO_GO[:gone]
+
+
+def _wide(without: Sequence[str]) -> int:
+    theirs = [wide for head, wide in zip(HEADS, WIDTHS, strict=True) if head not in without]
+    ours = [wide for head, wide in zip(OURS, WIDTHS_OF_OURS, strict=True) if head not in without]
+    return sum(theirs) + len(theirs) + sum(ours) + 2 * len(ours)
+
+
+def _header(title: str, notes: Sequence[str], gone: Sequence[str]) -> list[str]:
+    """The lines above the rows, in the columns of nccl-tests and nccom-test; ours stand behind them."""
+    return [
+        f"# {title}",
+        *(f"# {note}" for note in notes),
+        "#",
+        _line("#", HEADS, OURS, gone),
+        _line("#", UNITS, ("", "", "", "", "", "", "(us)"), gone).rstrip(),
+    ]
+
+
+def _lines(rows: Sequence[Mapping[str, Any]], gone: Sequence[str]) -> list[str]:
+    """A line for each row: times in µs, bandwidths in GB/s of 1e9 bytes."""
+    return [
+        _line(
+            " ",
+            (
+                str(each["size"]),
+                str(each["count"]),
+                TYPES.get(each["type"], each["type"]),
+                each["redop"],
+                str(each["root"]),
+                _digits(each["time_s"] * 1e6),
+                f"{each['algbw_gb_s']:.2f}",
+                f"{each['busbw_gb_s']:.2f}",
+                CHECKED,
+            ),
+            (
+                each["algorithm"] or "-",
+                "-" if each["peak_share"] is None else _share(each["peak_share"]),
+                "-" if each["bound_share"] is None else _share(each["bound_share"]),
+                each["bound"] or "-",
+                each["evidence"],
+                each["nearness"] or "-",
+                _interval(each["expected_low_s"], each["expected_high_s"]),
+            ),
+            gone,
+        )
+        for each in rows
+    ]
+
+
+def _footer(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What parsers of those tools look for at the end: the mean bus bandwidth in GB/s."""
+    mean = sum(each["busbw_gb_s"] for each in rows) / len(rows)
+    return ["# Out of bounds values : 0 OK", f"# Avg bus bandwidth    : {mean:g}", "#"]
+
+
+def _line(lead: str, cells: Sequence[str], ours: Sequence[str], gone: Sequence[str]) -> str:
+    padded = " ".join(
+        cell.rjust(width) for cell, width, head in zip(cells, WIDTHS, HEADS, strict=True) if head not in gone
+    )
+    behind = "  ".join(
+        cell.ljust(width)
+        for cell, width, head in zip(ours, WIDTHS_OF_OURS, OURS, strict=True)
+        if head not in gone
+    )
+    return f"{lead}{padded[len(lead) - 1 :] if lead.strip() else padded}  {behind}".rstrip()
+
+
+def _digits(microseconds: float) -> str:
+    """As nccl-tests: four significant places, no exponent."""
+    return f"{microseconds:.2f}" if microseconds < 1000 else f"{microseconds:.1f}"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "-" if low is None or high is None else f"{_digits(low * 1e6)} to {_digits(high * 1e6)}"
+
+
+def _share(value: float) -> str:
+    return percent(value).removesuffix(" %")

@@ -1,0 +1,159 @@
+"""What the store knows of cases over time, read from its columns: no document is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from trnbench.errors import UnknownName
+from trnbench.results.evidence import Grade
+from trnbench.results.history import CaseHistory, HistoryPoint, machine_of, with_steps
+from trnbench.results.measurement import Status
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from trnbench.store.file import StoreFile
+
+
+class _RunRow(NamedTuple):
+    id: str
+    created: str
+    tool_version: str
+    backend: str
+    environment: dict[str, Any]
+
+
+def histories(
+    store: StoreFile, cases: Sequence[str] = (), *, tags: Iterable[str] = (), last: int = 0
+) -> tuple[CaseHistory, ...]:
+    """Histories of the cases that `cases` name: ids, the case without its system, kernels, or globs of these.
+
+    Without any, those of the newest run. `tags`: only runs that bear them all; `last`: only so many of these,
+    the newest. Raises `UnknownName` for what names no stored case, `StoreError` where there is no store.
+    """
+    with store.reading() as connection:
+        runs = _runs(connection, tuple(tags), last)
+        made: list[CaseHistory] = []
+        for case in _chosen(connection, cases, runs):
+            made += _of_a_case(connection, case, runs)
+    return tuple(map(with_steps, made))
+
+
+def _runs(connection: sqlite3.Connection, tags: tuple[str, ...], last: int) -> dict[int, _RunRow]:
+    """By their numbers, in the order of time: merged and imported ones may be older than those before."""
+    rows = connection.execute(
+        "SELECT number, id, created, tool_version, backend, content FROM runs"
+        " LEFT JOIN environments ON run = number ORDER BY created, number"
+    ).fetchall()
+    for tag in tags:
+        bearing = {row[0] for row in connection.execute("SELECT run FROM tags WHERE tag = ?", (tag,))}
+        rows = [row for row in rows if row[0] in bearing]
+    return {
+        number: _RunRow(run, created, version, backend, _decoded(content))
+        for number, run, created, version, backend, content in rows[-last:]
+    }
+
+
+def _decoded(content: str | None) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(content or "{}", type=dict[str, Any])
+    except msgspec.MsgspecError:  # `store check` says so; its case is shown without
+        return {}
+
+
+def _chosen(connection: sqlite3.Connection, cases: Sequence[str], runs: dict[int, _RunRow]) -> Iterator[str]:
+    """Ids in the order of the newest run, or of the arguments."""
+    if not cases:
+        newest = next(reversed(runs), -1)
+        rows = connection.execute(
+            "SELECT case_id FROM measurements WHERE run = ? ORDER BY position", (newest,)
+        )
+        yield from dict.fromkeys(row[0] for row in rows)
+        return
+    known: list[str] = []
+    given: set[str] = set()
+    for asked in cases:
+        if connection.execute("SELECT 1 FROM measurements WHERE case_id = ? LIMIT 1", (asked,)).fetchone():
+            found = [asked]
+        else:
+            known = known or [
+                row[0] for row in connection.execute("SELECT DISTINCT case_id FROM measurements")
+            ]
+            found = [each for each in known if _fits(each, asked)]
+        if not found:
+            names = {name for each in known for name in _names(each)}
+            raise UnknownName("case", asked, names, try_="trnbench runs show latest")
+        yield from (each for each in found if each not in given)
+        given.update(found)
+
+
+def _names(case_id: str) -> tuple[str, str, str]:
+    full = case_id.partition("::")[2]
+    return case_id, full, full.partition("[")[0].partition("@")[0]
+
+
+def _fits(case_id: str, asked: str) -> bool:
+    pattern = asked.replace("[", "[[]")  # every case has brackets of its own
+    return any(fnmatchcase(name, pattern) for name in _names(case_id))
+
+
+def _of_a_case(connection: sqlite3.Connection, case: str, runs: dict[int, _RunRow]) -> Iterator[CaseHistory]:
+    rows = connection.execute(
+        "SELECT run, grade, status, metric, unit, value, time_s FROM measurements WHERE case_id = ?", (case,)
+    ).fetchall()
+    order = {number: at for at, number in enumerate(runs)}
+    series: dict[_Key, list[HistoryPoint]] = {}
+    without: list[tuple[_RunRow, HistoryPoint]] = []
+    for number, grade, status, metric, unit, value, time_s in sorted(
+        (row for row in rows if row[0] in order), key=lambda row: order[row[0]]
+    ):
+        run = runs[number]
+        point = _point(run, Status(status), value, time_s)
+        if value is not None:
+            machine = machine_of(run.environment) if grade != Grade.EMULATED else ""
+            series.setdefault(_Key(metric, unit, grade, run.backend, machine), []).append(point)
+        elif point.status is not Status.SKIPPED:
+            without.append((run, point))
+    place = {run.id: at for at, run in enumerate(runs.values())}
+    for key, points in series.items():
+        points += [point for run, point in without if key.takes(run)]
+        yield CaseHistory(
+            case=case,
+            metric=key.metric,
+            unit=key.unit,
+            evidence=Grade(key.grade),
+            backend=key.backend,
+            machine=key.machine,
+            points=tuple(sorted(points, key=lambda point: place[point.run])),
+        )
+
+
+class _Key(NamedTuple):
+    metric: str
+    unit: str
+    grade: str
+    backend: str
+    machine: str
+
+    def takes(self, run: _RunRow) -> bool:
+        """Whether a run without a value, which has no metric either, belongs here."""
+        return self.backend == run.backend and self.machine in ("", machine_of(run.environment))
+
+
+def _point(run: _RunRow, status: Status, value: float | None, time_s: float | None) -> HistoryPoint:
+    commit, dirty = run.environment.get("git_commit", ""), run.environment.get("git_dirty")
+    return HistoryPoint(
+        run=run.id,
+        created=run.created,
+        status=status,
+        value=value,
+        time_s=time_s,
+        tool_version=run.tool_version,
+        commit=commit if isinstance(commit, str) else "",
+        dirty=dirty if isinstance(dirty, bool) else None,
+        environment=run.environment,
+    )

@@ -1,0 +1,62 @@
+"""What fact and cost files say, as it was read before where neither they nor their reader have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from trnbench.bounded.file import TABLE, read_file
+from trnbench.facts.book import FactBook
+from trnbench.registry.reading import Anew, Reading
+from trnbench.store.cache import Cache, digest_of
+from trnbench.store.source_digest import packages_digest
+
+_READERS = ("trnbench.facts", "trnbench.bounded")
+"""Packages that make books and tables of files, and refuse them."""
+
+T = TypeVar("T")
+
+
+class RememberedFiles:
+    """Books and cost tables by the contents of their files. Only what was read well is kept."""
+
+    def __init__(self, cache: Cache, anew: Reading | None = None) -> None:
+        self._cache, self._anew = cache, anew or Anew()
+
+    def book(self, paths: Sequence[Path]) -> FactBook:
+        """Raises what `load_book` raises."""
+        return self._remembered("book", paths, FactBook, lambda: self._anew.book(paths))
+
+    def costs(self, path: Path) -> dict[str, Any]:
+        """Raises what `load_costs` raises."""
+        return self._remembered("costs", (path,), dict[str, Any], lambda: self._anew.costs(path))
+
+    def _remembered(self, kind: str, paths: Sequence[Path], type_: type[T], read: Callable[[], T]) -> T:
+        key = _key(kind, paths)
+        try:
+            content = self._cache.get(key)
+            if content is not None:
+                with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # else it is read anew
+                    return msgspec.msgpack.decode(content, type=type_)
+            found = read()
+            content = msgspec.msgpack.encode(found)
+            # A file may have changed while it was read, and TOML has dates, which would come back as text.
+            if _key(kind, paths) == key and _comes_back(found, content, type_):
+                self._cache.put(key, content)
+            return found
+        finally:
+            # Commands carry cases out in copies of their process, and no connection survives that.
+            self._cache.close()
+
+
+def _key(kind: str, paths: Sequence[Path]) -> bytes:
+    return digest_of(kind, packages_digest(_READERS), *(read_file(Path(each), most=TABLE) for each in paths))
+
+
+def _comes_back(found: T, content: bytes, type_: type[T]) -> bool:
+    again = msgspec.msgpack.decode(content, type=type_)
+    return again == found and msgspec.msgpack.encode(again) == content

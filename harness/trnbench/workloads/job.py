@@ -1,0 +1,101 @@
+"""What is done with a model: how much of it at once, and in which types."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+from trnbench.bounded import kinds
+from trnbench.errors import UnknownName, UsageError
+from trnbench.kernels.dtype import item_bytes
+
+
+class Task(str, Enum):
+    TRAIN = "train"
+    PREFILL = "prefill"  # the prompt: all its tokens at once, nothing cached before
+    DECODE = "decode"  # one token after those in the cache
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Recompute(str, Enum):
+    """What is worked out again in the backward pass instead of kept (Korthikanti et al. 2022)."""
+
+    NONE = "none"
+    SELECTIVE = "selective"  # scores and softmax of attention
+    FULL = "full"  # all of a layer but its input
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """`batch` sequences in all; training takes them in micro-batches of `micro_batch` on each rank of `dp`.
+
+    `sequence` tokens each are trained on or make up the prompt; decoding adds one token to a cache that
+    holds `kv` with it. A prefill makes room for `kv`, where it is longer than the prompt.
+    """
+
+    task: Task
+    batch: int = 1
+    micro_batch: int = 1
+    sequence: int = 0
+    kv: int = 0
+    weights: str = "bf16"
+    activations: str = "bf16"
+    cache: str = "bf16"
+    gradients: str = "bf16"
+    moments: str = "fp32"  # the two of Adam
+    master: str = "fp32"  # the copy of the weights that the optimiser adds to; "" for none
+    recompute: Recompute = Recompute.NONE
+
+    @property
+    def new_tokens(self) -> int:
+        """Of each sequence, in one step."""
+        return 1 if self.task is Task.DECODE else self.sequence
+
+    @property
+    def before(self) -> int:
+        """Cached tokens of each sequence that the new ones attend to."""
+        return self.kv - 1 if self.task is Task.DECODE else 0
+
+    @property
+    def cached(self) -> int:
+        """Tokens of each sequence that the cache has room for; training keeps none."""
+        return 0 if self.task is Task.TRAIN else max(self.kv, self.new_tokens)
+
+
+def check_job(job: Job) -> None:
+    """Raises `UsageError` for a job that says too little or contradicts itself, `UnknownName` for a type."""
+    kinds.SEQUENCES.checked(job.batch, "--batch")
+    kinds.SEQUENCES.checked(job.micro_batch, "--micro-batch")
+    length, option = (job.kv, "--kv") if job.task is Task.DECODE else (job.sequence, "--sequence")
+    if not length:
+        raise UsageError(
+            f"{option} is not given",
+            cause="a decoding step depends on the tokens in the cache"
+            if job.task is Task.DECODE
+            else f"the work of {job.task} depends on the tokens of a sequence",
+            try_=f"{option} 4096",
+        )
+    kinds.TOKENS.checked(length, option)
+    if job.kv:
+        kinds.TOKENS.checked(job.kv, "--kv")
+    for option in ("weights", "activations", "cache", "gradients", "moments", "master"):
+        check_dtype(getattr(job, option) or "fp32", f"--{option}")
+    if job.recompute is not Recompute.NONE and job.task is not Task.TRAIN:
+        raise UsageError(
+            f"{job.task} recomputes nothing",
+            cause="only a backward pass needs what the forward pass worked out",
+            try_="--task train, or leave --recompute out",
+        )
+
+
+def check_dtype(dtype: str, option: str) -> None:
+    """Raises `UnknownName` for a word that is no data type."""
+    try:
+        item_bytes(dtype)
+    except UnknownName as error:
+        raise UnknownName("dtype", error.name, error.known, try_=f"{option} bf16") from None

@@ -1,0 +1,91 @@
+"""Collectives in the table of nccl-tests, which its parsers read: ours stands in columns behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from trnbench import (
+    Measurement,
+    NothingSelected,
+    Run,
+    TrnbenchError,
+    expected_time,
+    item_bytes,
+    nccl_operation,
+    nccl_table,
+    nearness_of,
+)
+from trnbench_reports import words
+
+
+def write(runs: Sequence[Run]) -> bytes:
+    """A table for each run, system, collective, data type and scope, its sizes in order.
+
+    Times in µs, bandwidths in GB/s of 10⁹ bytes; nothing was checked (`N/A`). Raises `NothingSelected`
+    without a collective's time.
+    """
+    lines: list[str] = []
+    for run in runs:
+        groups: dict[tuple[str, ...], list[Measurement]] = {}
+        for each in _timed(run):
+            case = each.case
+            groups.setdefault((case.instance, case.kernel, case.dtype, str(case.scope)), []).append(each)
+        for (instance, kernel, _, scope), found in groups.items():
+            evidence = found[0].evidence
+            title = (
+                f"trnbench {kernel} on {instance}, {scope}, {evidence.grade} by {evidence.by}, run {run.id}"
+            )
+            rows = [_row(each) for each in sorted(found, key=lambda each: each.work["payload_bytes"])]
+            lines += nccl_table(words.clean(title).replace("\n", " "), rows)
+    if not lines:
+        raise NothingSelected(
+            "no case of these runs is a collective with a time",
+            cause="the table of nccl-tests has nothing but collectives",
+            try_="trnbench run all_reduce -i trn2-16.48xlarge --no-report",
+        )
+    return ("\n".join(lines) + "\n").encode("utf-8")
+
+
+def _timed(run: Run) -> Iterator[Measurement]:
+    for each in run.measurements:
+        measured = {"busbw_bytes_per_s", "algbw_bytes_per_s"} <= set(each.metrics)
+        if measured and each.time_s and each.work.get("payload_bytes"):
+            yield each
+
+
+def _row(each: Measurement) -> dict[str, Any]:
+    redop, root = nccl_operation(each.case.kernel)
+    size = round(each.work["payload_bytes"])
+    low, high = expected_time(each.evidence, each.time_s) or (None, None)
+    kind, _, algorithm = each.implementation.partition(": ")
+    return {
+        "size": size,
+        "count": _count(size, each.case.dtype),
+        "type": each.case.dtype or "-",
+        "redop": redop,
+        "root": root,
+        "time_s": each.time_s,
+        "algbw_gb_s": each.metrics["algbw_bytes_per_s"].value / 1e9,
+        "busbw_gb_s": each.metrics["busbw_bytes_per_s"].value / 1e9,
+        "algorithm": _word(algorithm.partition(",")[0] if kind == "collective" else kind),
+        "peak_share": each.judgement.fraction if each.judgement else None,
+        "bound_share": each.judgement.of_engine_bound if each.judgement else None,
+        "bound": _word(each.bound),
+        "evidence": str(each.evidence.grade),
+        "nearness": _word(nearness_of(each)),
+        "expected_low_s": low,
+        "expected_high_s": high,
+    }
+
+
+def _count(size: int, dtype: str) -> int:
+    try:
+        return int(size / item_bytes(dtype))
+    except TrnbenchError:  # a data type of another's
+        return 0
+
+
+def _word(text: str) -> str:
+    """One column: parsers cut lines at blanks."""
+    return "-".join(words.clean(text, 40).split())

@@ -1,0 +1,119 @@
+"""The page of `trnbench history`: a chart, the steps and the runs of each case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from trnbench import CaseHistory, HistoryPoint, HistoryStep
+from trnbench_reports import numbers, words
+from trnbench_reports.charts import scale
+from trnbench_reports.charts.plane import Plane
+from trnbench_reports.policy import policy
+from trnbench_reports.template import asset, fill
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_COMMIT = 10
+_WIDTH, _HEIGHT = 620, 150
+_LINE, _WORSE, _BETTER = "var(--g0)", "var(--g8)", "var(--g2)"
+
+
+def render(found: Sequence[CaseHistory]) -> bytes:
+    """One HTML file without a script, the same bytes for the same histories."""
+    from markupsafe import Markup
+
+    style = asset("page.css")
+    text = fill(
+        "history",
+        title="history of " + words.plural(len(found), "case"),
+        policy=policy(style),
+        style=Markup(style),
+        entries=[(each, _chart(each), _steps(each), _runs(each)) for each in found],
+    )
+    return words.valid(text).encode("utf-8")
+
+
+def _chart(found: CaseHistory) -> Markup | str:
+    """Every value that counts over the runs, the levels between steps, and a line where each step is."""
+    counted = [(at, point) for at, point in enumerate(found.points) if point.counts]
+    values = [(at, point.value) for at, point in counted if point.value is not None]
+    if not values:
+        return ""
+    last = len(found.points) - 1
+    plane = Plane(
+        scale.linear("runs, oldest first", -0.5, last + 0.5, _run_ticks(found.points)),
+        _value_scale(found, [value for _, value in values]),
+        width=_WIDTH,
+        height=_HEIGHT,
+    )
+    place = {point.run: at for at, point in enumerate(found.points)}
+    starts = [0.0, *(place[step.first.run] - 0.5 for step in found.steps), last + 0.5]
+    levels = [found.steps[0].before, *(step.after for step in found.steps)] if found.steps else []
+    for start, end, level in zip(starts, starts[1:], levels, strict=False):
+        plane.line([(start, level), (end, level)], dash="4 3", opacity=0.7)
+    for step, start in zip(found.steps, starts[1:], strict=False):
+        colour = _WORSE if step.worse else _BETTER
+        plane.line([(start, plane.y.low), (start, plane.y.high)], colour=colour, width=1.6)
+    plane.line(values, colour=_LINE, opacity=0.6)
+    for at, point in counted:
+        if point.value is not None:
+            says = f"{point.run}: {numbers.show(point.value, found.unit)}, {words.moment(point.created)}"
+            plane.mark(at, point.value, colour=_LINE, says=says)
+    return plane.svg(f"{found.case}: {found.metric} over {words.plural(len(found.points), 'run')}")
+
+
+def _run_ticks(points: Sequence[HistoryPoint]) -> list[tuple[float, str]]:
+    every = max(1, -(-len(points) // 6))
+    return [(float(at), points[at].created[:10]) for at in range(0, len(points), every)]
+
+
+def _value_scale(found: CaseHistory, values: Sequence[float]) -> scale.Scale:
+    """Room around the values, and at least two per cent of them in height."""
+    low, high = min(values), max(values)
+    margin = max((high - low) * 0.1, high * 0.01)
+    low, high = max(low - margin, 0.0), high + margin
+    ticks = [low + (high - low) * part for part in (0.1, 0.5, 0.9)]
+    named = [(tick, numbers.show(tick, found.unit, 4).replace(numbers.NBSP, " ")) for tick in ticks]
+    return scale.linear("", low, high, named)
+
+
+def _steps(found: CaseHistory) -> list[tuple[str, ...]]:
+    return [
+        (
+            step.first.run,
+            f"{_commit(step.last)} → {_commit(step.first)}",
+            _change(step),
+            numbers.show(step.before, found.unit),
+            numbers.show(step.after, found.unit),
+            "; ".join(step.differs) or "–",
+        )
+        for step in found.steps
+    ]
+
+
+def _runs(found: CaseHistory) -> list[tuple[str, ...]]:
+    """The newest first."""
+    steps = {step.first.run: _change(step) for step in found.steps}
+    return [
+        (
+            point.run,
+            words.moment(point.created),
+            _commit(point),
+            point.tool_version,
+            str(point.status),
+            numbers.show(point.value, found.unit) if point.value is not None else "–",
+            steps.get(point.run, ""),
+        )
+        for point in reversed(found.points)
+    ]
+
+
+def _commit(point: HistoryPoint) -> str:
+    return (point.commit[:_COMMIT] or "–") + (" and changes" if point.dirty else "")
+
+
+def _change(step: HistoryStep) -> str:
+    sign = "+" if step.change > 0 else "−"
+    return f"{sign}{abs(step.change) * 100:.1f}{numbers.NBSP}% {'worse' if step.worse else 'better'}"

@@ -1,0 +1,183 @@
+"""What every command prints fits a terminal of 60, 80, 120 and 200 columns; ids and paths stay whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from at_terminal import Shown, shown
+
+from trnbench.cli import aligned
+from trnbench.cli.cell import Column, width_of
+from trnbench.cli.commands import BUILT_IN
+from trnbench.cli.context import Session
+from trnbench.cli.main import cli
+from trnbench.registry import Registry, load_registry
+
+WIDTHS = (60, 80, 120, 200)
+
+TABLES = """
+run gemm vector_modes -i trn2-16.48xlarge --dtype bf16 --no-report
+run vector_modes -i trn2-16.48xlarge --dry-run
+resume --no-report
+list
+list instances
+list cases gemm vector_modes -i trn2-16.48xlarge
+list tags
+list families
+list backends
+list formats
+list importers
+list sections
+info gemm
+info trn2-16.48xlarge
+spec list
+spec show trn2-16.48xlarge
+spec check trn2
+spec diff trn1.32xlarge trn2-16.48xlarge
+topology show trn1.32xlarge
+topology check trn1.32xlarge
+plugin list
+plugin check host
+runs list
+history
+history trn2-16.48xlarge::gemm[dtype=bf16,size=128]@core
+runs show latest
+validate --generation trn3
+validate --generation trn2 --points
+validate --generation trn2 --bounds
+validate --generation trn2 --sequences
+validate --generation trn2 --moved
+validate --same
+doctor
+config show
+config path
+cache info
+store check
+workload list
+workload info bert-base
+fabric algorithms -i trn2-16.48xlarge
+fabric run all_reduce -i trn2-16.48xlarge -b 1M -e 16M -f 4
+fabric links all_reduce -i trn1.32xlarge
+fabric matrix -i trn1.32xlarge
+fabric pingpong -i trn1.32xlarge
+fabric scale all_reduce -i trn1.32xlarge
+fabric sensitivity all_reduce -i trn1.32xlarge
+fabric bisection -i trn1.32xlarge
+fabric incast -i trn1.32xlarge
+nki list
+nki run softmax -i trn2-16.48xlarge --lines
+nki run softmax -i trn1.32xlarge -i trn2-16.48xlarge
+nki check softmax -i trn2-16.48xlarge
+""".strip().splitlines()
+
+PROSE = """
+runs show latest
+spec check trn2
+topology show trn1.32xlarge
+doctor
+fabric run all_reduce -i trn2-16.48xlarge -b 1M -e 16M -f 4
+nki run softmax -i trn2-16.48xlarge
+run gemm -i trn2-16.48xlarge --dtype bf16 --no-report
+""".strip().splitlines()
+"""Commands that break lines of their own beside those of tables."""
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load_registry()
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory, registry: Registry) -> Path:
+    """Has one run, of cases with short names and long ones."""
+    path = tmp_path_factory.mktemp("s") / "r.db"
+    words = "gemm vector_modes -i trn2-16.48xlarge --dtype bf16 --no-report --maxfail 1"
+    assert at(80, registry, "--store", str(path), "run", "-q", *words.split()).code == 0
+    return path
+
+
+def at(columns: int, registry: Registry, *words: str) -> Shown:
+    session = Session()
+    session.registry = registry
+    return shown(*words, columns=columns, session=session)
+
+
+@pytest.mark.parametrize("words", TABLES)
+def test_a_table_fits(words: str, registry: Registry, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables: list[tuple[Sequence[Mapping[str, object]], Sequence[Column], str]] = []
+    text = aligned.text
+
+    def kept(rows: Any, columns: Any, title: str, **how: Any) -> tuple[str, list[str]]:
+        tables.append((rows, columns, title))
+        return text(rows, columns, title, **how)
+
+    monkeypatch.setattr(aligned, "text", kept)
+    found = at(80, registry, "--store", str(store), *words.split())
+    assert found.code in ((0, 2) if words.startswith("resume") else (0,))
+    assert found.wider_than(80) == []
+    for rows, columns, title in tables:
+        for width in WIDTHS:
+            narrow, left_out = text(rows, columns, title, width=width)
+            wide = [line for line in narrow.splitlines() if width_of(line) > width]
+            assert [line for line in wide if len(line.split()) > 1] == []
+            assert columns[0].heading not in left_out
+            assert not rows or len(left_out) < max(len(columns) - 1, 1)
+            identified = [column for column in columns if column.key in ("id", "run", "case")]
+            for column in identified[:1] if identified[:1] == list(columns[:1]) else ():
+                assert all(str(row[column.key]) in narrow.split() for row in rows)
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("words", PROSE)
+def test_lines_between_tables_fit(words: str, columns: int, registry: Registry, store: Path) -> None:
+    found = at(columns, registry, "--store", str(store), *words.split())
+    assert (found.code, found.wider_than(columns)) == (0, [])
+
+
+@pytest.mark.parametrize("how", ["--no-color", "NO_COLOR", "TERM"])
+def test_without_colours_it_fits_as_well(
+    how: str, registry: Registry, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if how != "--no-color":
+        monkeypatch.setenv(how, "dumb")
+    options = ["--no-color"] if how == "--no-color" else []
+    found = at(80, registry, *options, "--store", str(store), "runs", "show", "latest")
+    assert "\x1b" not in found.text
+    assert found.wider_than(80) == []
+    assert any(len(line.split()) == 1 and "::gemm[dtype=bf16,size=128]@core" in line for line in found.lines)
+
+
+def test_wide_and_pipes_have_everything_in_long_lines(
+    registry: Registry, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wide = at(60, registry, "--no-color", "--store", str(store), "runs", "show", "latest", "--wide")
+    assert capsys.readouterr().err.startswith("run ")
+    session = Session()
+    session.registry = registry
+    with pytest.raises(SystemExit):
+        cli.main(["--store", str(store), "runs", "show", "latest"], obj=session)
+    piped = capsys.readouterr()
+    assert piped.out == wide.text
+    assert "no room" not in piped.err
+    assert " ".join(wide.lines[0].split()) == "case status result of peak evidence near expect reason"
+
+
+def test_every_command_that_prints_tables_is_among_them() -> None:
+    known = [words.split() for words in TABLES]
+    missing = [path for path in _with_tables() if not any(words[: len(path)] == path for words in known)]
+    assert missing == [], "a line in TABLES shows that its tables fit"
+
+
+def _with_tables() -> Iterator[list[str]]:
+    """The words of each command of ours that takes --wide."""
+    context = click.Context(cli)
+    for name in BUILT_IN:
+        command = cli.get_command(context, name)
+        members = command.commands if isinstance(command, click.Group) else {"": command}
+        for member, each in members.items():
+            if each is not None and any(parameter.name == "wide" for parameter in each.params):
+                yield f"{name} {member}".split()

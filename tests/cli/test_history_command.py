@@ -1,0 +1,185 @@
+"""`trnbench history` as people and programs read it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from run_history import case_id, measurement, run
+
+from trnbench.cli.main import cli
+from trnbench.store.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
+    with Store() as opened:
+        yield opened
+
+
+def invoke(*arguments: str, **more: Any) -> Result:
+    return CliRunner().invoke(cli, ["history", *arguments], prog_name="trnbench", **more)
+
+
+def save(store: Store, values: list[float]) -> None:
+    store.save(*[run(day, [measurement(value)]) for day, value in enumerate(values)])
+
+
+VALUES = [1.0, 1.01, 0.99, 1.0, 0.5, 0.51, 0.49, 0.5]
+
+
+def test_a_case_with_its_runs_and_its_step(store: Store) -> None:
+    save(store, VALUES)
+    done = invoke(case_id())
+    assert (done.exit_code, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == [
+        "case",
+        "evidence",
+        "runs",
+        "trend",
+        "latest",
+        "last",
+        "step",
+        "first",
+        "run",
+        "after",
+        "it",
+    ]
+    assert lines[2].split() == [
+        case_id(),
+        "measured",
+        "8",
+        "████▁▁▁▁",
+        "500",
+        "ms",
+        "−50.0",
+        "%",
+        "better",
+        "day-0004",
+    ]
+    assert lines[3] == "measured, host, latency_s, Wombat 7, 8 CPUs, 64 GiB"
+    assert lines[10].split() == [
+        "day-0004",
+        "2026-01-05T00:00:00+00:00",
+        "0" * 10,
+        "ok",
+        "500",
+        "ms",
+        "−50.0",
+        "%",
+        "better",
+    ]
+    assert lines[-1].split() == [
+        case_id(),
+        "day-0004",
+        "0" * 10,
+        "→",
+        "0" * 10,
+        "−50.0",
+        "%",
+        "better",
+        "1",
+        "s",
+        "500",
+        "ms",
+        "–",
+    ]
+
+
+def test_json_and_csv_have_every_point(store: Store) -> None:
+    save(store, VALUES)
+    (found,) = json.loads(invoke("--format", "json").stdout)
+    assert (found["case"], found["better"], found["machine"]) == (
+        case_id(),
+        "lower",
+        "Wombat 7, 8 CPUs, 64 GiB",
+    )
+    assert [point["value"] for point in found["points"]] == VALUES
+    assert found["points"][3]["commit"] == f"{3:040x}"
+    (step,) = found["steps"]
+    assert (step["first_run"], step["last_run_before"], step["worse"]) == ("day-0004", "day-0003", False)
+    assert (step["before"], step["after"], step["change"]) == (1.0, 0.5, -0.5)
+    rows = list(csv.DictReader(io.StringIO(invoke("--format", "csv").stdout)))
+    assert [float(row["value"]) for row in rows] == VALUES
+    assert [row["step"] for row in rows if row["step"]] == ["−50.0 % better"]
+    assert {row["dirty"] for row in rows} == {"false"}
+    assert invoke("--format", "md").stdout.startswith("| case | evidence | runs |")
+
+
+def test_only_cases_with_a_step(store: Store) -> None:
+    save(store, [1.0] * 8)
+    done = invoke("--steps")
+    assert (done.exit_code, done.stderr) == (0, "no case has a step\n")
+    store.delete([each.id for each in store.list()])
+    save(store, VALUES)
+    assert case_id() in invoke("--steps").stdout
+
+
+def test_the_page_is_one_file_without_a_script(store: Store, tmp_path: Path) -> None:
+    hostile = "<script>alert(1)</script>"
+    store.save(*[run(day, [measurement(value)], tool_version=hostile) for day, value in enumerate(VALUES)])
+    done = invoke("-o", "history.html")
+    assert (done.exit_code, done.stdout) == (0, "history.html\n"), done.stderr
+    text = (tmp_path / "history.html").read_text()
+    assert "<script" not in text
+    assert "&lt;script&gt;alert(1)" in text
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
+    assert policy is not None
+    assert policy[1].startswith("default-src &#39;none&#39;; img-src data:; style-src &#39;sha256-")
+    assert "script-src" not in policy[1]
+    assert "http" not in text.replace("http-equiv", "")
+    assert "−50.0\u00a0% better" in text
+    assert invoke("-o", "history.html").exit_code == 0  # its own page is replaced
+    (tmp_path / "notes.html").write_text("mine")
+    assert invoke("-o", "notes.html").exit_code == 2
+
+
+def test_a_name_that_is_no_pages(store: Store) -> None:
+    save(store, VALUES)
+    done = invoke("-o", "h.json")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "error: h.json does not look like an HTML page\n"
+        "  cause: -o writes one HTML file, whatever its name, and this one ends in .json\n"
+        "  try:   trnbench history --format json > h.json\n",
+    )
+
+
+def test_without_the_reports_the_page_is_refused(store: Store) -> None:
+    save(store, VALUES)
+    done = CliRunner().invoke(
+        cli, ["--no-plugin", "reports", "history", "-o", "h.html"], prog_name="trnbench"
+    )
+    assert done.exit_code == 2
+    assert "error: no plugin here writes the page of trnbench history\n" in done.stderr
+
+
+def test_no_stored_run_and_an_unknown_case(store: Store) -> None:
+    assert invoke().exit_code == 2
+    save(store, VALUES)
+    done = invoke("lod")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert (
+        done.stderr
+        == "error: unknown case 'lod'\n  cause: did you mean load?\n  try:   trnbench runs show latest\n"
+    )
+
+
+def test_a_run_made_in_a_repository_says_its_commit(store: Store) -> None:
+    done = CliRunner().invoke(
+        cli, ["run", "gemm", "-i", "trn1.2xlarge", "-a", "size=1K", "--dtype", "bf16", "--no-report"]
+    )
+    assert done.exit_code == 0, done.stderr
+    (found, *_) = json.loads(invoke("--format", "json").stdout)
+    assert (found["evidence"], found["backend"], found["machine"]) == ("emulated", "emulated", "")
+    assert [point["commit"] for point in found["points"]] == [""]

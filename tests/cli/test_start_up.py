@@ -1,0 +1,119 @@
+"""What commands that only look something up import: nothing that carries cases out, and nothing heavy."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = {
+    "ctypes",
+    "difflib",
+    "email",
+    "importlib.metadata",
+    "jinja2",
+    "json",
+    "multiprocessing",
+    "numpy",
+    "rich",
+    "shutil",
+    "subprocess",
+    "tempfile",
+    "tomllib",
+    "trnbench.facts.load",
+}
+"""Each costs more than most of what these commands do. Files of facts and costs were read before."""
+
+WATCHED = tuple(f"trnbench.{name}." for name in ("emulator", "fidelity", "measure", "nki", "run", "store"))
+"""Packages that carry runs out: what of them is imported is listed."""
+
+PLUGINS = {
+    "trnbench.emulator.plugin",
+    "trnbench.measure.neuron",
+    "trnbench.measure.neuron.plugin",
+    "trnbench.measure.torch",
+    "trnbench.measure.torch.plugin",
+}
+"""Loaded for their hooks, whatever is asked."""
+
+PLAN = {
+    "trnbench.run.axes",
+    "trnbench.run.exclude",
+    "trnbench.run.keyword",
+    "trnbench.run.plan",
+    "trnbench.run.points",
+    "trnbench.run.room",
+    "trnbench.run.selection",
+    "trnbench.store.cache",
+    "trnbench.store.path",
+    "trnbench.store.remembered_files",
+    "trnbench.store.source_digest",
+}
+
+
+def imported(folder: Path, *arguments: str) -> set[str]:
+    """Modules of a second call: the first one leaves what it read in the cache."""
+    script = (
+        "import sys\n"
+        "from trnbench.cli.main import cli\n"
+        f"try: cli.main({list(arguments)!r})\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "print('\\n'.join(sys.modules), file=sys.stderr)\n"
+    )
+    environment = {**os.environ, "TRNBENCH_STORE": str(folder / "results.db")}
+    for _ in range(2):
+        told = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+        )
+    return set(told.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "more"),
+    [
+        (
+            ("info", "gemm"),
+            {
+                "trnbench.run.circumstances",
+                "trnbench.run.guard",
+                "trnbench.run.judge",
+                "trnbench.run.metrics",
+            },
+        ),
+        (
+            ("run", "--dry-run"),
+            {
+                "trnbench.emulator.backend",
+                "trnbench.emulator.clock",
+                "trnbench.measure.flush",
+                "trnbench.measure.neuron.backend",
+                "trnbench.measure.neuron.settings",
+                "trnbench.measure.neuron.unverified",
+                "trnbench.measure.sampling",
+                "trnbench.measure.series",
+                "trnbench.measure.session",
+                "trnbench.measure.stopping",
+                "trnbench.measure.timing",
+                "trnbench.measure.torch.library",
+                "trnbench.measure.torch.neuron",
+                "trnbench.run.api",
+                "trnbench.run.executor",
+                "trnbench.run.ranks",
+                "trnbench.run.ranks.rank",
+                "trnbench.run.returned",
+                "trnbench.run.settings",
+                "trnbench.store.tag",
+            },
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_is_looked_up_is_all_that_is_imported(
+    tmp_path: Path, arguments: tuple[str, ...], more: set[str]
+) -> None:
+    modules = imported(tmp_path, *arguments)
+    assert not modules & HEAVY
+    assert {name for name in modules if name.startswith(WATCHED)} == PLUGINS | PLAN | more

@@ -1,0 +1,155 @@
+"""`trnbench workload`: what people and programs see, and what a wrong call says."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from trnbench.cli.main import cli
+from trnbench.workloads.shipped import shipped_names
+
+
+def invoke(*words: str) -> Result:
+    return CliRunner().invoke(cli, ["workload", *words], prog_name="trnbench")
+
+
+def told(*words: str) -> Any:
+    done = invoke(*words, "--format", "json")
+    assert done.exit_code == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+DECODE = ("--task", "decode", "--tp", "32", "--batch", "4", "--kv", "4096")
+
+
+def test_every_shipped_model_is_listed() -> None:
+    rows = told("list")
+    assert [row["model"] for row in rows] == list(shipped_names())
+    (row,) = [row for row in rows if row["model"] == "llama-3-8b"]
+    assert (row["parameters"], row["kind"], row["layers"]) == (8_030_261_248, "dense", 32)
+    printed = list(csv.DictReader(io.StringIO(invoke("list", "--format", "csv").stdout)))
+    assert [each["parameters"] for each in printed] == [str(row["parameters"]) for row in rows]
+    line = next(line for line in invoke("list").stdout.splitlines() if line.startswith("llama-3-8b "))
+    assert line.split()[1:5] == ["dense", "llama", "8.03B", "8.03B"]
+
+
+def test_a_model_is_shown_by_parts_that_add_up() -> None:
+    shown = told("info", "qwen3-30b-a3b")
+    *parts, whole = shown["parameters"]
+    assert whole == {"part": "all", "parameters": 30_532_122_624, "active": whole["active"]}
+    for key in ("parameters", "active"):
+        assert sum(part[key] for part in parts) == whole[key]
+    assert shown["layers"] == [
+        {
+            "layers": 48,
+            "attention": "full",
+            "heads": 32,
+            "kv_heads": 4,
+            "head_dim": 128,
+            "network": None,
+            "experts": "8 of 128",
+            "expert": 768,
+        }
+    ]
+    assert [row["counted"] for row in shown["published"]] == ["parameters", "active"]
+    assert shown["published"][0]["difference"] == 0
+    assert "systems" not in shown
+
+
+def test_a_step_is_shown_on_every_system() -> None:
+    shown = told("info", "llama-3-70b", *DECODE)
+    *parts, whole = shown["memory"]
+    assert sum(part["bytes"] for part in parts) == whole["bytes"]
+    *parts, whole = shown["operations"]
+    assert sum(part["flops"] for part in parts) == whole["flops"]
+    found = {row["system"]: row for row in shown["systems"]}
+    assert found["trn1.2xlarge"]["verdict"] == "refused: 32 ranks do not lie on trn1.2xlarge"
+    assert found["trn1.32xlarge"]["fits"] is True
+    assert found["trn1.32xlarge"]["used"] == 2 * shown["memory"][-1]["bytes"]
+    assert found["trn1.32xlarge"]["notes"] == "8 heads of keys and values are kept by 4 ranks each"
+    assert {"u-trn2x64", "trn3-gen2-ultraserver"} <= set(found)
+
+
+def test_the_table_says_what_fits_and_what_not() -> None:
+    shown = invoke("info", "llama-3-70b", *DECODE, "-i", "trn1.32xlarge", "-i", "trn1.2xlarge").stdout
+    assert "trn1.32xlarge        9.94 GiB           32 GiB  fits" in shown
+    assert "trn1.2xlarge: it has 2 logical cores, 2 on each of 1 devices." in shown
+    small = invoke("info", "llama-3-70b", "--task", "decode", "--kv", "4096", "-i", "trn1.2xlarge").stdout
+    assert "does not fit: 133 GiB on a device of 32 GiB" in small
+
+
+def test_a_config_is_read_where_a_name_is_asked_for(tmp_path: Path) -> None:
+    config = {
+        "model_type": "gemma3",
+        "text_config": {
+            "model_type": "gemma3_text",
+            "hidden_size": 2560,
+            "intermediate_size": 10240,
+            "num_hidden_layers": 34,
+            "sliding_window": 1024,
+        },
+    }
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    shown = told("info", str(path))
+    assert shown["left_out"] == "vision"
+    assert shown["parameters"][-1]["parameters"] == 3_880_263_168
+    assert "Not counted: vision." in invoke("info", str(path)).stdout
+
+
+def test_a_folder_with_a_hostile_name_is_shown_without_its_controls(tmp_path: Path) -> None:
+    folder = tmp_path / "a\x1b[31mb"
+    folder.mkdir()
+    (folder / "config.json").write_text(
+        '{"model_type": "gpt2", "n_embd": 8, "n_layer": 1, "n_head": 2, "vocab_size": 9, "n_positions": 4}'
+    )
+    shown = invoke("info", str(folder))
+    assert shown.exit_code == 0
+    assert shown.stdout.startswith("a\\x1b[31mb: dense, 1 layers of 8 features, 9 words\n")
+    (folder / "config.json").write_text("{}")
+    refused = invoke("info", str(folder))
+    assert refused.exit_code == 2
+    assert "\x1b" not in refused.stdout + refused.stderr
+
+
+def test_other_formats_hold_the_same() -> None:
+    rows = list(csv.DictReader(io.StringIO(invoke("info", "gpt2", "--format", "csv").stdout)))
+    assert {"section": "parameters", "row": "4", "key": "parameters", "value": "124439808"} in rows
+    assert invoke("info", "gpt2", "--format", "md").stdout.startswith(
+        "# gpt2: dense, 12 layers of 768 features"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("info", "llama-3-8c"), "unknown model 'llama-3-8c'"),
+        (("info", "llama-3-8b", "--tp", "8"), "--tp says nothing without --task"),
+        (("info", "llama-3-8b", "-i", "trn1.2xlarge"), "--instance says nothing without --task"),
+        (("info", "llama-3-8b", "--task", "decode"), "--kv is not given"),
+        (("info", "llama-3-8b", "--task", "decode", "--kv", "1e99"), "--kv '1e99' is no length"),
+        (("info", "llama-3-8b", "--task", "decode", "--kv", "8", "--tp", "0"), "--tp '0' is no degree"),
+        (("info", "llama-3-8b", "--task", "decode", "--kv", "8", "--cache", "x"), "unknown dtype 'x'"),
+        (
+            ("info", "llama-3-8b", "--task", "decode", "--kv", "8", "--placement", "0,a"),
+            "--placement 'a' is no rank",
+        ),
+        (
+            ("info", "llama-3-8b", "--task", "decode", "--kv", "8", "--tp", "64", "-i", "trn1.2xlarge"),
+            "64 ranks do not lie on trn1.2xlarge",
+        ),
+        (("info", "llama-3-8b", "--task", "decode", "--kv", "8", "-i", "trn9"), "unknown instance 'trn9'"),
+    ],
+)
+def test_a_wrong_call_is_told_what_to_type(words: tuple[str, ...], said: str) -> None:
+    done = CliRunner().invoke(cli, ["workload", *words], prog_name="trnbench")
+    assert done.exit_code == 2
+    first, *rest = done.stderr.splitlines()
+    assert first == f"error: {said}"
+    assert rest[-1].startswith("  try:   ")

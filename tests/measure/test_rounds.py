@@ -1,0 +1,180 @@
+"""A measured case in several processes: rounds over all cases, one measurement of them, and what is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import measured_machine as machine
+import msgspec
+import pytest
+from measured_machine import Busy, Quiet
+
+from trnbench import Reason, Run, Status
+from trnbench.results.process_samples import ProcessSamples
+from trnbench.run.execute import execute
+from trnbench.run.plan import plan
+from trnbench.run.progress import Step
+from trnbench.run.resumption import Earlier
+from trnbench.run.rounds import Task, tasks
+from trnbench.run.settings import RunSettings
+from trnbench.store.journal import read_chain
+from trnbench.store.store import Store
+
+
+def measured(*modes: str, folder: Path, steps: list[Step] | None = None, **settings: Any) -> Run:
+    registry = machine.registry(*modes, folder=folder)
+    backend = registry.backends["stand-in"]
+    tell = None if steps is None else steps.append
+    return execute(plan(registry), backend, registry, RunSettings(**settings), tell)
+
+
+def test_a_case_is_measured_in_three_processes_and_keeps_what_each_saw(tmp_path: Path) -> None:
+    (found,) = measured("well", folder=tmp_path).measurements
+    assert found.status is Status.OK
+    assert len(found.processes) == 3
+    assert {each.conditions for each in found.processes} == {Quiet().conditions()}
+    assert found.samples == tuple(sample for each in found.processes for sample in each.samples)
+    assert found.interval is not None
+    assert found.time_s is not None
+    assert found.interval.low <= found.time_s <= found.interval.high
+    assert found.stability is not None
+    assert found.stability.verdict == "stable"
+
+
+def test_rounds_go_over_all_cases(tmp_path: Path) -> None:
+    steps: list[Step] = []
+    measured("well", "well", folder=tmp_path, steps=steps, processes=2)
+    told = [(each.measurement.case.point["mode"], each.ended, each.done) for each in steps]
+    assert told == [("well0", False, 0), ("well1", False, 0), ("well0", True, 1), ("well1", True, 2)]
+    assert [each.part for each in steps] == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_tasks_are_round_after_round_and_a_skipped_case_has_one() -> None:
+    class Case:
+        def __init__(self, skip: str = "") -> None:
+            self.skip = skip
+
+    cases: Any = (Case(), Case("not here"), Case())
+    assert tasks(cases, 2) == (Task(0, 0), Task(1, 0), Task(2, 0), Task(0, 1), Task(2, 1))
+    assert tasks(cases, 2, (2, 0), {0: {1: None}}) == (Task(2, 0), Task(0, 0), Task(2, 1))  # type: ignore[dict-item]
+
+
+def test_how_many_processes_is_recorded_and_can_be_asked_for(tmp_path: Path) -> None:
+    run = measured("well", folder=tmp_path, processes=4)
+    assert len(run.measurements[0].processes) == 4
+    assert run.settings["processes"] == 4
+
+
+def test_one_process_has_no_interval_and_is_judged_by_its_own_samples(tmp_path: Path) -> None:
+    (found,) = measured("well", folder=tmp_path, processes=1).measurements
+    assert (found.interval, len(found.processes)) == (None, 1)
+    # How many samples there are is the machine's: fewer than five of one process tell nothing.
+    assert found.status is (Status.OK if len(found.samples) >= 5 else Status.INCONCLUSIVE)
+
+
+def test_processes_that_disagree_are_inconclusive_whatever_their_peak(tmp_path: Path) -> None:
+    run = measured("jumps", folder=tmp_path)
+    (found,) = run.measurements
+    assert found.status is Status.INCONCLUSIVE
+    assert found.time_s == pytest.approx(0.022, rel=1e-3)  # the median of 11, 22 and 33 ms
+    assert found.reason_text == (
+        "3 processes agree to ±124.2% only; likeliest cause: not known: nothing that was recorded explains "
+        "it; try: repeat it; --processes 5 --sample-time 2 narrows the interval"
+    )
+    assert found.metrics  # the number is shown all the same
+    assert run.exit_code() == 0
+    assert run.exit_code(strict=True) == 1
+
+
+def test_a_busy_machine_is_inconclusive_however_well_processes_agree(tmp_path: Path) -> None:
+    (found,) = measured("busy", folder=tmp_path).measurements
+    assert found.status is Status.INCONCLUSIVE
+    assert found.processes[0].conditions == Busy().conditions()
+    assert found.reason_text.startswith("it waited for a processor for 50% of the time it could have run, ")
+
+
+def test_a_process_that_fails_fails_the_case_and_ends_it(tmp_path: Path) -> None:
+    steps: list[Step] = []
+    first, second = measured("second", "well", folder=tmp_path, steps=steps).measurements
+    assert (first.status, first.reason) == (Status.FAILED, Reason.CRASH)
+    assert first.reason_text.startswith("process 2 of 3: ZeroDivisionError: this was the second process (at ")
+    assert second.status is Status.OK
+    assert len(list(tmp_path.glob("second0-*"))) == 2  # no third one
+    assert steps[-1].part == 1.0
+
+
+def test_each_process_may_be_tried_again(tmp_path: Path) -> None:
+    (found,) = measured("second", folder=tmp_path, retries=1).measurements
+    assert (found.status, found.detail["tries"]) == (Status.OK, 2)
+    assert any(note.startswith("try 1: crash: ZeroDivisionError") for note in found.notes)
+
+
+def stopped(folder: Path, after: int, *modes: str) -> tuple[Any, Run]:
+    """A run that Ctrl-C ends when so many processes are done."""
+    registry = machine.registry(*modes, folder=folder)
+    backend = registry.backends["stand-in"]
+    steps: list[Step] = []
+
+    def tell(step: Step) -> None:
+        steps.append(step)
+        if len(steps) == after:
+            raise KeyboardInterrupt
+
+    with Store(folder / "r.db") as store:
+        return registry, execute(plan(registry), backend, registry, RunSettings(), tell, store=store)
+
+
+def resumed(folder: Path, registry: Any, run_id: str) -> tuple[Run, list[Step]]:
+    backend = registry.backends["stand-in"]
+    steps: list[Step] = []
+    with Store(folder / "r.db") as store, Earlier(store, run_id) as earlier:
+        planned = earlier.planned(registry)
+        going_on = earlier.taken_up(planned, backend, registry, anyway=False)
+        run = execute(
+            planned, backend, registry, earlier.settings, steps.append, store=store, resumed=going_on
+        )
+    return run, steps
+
+
+def test_a_case_is_done_when_all_its_processes_are(tmp_path: Path) -> None:
+    _, run = stopped(tmp_path, 3, "well", "well")
+    assert (run.interrupted, run.measurements) == (True, ())
+    assert run.notes == (
+        "interrupted: 2 of 2 cases were not run, 2 of them have been measured in some of their processes",
+    )
+
+
+def test_a_resume_repeats_the_missing_processes_only(tmp_path: Path) -> None:
+    registry, run = stopped(tmp_path, 3, "well", "well")
+    whole, steps = resumed(tmp_path, registry, run.id)
+    assert len(steps) == 3  # of six
+    assert [each.status for each in whole.measurements] == [Status.OK, Status.OK]
+    assert {len(each.processes) for each in whole.measurements} == {3}
+    with Store(tmp_path / "r.db") as store:
+        assert store.load(run.id) == whole
+
+
+def test_a_case_that_failed_is_measured_in_all_its_processes_again(tmp_path: Path) -> None:
+    registry, run = stopped(tmp_path, 4, "well", "second")
+    assert [each.status for each in run.measurements] == [Status.FAILED]
+    whole, steps = resumed(tmp_path, registry, run.id)
+    assert len(steps) == 1 + 3
+    assert [len(each.processes) for each in whole.measurements] == [3, 3]
+
+
+def test_rounds_are_in_the_journal_as_soon_as_they_are_there(tmp_path: Path) -> None:
+    _, run = stopped(tmp_path, 2, "well", "well")
+    with Store(tmp_path / "r.db") as store:
+        chain = read_chain(store.journal(run.id).read_bytes())
+    assert [each.kind for each in chain.records if each.kind in ("round", "case")] == ["round", "round"]
+    assert [each.meta for each in chain.records if each.kind == "round"] == [
+        {"position": 0, "round": 0},
+        {"position": 1, "round": 0},
+    ]
+
+
+def test_what_a_process_saw_is_json_and_back(tmp_path: Path) -> None:
+    (found,) = measured("jumps", folder=tmp_path).measurements
+    for each in found.processes:
+        assert msgspec.json.decode(msgspec.json.encode(each), type=ProcessSamples) == each

@@ -1,0 +1,77 @@
+"""Parts of a plan: the same each time, none in two of them, all of them together the whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import tiny_machine as tiny
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trnbench.cli.main import cli
+from trnbench.errors import NothingSelected, UsageError
+from trnbench.registry import load_registry
+from trnbench.run.plan import plan
+from trnbench.run.resumption import Earlier
+from trnbench.run.selection import Selection
+from trnbench.run.shard import Shard, parse_shard
+from trnbench.store.store import Store
+
+
+@given(st.integers(0, 60), st.integers(1, 20))
+def test_parts_are_disjoint_and_cover_all(cases: int, count: int) -> None:
+    parts = [Shard(number, count).of(range(cases)) for number in range(1, count + 1)]
+    assert sorted(each for part in parts for each in part) == list(range(cases))
+    sizes = [len(part) for part in parts]
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_cases_are_those_of_the_whole_plan_explanations_and_all() -> None:
+    registry = load_registry()
+    asked = {"kernels": ("gemm", "all_reduce"), "generations": ("trn2",)}
+    whole = plan(registry, Selection(**asked))
+    parts = [plan(registry, Selection(**asked, shard=f"{number}/3")) for number in (1, 2, 3)]
+    cases = [case for part in parts for case in part.cases]
+    assert sorted((case.id, case.skip, case.explain) for case in cases) == sorted(
+        (case.id, case.skip, case.explain) for case in whole.cases
+    )
+    again = plan(registry, Selection(**asked, shard="2/3"))
+    assert [case.id for case in again.cases] == [case.id for case in parts[1].cases]
+    for part in parts:
+        assert set(part.systems) == {case.key.instance for case in part.cases}
+
+
+@pytest.mark.parametrize(
+    "text", ["0/3", "4/3", "1/0", "1", "1/2/3", "-1/3", "1/x", " 1/2", "1/1000000", "٢/٣", ""]
+)
+def test_what_is_no_part_is_said(text: str) -> None:
+    with pytest.raises(UsageError, match="is no part of a plan") as caught:
+        parse_shard(text)
+    assert caught.value.cause == "it is the number of the part, from 1 on, and of how many: up to 100,000"
+    assert parse_shard("2/8") == (2, 8)
+
+
+def test_a_part_without_a_case_is_said() -> None:
+    with pytest.raises(NothingSelected) as caught:
+        plan(tiny.registry("half"), Selection(shard="99/99"))
+    assert caught.value.what == "part 99 of 99 has no case"
+
+
+def test_it_is_recorded_and_resume_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
+    words = ["run", "gemm", "-i", "trn1.2xlarge", "-a", "size=1K,2K", "--dtype", "bf16", "--scope", "core"]
+    done = CliRunner().invoke(cli, [*words, "--shard", "2/2", "--no-report"])
+    assert done.exit_code == 0, done.stderr
+    with Store() as store:
+        run = store.load()
+        assert run.settings["selection"]["shard"] == "2/2"
+        assert [each.case.point["size"] for each in run.measurements] == [2048]
+        with Earlier(store, run.id) as earlier:
+            planned = earlier.planned(load_registry())
+    assert [case.id for case in planned.cases] == [each.id for each in run.measurements]
+    listed = CliRunner().invoke(cli, [*words, "--shard", "1/2", "--dry-run", "--format", "json"])
+    assert [row["case"] for row in json.loads(listed.stdout)] == ["gemm[dtype=bf16,size=1024]@core"]

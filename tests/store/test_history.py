@@ -1,0 +1,115 @@
+"""Cases over the stored runs: what is one series, what counts, and what differs at a step."""
+
+from __future__ import annotations
+
+import pytest
+from run_history import case_id, measurement, run
+from stored_run import text_of
+
+from trnbench import Grade, Status
+from trnbench.errors import StoreError, UnknownName
+from trnbench.store.history import histories
+from trnbench.store.store import Store
+
+
+def save(store: Store, values: list[float | None], **changes: object) -> None:
+    store.save(*[run(day, [measurement(value)], **changes) for day, value in enumerate(values)])
+
+
+def test_a_step_names_the_first_run_after_it_and_what_differs(store: Store) -> None:
+    level = [1.0, 1.01, 0.99, 1.0, 1.01, 0.99]
+    store.save(*[run(day, [measurement(value)]) for day, value in enumerate(level)])
+    store.save(
+        *[
+            run(day, [measurement(1.2 * value)], tool_version="0.2.0", environment={"package_numpy": "3"})
+            for day, value in enumerate(level, start=6)
+        ]
+    )
+    (found,) = histories(store)
+    assert (found.case, found.unit, found.evidence, found.backend) == (case_id(), "s", Grade.MEASURED, "host")
+    assert found.machine == "Wombat 7, 8 CPUs, 64 GiB"
+    assert [point.run for point in found.points] == [f"day-{day:04}" for day in range(12)]
+    (step,) = found.steps
+    assert (step.last.run, step.first.run, step.worse) == ("day-0005", "day-0006", True)
+    assert (step.last.commit, step.first.commit) == (f"{5:040x}", f"{6:040x}")
+    assert step.change == pytest.approx(0.2)
+    assert step.differs == ("trnbench 0.1.0 → 0.2.0", "package_numpy 2.4.0 → 3")
+
+
+def test_grades_backends_and_machines_are_series_of_their_own(store: Store) -> None:
+    store.save(
+        run(0, [measurement(1.0)]),
+        run(1, [measurement(1.0)], environment={"cpu_model": "Numbat 9"}),
+        run(2, [measurement(1.0)], backend="torch"),
+        run(3, [measurement(2.0, grade=Grade.EMULATED)]),
+        run(4, [measurement(2.5, grade=Grade.EMULATED)], environment={"cpu_model": "Numbat 9"}),
+    )
+    found = {(each.evidence, each.backend, each.machine): each for each in histories(store)}
+    assert set(found) == {
+        (Grade.MEASURED, "host", "Wombat 7, 8 CPUs, 64 GiB"),
+        (Grade.MEASURED, "host", "Numbat 9, 8 CPUs, 64 GiB"),
+        (Grade.MEASURED, "torch", "Wombat 7, 8 CPUs, 64 GiB"),
+        (Grade.EMULATED, "emulated", ""),
+    }
+    emulated = found[Grade.EMULATED, "emulated", ""]
+    assert [step.first.run for step in emulated.steps] == ["day-0004"]
+    assert emulated.steps[0].differs == ()  # the machine has no say in an emulated value
+
+
+def test_what_failed_is_shown_and_moves_no_level(store: Store) -> None:
+    store.save(*[run(day, [measurement(1.0)]) for day in (0, 1, 2)])
+    store.save(run(3, [measurement(None)]), run(4, [measurement(9.0, status=Status.SUSPECT)]))
+    store.save(*[run(day, [measurement(1.0)]) for day in (5, 6, 7)])
+    (found,) = histories(store)
+    assert [str(point.status) for point in found.points] == ["ok"] * 3 + ["failed", "suspect"] + ["ok"] * 3
+    assert found.steps == ()
+    assert found.latest == 1.0
+
+
+def test_runs_come_in_the_order_of_time_however_they_were_stored(store: Store) -> None:
+    store.save(run(5, [measurement(1.0)]), run(2, [measurement(1.0)]))
+    (found,) = histories(store)
+    assert [point.run for point in found.points] == ["day-0002", "day-0005"]
+
+
+def test_cases_are_named_by_id_by_kernel_and_by_glob(store: Store) -> None:
+    store.save(run(0, [measurement(1.0, number=number) for number in range(3)]))
+    for asked, numbers in (
+        ((), (0, 1, 2)),
+        (("load",), (0, 1, 2)),
+        ((case_id(1),), (1,)),
+        (("load[size=2]@core",), (2,)),
+        (("*size=1*", "*size=[12]*"), None),
+        (("box::*size=0*", case_id(0)), (0,)),
+    ):
+        if numbers is None:
+            with pytest.raises(UnknownName, match="unknown case"):
+                histories(store, asked)
+            continue
+        assert [each.case for each in histories(store, asked)] == [case_id(number) for number in numbers]
+    assert text_of(UnknownName, histories, store, ["lod"]) == (
+        "unknown case 'lod'\n  cause: did you mean load?\n  try:   trnbench runs show latest"
+    )
+
+
+def test_tags_and_the_newest_runs_narrow_it_down(store: Store) -> None:
+    save(store, [1.0, 2.0, 3.0])
+    store.tag("day-0000", ["main"])
+    store.tag("day-0002", ["main"])
+    (found,) = histories(store, tags=["main"])
+    assert [point.run for point in found.points] == ["day-0000", "day-0002"]
+    (found,) = histories(store, last=2)
+    assert [point.run for point in found.points] == ["day-0001", "day-0002"]
+    assert histories(store, tags=["none"]) == ()
+
+
+def test_no_store_is_said(store: Store) -> None:
+    assert text_of(StoreError, histories, store).startswith("there are no stored runs yet: ")
+
+
+def test_a_damaged_environment_costs_what_it_tells(store: Store) -> None:
+    save(store, [1.0])
+    with store.writing() as connection:
+        connection.execute("UPDATE environments SET content = 'x'")
+    (found,) = histories(store)
+    assert (found.points[0].commit, found.machine) == ("", "unknown processor")

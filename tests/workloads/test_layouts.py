@@ -1,0 +1,225 @@
+"""Layouts: groups, shares, and what does not divide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trnbench.errors import UsageError
+from trnbench.workloads.division import divide
+from trnbench.workloads.job import Job, Task
+from trnbench.workloads.layout import Axis, Layout
+from trnbench.workloads.memory import rank_parameters
+from trnbench.workloads.parameters import parameters
+from trnbench.workloads.shipped import load_model
+from trnbench.workloads.weight import Part
+
+TRAIN = Job(task=Task.TRAIN, batch=64, sequence=4096)
+DECODE = Job(task=Task.DECODE, batch=64, kv=4096)
+PREFILL = Job(task=Task.PREFILL, batch=64, sequence=4096)
+
+
+def test_tensor_ranks_are_neighbours_and_stages_are_apart() -> None:
+    layout = Layout(tp=2, cp=2, dp=2, pp=2)
+    assert layout.groups(Axis.TENSOR)[:2] == ((0, 1), (2, 3))
+    assert layout.groups(Axis.CONTEXT)[:2] == ((0, 2), (1, 3))
+    assert layout.groups(Axis.DATA)[:2] == ((0, 4), (1, 5))
+    assert layout.groups(Axis.PIPELINE)[:2] == ((0, 8), (1, 9))
+    assert [layout.stage(rank) for rank in (0, 7, 8, 15)] == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("axis", Axis)
+def test_every_rank_is_in_one_group_of_each_axis(axis: Axis) -> None:
+    layout = Layout(tp=4, cp=2, dp=4, pp=2, ep=8, expert_tp=2)
+    groups = layout.groups(axis)
+    assert sorted(rank for group in groups for rank in group) == list(range(layout.ranks))
+    assert len({len(group) for group in groups}) == 1
+
+
+def test_a_placement_moves_ranks_to_cores() -> None:
+    layout = Layout(tp=2, dp=2, placement=(7, 3, 5, 1))
+    assert layout.groups(Axis.TENSOR) == ((7, 3), (5, 1))
+    assert layout.groups(Axis.DATA) == ((7, 5), (3, 1))
+    assert layout.groups(Axis.PIPELINE) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "layout", "job"),
+    [
+        ("llama-3-70b", Layout(tp=8, pp=4, dp=2), TRAIN),
+        ("llama-3.2-1b", Layout(tp=4), DECODE),
+        ("bert-large", Layout(tp=2), PREFILL),
+        ("deepseek-v3", Layout(tp=16, ep=4, expert_tp=4), DECODE),
+        ("gpt-oss-120b", Layout(tp=4, dp=4, ep=16, expert_tp=1), DECODE),
+        ("qwen3.5-2b", Layout(tp=2), DECODE),
+        ("trinity-mini", Layout(tp=4, pp=2), DECODE),
+    ],
+)
+def test_shares_of_all_ranks_are_the_model(name: str, layout: Layout, job: Job) -> None:
+    """Nothing is padded here: what is cut adds up, and what is not is on every rank."""
+    model = load_model(name)
+    division = divide(model, layout, job)
+    assert division.notes == ()
+    cut = whole = 0
+    for layer, count in model.runs():
+        kind = model.kinds.index(layer)
+        for weight in layer.weights(model.hidden):
+            share = division.share(weight, kind) * count
+            ranks = weight.parameters * count // share
+            assert weight.parameters * count == ranks * share, weight.name
+            cut, whole = cut + (ranks > 1), whole + (ranks == 1)
+    assert cut
+    assert whole
+    stages = [rank_parameters(division, stage) for stage in range(layout.pp)]
+    assert sum(each.experts for each in stages) * layout.ep * layout.expert_tensor == sum(
+        weight.parameters * count
+        for layer, count in model.runs()
+        for weight in layer.weights(model.hidden)
+        if weight.part is Part.EXPERTS
+    )
+    assert sum(each.experts + each.others for each in stages) < parameters(model).all
+
+
+@pytest.mark.parametrize(
+    ("name", "layout", "job", "heads", "notes"),
+    [
+        (
+            "llama-3-70b",
+            Layout(tp=32),
+            DECODE,
+            (2, 1),
+            ["8 heads of keys and values are kept by 4 ranks each"],
+        ),
+        (
+            "llama-4-scout",
+            Layout(tp=64),
+            DECODE,
+            (1, 1),
+            ["40 heads are padded to 64 for 64 ranks", "8 heads of keys and values are kept by 8 ranks each"],
+        ),
+        (
+            "falcon-7b",
+            Layout(tp=8),
+            DECODE,
+            (9, 1),
+            ["71 heads are padded to 72 for 8 ranks", "1 heads of keys and values are kept by 8 ranks each"],
+        ),
+        (
+            "llama-3.2-3b",
+            Layout(tp=16),
+            PREFILL,
+            (2, 1),
+            ["24 heads are padded to 32 for 16 ranks", "8 heads of keys and values are kept by 2 ranks each"],
+        ),
+        ("phi-4", Layout(tp=20), DECODE, (2, 1), ["10 heads of keys and values are kept by 2 ranks each"]),
+        (
+            "phi-4",
+            Layout(tp=8),
+            DECODE,
+            (5, 5),
+            ["10 heads of keys and values do not fit 8 ranks: every query head gets its own"],
+        ),
+    ],
+)
+def test_heads_are_padded_and_kept_by_several(
+    name: str, layout: Layout, job: Job, heads: tuple[int, int], notes: list[str]
+) -> None:
+    division = divide(load_model(name), layout, job)
+    assert (division.heads[0].queries, division.heads[0].keys) == heads
+    assert [note for note in division.notes if "vocabulary" not in note] == notes
+
+
+def test_a_vocabulary_is_padded() -> None:
+    division = divide(load_model("gpt-3-175b"), Layout(tp=8, pp=2), TRAIN)
+    assert division.notes == ("the vocabulary of 50,257 is padded to 50,264 for 8 ranks",)
+
+
+REFUSED: list[tuple[str, Layout, Job, str]] = [
+    ("llama-3-8b", Layout(tp=3), DECODE, "a network of 14336 features is not divided by --tp 3"),
+    ("llama-2-13b", Layout(tp=16), TRAIN, "40 heads are not divided by --tp 16"),
+    ("phi-4", Layout(tp=8), TRAIN, "10 heads of keys and values neither divide nor are divided by --tp 8"),
+    ("llama-3-8b", Layout(pp=5), TRAIN, "32 layers are not divided by 5 stages"),
+    ("llama-3-8b", Layout(pp=4, chunks=3), TRAIN, "32 layers are not divided by 4 stages of 3 runs"),
+    ("llama-3-8b", Layout(pp=8, chunks=2, dp=16), TRAIN, "4 micro-batches are not divided by 8 stages"),
+    ("llama-3-8b", Layout(chunks=2), TRAIN, "--chunks 2 needs several stages"),
+    (
+        "llama-3-8b",
+        Layout(dp=48),
+        TRAIN,
+        "a batch of 64 is not divided by 48 data-parallel ranks × micro-batches of 1",
+    ),
+    ("llama-3-8b", Layout(dp=48), DECODE, "a batch of 64 is not divided by 48 data-parallel ranks"),
+    ("llama-3-8b", Layout(ep=2, dp=2), DECODE, "llama-3-8b has no experts"),
+    ("mixtral-8x7b", Layout(dp=64, ep=16), DECODE, "8 experts are not divided by --ep 16"),
+    (
+        "mixtral-8x7b",
+        Layout(tp=2, ep=8),
+        DECODE,
+        "8 × 2 ranks of --ep and --expert-tp do not divide the 2 of a stage",
+    ),
+    (
+        "deepseek-v3",
+        Layout(tp=4, expert_tp=3),
+        DECODE,
+        "1 × 3 ranks of --ep and --expert-tp do not divide the 4 of a stage",
+    ),
+    ("llama-3-8b", Layout(cp=3), PREFILL, "a sequence of 4096 is not divided by --cp 3"),
+    (
+        "llama-3-8b",
+        Layout(tp=2, sequence_parallel=True),
+        DECODE,
+        "--sequence-parallel has nothing to cut in decode",
+    ),
+    ("llama-3-8b", Layout(zero=1), DECODE, "--zero 1 has nothing to cut in decode"),
+    ("llama-3-8b", Layout(zero=3), TRAIN, "--zero 3 is not known here"),
+    ("bert-large", Layout(), DECODE, "bert-large decodes nothing"),
+    ("albert-base-v2", Layout(pp=2), PREFILL, "albert-base-v2 has no stages"),
+    ("llama-3-8b", Layout(tp=2, placement=(0,)), DECODE, "the placement names 1 cores for 2 ranks"),
+    ("llama-3-8b", Layout(tp=2, placement=(4, 4)), DECODE, "the placement names a core twice"),
+    ("llama-3-8b", Layout(tp=0), DECODE, "--tp 0 is no degree"),
+    (
+        "llama-3-8b",
+        Layout(tp=2**20, dp=2**20),
+        DECODE,
+        "the number of ranks 1099511627776 is no number of ranks",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "layout", "job", "said"), REFUSED)
+def test_what_does_not_divide_is_refused_with_the_reason(
+    name: str, layout: Layout, job: Job, said: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        divide(load_model(name), layout, job)
+    assert caught.value.what == said
+    assert caught.value.cause
+    assert caught.value.try_
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"task": Task.DECODE}, "--kv is not given"),
+        ({"task": Task.TRAIN}, "--sequence is not given"),
+        ({"task": Task.PREFILL, "sequence": 2**40}, "--sequence 1099511627776 is no length"),
+        ({"task": Task.DECODE, "kv": 4, "batch": 0}, "--batch 0 is no batch"),
+        ({"task": Task.DECODE, "kv": 4, "weights": "int5"}, "unknown dtype 'int5'"),
+        ({"task": Task.DECODE, "kv": 4, "recompute": "full"}, "decode recomputes nothing"),
+    ],
+)
+def test_a_job_that_says_too_little_is_refused(fields: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        divide(load_model("llama-3-8b"), Layout(), Job(**fields))
+    assert caught.value.what == said
+
+
+def test_stages_of_an_interleaved_pipeline_take_every_other_run() -> None:
+    model = load_model("trinity-large")  # 60 layers, the first six without experts
+    division = divide(model, Layout(pp=2, chunks=3), TRAIN)
+    runs = [model.pattern[place : place + 10] for place in range(0, 60, 10)]
+    for stage in (0, 1):
+        layers = runs[stage] + runs[stage + 2] + runs[stage + 4]
+        assert division.stages[stage] == {kind: layers.count(kind) for kind in set(layers)}
