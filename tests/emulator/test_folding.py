@@ -53,6 +53,7 @@ class Both:
         self.machine = Machine.of(system)
         self.system = system
         self.executed = 0
+        self.peaks: list[tuple[int, int]] = []
         self.unfolded = self._record(file, name, args, False)
         self.folded = self._record(file, name, args, True)
 
@@ -68,11 +69,13 @@ class Both:
 
         builder.issue = counted  # type: ignore[method-assign]
         trace = record(kernel, args, machine=self.machine, sink=builder, fold=fold)
+        self.peaks.append((trace.sbuf_peak_bytes, trace.psum_peak_bytes))
         assert trace.count == len(builder.program)
         return builder.program
 
     def check(self) -> None:
         same_program(self.unfolded, self.folded)
+        assert self.peaks[0] == self.peaks[1]
         pace = Pace(CostTable(self.system))
         for without in CAUSES:
             same_schedule(self.unfolded, self.folded, pace, without)
@@ -83,7 +86,7 @@ def same_program(one: Program, other: Program) -> None:
         assert getattr(one, name) == getattr(other, name), name
     assert [each.key() for each in one.ops] == [each.key() for each in other.ops]
     assert one.places == other.places
-    assert sorted(one.runs) == sorted(other.runs)
+    assert sorted(one.loops) == sorted(other.loops)
     for name in ("owners", "refs", "sizes"):
         assert getattr(one.psum, name) == getattr(other.psum, name), name
 
@@ -363,6 +366,11 @@ TRAPS = {
         "    nisa.nc_matmul(dst=part, stationary=left, moving=right[:, 0:128])\n"
         "    nisa.activation(dst=b[:, 0:64], op=nl.exp, data=part[:, 0:64])\n"
         "nisa.tensor_copy(dst=wide, src=sums)\nnisa.tensor_copy(dst=b, src=part[:, 0:64])"
+    ),
+    "tiles that Python holds longer than they are used": (
+        "for i in nl.affine_range(40):\n    c = fetch(x, i, 8100)\n"
+        "    nisa.tensor_copy(dst=b, src=c[:, 0:64])\n    d = tile(16000)\n    nisa.tensor_copy(dst=d[:, 0:64], src=b)\n"
+        "    e = tile(16000)\n    nisa.tensor_copy(dst=e[:, 0:64], src=b)"
     ),
     "views by other means": (
         "for i in nl.affine_range(40):\n"

@@ -6,7 +6,7 @@ from trnbench.emulator.core.access import Access
 from trnbench.emulator.core.hazard import merge, read, write_sole, write_to
 from trnbench.emulator.core.level import Level
 from trnbench.emulator.core.loop import skip
-from trnbench.emulator.core.program import LOAD, RAW, Run, queue_of
+from trnbench.emulator.core.program import LOAD, RAW, Loop, queue_of
 from trnbench.emulator.core.recorded_state import RecordedState
 from trnbench.emulator.core.tile import Users
 from trnbench.nki.instruction import Instruction
@@ -169,10 +169,10 @@ class Builder(RecordedState):
         level.starts.append(begin)
 
     def leave(self) -> None:
-        """Rounds of one length that follow each other become a `Run`."""
+        """Rounds of one length that follow each other become a `Loop`."""
         level = self.levels.pop()
         level.starts.append(len(self.program.op))
-        self.program.runs += runs_of(level.starts, level.repeats)
+        self.program.loops += loops_of(level.starts, level.repeats)
 
     # Rounds that are not executed ---------------------------------------------------------------
 
@@ -200,12 +200,12 @@ class Builder(RecordedState):
         return skip(self, period, times, most)
 
 
-def runs_of(bounds: list[int], repeats: dict[int, int]) -> list[Run]:
+def loops_of(bounds: list[int], repeats: dict[int, int]) -> list[Loop]:
     """Rounds between `bounds`, those of equal length together, where there is enough of them.
 
     `repeats`: how many rounds stand for one, beside it.
     """
-    found: list[Run] = []
+    found: list[Loop] = []
     if bounds[-1] - bounds[0] < _LEAST:
         return found
     begin, length, count = bounds[0], 0, 0
@@ -214,9 +214,9 @@ def runs_of(bounds: list[int], repeats: dict[int, int]) -> list[Run]:
         size = (bounds[at + 1] - bounds[at]) // rounds
         if size != length or not count:
             if count >= _FEWEST and length * count >= _LEAST:
-                found.append(Run(begin, length, count))
+                found.append(Loop(begin, length, count))
             begin, length, count = bounds[at], size, 0
         count += rounds
     if count >= _FEWEST and length * count >= _LEAST:
-        found.append(Run(begin, length, count))
+        found.append(Loop(begin, length, count))
     return found

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trnbench.emulator.core.program import Kinds, Program, Run
+from trnbench.emulator.core.program import Kinds, Loop, Program
 
 Ints = npt.NDArray[np.int64]
 
 
-def come_round(kinds: Kinds, run: Run, most: int) -> int:
+def come_round(kinds: Kinds, run: Loop, most: int) -> int:
     """After how many rounds, `most` at most, they use the same banks again, as far as they ever do."""
     if not any(kinds.banks):
         return 1
@@ -26,7 +26,7 @@ def come_round(kinds: Kinds, run: Run, most: int) -> int:
     return found
 
 
-def different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
+def different(program: Program, kinds: Kinds, run: Loop) -> frozenset[int]:
     """Rounds that differ from the round before: in their kinds, or in what they wait for."""
     found = kinds.breaks.get(run)
     if found is None:
@@ -34,12 +34,12 @@ def different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
     return found
 
 
-def _different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
+def _different(program: Program, kinds: Kinds, run: Loop) -> frozenset[int]:
     count, length = run.count, run.length
     # Of rounds that the recording has followed only the banks may be others.
     found: set[int] = set()
     begin = 0
-    for known in (each for each in program.steady if _tells(each, run)):
+    for known in (each for each in program.proved if _tells(each, run)):
         first, last = -(-(known.begin - run.begin) // length), (known.end - run.begin) // length
         found |= _compared(program, kinds, run, begin, max(first, 0) + 1)
         begin = min(last, count) - 1
@@ -50,7 +50,7 @@ def _different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
     return frozenset(found)
 
 
-def _tells(known: Run, run: Run) -> bool:
+def _tells(known: Loop, run: Loop) -> bool:
     """Do some rounds of `run` consist of whole periods of `known`?"""
     return (
         known.begin + 2 * run.length <= run.end
@@ -61,7 +61,7 @@ def _tells(known: Run, run: Run) -> bool:
     )
 
 
-def _compared(program: Program, kinds: Kinds, run: Run, begin: int, end: int) -> set[int]:
+def _compared(program: Program, kinds: Kinds, run: Loop, begin: int, end: int) -> set[int]:
     """Of rounds `begin` to `end`."""
     count, length, start = end - begin, run.length, run.begin + begin * run.length
     if count < 2:

@@ -19,7 +19,7 @@ from trnbench.emulator.core.access import Access, Repeated
 from trnbench.emulator.core.banks import Move, go_round
 from trnbench.emulator.core.box import known_box
 from trnbench.emulator.core.period import Place, places_of
-from trnbench.emulator.core.program import Run
+from trnbench.emulator.core.program import Loop
 from trnbench.emulator.core.proof import Period, has_waited, proved
 from trnbench.emulator.core.rounds_state import boxes_of
 from trnbench.emulator.core.stores import stores_of
@@ -124,10 +124,10 @@ def go_on(builder: RecordedState, found: Period, times: int) -> None:
     turns = np.arange(1, times + 1, dtype=np.int64)[:, None]
     _append(program.deps, low, turns * (4 * length))
     _append(program.waiters, low, turns * length)
-    inner = [run for run in program.runs if run.begin >= begin]
+    inner = [run for run in program.loops if run.begin >= begin]
     for turn in range(1, times + 1 if inner else 0):
-        program.runs += [Run(run.begin + turn * length, run.length, run.count) for run in inner]
-    program.steady.append(Run(begin, length, times + 1))
+        program.loops += [Loop(run.begin + turn * length, run.length, run.count) for run in inner]
+    program.proved.append(Loop(begin, length, times + 1))
     later = times * length
     for memory, (used, made, gone, _) in found.steady.turnovers.items():
         tiles = list(builder.pools[memory].tiles)
@@ -149,7 +149,8 @@ def go_on(builder: RecordedState, found: Period, times: int) -> None:
     builder.move_waits(changed, later)
     lives = {id(each.tile.life): each.tile.life for each in found.entries if type(each) is Access}
     for life in lives.values():
-        life.last += later
+        if life.alive:  # until its last use it is held, those of rounds before were so long
+            life.last += later
 
 
 def _append(taken: array[int], low: int, turns: Ints) -> None:
