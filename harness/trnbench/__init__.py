@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend, Calibration, Detection, Observation
+    from trnbench.bounded.json import NotJson, parse_json
     from trnbench.cli.context import Session, session
     from trnbench.compare.api import compare_runs, gate
     from trnbench.compare.change import Change, Side, Verdict
@@ -77,13 +78,13 @@ if TYPE_CHECKING:
     from trnbench.measure.torch.observing import observe_collective as observe_torch_collective
     from trnbench.measure.torch.observing import refused as torch_refuses
     from trnbench.registry import load_registry
-    from trnbench.results.arrow_table import to_arrow
     from trnbench.results.digest import shortened
     from trnbench.results.error_text import signed_text as signed_error
     from trnbench.results.evidence import Evidence, Grade
     from trnbench.results.expectation import expected, expected_time, grey, nearness_of
     from trnbench.results.fidelity import Comparison, FamilyFidelity, Fidelity
     from trnbench.results.history import CaseHistory, HistoryPoint, HistoryStep
+    from trnbench.results.imported import ImportedCase, ImportedRun
     from trnbench.results.json import dumps, loads
     from trnbench.results.json import write as write_json
     from trnbench.results.measurement import CaseKey, Judgement, Measurement, Metric, Part, Reason, Status
@@ -115,6 +116,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "trnbench.backend": ("Backend", "Calibration", "Detection", "Observation"),
+    "trnbench.bounded.json": ("NotJson", "parse_json"),
     "trnbench.cli.context": ("Session", "session"),
     "trnbench.compare.api": ("compare_runs", "gate"),
     "trnbench.compare.change": ("Change", "Side", "Verdict"),
@@ -171,11 +173,11 @@ _HOMES = {
     "trnbench.measure.torch.cuda_queue": ("CudaDevice",),
     "trnbench.registry": ("load_registry",),
     "trnbench.results.digest": ("shortened",),
-    "trnbench.results.arrow_table": ("to_arrow",),
     "trnbench.results.evidence": ("Evidence", "Grade"),
     "trnbench.results.expectation": ("expected", "expected_time", "grey", "nearness_of"),
     "trnbench.results.fidelity": ("Comparison", "FamilyFidelity", "Fidelity"),
     "trnbench.results.history": ("CaseHistory", "HistoryPoint", "HistoryStep"),
+    "trnbench.results.imported": ("ImportedCase", "ImportedRun"),
     "trnbench.results.json": ("dumps", "loads"),
     "trnbench.results.measurement": (
         "CaseKey",
@@ -276,6 +278,8 @@ __all__ = [
     "Headline",
     "HistoryPoint",
     "HistoryStep",
+    "ImportedCase",
+    "ImportedRun",
     "Importer",
     "Instance",
     "Job",
@@ -295,6 +299,7 @@ __all__ = [
     "Nearness",
     "Node",
     "NodeKind",
+    "NotJson",
     "NothingSelected",
     "Observation",
     "Outcome",
@@ -374,6 +379,7 @@ __all__ = [
     "observe_torch_case",
     "observe_torch_collective",
     "open_store",
+    "parse_json",
     "per_core",
     "percent",
     "render",
@@ -385,7 +391,6 @@ __all__ = [
     "show",
     "signed_error",
     "stored_waterfall",
-    "to_arrow",
     "topology_svg",
     "torch_missing",
     "torch_refuses",

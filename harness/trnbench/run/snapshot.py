@@ -65,7 +65,7 @@ def begin(
     for name, system in plan.systems.items():
         books.setdefault(system.generation.name, system.book)
         graph, summary = described(system, notes, cache, drawn=system.devices <= DRAWN_DEVICES)
-        systems[name] = _record(system, summary)
+        systems[name] = system_record(system, summary)
         if graph is not None and system.devices <= DRAWN_DEVICES:
             topologies[name] = graph
     linked = any(case.kernel.spread.linked for case in plan.cases)
@@ -101,7 +101,8 @@ def begin(
     )
 
 
-def _record(system: System, summary: dict[str, Any]) -> SystemRecord:
+def system_record(system: System, summary: dict[str, Any]) -> SystemRecord:
+    """What a run keeps of a system, with a summary of its graph."""
     instance, generation = system.instance, system.generation
     return SystemRecord(
         instance=system.name,
