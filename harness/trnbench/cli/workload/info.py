@@ -9,7 +9,7 @@ import click
 from trnbench.cli.context import Session, session
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_instances
-from trnbench.cli.output import clean, emit, emit_json, format_option, write
+from trnbench.cli.output import clean, emit, emit_json, format_option, paragraph, write
 from trnbench.cli.workload.model_tables import parameter_table, published_tables, shape_table, token_table
 from trnbench.cli.workload.options import job_from, job_options, layout_from, layout_options
 from trnbench.cli.workload.step_tables import memory_table, operation_table, system_table
@@ -115,12 +115,15 @@ def _show(model: Model, tables: list[Table], format: str) -> None:
         return
     shape = f"{model.layers} layers of {model.hidden:,} features, {model.vocabulary:,} words"
     title = f"{model.name}: {model.kind}, {shape}"
-    write(clean(f"# {title}" if format == "md" else title) + "\n\n")
+    if format == "md":
+        write(clean(f"# {title}") + "\n\n")
+    else:
+        paragraph(f"{title}\n")
     for key, columns, rows in tables:
         emit(rows, columns, format, title=key.capitalize())
         write("\n")
     for line in _remarks(model, tables):
-        write(f"{line}\n")
+        paragraph(line)
 
 
 def _remarks(model: Model, tables: list[Table]) -> list[str]:
@@ -135,4 +138,4 @@ def _remarks(model: Model, tables: list[Table]) -> list[str]:
     ]
     if model.source:
         made.append(f"Source: {model.source.document} {model.source.version}, {model.source.locator}.")
-    return [clean(line) for line in made]
+    return made
