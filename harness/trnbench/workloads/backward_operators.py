@@ -1,4 +1,4 @@
-"""What a rank does in the backward pass of a layer: its forward operators in reverse, with their gradients."""
+"""What a rank does in the backward pass of a layer: its forward operators in reverse, as gradients."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ TRANSPOSED = {"all_gather": "reduce_scatter", "reduce_scatter": "all_gather"}
 def backward_operators(division: Division, kind: int) -> list[Operator]:
     """One layer of `kind`, in order; what is recomputed is not among them.
 
-    What was added up or gathered after a half of the layer needs nothing; the gradient of the half's input is,
-    instead (the operators f and g of Shoeybi et al. 2019, section 3). With sequence parallelism the input is
+    What was added up or gathered after a half of the layer needs nothing; the gradient of the half's input
+    is, instead (the operators f and g of Shoeybi et al. 2019, section 3). With sequence parallelism the input is
     gathered once more, for the gradients of the weights (Korthikanti et al. 2022, section 4.2.2).
     """
     made: list[Operator] = []

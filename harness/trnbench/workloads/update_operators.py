@@ -14,8 +14,8 @@ def update_operators(division: Division, stage: int) -> list[Operator]:
 
     Gradients are all-reduced over the ranks that hold the same parameters; with ZeRO stage 1 they are
     scattered, each of these ranks changes its part of the weights, and the parts are gathered (Rajbhandari et
-    al. 2020, section 7.1). Experts have replicas of their own. Adam reads weights, gradient and two moments, and
-    a copy of the weights where there is one.
+    al. 2020, section 7.1). Experts have replicas of their own. Adam reads weights, gradient and two moments,
+    and a copy of the weights where there is one.
     """
     held, layout = rank_parameters(division, stage), division.layout
     made: list[Operator] = []
