@@ -17,8 +17,8 @@ def backward_operators(division: Division, kind: int) -> list[Operator]:
     """One layer of `kind`, in order; what is recomputed is not among them.
 
     What was added up or gathered after a half of the layer needs nothing; the gradient of the half's input
-    is, instead (the operators f and g of Shoeybi et al. 2019, section 3). With sequence parallelism the input is
-    gathered once more, for the gradients of the weights (Korthikanti et al. 2022, section 4.2.2).
+    is, instead (the operators f and g of Shoeybi et al. 2019, section 3). With sequence parallelism the input
+    is gathered once more, for the gradients of the weights (Korthikanti et al. 2022, section 4.2.2).
     """
     made: list[Operator] = []
     waiting: list[Operator] = []
