@@ -145,6 +145,26 @@ def _journal(text: str) -> object:
     return journaled(chain, "it").whole() if chain.records else None
 
 
+def _baseline(text: str) -> object:
+    from trnbench.compare.gate.baseline import baseline_in
+
+    return baseline_in(text.encode("utf-8", "surrogateescape"), "it")
+
+
+def _selected(text: str) -> object:
+    from trnbench.compare.comparison import compared
+
+    return compared(*_pair(), a=text, b=text)
+
+
+@cache
+def _pair() -> Any:
+    run = import_module("trnbench").bench(
+        ["hbm_copy"], instances=["trn1.2xlarge"], axes=["size=1M"], scopes=["core"], registry=registry()
+    )
+    return run, run
+
+
 def _toml(reference: str) -> Callable[[str], object]:
     """A reader of a TOML file, or of several."""
 
@@ -240,6 +260,21 @@ PYTEST_BENCHMARK = """{"datetime": "2026-01-01T00:00:00+00:00", "version": "5.3.
 {"fullname": "trn1.2xlarge::gemm[dtype=bf16,size=1024]@core", "extra_info": {"evidence": "emulated"},
 "stats": {"median": 0.001}}]}"""
 
+RULES = """[[rule]]
+name = "copies"
+kernel = "hbm_*"
+metric = "time_s"
+direction = "worse"
+tolerance = "2%"
+minimum_of_peak = "60%"
+maximum_age_days = 30
+"""
+
+BASELINE = (
+    '{"trnbench_baseline": 1, "accepted": [{"run": "a", "digest": "", "when": "", "why": "x", "by": ""}], '
+    f'"run": {RUN}}}'
+)
+
 TRN1, TRN2 = "-i trn1.32xlarge", "-i trn2-16.48xlarge"
 _RUN = "run --dry-run gemm -i trn1.2xlarge -a size=1K"
 _FABRIC = f"fabric run all_reduce {TRN1} -b 1M -e 1M"
@@ -306,7 +341,10 @@ PARSERS = (
     _called("TRNBENCH_JOBS", _setting("TRNBENCH_JOBS"), "1", "0"),
     _called("TRNBENCH_KERNELS", _setting("TRNBENCH_KERNELS"), "gemm", "gemm,triad"),
     _called("TRNBENCH_STORE", _setting("TRNBENCH_STORE"), "r.db", "/tmp/r.db"),
-    _called("store.resolve", _looked_up, "latest", "20260101", "nightly"),
+    _called("store.resolve", _looked_up, "latest", "20260101", "nightly", "latest~1"),
+    _called("compare.selection.chosen", _selected, "size=1M", "kernel=hbm_*,size>=1K", "dtype=bf16"),
+    _called("compare.gate.rules.read_rules", _toml("trnbench.compare.gate.rules:read_rules"), RULES),
+    _called("compare.gate.baseline.baseline_in", _baseline, BASELINE),
 )
 
 OPTIONS = (
