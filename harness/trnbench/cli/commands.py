@@ -36,7 +36,7 @@ BUILT_IN = {
     "fabric": "Ask the links: collectives, pairs, cuts, scaling, assumptions.",
     "workload": "Models: parameters, operations, memory, where they fit.",
     "plugin": "List, check and create plugins.",
-    "runs": "List, show, tag and delete stored runs.",
+    "runs": "List, show, trace, tag and delete stored runs.",
     "history": "Show cases over the stored runs, and their steps.",
     "report": "Write the HTML report of stored runs.",
     "export": "Write stored runs as JSON, CSV and other formats.",
