@@ -10,14 +10,15 @@ from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import say
+from trnbench.cli.store_names import complete_cases, complete_runs
 from trnbench.errors import UnknownName
 
 _APART = 1e-9  # of a time that is the same
 
 
 @click.command()
-@click.argument("run")
-@click.argument("case")
+@click.argument("run", shell_complete=complete_runs)
+@click.argument("case", shell_complete=complete_cases)
 @click.option(
     "-o",
     "--output",

@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 COMMIT = 10  # characters that people compare
 SERIES = (
     "case",
-    "evidence",
+    Column("evidence", keep=1),
     Column("runs", align="right"),
-    "trend",
-    Column("shown", "latest", "right"),
-    Column("step", "last step", "right"),
-    Column("first", "first run after it"),
+    Column("trend", keep=2),
+    Column("shown", "latest", "right", keep=2),
+    Column("step", "last step", "right", keep=2),
+    Column("first", "first run after it", keep=2),
 )
 STEPS = (
     "case",
-    Column("first", "first run"),
-    "commit",
-    Column("change", align="right"),
+    Column("first", "first run", keep=2),
+    Column("commit", keep=2),
+    Column("change", align="right", keep=2),
     Column("shown_before", "before", "right"),
     Column("shown_after", "after", "right"),
-    "differs",
+    Column("differs", keep=1),
 )
 POINTS = (
     *("case", "evidence", "backend", "machine", "run", "created", "commit", "dirty", "tool_version"),
