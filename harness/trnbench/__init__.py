@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from trnbench.backend import Backend, Calibration, Detection, Observation
     from trnbench.bounded.json import NotJson, parse_json
     from trnbench.cli.context import Session, session
+    from trnbench.compare.api import compare_runs, gate
+    from trnbench.compare.change import Change, Side, Verdict
+    from trnbench.compare.change import Comparison as RunComparison
+    from trnbench.compare.gate.finding import Finding, Gated, Outcome
+    from trnbench.compare.gate.rule import Direction as RuleDirection
+    from trnbench.compare.gate.rule import Rule
+    from trnbench.compare.words import change_text
     from trnbench.errors import (
         BadInput,
         ExitCode,
@@ -71,7 +78,7 @@ if TYPE_CHECKING:
     from trnbench.measure.torch.observing import observe_collective as observe_torch_collective
     from trnbench.measure.torch.observing import refused as torch_refuses
     from trnbench.registry import load_registry
-    from trnbench.results.arrow_table import to_arrow
+    from trnbench.results.digest import shortened
     from trnbench.results.error_text import signed_text as signed_error
     from trnbench.results.evidence import Evidence, Grade
     from trnbench.results.expectation import expected, expected_time, grey, nearness_of
@@ -111,6 +118,11 @@ _HOMES = {
     "trnbench.backend": ("Backend", "Calibration", "Detection", "Observation"),
     "trnbench.bounded.json": ("NotJson", "parse_json"),
     "trnbench.cli.context": ("Session", "session"),
+    "trnbench.compare.api": ("compare_runs", "gate"),
+    "trnbench.compare.change": ("Change", "Side", "Verdict"),
+    "trnbench.compare.words": ("change_text",),
+    "trnbench.compare.gate.finding": ("Finding", "Gated", "Outcome"),
+    "trnbench.compare.gate.rule": ("Rule",),
     "trnbench.errors": (
         "BadInput",
         "ExitCode",
@@ -160,7 +172,7 @@ _HOMES = {
     "trnbench.measure.torch.cuda": ("CudaCarrier",),
     "trnbench.measure.torch.cuda_queue": ("CudaDevice",),
     "trnbench.registry": ("load_registry",),
-    "trnbench.results.arrow_table": ("to_arrow",),
+    "trnbench.results.digest": ("shortened",),
     "trnbench.results.evidence": ("Evidence", "Grade"),
     "trnbench.results.expectation": ("expected", "expected_time", "grey", "nearness_of"),
     "trnbench.results.fidelity": ("Comparison", "FamilyFidelity", "Fidelity"),
@@ -197,6 +209,8 @@ _HOMES = {
     "trnbench.workloads.shipped": ("load_model",),
 }
 _RENAMED = {
+    "RuleDirection": ("trnbench.compare.gate.rule", "Direction"),
+    "RunComparison": ("trnbench.compare.change", "Comparison"),
     "FidelityTable": ("trnbench.fidelity.told", "Table"),
     "FidelityTold": ("trnbench.fidelity.told", "Told"),
     "METRIC_COLUMNS": ("trnbench.results.metric_row", "COLUMNS"),
@@ -231,6 +245,7 @@ __all__ = [
     "Case",
     "CaseHistory",
     "CaseKey",
+    "Change",
     "Comparison",
     "CpuDevice",
     "CudaCarrier",
@@ -252,9 +267,11 @@ __all__ = [
     "FidelityTable",
     "FidelityTold",
     "Figure",
+    "Finding",
     "Findings",
     "Fit",
     "Format",
+    "Gated",
     "Generation",
     "Grade",
     "Growth",
@@ -285,6 +302,7 @@ __all__ = [
     "NotJson",
     "NothingSelected",
     "Observation",
+    "Outcome",
     "Page",
     "Part",
     "Peak",
@@ -300,11 +318,15 @@ __all__ = [
     "PublishedAs",
     "Reason",
     "Recompute",
+    "Rule",
+    "RuleDirection",
     "Run",
+    "RunComparison",
     "Scope",
     "Section",
     "SectionFailed",
     "Session",
+    "Side",
     "Source",
     "Spread",
     "Statement",
@@ -322,11 +344,14 @@ __all__ = [
     "UnknownName",
     "UsageError",
     "Variant",
+    "Verdict",
     "Watch",
     "Witness",
     "Work",
     "bench",
+    "change_text",
     "check_facts",
+    "compare_runs",
     "disturbed",
     "divide",
     "dumps",
@@ -335,6 +360,7 @@ __all__ = [
     "expected_time",
     "fidelity_told",
     "fit",
+    "gate",
     "grey",
     "headline",
     "hookimpl",
@@ -361,10 +387,10 @@ __all__ = [
     "session",
     "set_cuda_precision",
     "shipped_models",
+    "shortened",
     "show",
     "signed_error",
     "stored_waterfall",
-    "to_arrow",
     "topology_svg",
     "torch_missing",
     "torch_refuses",

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 COMMIT = 10  # characters that people compare
 SERIES = (
     "case",
-    Column("evidence", keep=1),
+    Column("evidence", keep=2),
     Column("runs", align="right"),
-    Column("trend", keep=2),
+    Column("trend", keep=1),
     Column("shown", "latest", "right", keep=2),
     Column("step", "last step", "right", keep=2),
-    Column("first", "first run after it", keep=2),
+    Column("first", "first run after it", keep=1),
 )
 STEPS = (
     "case",
-    Column("first", "first run", keep=2),
-    Column("commit", keep=2),
+    Column("first", "first run", keep=1),
+    "commit",
     Column("change", align="right", keep=2),
     Column("shown_before", "before", "right"),
     Column("shown_after", "after", "right"),
@@ -46,8 +46,8 @@ ONE = (
     "created",
     Column("commit", show=lambda told: str(told)[:COMMIT]),
     "status",
-    Column("shown", "result", "right"),
-    Column("step", align="right"),
+    Column("shown", "result", "right", keep=1),
+    Column("step", align="right", keep=1),
 )
 
 

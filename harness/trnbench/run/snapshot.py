@@ -21,6 +21,7 @@ from trnbench.results.run import PluginRecord, Run, SystemRecord
 from trnbench.run.environment import describe
 from trnbench.run.headline.question import PRODUCTS
 from trnbench.run.identity import scrub, scrub_all, scrub_argv, scrub_private
+from trnbench.run.inputs import inputs_of
 from trnbench.run.remembering.graph import described
 from trnbench.run.settings import RunSettings
 from trnbench.topology.graph import Topology
@@ -93,6 +94,7 @@ def begin(
         systems=systems,
         books=_private(books) if settings.facts else books,
         topologies=topologies,
+        inputs=inputs_of(plan, registry.generations, costs=grade is Grade.EMULATED),
         plugins=_plugins(registry.plugins),
         fidelity=fidelity,
         notes=tuple(map(scrub, notes)),
