@@ -432,6 +432,7 @@ OPTIONS = (
     _option("--store fuzzed.db export --as {}", "json", "csv"),
     _option("--store fuzzed.db history {}", "load", "*gemm*", "trn1.2xlarge::gemm[size=1024]@core"),
     _option("--store fuzzed.db history --last {}", "1", "0"),
+    _option("--store fuzzed.db runs trace latest {}", "gemm[dtype=bf16,size=1024]@core", "x"),
     _option("--store fuzzed.db store merge {}", "other.db", "fuzzed.db"),
     _option("--store {} runs list", "fuzzed.db", "./r.db"),
     _option("completion {}", "bash", "zsh"),
