@@ -59,7 +59,7 @@ def test_links_lead_somewhere(root: Path) -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("ending", ["trnbench run", "pytest -n auto"])
+@pytest.mark.parametrize("ending", ["trnbench run", "pytest -n auto --dist loadfile"])
 def test_each_of_the_two_commands_is_one_line(root: Path, ending: str) -> None:
     text = (root / "README.md").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if line.startswith("python3 -m venv")]

@@ -213,6 +213,16 @@ RUN = """{"schema_version": 3, "id": "20260101-000000-aaaa", "created": "2026-01
 "grade": "emulated", "systems": {}, "books": {}, "topologies": {}, "plugins": [], "measurements": [],
 "fidelity": null, "interrupted": false, "notes": [], "finished": "", "digest": ""}"""
 
+NCCL_TESTS = """# Collective test starting: all_reduce_perf
+# size count type redop root time algbw busbw #wrong
+ 1048576 262144 float sum -1 50.00 20.97 31.46 0
+"""
+
+PYTEST_BENCHMARK = """{"datetime": "2026-01-01T00:00:00+00:00", "version": "5.3.1", "benchmarks": [
+{"fullname": "t.py::test_a[1]", "stats": {"median": 1.5, "data": [1.5, 1.6]}},
+{"fullname": "trn1.2xlarge::gemm[dtype=bf16,size=1024]@core", "extra_info": {"evidence": "emulated"},
+"stats": {"median": 0.001}}]}"""
+
 TRN1, TRN2 = "-i trn1.32xlarge", "-i trn2-16.48xlarge"
 _RUN = "run --dry-run gemm -i trn1.2xlarge -a size=1K"
 _FABRIC = f"fabric run all_reduce {TRN1} -b 1M -e 1M"
@@ -260,6 +270,13 @@ PARSERS = (
         'schema = 1\n[launch]\nvalue = "1"\n',
     ),
     _called("fidelity.load.load_published", _toml("trnbench.fidelity.load:load_published"), "schema = 1\n"),
+    _parser("trnbench_reports.importers.nccl_tests:read", NCCL_TESTS, as_bytes=True),
+    _parser("trnbench_reports.importers.pytest_benchmark:read", PYTEST_BENCHMARK, as_bytes=True),
+    _parser(
+        "trnbench.measure.neuron.nccom_file:read",
+        '{"results": [{"size(B)": 8, "type": "fp32", "time:avg(us)": 1.0}]}',
+        as_bytes=True,
+    ),
     _called(
         "trnbench.toml", _settings_file, 'kernels = ["gemm"]\njobs = 2\n', "[preset.quick]\ntimeout = 1.5\n"
     ),
@@ -348,6 +365,21 @@ OPTIONS = (
     _option("--no-plugin {} list instances", "cuda", "host"),
     _option("{}", "list", "--version", "-h"),
     _file("--store fuzzed.db import given.json", "given.json", RUN),
+    _file(
+        "--store fuzzed.db import given.txt --from nccl-tests --as measured -i trn2-16.48xlarge",
+        "given.txt",
+        NCCL_TESTS,
+    ),
+    _file(
+        f"--store fuzzed.db import given.txt --from nccom-test --as published {TRN1} --kernel all_reduce",
+        "given.txt",
+        "size(B) count(elems) type time(us) algbw(GB/s) busbw(GB/s)\n1024 256 fp32 58 0.02 0.02\n",
+    ),
+    _file(
+        "--store fuzzed.db import given.json --from pytest-benchmark --as measured",
+        "given.json",
+        PYTEST_BENCHMARK,
+    ),
     _file(f"{_RUN} --facts given.toml", "given.toml", FACTS),
     _file(
         "nki run given.py::scaled -i trn1.2xlarge --arg x=128x512:bf16",

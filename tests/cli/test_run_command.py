@@ -303,7 +303,8 @@ class Untouched(tiny.Actor):
         (
             ("--label", "latest"),
             "error: 'latest' cannot be a tag\n"
-            "  cause: a tag is 1 to 100 printable characters, without blanks around it, and not 'latest'\n"
+            "  cause: a tag is 1 to 100 printable characters, without blanks around it, and not "
+            "'latest' or 'latest~1'\n"
             "  try:   nightly\n",
         ),
         (

@@ -37,6 +37,8 @@ BUILT_IN = {
     "workload": "Models: parameters, operations, memory, where they fit.",
     "plugin": "List, check and create plugins.",
     "runs": "List, show, tag and delete stored runs.",
+    "compare": "Say what changed from one run to another.",
+    "gate": "Fail where a run is worse than its baseline.",
     "history": "Show cases over the stored runs, and their steps.",
     "report": "Write the HTML report of stored runs.",
     "export": "Write stored runs as JSON, CSV and other formats.",

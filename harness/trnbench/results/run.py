@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 4
 # History: 1 first version; 2 adds `fidelity`, None in runs made before; 3 adds `evidence.nearest`, None in
 # runs made before, in place of the flag `evidence.unvalidated`, errors of the time in logarithms, and
-# `digest`, empty in runs made before; 4 adds `processes`, `interval` and `stability` of a measurement, none
-# in runs made before, and the status `inconclusive`.
+# `digest`, empty in runs made before; 4 adds `processes`, `interval` and `stability` of a measurement and
+# `inputs` of a run, none in runs made before, and the status `inconclusive`.
 
 
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,6 +74,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     systems: dict[str, SystemRecord] = {}
     books: dict[str, FactBook] = {}  # generation → the facts it was judged by
     topologies: dict[str, Topology] = {}  # instance → graph, for those small enough to draw
+    inputs: dict[str, str] = {}  # texts of kernel sources and cost files by name
     plugins: tuple[PluginRecord, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     fidelity: Fidelity | None = None  # the model against published points, of these generations
