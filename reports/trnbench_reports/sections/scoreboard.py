@@ -31,6 +31,7 @@ class Cell:
     status: str = ""
     note: str = ""  # "2 suspect": what a best-of must not hide
     near: str = ""  # the class of the nearest published evidence, and what to expect by its band
+    within: str = ""  # "±2 %", between the processes of a measured case
     faint: bool = False  # emulated, without a band
     data: tuple[tuple[str, str], ...] = ()  # data type, evidence, status: what filters look at
 
@@ -138,6 +139,7 @@ def _cell(index: int, here: Sequence[Measurement], all_of_kernel: Sequence[Measu
             status=str(top.status),
             note=note,
             near=_near(top),
+            within=view.interval_text(top),
             faint=view.faint(top),
             data=_data(top),
         )
