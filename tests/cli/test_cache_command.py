@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
+from trnbench.registry.reading import forget
 
 RUN = ("-q", "run", "rms_norm", "-i", "trn1.2xlarge", "-a", "rows=128", "--scope", "core", "--no-report")
 
@@ -77,9 +78,13 @@ def test_what_cannot_be_removed_is_said(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("arguments", [("info", "trn1.2xlarge"), ("spec", "list")])
 def test_what_files_say_is_kept_unless_asked_not_to(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    forget()
     without = invoke("--no-cache", *arguments)
     assert list(tmp_path.iterdir()) == []
-    first, again = invoke(*arguments), invoke(*arguments)
+    forget()
+    first = invoke(*arguments)
+    forget()
+    again = invoke(*arguments)
     assert (without.exit_code, first.exit_code, again.exit_code) == (0, 0, 0), without.stderr
     assert without.stdout == first.stdout == again.stdout
     assert info()["entries"] > 0
@@ -89,10 +94,12 @@ def test_the_usual_folder_is_made_for_it_and_one_that_is_named_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "absent" / "results.db"))
+    forget()
     assert invoke("info", "trn1.2xlarge").exit_code == 0
     assert list(tmp_path.iterdir()) == []
     monkeypatch.delenv("TRNBENCH_STORE")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    forget()
     assert invoke("info", "trn1.2xlarge").exit_code == 0
     kept = tmp_path / "data" / "trnbench" / "results.db.cache"
     assert kept.stat().st_mode & 0o777 == 0o600

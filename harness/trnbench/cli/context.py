@@ -49,9 +49,10 @@ class Session:
         registry = load_registry(block=(*self.no_plugin, *self.settings.no_plugin))
         with suppress(StoreError):  # a command that needs no store does not ask for a good name of one
             if (cache := self.cache()) is not None:
+                from trnbench.registry.reading import Once
                 from trnbench.store.remembered_files import RememberedFiles
 
-                registry.reading = RememberedFiles(cache)
+                registry.reading = Once(RememberedFiles(cache))
         return registry
 
     @cached_property

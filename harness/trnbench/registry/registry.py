@@ -16,7 +16,7 @@ from trnbench.quoting import quoted
 from trnbench.registry.collecting import Brought, Collecting
 from trnbench.registry.costs import merged_costs
 from trnbench.registry.discovery import Discovered, Origin, discover
-from trnbench.registry.reading import Anew, Reading
+from trnbench.registry.reading import Anew, Once, Reading
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Registry(Collecting):
     """Nothing is asked, read or built before it is used."""
 
-    reading: Reading = Anew()
+    reading: Reading = Once(Anew())
 
     def __init__(self, found: Iterable[Discovered], left_out: Iterable[Origin] = ()) -> None:
         super().__init__(found, left_out)

@@ -151,6 +151,7 @@ def render(
     replace something that is no report and `force` is not set.
     """
     from trnbench.registry import load_registry
+    from trnbench.results.run import Run
     from trnbench.run.render import find_format, render_bytes
     from trnbench.run.writing import check_writable, write_whole
 
