@@ -105,6 +105,8 @@ def show(
         Column("id", "case"),
         Column("status", keep=2),
         Column("shown", "result", "right", keep=2),
+        # Between the processes of measured cases; others have none.
+        *([Column("within", "±", "right", keep=2)] if any(each.interval for each in cases) else []),
         Column("of_peak", "of peak", "right", keep=2),
         Column("evidence", keep=2),
         "near",
