@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trnbench.bounded import kinds
+from trnbench.cli.case_trace import trace
 from trnbench.cli.context import Session, session
 from trnbench.cli.names import complete_instances, complete_kernels
 from trnbench.cli.number import NumberType
@@ -26,10 +27,13 @@ STATUSES = ("ok", "document-low", "inconclusive", "suspect", "failed", "skipped"
 
 @click.group()
 def runs() -> None:
-    """List, show, tag and delete stored runs.
+    """List, show, trace, tag and delete stored runs.
 
     RUN is an id, the beginning of one, a tag (its newest run), or "latest".
     """
+
+
+runs.add_command(trace)
 
 
 @runs.command("list")
