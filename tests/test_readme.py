@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,53 +13,42 @@ import pytest
 
 from trnbench import Run
 
-KERNEL = '''
-import nki
-import nki.isa as nisa
-import nki.language as nl
+MARK = "--next--"
 
 
-@nki.jit
-def matmul(a, b):
-    """aᵀ · b for one tile of the contraction."""
-    k, m = a.shape
-    n = b.shape[1]
-    out = nl.ndarray((m, n), dtype=a.dtype, buffer=nl.shared_hbm)
-    for row in nl.affine_range(m // 128):
-        sums = nl.ndarray((128, n), dtype=nl.float32, buffer=nl.psum)
-        for part in nl.affine_range(k // 128):
-            left = nl.ndarray((128, 128), dtype=a.dtype, buffer=nl.sbuf)
-            right = nl.ndarray((128, n), dtype=b.dtype, buffer=nl.sbuf)
-            nisa.dma_copy(dst=left, src=a[part * 128 : part * 128 + 128, row * 128 : row * 128 + 128])
-            nisa.dma_copy(dst=right, src=b[part * 128 : part * 128 + 128, 0:n])
-            nisa.nc_matmul(dst=sums, stationary=left, moving=right)
-        tile = nl.ndarray((128, n), dtype=a.dtype, buffer=nl.sbuf)
-        nisa.tensor_copy(dst=tile, src=sums)
-        nisa.dma_copy(dst=out[row * 128 : row * 128 + 128, 0:n], src=tile)
-    return out
-'''
-
-
-def commands(text: str) -> list[str]:
-    """Every `trnbench …` of the tour, comments taken off, `;` taken apart."""
-    block = re.search(r"## A tour\n\n```sh\n(.*?)```", text, re.S)
+def tour(text: str) -> list[str]:
+    """The lines of the tour, as printed."""
+    block = re.search(r"## A tour\n.*?```sh\n(.*?)```", text, re.S)
     assert block is not None
-    lines = [line.split(" #")[0].strip() for line in block[1].splitlines()]
-    return [each.strip() for line in lines for each in line.split(";")]
+    return block[1].splitlines()
 
 
-def test_the_tour(root: Path, tmp_path: Path) -> None:
-    (tmp_path / "kernel.py").write_text(KERNEL, encoding="utf-8")
-    told = commands((root / "README.md").read_text(encoding="utf-8"))
-    assert len(told) > 10
-    for command in told:
-        program, *arguments = shlex.split(command)
-        assert program == "trnbench"
-        done = subprocess.run(
-            [sys.executable, "-m", "trnbench", *arguments], cwd=tmp_path, capture_output=True, text=True
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-        assert done.stdout.strip(), command
+def test_the_tour_runs_as_printed(root: Path, tmp_path: Path) -> None:
+    """In one shell, in a copy of what a clone has, with nothing but an environment in `.venv`."""
+    lines = tour((root / "README.md").read_text(encoding="utf-8"))
+    assert len(lines) > 10
+    assert lines[0] == 'PATH="$PWD/.venv/bin:$PATH"'
+    shutil.copytree(root / "docs" / "examples", tmp_path / "docs" / "examples")
+    program = tmp_path / ".venv" / "bin" / "trnbench"
+    program.parent.mkdir(parents=True)
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m trnbench "$@"\n')
+    program.chmod(0o755)
+    script = "".join(f"echo {MARK}; echo {MARK} >&2\n{line}\n" for line in lines)
+    shell = ["bash", "--norc", "-e", "-c", script]
+    done = subprocess.run(shell, cwd=tmp_path, capture_output=True, text=True, check=False)
+    shown, said = (each.split(f"{MARK}\n")[1:] for each in (done.stdout, done.stderr))
+    assert done.returncode == 0, f"{lines[len(shown) - 1]}\n{shown[-1][-2000:]}\n{said[-1][-2000:]}"
+    assert [line for line, text in zip(lines[1:], shown[1:], strict=True) if not text.strip()] == []
+    assert (tmp_path / "results.csv").exists()
+    pages = sorted(each.name for each in tmp_path.glob("*.html"))
+    assert len(pages) == 1
+    assert pages[0].startswith("trnbench-report-gemm-trn2-16.48xlarge-")
+
+
+def test_the_command_is_where_the_tour_says(root: Path) -> None:
+    text = " ".join((root / "README.md").read_text(encoding="utf-8").split())
+    assert "Nothing needs activating: `.venv/bin/trnbench` is the command" in text
+    assert text.count("python3 -m venv .venv && .venv/bin/pip install -q . && .venv/bin/trnbench run") == 1
 
 
 def test_links_lead_somewhere(root: Path) -> None:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trnbench.backend import Backend, Calibration, Detection, Observation
+    from trnbench.bounded.json import NotJson, parse_json
     from trnbench.cli.context import Session, session
+    from trnbench.compare.api import compare_runs, gate
+    from trnbench.compare.change import Change, Side, Verdict
+    from trnbench.compare.change import Comparison as RunComparison
+    from trnbench.compare.gate.finding import Finding, Gated, Outcome
+    from trnbench.compare.gate.rule import Direction as RuleDirection
+    from trnbench.compare.gate.rule import Rule
+    from trnbench.compare.words import change_text
     from trnbench.errors import (
         BadInput,
         ExitCode,
@@ -70,12 +78,13 @@ if TYPE_CHECKING:
     from trnbench.measure.torch.observing import observe_collective as observe_torch_collective
     from trnbench.measure.torch.observing import refused as torch_refuses
     from trnbench.registry import load_registry
-    from trnbench.results.arrow_table import to_arrow
+    from trnbench.results.digest import shortened
     from trnbench.results.error_text import signed_text as signed_error
     from trnbench.results.evidence import Evidence, Grade
     from trnbench.results.expectation import expected, expected_time, grey, nearness_of
     from trnbench.results.fidelity import Comparison, FamilyFidelity, Fidelity
     from trnbench.results.history import CaseHistory, HistoryPoint, HistoryStep
+    from trnbench.results.imported import ImportedCase, ImportedRun
     from trnbench.results.json import dumps, loads
     from trnbench.results.json import write as write_json
     from trnbench.results.measurement import CaseKey, Judgement, Measurement, Metric, Part, Reason, Status
@@ -107,7 +116,13 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "trnbench.backend": ("Backend", "Calibration", "Detection", "Observation"),
+    "trnbench.bounded.json": ("NotJson", "parse_json"),
     "trnbench.cli.context": ("Session", "session"),
+    "trnbench.compare.api": ("compare_runs", "gate"),
+    "trnbench.compare.change": ("Change", "Side", "Verdict"),
+    "trnbench.compare.words": ("change_text",),
+    "trnbench.compare.gate.finding": ("Finding", "Gated", "Outcome"),
+    "trnbench.compare.gate.rule": ("Rule",),
     "trnbench.errors": (
         "BadInput",
         "ExitCode",
@@ -157,11 +172,12 @@ _HOMES = {
     "trnbench.measure.torch.cuda": ("CudaCarrier",),
     "trnbench.measure.torch.cuda_queue": ("CudaDevice",),
     "trnbench.registry": ("load_registry",),
-    "trnbench.results.arrow_table": ("to_arrow",),
+    "trnbench.results.digest": ("shortened",),
     "trnbench.results.evidence": ("Evidence", "Grade"),
     "trnbench.results.expectation": ("expected", "expected_time", "grey", "nearness_of"),
     "trnbench.results.fidelity": ("Comparison", "FamilyFidelity", "Fidelity"),
     "trnbench.results.history": ("CaseHistory", "HistoryPoint", "HistoryStep"),
+    "trnbench.results.imported": ("ImportedCase", "ImportedRun"),
     "trnbench.results.json": ("dumps", "loads"),
     "trnbench.results.measurement": (
         "CaseKey",
@@ -193,6 +209,8 @@ _HOMES = {
     "trnbench.workloads.shipped": ("load_model",),
 }
 _RENAMED = {
+    "RuleDirection": ("trnbench.compare.gate.rule", "Direction"),
+    "RunComparison": ("trnbench.compare.change", "Comparison"),
     "FidelityTable": ("trnbench.fidelity.told", "Table"),
     "FidelityTold": ("trnbench.fidelity.told", "Told"),
     "METRIC_COLUMNS": ("trnbench.results.metric_row", "COLUMNS"),
@@ -227,6 +245,7 @@ __all__ = [
     "Case",
     "CaseHistory",
     "CaseKey",
+    "Change",
     "Comparison",
     "CpuDevice",
     "CudaCarrier",
@@ -248,15 +267,19 @@ __all__ = [
     "FidelityTable",
     "FidelityTold",
     "Figure",
+    "Finding",
     "Findings",
     "Fit",
     "Format",
+    "Gated",
     "Generation",
     "Grade",
     "Growth",
     "Headline",
     "HistoryPoint",
     "HistoryStep",
+    "ImportedCase",
+    "ImportedRun",
     "Importer",
     "Instance",
     "Job",
@@ -276,8 +299,10 @@ __all__ = [
     "Nearness",
     "Node",
     "NodeKind",
+    "NotJson",
     "NothingSelected",
     "Observation",
+    "Outcome",
     "Page",
     "Part",
     "Peak",
@@ -293,11 +318,15 @@ __all__ = [
     "PublishedAs",
     "Reason",
     "Recompute",
+    "Rule",
+    "RuleDirection",
     "Run",
+    "RunComparison",
     "Scope",
     "Section",
     "SectionFailed",
     "Session",
+    "Side",
     "Source",
     "Spread",
     "Statement",
@@ -315,11 +344,14 @@ __all__ = [
     "UnknownName",
     "UsageError",
     "Variant",
+    "Verdict",
     "Watch",
     "Witness",
     "Work",
     "bench",
+    "change_text",
     "check_facts",
+    "compare_runs",
     "disturbed",
     "divide",
     "dumps",
@@ -328,6 +360,7 @@ __all__ = [
     "expected_time",
     "fidelity_told",
     "fit",
+    "gate",
     "grey",
     "headline",
     "hookimpl",
@@ -346,6 +379,7 @@ __all__ = [
     "observe_torch_case",
     "observe_torch_collective",
     "open_store",
+    "parse_json",
     "per_core",
     "percent",
     "render",
@@ -353,10 +387,10 @@ __all__ = [
     "session",
     "set_cuda_precision",
     "shipped_models",
+    "shortened",
     "show",
     "signed_error",
     "stored_waterfall",
-    "to_arrow",
     "topology_svg",
     "torch_missing",
     "torch_refuses",

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from trnbench.brief import brief, counted
 from trnbench.facts.book import FactBook
 from trnbench.facts.scope import Scope
 from trnbench.lazy import Ref, resolve
@@ -72,6 +73,14 @@ class System(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     costs: dict[str, Any]  # the generation's cost table, bases merged
     size: int = 1  # number of parents, for sizable systems
     plugin: str = ""
+
+    def __repr__(self) -> str:
+        parts = (
+            counted(self.devices, "device"),
+            counted(self.devices * self.cores_per_device, "core"),
+            counted(self.hosts, "host"),
+        )
+        return brief(self, f"{self.name} of {self.generation.name}: {', '.join(parts)}")
 
     @property
     def name(self) -> str:

@@ -112,7 +112,7 @@ def trnbench_reports() -> Iterable[Section | Format | Page]:
 
 @hookspec
 def trnbench_importers() -> Iterable[Importer]:
-    """Readers of other tools' result files: ``trnbench import --as nccom FILE``.
+    """Readers of other tools' result files: ``trnbench import FILE --from nccom``.
 
     Example::
 

@@ -12,6 +12,13 @@ def cut(text: str, most: int = MOST) -> str:
     return f"{text[: most * 2 // 3]}…{text[-most // 6 :]} ({len(text):,} characters)"
 
 
+def visible(text: str) -> str:
+    """`text` with what cannot be printed, or would turn its neighbours round, written as escapes."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text
+    )
+
+
 def quoted(text: str, most: int = MOST) -> str:
     """`cut`, in quotes, with what cannot be printed escaped."""
     if len(text) <= most:

@@ -45,10 +45,10 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Importer(msgspec.Struct, frozen=True, kw_only=True):
-    """A reader of another tool's results, for `trnbench import --as NAME FILE`.
+    """A reader of another tool's results, for `trnbench import FILE --from NAME`.
 
-    `read` references `(data: bytes) -> Run`, or a sequence of runs. What it cannot read it says by
-    raising a `trnbench.TrnbenchError`.
+    `read` references `(data: bytes) -> ImportedRun`, or a `Run`, or a sequence of runs. What it cannot read
+    it says by raising a `trnbench.TrnbenchError`.
     """
 
     name: str

@@ -5,6 +5,7 @@ A backend stores them in `Measurement.detail`, small enough for a run of thousan
 - "waterfall": `[[name, seconds], …]` from the time at the model's own limit on; adds up to `time_s`
 - "busy": `{engine or queue: seconds}`
 - "strip": `{engine or queue: "0359…"}`, one digit for each equal span of the time: its busy share, 9 is all
+- "profiled": `{"engines_s": {engine: seconds}}` of an execution under the vendor's profiler
 - "command": what makes the timeline file
 
 Runs may come from anywhere, so whatever is not of this form counts as absent.
@@ -59,6 +60,16 @@ def of(case: Measurement) -> Losses | None:
         strip=_strip(detail.get("strip")),
         command=command if isinstance(command, str) else "",
     )
+
+
+ENGINES = ("tensor", "vector", "scalar", "gpsimd")
+
+
+def profiled(case: Measurement) -> dict[str, float]:
+    """Engine → seconds it was active in an execution under a profiler; empty where none was made."""
+    told = case.detail.get("profiled")
+    found = _seconds(told.get("engines_s")) if isinstance(told, Mapping) else ()
+    return {name: seconds for name, seconds in found if name in ENGINES and seconds >= 0}
 
 
 def _rank(entry: tuple[str, float]) -> tuple[int, str]:

@@ -43,7 +43,7 @@ def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
         sections=built,
         choices=_choices(runs),
         data={
-            "json": _packed(columns.packed([trnbench.dumps(run) for run in runs])),
+            "json": _packed(columns.packed([trnbench.dumps(trnbench.shortened(run)) for run in runs])),
             "csv": _packed(columns.table(csv.write(runs).decode(), len(csv.COLUMNS))),
         },
     )

@@ -1,11 +1,11 @@
-"""What this package brings to trnbench: sections of the page and output formats."""
+"""What this package brings to trnbench: sections of the page, output formats, readers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import trnbench
-from trnbench import Format, Page, Section
+from trnbench import Format, Importer, Page, Section
 
 _SECTIONS = (
     ("headline", "Headline", 10),
@@ -60,3 +60,13 @@ def trnbench_reports() -> Iterator[Section | Format | Page]:
     for name, title, suffix, write in _FORMATS:
         yield Format(name=name, title=title, suffix=suffix, write=write, page=name == "html")
     yield Page(name="history", title="cases over the stored runs", write="trnbench_reports.history:render")
+
+
+@trnbench.hookimpl
+def trnbench_importers() -> Iterator[Importer]:
+    """What other tools write in the formats that we write too."""
+    for name, title, module in (
+        ("pytest-benchmark", "JSON of pytest-benchmark", "pytest_benchmark"),
+        ("nccl-tests", "what nccl-tests prints", "nccl_tests"),
+    ):
+        yield Importer(name=name, title=title, read=f"trnbench_reports.importers.{module}:read")

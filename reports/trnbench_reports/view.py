@@ -31,7 +31,12 @@ _PREFERRED_DTYPES = ("bf16", "fp16", "fp32")
 
 def anchor(index: int, measurement: Measurement) -> str:
     """The id of the case's row, the same whenever the page is written again."""
-    key = f"{index}|{measurement.id}".encode("utf-8", "surrogatepass")
+    return anchor_of(index, measurement.id)
+
+
+def anchor_of(index: int, case_id: str) -> str:
+    """`anchor` of a case by its id, in the run of this index."""
+    key = f"{index}|{case_id}".encode("utf-8", "surrogatepass")
     return "c" + blake2s(key, digest_size=5).hexdigest()
 
 
@@ -123,10 +128,11 @@ def tooltip(measurement: Measurement) -> str:
     judged = measurement.judgement
     share = f", {numbers.percent(judged.fraction)} of {peak_text(measurement)}" if judged else ""
     near = f", {said}" if (said := near_text(measurement)) else ""
+    within = f" {interval}" if (interval := interval_text(measurement)) else ""
     # What is well needs no word.
     status = "" if measurement.status is Status.OK else f" · {measurement.status}"
     return words.clean(
-        f"{value_text(measurement)}{share} · {measurement.evidence.grade}{near}{status}"
+        f"{value_text(measurement)}{within}{share} · {measurement.evidence.grade}{near}{status}"
         f" · {measurement.case.instance} · {measurement.case.fullname}",
         300,
     )

@@ -99,9 +99,10 @@ def ours(cases: Sequence[Case]) -> dict[str, Measurement]:
     return {f"{each.case.kernel} {each.case.point['size']}": each for each in run.measurements}
 
 
-def pyperfs(case: Case, values: int = 5) -> float:
-    """The median of pyperf's values of one process, on the processor that our cases are kept on."""
-    often = ["-p", "1", "-w", "1", "-n", str(values), "--min-time", "0.05"]
+def pyperfs(case: Case, values: int = 50) -> float:
+    """The median of pyperf's values of one process, on the processor that our cases are kept on. A value
+    lasts 2 ms and not pyperf's usual 100: a mean over 100 ms holds whatever else ran meanwhile."""
+    often = ["-p", "1", "-w", "1", "-n", str(values), "--min-time", "0.002"]
     often += ["--affinity", str(max(os.sched_getaffinity(0))), "--inherit-environ", "OPENBLAS_NUM_THREADS"]
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "out.json"

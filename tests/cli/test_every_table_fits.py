@@ -43,7 +43,11 @@ topology check trn1.32xlarge
 plugin list
 plugin check host
 runs list
+history
+history trn2-16.48xlarge::gemm[dtype=bf16,size=128]@core
 runs show latest
+compare latest latest --all
+gate check --against latest
 validate --generation trn3
 validate --generation trn2 --points
 validate --generation trn2 --bounds
@@ -55,6 +59,8 @@ config show
 config path
 cache info
 store check
+workload list
+workload info bert-base
 fabric algorithms -i trn2-16.48xlarge
 fabric run all_reduce -i trn2-16.48xlarge -b 1M -e 16M -f 4
 fabric links all_reduce -i trn1.32xlarge

@@ -103,6 +103,21 @@ def test_a_config_is_read_where_a_name_is_asked_for(tmp_path: Path) -> None:
     assert "Not counted: vision." in invoke("info", str(path)).stdout
 
 
+def test_a_folder_with_a_hostile_name_is_shown_without_its_controls(tmp_path: Path) -> None:
+    folder = tmp_path / "a\x1b[31mb"
+    folder.mkdir()
+    (folder / "config.json").write_text(
+        '{"model_type": "gpt2", "n_embd": 8, "n_layer": 1, "n_head": 2, "vocab_size": 9, "n_positions": 4}'
+    )
+    shown = invoke("info", str(folder))
+    assert shown.exit_code == 0
+    assert shown.stdout.startswith("a\\x1b[31mb: dense, 1 layers of 8 features, 9 words\n")
+    (folder / "config.json").write_text("{}")
+    refused = invoke("info", str(folder))
+    assert refused.exit_code == 2
+    assert "\x1b" not in refused.stdout + refused.stderr
+
+
 def test_other_formats_hold_the_same() -> None:
     rows = list(csv.DictReader(io.StringIO(invoke("info", "gpt2", "--format", "csv").stdout)))
     assert {"section": "parameters", "row": "4", "key": "parameters", "value": "124439808"} in rows

@@ -172,6 +172,8 @@ def test_counters_of_the_profiler_are_compared(
     seen, judged = see(use=profiled)
     assert judged.status is Status.OK, judged.reason_text
     assert seen.counters["profile_hardware_flops"] == 2 * 256**3
+    assert seen.detail["profiled"]["engines_s"] == {"tensor": pytest.approx(0.99 * 0.001748)}
+    assert seen.detail["busy"]["tensor"] == pytest.approx(0.99 * seen.time_s)
     monkeypatch.setenv("STANDIN_FLOPS", str(256**3))
     _, judged = see(use=profiled)
     assert judged.status is Status.SUSPECT

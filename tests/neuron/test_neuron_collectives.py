@@ -25,7 +25,11 @@ def test_a_collective_is_measured_with_its_proof(kernel: str, see: Callable[...,
     assert seen.proof.output.startswith("nccom-test --check random")
     assert seen.proof.growth.work_ratio == 4.0
     assert not (*seen.proof.doubts({}), *seen.proof.doubts_of_time())
-    assert len(seen.samples) == 3
+    assert len(seen.samples) == 1  # three processes make a call each
+    sizes = [int(each) for each in seen.detail["sweep_s"]]
+    assert sizes == [2**exponent for exponent in range(10, 27, 2)]
+    assert seen.proof.growth.floor_s == seen.detail["sweep_s"]["1024"]
+    assert seen.detail["rank_kind"] == judged.case.point.get("rank", "device")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +44,7 @@ def test_a_collective_is_measured_with_its_proof(kernel: str, see: Callable[...,
             "nccom-test counted busbw as 1.969 times algbw, which 16 ranks",
         ),
         ("broken-report", Reason.ERROR, "nccom-test: its report is no JSON"),
-        ("other-size", Reason.ERROR, "nccom-test was asked for 67108864 B and measured 67108928 B"),
+        ("other-size", Reason.ERROR, "nccom-test was asked for 67108864 B and measured 1088, 4160, "),
         ("hang", Reason.TIMEOUT, "nccom-test was not done after 2 s and was ended"),
     ],
 )
@@ -69,13 +73,29 @@ def test_an_old_nccom_test_is_read_by_its_table_in_gibibytes(
     assert algbw == pytest.approx(2**26 / (2e-5 + 2**26 / 50e9), rel=1e-3)
 
 
-def test_a_collective_that_does_not_grow_is_suspect(
+def test_a_collective_that_does_not_grow_is_as_long_as_starting_one(
     see: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STANDIN_NCCOM", "flat")
-    monkeypatch.setattr(collective_case, "IDLE_BYTES", 2**26)  # no floor to hide behind
     seen, _ = see("all_reduce", Scope.INSTANCE, **COLLECTIVE)
-    assert seen.proof.growth is None or seen.proof.growth.hidden or seen.proof.growth.flat
+    assert seen.proof.growth.hidden
+    monkeypatch.setattr(collective_case, "IDLE_BYTES", 2**24)  # no floor to hide behind
+    seen, _ = see("all_reduce", Scope.INSTANCE, **COLLECTIVE)
+    assert seen.proof.growth.flat
+
+
+def test_a_size_too_small_to_be_swept_says_so(see: Callable[..., Any]) -> None:
+    seen, _ = see("all_reduce", Scope.INSTANCE, dtype="bf16", size=2048)
+    assert seen.proof.growth is None
+    assert "whether the time grows with the size was not seen: it is too small to be swept" in seen.notes
+    assert list(seen.detail["sweep_s"]) == ["2048"]
+
+
+@pytest.mark.parametrize(
+    ("size", "least"), [(2**26, 1024), (2**27, 2048), (3 * 2**20, 3072), (4095, 4095), (1024, 1024)]
+)
+def test_a_sweep_begins_at_next_to_nothing(size: int, least: int) -> None:
+    assert collective_case.least_size(size) == least
 
 
 def test_one_rank_per_device(recorded: Callable[[str], str]) -> None:

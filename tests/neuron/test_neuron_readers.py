@@ -245,6 +245,14 @@ def test_shapes_of_the_summary(text: str, wanted: dict[str, float]) -> None:
     assert explorer.read_summary(text) == wanted
 
 
+def test_engines_are_active_for_a_share_of_the_profiled_time(recorded: Callable[[str], str]) -> None:
+    found = explorer.read_summary(recorded("explorer_summary.json"))
+    assert explorer.engines(found) == {"tensor": pytest.approx(0.99 * 0.001748)}
+    told = {"profile_total_time": 2.0, "profile_vector_engine_active_time_percent": 25.0}
+    assert explorer.engines(told) == {"vector": 0.5}
+    assert explorer.engines({"profile_vector_engine_active_time_percent": 25.0}) == {}
+
+
 # ---- the driver's counters
 
 

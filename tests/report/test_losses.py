@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic_run import make_run
 
-from trnbench import Measurement, Run, Scope, Status, bench
+from trnbench import Evidence, Grade, Measurement, Run, Scope, Status, bench
 from trnbench.results.waterfall import JUDGED
 from trnbench_reports import losses, numbers
 from trnbench_reports.charts import engines, waterfall
@@ -235,3 +235,33 @@ def test_a_run_of_one_scope_alone_says_what_holds_it_back() -> None:
     assert sum(seconds for _, seconds in found.terms) == pytest.approx(found.time_s)
     assert found.worst is not None
     assert found.worst[0] in plain(str(section.render([run])))
+
+
+def test_what_a_profiler_saw_stands_beside_what_is_emulated(stored: Run) -> None:
+    chosen = next(each for each in stored.measurements if "busy" in each.detail)
+    tensor = chosen.detail["busy"]["tensor"]
+    measured = replace(
+        chosen,
+        evidence=Evidence(grade=Grade.MEASURED, by="trainium2"),
+        detail={
+            "profiled": {"total_s": 1.0, "engines_s": {"tensor": tensor / 2, "vector": 1e-6, "odd": 3.0}}
+        },
+    )
+    real = replace(stored, id="real", grade=Grade.MEASURED, measurements=(measured,))
+    rows = section.beside([stored, real])
+    assert [(row.engine, row.ratio) for row in rows] == [("tensor", "2.00"), ("vector", "")]
+    assert rows[0].case == chosen.id
+    assert rows[0].largest.startswith("waiting for DMA, ")
+    assert (rows[0].emulated, rows[1].emulated) == (numbers.show(tensor, "s"), "")
+    page = plain(section.render([stored, real]))
+    assert "What the profiler saw, beside the emulator" in page
+    assert "What the profiler saw" not in plain(section.render([stored]))
+    assert section.beside([real]) == []
+
+
+@pytest.mark.parametrize(
+    "odd", [None, 3, {"engines_s": 3}, {"engines_s": {"tensor": "x"}}, {"engines_s": {"tensor": -1}}]
+)
+def test_a_profile_of_another_form_counts_as_absent(stored: Run, odd: Any) -> None:
+    chosen = next(each for each in stored.measurements if "busy" in each.detail)
+    assert losses.profiled(replace(chosen, detail={"profiled": odd})) == {}

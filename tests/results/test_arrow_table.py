@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from stored_run import make_run
 
-from trnbench import METRIC_COLUMNS, Run, to_arrow
+from trnbench import METRIC_COLUMNS, Run
 from trnbench.errors import NothingSelected, UsageError
 from trnbench_reports.formats import arrow
 from trnbench_reports.formats import csv as csv_format
@@ -26,7 +26,7 @@ def run() -> Run:
 
 
 def test_it_has_the_rows_of_the_csv_in_their_types(run: Run) -> None:
-    table = to_arrow(run)
+    table = run.to_arrow()
     written = list(csv.DictReader(io.StringIO(csv_format.write([run]).decode())))
     assert table.column_names == [*METRIC_COLUMNS, "samples"]
     assert len(table) == len(written) > 5
@@ -44,13 +44,13 @@ def test_it_has_the_rows_of_the_csv_in_their_types(run: Run) -> None:
 
 
 def test_samples_stand_in_every_row_of_their_case(run: Run) -> None:
-    table = to_arrow(run)
+    table = run.to_arrow()
     rows = max(1, len(run.measurements[0].metrics))
     assert table.column("samples").to_pylist()[:rows] == [[0.5, 0.25]] * rows
 
 
 def test_the_schema_says_which_run_it_was(run: Run) -> None:
-    told = to_arrow(run).schema.metadata
+    told = run.to_arrow().schema.metadata
     assert told[b"trnbench.run"] == run.id.encode()
     assert told[b"trnbench.schema_version"] == str(run.schema_version).encode()
 
@@ -59,7 +59,7 @@ def test_files_are_read_back_by_the_library(run: Run) -> None:
     import pyarrow.ipc
     import pyarrow.parquet
 
-    table = to_arrow(run)
+    table = run.to_arrow()
     assert pyarrow.ipc.open_file(arrow.write_arrow([run])).read_all().equals(table)
     found = pyarrow.parquet.read_table(io.BytesIO(arrow.write_parquet([run])))
     assert found.to_pylist() == table.to_pylist()
@@ -76,7 +76,7 @@ def test_no_run_is_said(run: Run) -> None:
 def test_its_absence_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(UsageError) as caught:
-        to_arrow(run)
+        run.to_arrow()
     assert str(caught.value) == (
         "a run as an Arrow table needs pyarrow, which is not installed\n"
         "  cause: it is an extra, 170 MB that nothing else here needs\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trnbench.results.between import interval_of, stability_of, student_t, time_of
+from trnbench.results.between import interval_of, stability_of, time_of
 from trnbench.results.process_samples import Conditions, ProcessSamples
 
 QUIET = {
@@ -25,21 +25,6 @@ def process(time_s: float, samples: tuple[float, ...] = (), **conditions: Any) -
     return ProcessSamples(
         samples=samples or (time_s,) * 20, time_s=time_s, conditions=Conditions(**{**QUIET, **conditions})
     )
-
-
-@pytest.mark.parametrize(
-    ("freedom", "printed"),  # of the tables of any textbook
-    [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (5, 2.571), (9, 2.262), (19, 2.093), (120, 1.980)],
-)
-def test_the_quantile_of_student_is_that_of_the_tables(freedom: int, printed: float) -> None:
-    assert student_t(0.95, freedom) == pytest.approx(printed, rel=2e-3)
-
-
-def test_student_refuses_what_has_no_quantile() -> None:
-    with pytest.raises(ValueError, match=r"no quantile for 0 degrees of freedom at 0\.95"):
-        student_t(0.95, 0)
-    with pytest.raises(ValueError, match=r"degrees of freedom at 1\.0"):
-        student_t(1.0, 2)
 
 
 def test_the_time_is_the_median_over_the_processes_and_the_interval_is_between_them() -> None:

@@ -142,14 +142,14 @@ def test_a_file_that_is_not_there() -> None:
 
 def test_plugins_read_other_formats(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("0.5")
-    done = invoke("import", "--as", "times", "t.txt")
+    done = invoke("import", "--from", "times", "t.txt")
     assert (done.exit_code, done.stdout) == (0, "times-0.5\n"), done.stderr
     assert stored().measurements[0].time_s == 0.5
-    assert "error: run times-0.5 is in " in invoke("import", "--as", "twice", "t.txt").stderr
+    assert "error: run times-0.5 is in " in invoke("import", "--from", "twice", "t.txt").stderr
     (tmp_path / "t.txt").write_text("0.7")
-    assert invoke("import", "--as", "twice", "t.txt").stdout.split() == ["times-0.7", "times-20.7"]
+    assert invoke("import", "--from", "twice", "t.txt").stdout.split() == ["times-0.7", "times-20.7"]
     (tmp_path / "t.txt").write_text("soon")
-    assert invoke("import", "--as", "times", "t.txt").stderr == (
+    assert invoke("import", "--from", "times", "t.txt").stderr == (
         "error: this is no time\n  cause: it is no number\n  try:   0.5\n"
     )
 

@@ -49,7 +49,8 @@ def test_a_glob_in_a_name_is_no_glob(store: Store, run: Run) -> None:
 def test_tags_must_be_typeable(tag: str) -> None:
     assert text_of(UsageError, checked_tags, [tag]) == (
         f"{tag!r} cannot be a tag\n"
-        "  cause: a tag is 1 to 100 printable characters, without blanks around it, and not 'latest'\n"
+        "  cause: a tag is 1 to 100 printable characters, without blanks around it, and not "
+        "'latest' or 'latest~1'\n"
         "  try:   nightly"
     )
 

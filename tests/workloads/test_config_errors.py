@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from trnbench.errors import BadInput, MissingFile, UnknownName
 from trnbench.workloads.architecture import architectures
+from trnbench.workloads.model import Model
 from trnbench.workloads.parameters import parameters
 from trnbench.workloads.reading import read_model
-from trnbench.workloads.shipped import load_model
+from trnbench.workloads.shipped import FOLDER, load_model
 
 LLAMA: dict[str, Any] = {
     "model_type": "llama",
@@ -167,3 +171,40 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     table.write_text("[mode]\n")
     with pytest.raises(BadInput, match="unknown table 'mode'"):
         load_model(table)
+
+
+HOSTILE = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.integers(0, 70)
+    | st.floats()
+    | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize(
+    "name", ["llama-3-8b", "gemma-3-4b", "deepseek-v3", "qwen3.5-2b", "falcon-40b", "albert-base-v2"]
+)
+@given(data=st.data())
+@settings(max_examples=40)
+def test_a_file_of_anything_is_a_model_or_a_sentence(name: str, data: st.DataObject) -> None:
+    config = tomllib.loads((FOLDER / f"{name}.toml").read_text())["config"]
+    for key in data.draw(st.lists(st.sampled_from(sorted(config)), min_size=1, max_size=3, unique=True)):
+        config[key] = data.draw(HOSTILE)
+    found = read_or_refused(config)
+    if isinstance(found, BadInput):
+        assert str(found).startswith("config.json")
+        assert found.cause
+        assert found.try_
+    else:
+        assert parameters(found).all > 0
+
+
+def read_or_refused(config: dict[str, Any]) -> Model | BadInput:
+    try:
+        return read_model(config, "mine", "config.json")
+    except BadInput as error:
+        return error

@@ -46,6 +46,15 @@ RETRIES = Number(
 )
 SEED = Number("seed", "a seed is a whole number", "1", 0, 2**64 - 1, whole=True)
 
+RANKS = Number(
+    "number of ranks",
+    "it counts ranks of a collective, 0 where the file says",
+    "64",
+    0,
+    2**20,
+    whole=True,
+)
+
 # What is kept of runs and of the model's errors.
 KEPT = Number("number of runs", "it counts the newest runs", "10", 0, COUNTED, whole=True)
 DAYS = Number("age", "it is a number of days", "30", 0, 36_500)

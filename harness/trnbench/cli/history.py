@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 COMMIT = 10  # characters that people compare
 SERIES = (
     "case",
-    "evidence",
+    Column("evidence", keep=2),
     Column("runs", align="right"),
-    "trend",
-    Column("shown", "latest", "right"),
-    Column("step", "last step", "right"),
-    Column("first", "first run after it"),
+    Column("trend", keep=1),
+    Column("shown", "latest", "right", keep=2),
+    Column("step", "last step", "right", keep=2),
+    Column("first", "first run after it", keep=1),
 )
 STEPS = (
     "case",
-    Column("first", "first run"),
+    Column("first", "first run", keep=1),
     "commit",
-    Column("change", align="right"),
+    Column("change", align="right", keep=2),
     Column("shown_before", "before", "right"),
     Column("shown_after", "after", "right"),
-    "differs",
+    Column("differs", keep=1),
 )
 POINTS = (
     *("case", "evidence", "backend", "machine", "run", "created", "commit", "dirty", "tool_version"),
@@ -46,8 +46,8 @@ ONE = (
     "created",
     Column("commit", show=lambda told: str(told)[:COMMIT]),
     "status",
-    Column("shown", "result", "right"),
-    Column("step", align="right"),
+    Column("shown", "result", "right", keep=1),
+    Column("step", align="right", keep=1),
 )
 
 

@@ -79,8 +79,7 @@ def show_(state: Session, /, *, instance: str, every: bool, format: str, **optio
     if format == "md":
         write(f"# {title}\n\n")
     else:
-        paragraph(title)
-        write("\n")
+        paragraph(f"{title}\n")
     for table in made:
         if len(table.columns) == 1:
             _bullets(table, format)

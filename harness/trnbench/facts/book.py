@@ -7,6 +7,7 @@ from functools import cached_property
 
 import msgspec
 
+from trnbench.brief import brief, counted, listed
 from trnbench.facts.fact import Assumption, Dispute, Fact, Source
 from trnbench.facts.scope import Scope
 
@@ -18,6 +19,12 @@ class FactBook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     facts: tuple[Fact, ...] = ()
     assumptions: dict[str, Assumption] = {}
     disputes: tuple[Dispute, ...] = ()
+
+    def __repr__(self) -> str:
+        counts = ((self.facts, "fact"), (self.sources, "source"), (self.assumptions, "assumption"))
+        told = [*(counted(len(each), noun) for each, noun in counts), counted(len(self.disputes), "dispute")]
+        subjects = listed(dict.fromkeys(fact.subject for fact in self.facts), "subject")
+        return brief(self, f"of {subjects or 'nothing'}: {', '.join(told)}")
 
     def select(
         self,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist, fmean, stdev
+from statistics import fmean, stdev
 
 from trnbench.results.disturbance import likeliest
 from trnbench.results.process_samples import ProcessSamples
 from trnbench.results.stability import Stability
 from trnbench.results.statistics import Interval, median, relative_spread
+from trnbench.results.student import critical
 
 CONFIDENCE = 0.95
 
@@ -40,7 +41,7 @@ def interval_of(processes: Sequence[ProcessSamples]) -> Interval | None:
     if len(processes) < 2:
         return None
     times = [each.time_s for each in processes]
-    half = student_t(CONFIDENCE, len(times) - 1) * stdev(times) / math.sqrt(len(times))
+    half = critical(1.0 - CONFIDENCE, len(times) - 1) * stdev(times) / math.sqrt(len(times))
     middle, mean = median(times), fmean(times)
     return Interval(
         low=max(0.0, min(mean - half, middle)), high=max(mean + half, middle), confidence=CONFIDENCE
@@ -97,26 +98,3 @@ def drift_of(samples: Sequence[float]) -> float:
     """How much longer the later half took, over the median of all."""
     half = len(samples) // 2
     return (median(samples[half:]) - median(samples[:half])) / median(samples)
-
-
-def student_t(confidence: float, freedom: int) -> float:
-    """The two-sided quantile of Student's distribution, to 0.2 %.
-
-    Exact for one and two degrees of freedom; else the expansion of Abramowitz and Stegun, Handbook of
-    Mathematical Functions, 26.7.5. Raises `ValueError` for none, or a confidence outside 0 to 1.
-    """
-    if freedom < 1 or not 0.0 < confidence < 1.0:
-        raise ValueError(f"no quantile for {freedom} degrees of freedom at {confidence!r}")
-    if freedom == 1:
-        return math.tan(math.pi * confidence / 2.0)
-    if freedom == 2:
-        return confidence * math.sqrt(2.0 / (1.0 - confidence**2))
-    x = NormalDist().inv_cdf((1.0 + confidence) / 2.0)
-    terms = (
-        x,
-        (x**3 + x) / 4.0,
-        (5 * x**5 + 16 * x**3 + 3 * x) / 96.0,
-        (3 * x**7 + 19 * x**5 + 17 * x**3 - 15 * x) / 384.0,
-        (79 * x**9 + 776 * x**7 + 1482 * x**5 - 1920 * x**3 - 945 * x) / 92160.0,
-    )
-    return sum(term / float(freedom) ** power for power, term in enumerate(terms))

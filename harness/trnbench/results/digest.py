@@ -1,8 +1,9 @@
 """A run's digest: the same content gives the same digits, an edit gives others.
 
 SHA-256 over the fingerprints of the head (the run without the parts below and without its digest), of
-each book and topology under its name, and of each measurement, in their order. A fingerprint is the
-SHA-256 of compact JSON in UTF-8 with every number as a float: 3 and 3.0 are the same figure.
+each book, topology and input under its name, and of each measurement, in their order. A fingerprint is the
+SHA-256 of compact JSON in UTF-8 with every number as a float: 3 and 3.0 are the same figure. Where a copy
+has no room for the texts of inputs, their fingerprints stand for them (`shortened`).
 """
 
 from __future__ import annotations
@@ -14,22 +15,29 @@ from typing import Any
 
 import msgspec
 
-from trnbench.results.json import dumps_value
 from trnbench.results.run import Run
 
-PARTS = ("books", "topologies")
+PARTS = ("books", "topologies", "inputs")
 """Parts of a run that are the same for many runs, and are kept once."""
+
+_STANDS_FOR = "sha256:"
+"""Begins what stands in the place of a text."""
 
 
 def bare(run: Run) -> Run:
     """The run without what is kept apart from it, and without its digest."""
-    return msgspec.structs.replace(run, measurements=(), books={}, topologies={}, digest="")
+    return msgspec.structs.replace(run, measurements=(), books={}, topologies={}, inputs={}, digest="")
 
 
-def sealed(run: Run, attached: Iterable[tuple[str, str, str]], cases: Iterable[str]) -> Run:
-    """The run with its digest; arguments as for `digest_of`. Raises `BadInput` like `dumps`."""
-    digest = digest_of(dumps_value(bare(run), f"run {run.id}"), attached, cases)
-    return msgspec.structs.replace(run, digest=digest)
+def shortened(run: Run) -> Run:
+    """The run with fingerprints in the place of its inputs' texts; its digest still belongs to it."""
+    inputs = {name: _STANDS_FOR + mark_of(_compact(text)) for name, text in run.inputs.items()}
+    return msgspec.structs.replace(run, inputs=inputs)
+
+
+def is_shortened(text: str) -> bool:
+    """Whether an input is the fingerprint of a text, not the text."""
+    return text.startswith(_STANDS_FOR) and len(text) == len(_STANDS_FOR) + 64 and "\n" not in text
 
 
 def digest_of(head: bytes, attached: Iterable[tuple[str, str, str]], cases: Iterable[str]) -> str:
@@ -52,11 +60,12 @@ def fingerprint(document: bytes) -> str:
 
 def content_digest(document: dict[str, Any]) -> str:
     """The digest that belongs to a run as plain JSON values, whatever it says itself."""
-    bare_of = {**document, "measurements": [], "digest": "", **{kind: {} for kind in PARTS}}
+    emptied: dict[str, Any] = {kind: {} for kind in PARTS if kind in document}  # runs of old have fewer
+    bare_of = {**document, "measurements": [], "digest": "", **emptied}
     attached = [
-        (kind, name, _fingerprint(value)) for kind in PARTS for name, value in document.get(kind, {}).items()
+        (kind, name, mark_of(_compact(value))) for kind in emptied for name, value in document[kind].items()
     ]
-    cases = [_fingerprint(each) for each in document.get("measurements", ())]
+    cases = [fingerprint(_compact(each)) for each in document.get("measurements", ())]
     return digest_of(json.dumps(bare_of).encode(), attached, cases)
 
 
@@ -67,5 +76,12 @@ def is_edited(document: dict[str, Any]) -> bool:
     return bool(told) and told != content_digest(document)
 
 
-def _fingerprint(value: Any) -> str:
-    return fingerprint(json.dumps(value).encode())
+def mark_of(document: bytes) -> str:
+    """What the digest takes of a part: its fingerprint, which may stand in its place already."""
+    if document.startswith(f'"{_STANDS_FOR}'.encode()) and is_shortened(text := json.loads(document)):
+        return str(text.removeprefix(_STANDS_FOR))
+    return fingerprint(document)
+
+
+def _compact(value: Any) -> bytes:
+    return json.dumps(value).encode()

@@ -10,6 +10,7 @@ from enum import Enum
 
 import msgspec
 
+from trnbench.brief import brief, counted
 from trnbench.results.own_product import OwnProduct
 
 
@@ -205,3 +206,7 @@ class Fidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     steps: tuple[Step, ...] = ()
     moved: tuple[Moved, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        rows = counted(len(self.families), "row")
+        return brief(self, f"of {self.by} {self.version}: {counted(len(self.points), 'point')} in {rows}")

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from trnbench.brief import brief
+from trnbench.facts.format import percent, show
 from trnbench.facts.peak import PeakChoice
 from trnbench.facts.scope import Direction, Scope
 from trnbench.results.evidence import Evidence
@@ -136,3 +138,9 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     @property
     def id(self) -> str:
         return self.case.id
+
+    def __repr__(self) -> str:
+        metric = self.metrics.get(self.primary)
+        shown = f", {show(metric.value, metric.unit)}" if metric and metric.value - metric.value == 0 else ""
+        share = f", {percent(self.judgement.fraction)} of its peak" if self.judgement else ""
+        return brief(self, f"{self.id}: {self.status}{shown}{share}, {self.evidence.grade}")

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trnbench.brief import brief, counted, listed
 from trnbench.errors import ExitCode, worst
 from trnbench.facts.book import FactBook
 from trnbench.facts.peak import PeakPolicy
 from trnbench.facts.scope import Scope
+from trnbench.lazy import resolve
 from trnbench.results.evidence import Grade
 from trnbench.results.fidelity import Fidelity
 from trnbench.results.measurement import Measurement, Reason, Status
 from trnbench.topology.graph import Topology
 
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
 SCHEMA_VERSION = 4
 # History: 1 first version; 2 adds `fidelity`, None in runs made before; 3 adds `evidence.nearest`, None in
 # runs made before, in place of the flag `evidence.unvalidated`, errors of the time in logarithms, and
-# `digest`, empty in runs made before; 4 adds `processes`, `interval` and `stability` of a measurement, none
-# in runs made before, and the status `inconclusive`.
+# `digest`, empty in runs made before; 4 adds `processes`, `interval` and `stability` of a measurement and
+# `inputs` of a run, none in runs made before, and the status `inconclusive`.
 
 
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,6 +45,9 @@ class SystemRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     aliases: tuple[str, ...] = ()
     topology_summary: dict[str, Any] = {}  # kind, shape, degree, diameter, bisection, …
     plugin: str = ""  # distribution and version that brought it
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.instance} of {self.generation}: {counted(self.devices, 'device')}")
 
 
 class PluginRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,12 +74,36 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     systems: dict[str, SystemRecord] = {}
     books: dict[str, FactBook] = {}  # generation → the facts it was judged by
     topologies: dict[str, Topology] = {}  # instance → graph, for those small enough to draw
+    inputs: dict[str, str] = {}  # texts of kernel sources and cost files by name
     plugins: tuple[PluginRecord, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     fidelity: Fidelity | None = None  # the model against published points, of these generations
     interrupted: bool = False
     notes: tuple[str, ...] = ()
     digest: str = ""  # of all the rest (results.digest); empty while it runs, and in runs of old
+
+    def __repr__(self) -> str:
+        outcome = listed((f"{count:,} {status}" for status, count in self.counts().items() if count), "", 9)
+        cases = f"{counted(len(self.measurements), 'case')} {self.grade}"
+        return brief(
+            self, f"{self.id}: {cases} on {listed(self.systems, 'system')}; {outcome or 'none done'}"
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of it: cases with bars, bands and evidence."""
+        return str(resolve("trnbench.results.notebook:html")(self))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The columns of `trnbench export --as csv` in their types, and `samples`: seconds of each one.
+
+        The schema's metadata has the run's id, its schema's version and the version of trnbench that made it.
+        Raises `UsageError` where pyarrow is not installed.
+        """
+        return resolve("trnbench.results.arrow_table:to_arrow")(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The same as a data frame. Raises `UsageError` where pyarrow or pandas is not installed."""
+        return resolve("trnbench.results.pandas_frame:to_pandas")(self)
 
     def counts(self) -> dict[Status, int]:
         """Cases by status, every status present."""

@@ -68,14 +68,24 @@ class Exclusion(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse_exclusion(typed: str) -> Exclusion:
     """The exclusion that `typed` means: comparisons with commas between. Raises `UsageError`."""
+    return Exclusion(typed=typed, terms=parse_terms(typed, "--exclude", "an exclusion"))
+
+
+def parse_terms(typed: str, option: str, noun: str) -> tuple[Term, ...]:
+    """The comparisons that the value of `option` means. Raises `UsageError`."""
     terms = []
     for part in typed.split(","):
         match = _TERM.fullmatch(part)
         if match is None:
             raise UsageError(
-                f"{quoted(part.strip())} in --exclude {quoted(typed)} compares nothing",
-                cause="an exclusion is AXIS=VALUE, where <, >, <=, >= and != may stand as well",
-                try_="--exclude 'dtype=fp32,size>=8192'",
+                f"{quoted(part.strip())} in {option} {quoted(typed)} compares nothing",
+                cause=f"{noun} is AXIS=VALUE, where <, >, <=, >= and != may stand as well",
+                try_=f"{option} 'dtype=fp32,size>=8192'",
             )
         terms.append(Term(match["axis"], match["relation"], match["value"]))
-    return Exclusion(typed=typed, terms=tuple(terms))
+    return tuple(terms)
+
+
+def relation_of(relation: str) -> Callable[[Any, Any], bool]:
+    """What a term's relation asks of two numbers."""
+    return _RELATIONS[relation]

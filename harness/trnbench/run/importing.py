@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trnbench.bounded.file import RUNS, bounded, read_file
-from trnbench.errors import BadInput, PluginError, TrnbenchError, UnknownName
+from trnbench.errors import BadInput, PluginError, TrnbenchError, UnknownName, UsageError
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
 from trnbench.lazy import resolve
 from trnbench.quoting import cut
+from trnbench.results.imported import ImportedRun
 from trnbench.results.run import Run
 from trnbench.section import Importer
 
@@ -47,8 +48,15 @@ def read_given(path: Path | None) -> bytes:
     return read_file(path, most=RUNS)
 
 
-def read_runs(importer: Importer, data: bytes, where: str, *, anyway: bool = False) -> tuple[Run, ...]:
-    """The runs in `data`, which is called `where` in errors.
+def read_runs(
+    importer: Importer,
+    data: bytes,
+    where: str,
+    *,
+    anyway: bool = False,
+    told: Callable[[ImportedRun], Run] | None = None,
+) -> tuple[Run, ...]:
+    """The runs in `data`, which is called `where` in errors; `told` makes one of bare results.
 
     Raises `BadInput` for what is no run, and, unless `anyway`, for one that was edited after its digest
     was made; `PluginError` when the reader fails or returns something else.
@@ -64,6 +72,14 @@ def read_runs(importer: Importer, data: bytes, where: str, *, anyway: bool = Fal
         if from_outside(error):
             raise
         raise _blamed(importer, where, f"failed: {type(error).__name__}: {error}") from error
+    if isinstance(found, ImportedRun):
+        if told is None:
+            raise UsageError(
+                f"{where} has results, and nobody says of what",
+                cause=f"{importer.title} says neither the system nor what the numbers are",
+                try_=f"trnbench import FILE --from {importer.name} --as measured -i INSTANCE",
+            )
+        found = told(found)
     runs = (found,) if isinstance(found, Run) else found
     if not isinstance(runs, Sequence) or not runs or not all(isinstance(each, Run) for each in runs):
         raise _blamed(importer, where, f"returned {type(found).__name__}, not a run or a sequence of runs")
@@ -92,7 +108,7 @@ def _own(data: bytes, where: str, *, anyway: bool) -> Iterator[Run]:
         raise BadInput(
             f"{where} is not JSON: {cut(str(error), 200)}",
             cause="the file is cut short, or it is something else",
-            try_="trnbench import --as NAME  for what a plugin reads: trnbench list importers",
+            try_="--from FORMAT  for what other tools write: trnbench list importers",
         ) from error
     parts = documents if isinstance(documents, list) else [documents]
     for number, document in enumerate(parts, start=1):

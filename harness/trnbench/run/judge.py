@@ -152,6 +152,42 @@ class Judge:
             judgement=judgement,
         )
 
+    def told(
+        self,
+        case: Case,
+        system: System,
+        evidence: Evidence,
+        *,
+        time_s: float,
+        samples: tuple[float, ...],
+        counts: Mapping[str, float],
+        notes: tuple[str, ...],
+        wrong: str = "",
+        judged: bool = True,
+    ) -> Measurement:
+        """A time that another tool gives, held against the same peaks; of its proof nothing is known.
+
+        `wrong` is what the tool said of its result; with `judged` unset it is held against nothing.
+        """
+        seen = Observation(evidence=evidence, time_s=time_s, samples=samples, clock="", notes=notes)
+        if wrong:
+            return self._failed(case, system, seen, counts, Reason.WRONG_RESULT, wrong)
+        metrics = derive(case, counts, time_s)
+        status, text, judgement = Status.OK, "", None
+        if judged:
+            status, text, judgement = self._verdict(case, seen, system, counts, metrics[case.primary.name])
+        return _measurement(
+            case,
+            seen,
+            counts,
+            status=status,
+            reason_text=text,
+            time_s=time_s,
+            metrics=metrics,
+            primary=case.primary.name,
+            judgement=judgement,
+        )
+
     def skipped(self, case: Case, system: System, why: str) -> Measurement:
         """A case that cannot run here: the reason, and the peaks it would have been held against."""
         return Measurement(

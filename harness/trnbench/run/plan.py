@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench.brief import brief, counted, listed
 from trnbench.errors import NothingSelected, TrnbenchError, UsageError
 from trnbench.facts.scope import Scope
 from trnbench.generation import Instance, System
@@ -41,6 +42,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     cases: tuple[Case, ...]
     systems: dict[str, System]
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        asked = self.selection.asked() or "everything"
+        systems = listed(self.systems, "system")
+        return brief(
+            self,
+            f"of {asked}: {counted(len(self.cases), 'case')} on {systems}, {len(self.skipped):,} skipped",
+        )
 
     @property
     def runnable(self) -> tuple[Case, ...]:

@@ -21,6 +21,7 @@ from trnbench.results.run import PluginRecord, Run, SystemRecord
 from trnbench.run.environment import describe
 from trnbench.run.headline.question import PRODUCTS
 from trnbench.run.identity import scrub, scrub_all, scrub_argv, scrub_private
+from trnbench.run.inputs import inputs_of
 from trnbench.run.remembering.graph import described
 from trnbench.run.settings import RunSettings
 from trnbench.topology.graph import Topology
@@ -64,7 +65,7 @@ def begin(
     for name, system in plan.systems.items():
         books.setdefault(system.generation.name, system.book)
         graph, summary = described(system, notes, cache, drawn=system.devices <= DRAWN_DEVICES)
-        systems[name] = _record(system, summary)
+        systems[name] = system_record(system, summary)
         if graph is not None and system.devices <= DRAWN_DEVICES:
             topologies[name] = graph
     linked = any(case.kernel.spread.linked for case in plan.cases)
@@ -93,13 +94,15 @@ def begin(
         systems=systems,
         books=_private(books) if settings.facts else books,
         topologies=topologies,
+        inputs=inputs_of(plan, registry.generations, costs=grade is Grade.EMULATED),
         plugins=_plugins(registry.plugins),
         fidelity=fidelity,
         notes=tuple(map(scrub, notes)),
     )
 
 
-def _record(system: System, summary: dict[str, Any]) -> SystemRecord:
+def system_record(system: System, summary: dict[str, Any]) -> SystemRecord:
+    """What a run keeps of a system, with a summary of its graph."""
     instance, generation = system.instance, system.generation
     return SystemRecord(
         instance=system.name,

@@ -39,6 +39,11 @@ def written(plan: Plan) -> dict[str, str]:
 
     A module that cannot be found is left out: the case that needs it says so.
     """
+    return _digests(sources(plan))
+
+
+def sources(plan: Plan) -> dict[str, bytes]:
+    """`package/module.py` → content, of the files that `written` tells the digests of."""
     kinds = {kind for system in plan.systems.values() for kind in system.instance.stack}
     chosen = kinds & set(plan.selection.kinds) if plan.selection.kinds else kinds
     return _files({name for case in plan.cases for name in _modules(case.kernel, chosen)})
@@ -47,11 +52,15 @@ def written(plan: Plan) -> dict[str, str]:
 def code_of(kernel: Kernel, kinds: Collection[str]) -> Code:
     """Of one kernel, where it is implemented as one of `kinds`."""
     modules = frozenset(_modules(kernel, kinds))
-    return Code(modules, _files(modules))
+    return Code(modules, _digests(_files(modules)))
 
 
-def _files(modules: Collection[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _digests(files: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: hashlib.sha256(content).hexdigest()[:_DIGITS] for name, content in files.items()}
+
+
+def _files(modules: Collection[str]) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
     for name in sorted(modules):
         path = _file(name)
         if path is not None:
@@ -90,7 +99,7 @@ def _file(module: str) -> Path | None:
     return None
 
 
-def _add(path: Path, package: str, found: dict[str, str]) -> None:
+def _add(path: Path, package: str, found: dict[str, bytes]) -> None:
     key = "/".join((*package.split("."), path.name)) if package else path.name
     if key in found:
         return
@@ -98,15 +107,15 @@ def _add(path: Path, package: str, found: dict[str, str]) -> None:
         content = path.read_bytes()
     except OSError:
         return
-    found[key] = hashlib.sha256(content).hexdigest()[:_DIGITS]
+    found[key] = content
     if path.suffix == ".py":
-        for name in _named(content.decode("utf-8", "replace"), package):
+        for name in named_beside(content.decode("utf-8", "replace"), package):
             beside = path.with_name(name)
             if beside.is_file():
                 _add(beside, package, found)
 
 
-def _named(source: str, package: str) -> Iterator[str]:
+def named_beside(source: str, package: str) -> Iterator[str]:
     """What may be a file of the same folder: modules that a source imports, and names in quotation marks, as
     of a C source."""
     for relative, module, names in _IMPORTED.findall(source):

@@ -67,7 +67,7 @@ def document_of(connection: sqlite3.Connection, number: int) -> dict[str, Any]:
     document |= {"finished": finished, "interrupted": bool(interrupted)}
     if digest:
         document["digest"] = digest
-    document |= {kind: {} for kind in PARTS}
+    document |= {kind: {} for kind in PARTS if kind in document}
     for kind, name, told, content in connection.execute(
         "SELECT kind, name, sha256, content FROM attachments JOIN documents USING (sha256) WHERE run = ?"
         " ORDER BY position",

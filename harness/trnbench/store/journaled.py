@@ -86,7 +86,7 @@ class Journaled(NamedTuple):
     def _loaded(self, cases: dict[int, Case], parts: tuple[Attached, ...]) -> Run:
         where = f"the journal of run {self.run.id}"
         document: dict[str, Any] = loads_value(self.head, dict, where)
-        document |= {kind: {} for kind in PARTS}
+        document |= {kind: {} for kind in PARTS if kind in document}
         for part in parts:
             document[part.kind][part.name] = msgspec.Raw(zlib.decompress(part.content))
         document["measurements"] = [msgspec.Raw(zlib.decompress(case.document)) for case in cases.values()]

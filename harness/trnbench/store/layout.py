@@ -36,7 +36,7 @@ CREATE TABLE environments (                  -- of `head`, which is long: apart,
     content TEXT NOT NULL                    -- JSON
 ) STRICT;
 
-CREATE TABLE documents (                     -- facts and topologies: the same for many runs, kept once
+CREATE TABLE documents (                     -- facts, graphs, sources: the same for many runs, kept once
     sha256  TEXT PRIMARY KEY,
     content BLOB NOT NULL                    -- zlib of JSON
 ) STRICT, WITHOUT ROWID;
@@ -44,7 +44,7 @@ CREATE TABLE documents (                     -- facts and topologies: the same f
 CREATE TABLE attachments (
     run    INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
     position INTEGER NOT NULL,               -- keeps the order they had in the run
-    kind   TEXT NOT NULL,                    -- 'books' or 'topologies'
+    kind   TEXT NOT NULL,                    -- 'books', 'topologies' or 'inputs'
     name   TEXT NOT NULL,
     sha256 TEXT NOT NULL REFERENCES documents (sha256),
     PRIMARY KEY (run, kind, name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import msgspec
 
 from trnbench.errors import StoreError
-from trnbench.results.digest import PARTS, bare, fingerprint
+from trnbench.results.digest import PARTS, bare, mark_of
 from trnbench.results.json import dumps_value
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
@@ -33,7 +33,7 @@ class Attached(NamedTuple):
     @property
     def mark(self) -> tuple[str, str, str]:
         """What the run's digest takes of it."""
-        return self.kind, self.name, fingerprint(zlib.decompress(self.content))
+        return self.kind, self.name, mark_of(zlib.decompress(self.content))
 
 
 def attached(run: Run) -> tuple[Attached, ...]:

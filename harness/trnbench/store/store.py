@@ -27,7 +27,7 @@ from trnbench.store.rows import (
     measurement_row,
 )
 from trnbench.store.summary import RunSummary, summaries
-from trnbench.store.tag import LATEST, checked_tags
+from trnbench.store.tag import LATEST, checked_tags, steps_back, too_far_back
 
 if TYPE_CHECKING:
     import sqlite3
@@ -128,7 +128,7 @@ class Store(StoreFile):
             document |= {"finished": finished, "interrupted": bool(interrupted)}
             if digest:  # results of old have no such field
                 document["digest"] = digest
-            document |= {kind: {} for kind in PARTS}
+            document |= {kind: {} for kind in PARTS if kind in document}
             for kind, name, content in connection.execute(
                 "SELECT kind, name, content FROM attachments JOIN documents USING (sha256) WHERE run = ?"
                 " ORDER BY position",
@@ -152,7 +152,8 @@ class Store(StoreFile):
             return ()
 
     def resolve(self, ref: str) -> str:
-        """The full id that `ref` names: an id, the beginning of one, a tag, or "latest".
+        """The full id that `ref` names: an id, the beginning of one, a tag, "latest", or "latest~3", the
+        third before that.
 
         A tag means the newest run that bears it. Raises `UnknownName` with the nearest names, and
         `UsageError` when a beginning fits several runs.
@@ -167,11 +168,14 @@ class Store(StoreFile):
             ).fetchone()
             if tagged:
                 return str(tagged[0])
-            if ref == LATEST:
-                newest = connection.execute("SELECT id FROM runs ORDER BY number DESC LIMIT 1").fetchone()
+            back = steps_back(ref)
+            if back is not None:
+                newest = connection.execute(
+                    "SELECT id FROM runs ORDER BY number DESC LIMIT 1 OFFSET ?", (back,)
+                ).fetchone()
                 if newest:
                     return str(newest[0])
-                raise no_runs(self.path)
+                raise no_runs(self.path) if not back else too_far_back(connection, ref)
             begins = [
                 row[0]
                 for row in connection.execute(

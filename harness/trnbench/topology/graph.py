@@ -8,6 +8,8 @@ from functools import cached_property
 
 import msgspec
 
+from trnbench.brief import brief, counted
+
 
 class NodeKind(str, Enum):
     CORE = "core"
@@ -106,6 +108,13 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     notes: tuple[str, ...] = ()
     budgets: tuple[Budget, ...] = ()
     printed_neighbours: dict[str, tuple[tuple[int, ...], ...]] = {}
+
+    def __repr__(self) -> str:
+        shape = " ".join(map(str, self.shape)) or "of no named shape"
+        return brief(
+            self,
+            f"{self.name}: {shape}, {counted(len(self.nodes), 'node')}, {counted(len(self.links), 'link')}",
+        )
 
     @cached_property
     def out(self) -> tuple[tuple[Link, ...], ...]:

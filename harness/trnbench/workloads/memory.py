@@ -8,10 +8,9 @@ from trnbench.kernels.dtype import item_bytes
 from trnbench.workloads import activations
 from trnbench.workloads.attention import AttentionKind
 from trnbench.workloads.cache import STATE, cached_tokens, state_elements, token_elements
-from trnbench.workloads.division import Division
+from trnbench.workloads.division import Division, RankParameters
 from trnbench.workloads.job import Recompute, Task
 from trnbench.workloads.pipeline import in_flight
-from trnbench.workloads.weight import Part
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,34 +43,21 @@ FORMULAS = {
 }
 
 
-class RankParameters(msgspec.Struct, frozen=True, kw_only=True):
-    """Parameters of one rank: routed experts, and all others; they are copied over different groups."""
-
-    experts: int
-    others: int
-
-
 def rank_parameters(division: Division, stage: int) -> RankParameters:
     """Parameters that a rank of `stage` holds; a tied head is on the first stage and on the last."""
     model, last = division.model, division.layout.pp - 1
-    found = {True: 0, False: 0}
+    experts = others = 0
     if stage == 0:
-        found[False] += sum(division.share(weight) for weight in model.before())
+        others += sum(division.share(weight) for weight in model.before())
     if stage == last:
-        found[False] += sum(division.share(weight) for weight in model.after())
+        others += sum(division.share(weight) for weight in model.after())
         if model.head and model.tied and last:
-            found[False] += division.share(model.head_weight)
-    for kind, count in layers_of(division, stage).items():
-        for weight in model.kinds[kind].weights(model.hidden):
-            times = 1 if model.shared_layers else count
-            found[weight.part is Part.EXPERTS] += division.share(weight, kind) * times
-    return RankParameters(experts=found[True], others=found[False])
-
-
-def layers_of(division: Division, stage: int) -> dict[int, int]:
-    """How many layers of each kind a stage has."""
-    kinds = division.stage_layers(stage)
-    return {kind: kinds.count(kind) for kind in sorted(set(kinds))}
+            others += division.share(model.head_weight)
+    for kind, count in division.stages[stage].items():
+        times = 1 if model.shared_layers else count
+        experts += division.per_layer[kind].experts * times
+        others += division.per_layer[kind].others * times
+    return RankParameters(experts=experts, others=others)
 
 
 def memory(division: Division, stage: int) -> Memory:
@@ -94,7 +80,7 @@ def _cache(division: Division, stage: int) -> float:
         return 0.0
     length = -(-job.cached // division.layout.cp)
     total = 0.0
-    for kind, count in layers_of(division, stage).items():
+    for kind, count in division.stages[stage].items():
         attention, heads = model.kinds[kind].attention, division.heads[kind]
         if attention.kind is AttentionKind.LATENT:
             elements, state, inputs = token_elements(attention), 0, 0
@@ -109,7 +95,7 @@ def _cache(division: Division, stage: int) -> float:
 
 def _activations(division: Division, stage: int) -> float:
     model, job, layout = division.model, division.job, division.layout
-    layers = layers_of(division, stage)
+    layers = division.stages[stage]
     item = item_bytes(job.activations)
     words = 0.0
     if stage == layout.pp - 1 and model.head:
@@ -136,7 +122,7 @@ def _optimiser(division: Division, trained: RankParameters) -> float:
     )
     if not layout.zero:
         return (trained.experts + trained.others) * each
-    return (trained.others / (layout.dp * layout.cp) + trained.experts / layout.expert_data) * each
+    return (trained.others / layout.replicas + trained.experts / layout.expert_data) * each
 
 
 def _buffers(division: Division) -> float:

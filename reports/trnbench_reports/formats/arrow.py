@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trnbench import NothingSelected, Run, to_arrow
+from trnbench import NothingSelected, Run
 
 if TYPE_CHECKING:
     import pyarrow
@@ -38,7 +38,7 @@ def _table(runs: Sequence[Run]) -> pyarrow.Table:
 
     Raises `NothingSelected` for none.
     """
-    tables = [to_arrow(run) for run in runs]
+    tables = [run.to_arrow() for run in runs]
     if not tables:
         raise NothingSelected("there is no run to write", cause="no run was named", try_="trnbench runs list")
     if len(tables) == 1:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from trnbench import Measurement, Run, nearness_of
 from trnbench_reports import numbers, view, words
+from trnbench_reports.beside import Beside, beside
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
@@ -15,17 +16,23 @@ if TYPE_CHECKING:
 
 
 def render(runs: Sequence[Run]) -> Markup:
+    others = beside(runs)
     parts = [
         (
             heading,
-            [_table(index, kernel, found) for kernel, found in view.by_kernel(run.measurements).items()],
+            [
+                _table(index, kernel, found, others)
+                for kernel, found in view.by_kernel(run.measurements).items()
+            ],
         )
         for index, run, heading in view.each_run(runs)
     ]
     return fill("cases", parts=parts)
 
 
-def _table(index: int, kernel: str, found: Sequence[Measurement]) -> dict[str, Any]:
+def _table(
+    index: int, kernel: str, found: Sequence[Measurement], others: Mapping[tuple[int, str], Beside]
+) -> dict[str, Any]:
     """One unit for each column, chosen by its middle value; every axis of the kernel a column."""
     shown = [metric for each in found if (metric := view.primary(each)) is not None]
     unit = Counter(metric.unit for metric in shown).most_common(1)[0][0] if shown else ""
@@ -55,7 +62,14 @@ def _table(index: int, kernel: str, found: Sequence[Measurement]) -> dict[str, A
         "count": len(found),
         "statuses": [(str(s), n) for s, n in Counter(each.status for each in found).items()],
         "comments": [(text, n) for text, n in comments.most_common(6)],
-        "rows": [_row(index, each, axes, unit, step, time_step, usual) for each in found],
+        "paired": any((index, each.id) in others for each in found),
+        "rows": [
+            {
+                **_row(index, each, axes, unit, step, time_step, usual),
+                "beside": others.get((index, each.id)),
+            }
+            for each in found
+        ],
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from trnbench import Measurement, Run
+from trnbench import Grade, Measurement, Run
 from trnbench_reports import ladder, losses, numbers, view, words
 from trnbench_reports.charts import engines, figure, waterfall
 from trnbench_reports.losses import Losses
@@ -46,7 +46,55 @@ class Part:
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing when no case says what was busy."""
     parts = [made for index, run, heading in view.each_run(runs) if (made := _part(index, run, heading))]
-    return fill("losses", parts=parts, shown=SHOWN, steps=tuple(ladder.NAMES.values())) if parts else ""
+    steps = tuple(ladder.NAMES.values())
+    return fill("losses", parts=parts, shown=SHOWN, steps=steps, beside=beside(runs)) if parts else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beside:
+    """One engine of a case that was both profiled and emulated; seconds as text, "" for what one lacks."""
+
+    anchor: str
+    case: str
+    engine: str
+    profiled: str
+    emulated: str
+    ratio: str
+    largest: str  # of the emulator's waterfall, told with the first engine
+
+
+def beside(runs: Sequence[Run]) -> list[Beside]:
+    """What a profiler counted of each engine, beside what the emulator says of the same case."""
+    emulated = {
+        each.id: told
+        for run in runs
+        for each in run.measurements
+        if each.evidence.grade is Grade.EMULATED and (told := losses.of(each)) is not None
+    }
+    rows = []
+    for index, run in enumerate(runs):
+        for each in run.measurements:
+            told, profiled = emulated.get(each.id), losses.profiled(each)
+            if told is None or not profiled:
+                continue
+            model, worst = dict(told.busy), told.worst
+            names = [*profiled, *(name for name in model if name not in profiled and name in losses.ENGINES)]
+            for number, name in enumerate(names):
+                seen, said = profiled.get(name), model.get(name)
+                rows.append(
+                    Beside(
+                        anchor=view.anchor(index, each),
+                        case=words.clean(each.id, 120),
+                        engine=name,
+                        profiled=numbers.show(seen, "s") if seen is not None else "",
+                        emulated=numbers.show(said, "s") if said is not None else "",
+                        ratio=numbers.significant(said / seen) if seen and said is not None else "",
+                        largest=f"{words.clean(worst[0], 60)}, {numbers.show(worst[1], 's')}"
+                        if worst is not None and not number
+                        else "",
+                    )
+                )
+    return rows
 
 
 def chosen(run: Run) -> list[Losses]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trnbench import Measurement, Run, Status, SystemRecord, nearness_of
 from trnbench_reports import numbers, view, words
+from trnbench_reports.beside import Beside, beside
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ class Cell:
     status: str = ""
     note: str = ""  # "2 suspect": what a best-of must not hide
     near: str = ""  # the class of the nearest published evidence, and what to expect by its band
+    within: str = ""  # "±2 %", between the processes of a measured case
     faint: bool = False  # emulated, without a band
+    other: Beside | None = None  # the same case in the other run of the page
     data: tuple[tuple[str, str], ...] = ()  # data type, evidence, status: what filters look at
 
     @property
@@ -50,12 +53,13 @@ class Row:
 
 def render(runs: Sequence[Run]) -> Markup:
     parts = []
+    others = beside(runs)
     for index, run, heading in view.each_run(runs):
         records = [
             r for r in view.systems(run) if any(m.case.instance == r.instance for m in run.measurements)
         ]
         low = run.counts()[Status.DOCUMENT_LOW]
-        made = groups(index, run, records)
+        made = groups(index, run, records, others)
         parts.append((heading, records, made, _usual(made), _skips(run), _loud(index, run), low))
     return fill(
         "scoreboard",
@@ -67,7 +71,12 @@ def render(runs: Sequence[Run]) -> Markup:
     )
 
 
-def groups(index: int, run: Run, records: Sequence[SystemRecord]) -> list[tuple[str, list[Row]]]:
+def groups(
+    index: int,
+    run: Run,
+    records: Sequence[SystemRecord],
+    others: Mapping[tuple[int, str], Beside] = {},
+) -> list[tuple[str, list[Row]]]:
     """Rows by kernel: the main one first, every other scope and data type below it.
 
     A row has one metric: what a cluster's collectives put on the network stands apart from the bus bandwidth
@@ -93,7 +102,7 @@ def groups(index: int, run: Run, records: Sequence[SystemRecord]) -> list[tuple[
             for record in records:
                 here = table[variant].get(record.instance, [])
                 rest = [each for each in found if each.case.instance == record.instance]
-                cells.append(_cell(index, here, rest if variant == main else here))
+                cells.append(_cell(index, here, rest if variant == main else here, others))
             reach, dtype, counted = variant
             label = " · ".join(filter(None, (dtype, reach, counted)))
             leads = variant[:2] == main[:2]
@@ -120,7 +129,12 @@ def _main(table: dict[Variant, dict[str, list[Measurement]]]) -> Variant:
     return next((each for each in sorted(table) if each[:2] == (widest, wanted)), next(iter(table)))
 
 
-def _cell(index: int, here: Sequence[Measurement], all_of_kernel: Sequence[Measurement]) -> Cell | None:
+def _cell(
+    index: int,
+    here: Sequence[Measurement],
+    all_of_kernel: Sequence[Measurement],
+    others: Mapping[tuple[int, str], Beside],
+) -> Cell | None:
     bad = [each for each in all_of_kernel if each.status in (*_BAD, Status.INCONCLUSIVE)]
     bad.sort(key=lambda each: each.status is Status.INCONCLUSIVE)
     counts = Counter(str(each.status) for each in bad)
@@ -138,7 +152,9 @@ def _cell(index: int, here: Sequence[Measurement], all_of_kernel: Sequence[Measu
             status=str(top.status),
             note=note,
             near=_near(top),
+            within=view.interval_text(top),
             faint=view.faint(top),
+            other=others.get((index, top.id)),
             data=_data(top),
         )
     if not here and not bad:

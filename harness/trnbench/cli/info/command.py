@@ -7,7 +7,7 @@ import click
 from trnbench.cli.context import Session, session
 from trnbench.cli.info.section import Section
 from trnbench.cli.names import complete_subjects
-from trnbench.cli.output import emit, emit_json, format_option, write
+from trnbench.cli.output import emit, emit_json, format_option, paragraph, write
 from trnbench.cli.peaks import peak_option, policy_of
 
 
@@ -50,7 +50,10 @@ def _show(name: str, title: str, sections: list[Section], format: str) -> None:
         ]
         emit(rows, ("section", "row", "key", "value"), "csv")
         return
-    write(f"# {title}\n\n" if format == "md" else f"{title}\n\n")
+    if format == "md":
+        write(f"# {title}\n\n")
+    else:
+        paragraph(f"{title}\n")
     for key, columns, rows in sections:
         if rows:
             emit(rows, columns, format, title=key.capitalize())

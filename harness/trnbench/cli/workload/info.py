@@ -8,23 +8,19 @@ import click
 
 from trnbench.cli.context import Session, session
 from trnbench.cli.facts import facts_of, facts_option
-from trnbench.cli.names import complete_instances
-from trnbench.cli.output import Column, emit, emit_json, format_option, write
+from trnbench.cli.names import complete_instances, complete_models
+from trnbench.cli.output import clean, emit, emit_json, format_option, paragraph, write
+from trnbench.cli.workload.model_tables import parameter_table, published_tables, shape_table, token_table
 from trnbench.cli.workload.options import job_from, job_options, layout_from, layout_options
-from trnbench.cli.workload.show import count, flop, size
+from trnbench.cli.workload.step_tables import memory_table, operation_table, system_table
+from trnbench.cli.workload.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from trnbench.workloads.division import Division
     from trnbench.workloads.model import Model
-
-Row = dict[str, object]
-Table = tuple[str, "Sequence[Column | str]", list[Row]]
 
 
 @click.command("info")
-@click.argument("model")
+@click.argument("model", shell_complete=complete_models)
 @click.option(
     "-i",
     "--instance",
@@ -52,7 +48,12 @@ def info(
 
     found = load_model(model)
     check_dtype(options["cache"], "--cache")
-    tables = [_shape(found), _parameters(found), *_published(found), _tokens(found, options["cache"])]
+    tables = [
+        shape_table(found),
+        parameter_table(found),
+        *published_tables(found),
+        token_table(found, options["cache"]),
+    ]
     if options["task"]:
         tables += _step(state, found, instances, facts_of(state, facts), options)
     else:
@@ -77,175 +78,17 @@ def _refuse_alone(instances: tuple[str, ...], options: dict[str, Any]) -> None:
         )
 
 
-def _shape(model: Model) -> Table:
-    from trnbench.workloads.attention import AttentionKind
-
-    rows: list[Row] = []
-    for layer, layers in model.runs():
-        attention, network = layer.attention, layer.feed_forward
-        rows.append(
-            {
-                "layers": layers,
-                "attention": str(attention.kind) + (f" of {attention.window:,}" if attention.window else ""),
-                "heads": attention.heads,
-                "kv_heads": None if attention.kind is AttentionKind.LATENT else attention.kv_heads,
-                "head_dim": attention.head_dim + attention.rope_dim,
-                "network": network.width or None,
-                "experts": f"{network.top_k} of {network.experts}" if network.experts else None,
-                "expert": network.expert_width or None,
-            }
-        )
-    return "layers", tuple(rows[0]), rows
-
-
-def _parameters(model: Model) -> Table:
-    from trnbench.workloads.parameters import parameters
-
-    counted = parameters(model)
-    rows: list[Row] = [
-        {"part": str(part), "parameters": total, "active": counted.active[part]}
-        for part, total in counted.total.items()
-        if total
-    ]
-    rows.append({"part": "all", "parameters": counted.all, "active": counted.all_active})
-    shown = [Column(key, align="right", show=count) for key in ("parameters", "active")]
-    return "parameters", ("part", *shown), rows
-
-
-def _published(model: Model) -> list[Table]:
-    from trnbench.facts.format import percent
-    from trnbench.workloads.parameters import parameters
-
-    ours = parameters(model)
-    rows: list[Row] = [
-        {
-            "counted": "active" if active else "parameters",
-            "published": value,
-            "difference": (ours.all_active if active else ours.all) / value - 1,
-            "document": f"{each.document} {each.version}".strip(),
-            "locator": each.locator,
-            "note": each.note,
-        }
-        for each in model.published
-        for active, value in ((False, each.parameters), (True, each.active))
-        if value
-    ]
-    columns = (
-        "counted",
-        Column("published", align="right", show=count),
-        Column("difference", align="right", show=percent),
-        "document",
-    )
-    return [("published", columns, rows)] if rows else []
-
-
-def _tokens(model: Model, cache: str) -> Table:
-    """What one token takes, after none and after many: the rates that do not depend on a layout."""
-    from trnbench.workloads.cache import cache_bytes, cache_bytes_per_token
-    from trnbench.workloads.flops import forward, training
-
-    rows: list[Row] = [
-        {
-            "length": length,
-            "prefill": forward(model, length).all / length,
-            "training": training(model, length).all / length,
-        }
-        for length in (128, 2048, 8192)
-    ]
-    if not model.encoder:
-        for row, length in zip(rows, (128, 2048, 8192), strict=True):
-            row["decode"] = forward(model, 1, length - 1).all
-            row["cache"] = cache_bytes(model, length, cache)
-            row["cache_growth"] = cache_bytes_per_token(model, cache)
-    columns: list[Column | str] = [Column("length", "tokens", "right")]
-    columns += [
-        Column(key, f"{key} FLOP a token", "right", flop)
-        for key in ("prefill", "decode", "training")
-        if key in rows[0]
-    ]
-    if not model.encoder:
-        columns.append(Column("cache", f"cache of a sequence, {cache}", "right", size))
-    return "tokens", columns, rows
-
-
 def _step(
     state: Session, model: Model, instances: tuple[str, ...], facts: Any, options: dict[str, Any]
 ) -> list[Table]:
     from trnbench.workloads.division import divide
 
     division = divide(model, layout_from(options), job_from(options))
-    return [_operations(division), *_memory(division), _systems(state, division, instances, facts)]
-
-
-def _operations(division: Division) -> Table:
-    from trnbench.workloads.flops import step_flops
-
-    spent = step_flops(division.model, division.job)
-    rows: list[Row] = [
-        {"part": name, "flops": getattr(spent, name)}
-        for name in spent.__struct_fields__
-        if getattr(spent, name)
+    return [
+        operation_table(division),
+        memory_table(division),
+        system_table(state, division, instances, facts),
     ]
-    rows.append({"part": "all", "flops": spent.all})
-    return "operations", ("part", Column("flops", "FLOP of a step", "right", flop)), rows
-
-
-def _memory(division: Division) -> list[Table]:
-    from trnbench.workloads.memory import FORMULAS, memory
-
-    stages = [memory(division, stage) for stage in range(division.layout.pp)]
-    rows: list[Row] = [
-        {"part": part, "bytes": max(getattr(each, part) for each in stages), "formula": FORMULAS[part]}
-        for part in FORMULAS
-        if any(getattr(each, part) for each in stages)
-    ]
-    rows.append({"part": "all", "bytes": max(each.all for each in stages), "formula": "of the fullest stage"})
-    return [("memory", ("part", Column("bytes", "of the fullest rank", "right", size)), rows)]
-
-
-def _systems(state: Session, division: Division, instances: tuple[str, ...], facts: Any) -> Table:
-    from trnbench.errors import UsageError
-    from trnbench.workloads.hbm import fit
-
-    registry = state.registry
-    names = instances or tuple(
-        name for name in registry.instance_names() if registry.instance(name)[1].default
-    )
-    rows: list[Row] = []
-    for name in names:
-        system = registry.system(name, facts)
-        try:
-            lies = fit(division, system)
-        except UsageError as error:
-            if len(names) == 1:
-                raise
-            rows.append(
-                {
-                    "system": system.name,
-                    "fits": None,
-                    "verdict": f"refused: {error.what}",
-                    "reason": error.cause,
-                }
-            )
-            continue
-        rows.append(
-            {
-                "system": system.name,
-                "fits": lies.fits,
-                "used": lies.used,
-                "capacity": lies.capacity,
-                "verdict": lies.verdict,
-                "notes": "; ".join(lies.notes),
-                "source": lies.capacity_source,
-            }
-        )
-    columns = (
-        "system",
-        Column("used", "fullest device", "right", size),
-        Column("capacity", "HBM of a device", "right", size),
-        "verdict",
-    )
-    return "systems", columns, rows
 
 
 def _show(model: Model, tables: list[Table], format: str) -> None:
@@ -272,17 +115,18 @@ def _show(model: Model, tables: list[Table], format: str) -> None:
         return
     shape = f"{model.layers} layers of {model.hidden:,} features, {model.vocabulary:,} words"
     title = f"{model.name}: {model.kind}, {shape}"
-    write(f"# {title}\n\n" if format == "md" else f"{title}\n\n")
+    if format == "md":
+        write(clean(f"# {title}") + "\n\n")
+    else:
+        paragraph(f"{title}\n")
     for key, columns, rows in tables:
         emit(rows, columns, format, title=key.capitalize())
         write("\n")
     for line in _remarks(model, tables):
-        write(f"{line}\n")
+        paragraph(line)
 
 
 def _remarks(model: Model, tables: list[Table]) -> list[str]:
-    from trnbench.cli.output import clean
-
     made = [f"Not counted: {model.left_out}."] if model.left_out else []
     made += [
         f"{row['system']}: {row[key]}."
@@ -294,4 +138,4 @@ def _remarks(model: Model, tables: list[Table]) -> list[str]:
     ]
     if model.source:
         made.append(f"Source: {model.source.document} {model.source.version}, {model.source.locator}.")
-    return [clean(line) for line in made]
+    return made

@@ -69,7 +69,7 @@ def detail(fabric: Fabric, answer: Answer, *, from_last: int) -> dict[str, Any]:
     """For `Measurement.detail`. `from_last` counts sizes of the sweep from the largest, for which scaling is
     added.
     """
-    drawn = answer.detail()
+    drawn = {"rank": answer.question.level, "context": answer.question.context, **answer.detail()}
     if not fabric.clustered and answer.links:
         drawn["link_load"] = link_load(fabric.topology, answer)
     if answer.question.groups:

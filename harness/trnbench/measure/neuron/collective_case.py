@@ -1,4 +1,8 @@
-"""A collective, driven by `nccom-test` over the ranks that a case counts: devices, or their logical cores."""
+"""A collective, driven by `nccom-test` over the ranks that a case counts: devices, or their logical cores.
+
+One call is a sweep from next to nothing to the case's size: the result, the time of a quarter of it and what
+starting takes come from the same seconds. Several processes make a call each, and have to agree.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,8 @@ from trnbench.measure.neuron.devices import Listing
 from trnbench.measure.neuron.failure import NoEvidence, WrongResult
 from trnbench.measure.neuron.settings import child_environment
 from trnbench.measure.neuron.tool import Output, Toolbox, ToolError, Trouble
-from trnbench.measure.stopping import Rule, SampleLimit, TimeLimit, first_reason
-from trnbench.results.statistics import median, relative_spread
+from trnbench.measure.stopping import Rule, SampleLimit, first_reason
+from trnbench.results.statistics import median
 
 if TYPE_CHECKING:
     from trnbench.kernels.case import Case
@@ -28,26 +32,16 @@ IDLE_BYTES = 1024
 """Small enough that nothing but starting the collective takes time."""
 
 
-class SpreadReached(msgspec.Struct, frozen=True, kw_only=True):
-    """Each sample is an average already, so a few that agree are enough."""
+MOST_CALLS = 10
 
-    relative: float = 0.02
-    least: int = 3
-
-    def stop(self, samples: Sequence[float], elapsed_s: float) -> str:
-        if len(samples) < self.least or relative_spread(samples) > self.relative:
-            return ""
-        return f"{len(samples)} calls agree within {self.relative:.0%}"
-
-
-RULES: tuple[Rule, ...] = (SpreadReached(), TimeLimit(seconds=300.0), SampleLimit(samples=10))
 ONCE: tuple[Rule, ...] = (SampleLimit(samples=1),)
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds per collective, one sample per call of the tool."""
+    """Seconds per collective, one sample per call of the tool; `sweep`: the median of every size in bytes."""
 
     samples: tuple[float, ...]
+    sweep: dict[int, float]
     stop_reason: str
     unit: str  # what its "GB" were; "" where its figures do not say
     algorithm: str
@@ -76,11 +70,10 @@ def run_case(
     *,
     tag: str,
     seed: int,
-    size: int | None = None,
-    rules: Sequence[Rule] = RULES,
+    rules: Sequence[Rule] = ONCE,
 ) -> Result:
     """Raises `ToolError`, `WrongResult`, `NoEvidence`."""
-    size = int(case.key.point["size"]) if size is None else size
+    size = int(case.key.point["size"])
     members = leaders(seen) if case.extent.ranks == len(seen.devices) else list(range(workers(seen)))
     operation = str(case.kernel.implementations["collective"])
     groups, pairs = folder / "groups.json", folder / "pairs.json"
@@ -90,6 +83,7 @@ def run_case(
     env = child_environment(NEURON_PROCESS_TAG=tag, NEURON_LOGICAL_NC_CONFIG=str(seen.lnc))
     began = time.monotonic()
     samples: list[float] = []
+    sweeps: dict[int, list[float]] = {}
     notes: dict[str, None] = {}
     old = False
     while True:
@@ -100,6 +94,7 @@ def run_case(
                 operation,
                 workers=workers(seen),
                 size=size,
+                least=least_size(size),
                 dtype=str(case.key.point["dtype"]),
                 report=report,
                 seed=seed % 2**31,
@@ -115,9 +110,12 @@ def run_case(
             old = True
             notes[f"{nccom.NAME} is an old one that writes no JSON: its table was read"] = None
             continue
-        row = _row(output, report, size)
+        rows = _rows(output, report, size)
+        row = rows[size]
         _check_ranks(row, case, len(members))
-        samples.append(row.times_s.get("avg", next(iter(row.times_s.values()))))
+        for each in rows.values():
+            sweeps.setdefault(each.size, []).append(_seconds(each))
+        samples.append(_seconds(row))
         if row.unit == "GiB":
             notes["it prints GiB under the heading GB (C28); our rates follow from size and time"] = None
         elif not row.unit and row.algbw:
@@ -126,6 +124,7 @@ def run_case(
         if why:
             return Result(
                 samples=tuple(samples),
+                sweep={each: median(found) for each, found in sorted(sweeps.items())},
                 stop_reason=f"{why}; each sample is the tool's average of 20",
                 unit=row.unit,
                 algorithm=row.algorithm,
@@ -144,20 +143,24 @@ def _call(tools: Toolbox, args: list[str], env: dict[str, str], folder: Path) ->
     return output
 
 
-def _row(output: Output, report: Path, size: int) -> nccom.Row:
+def _rows(output: Output, report: Path, size: int) -> dict[int, nccom.Row]:
+    """The rows of a sweep by size; the largest is there."""
     text = read_file(report, most=ANSWER).decode("utf-8", "replace") if report.is_file() else ""
     rows = nccom.read_report(text) if text.strip() else nccom.read_table(output.stdout)
-    fitting = [row for row in rows if row.size == size]
-    if not fitting:
+    found = {row.size: row for row in rows}
+    if size not in found:
         raise ToolError(
             Trouble.UNREADABLE,
-            f"{nccom.NAME} was asked for {size} B and measured {', '.join(str(row.size) for row in rows)} B",
+            f"{nccom.NAME} was asked for {size} B and measured {', '.join(map(str, found))} B",
             cause="it rounds sizes to whole elements of every rank",
         )
-    row = fitting[-1]
-    if not all(value > 0.0 for value in row.times_s.values()):
+    if not all(value > 0.0 for row in rows for value in row.times_s.values()):
         raise NoEvidence(f"{nccom.NAME} gave a time of 0")
-    return row
+    return found
+
+
+def _seconds(row: nccom.Row) -> float:
+    return row.times_s.get("avg", next(iter(row.times_s.values())))
 
 
 def _complain(output: Output) -> None:
@@ -187,9 +190,12 @@ def _check_ranks(row: nccom.Row, case: Case, ranks: int) -> None:
         )
 
 
-def smaller_size(size: int) -> int:
-    """A quarter, but not less than what starting takes."""
-    return max(IDLE_BYTES, size // 4)
+def least_size(size: int) -> int:
+    """Where the sweep begins: the case's size divided by the step, down to what takes as long as nothing."""
+    least = size
+    while least % nccom.STEP == 0 and least // nccom.STEP >= IDLE_BYTES:
+        least //= nccom.STEP
+    return least
 
 
 def seconds(result: Result) -> float:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from trnbench.backend import Observation
-from trnbench.errors import TrnbenchError
 from trnbench.measure.neuron import collective_case, nccom
 from trnbench.measure.neuron.observing import Observing
+from trnbench.measure.stopping import SampleLimit, TimeLimit
 from trnbench.results.proof import Growth, Proof
 
 
@@ -19,38 +17,22 @@ class CollectiveObserving(Observing):
         assert listing is not None  # a case without devices is not supported
         self.implementation = f"collective: {nccom.NAME} {self.case.kernel.implementations['collective']}"
 
-        def run(size: int | None, name: str, **more: Any) -> collective_case.Result:
-            folder = self.folder / name
-            folder.mkdir()
-            return collective_case.run_case(
-                self.case, listing, self.host.tools, folder, tag=self.tag, seed=self._seed, size=size, **more
-            )
-
+        rules = (
+            (TimeLimit(seconds=self.sample_s), SampleLimit(samples=collective_case.MOST_CALLS))
+            if self.sample_s > 0.0
+            else collective_case.ONCE
+        )
         seen, counters, notes = self._watched(
-            lambda: run(None, "case", rules=self._rules(collective_case.RULES))
+            lambda: collective_case.run_case(
+                self.case, listing, self.host.tools, self.folder, tag=self.tag, seed=self._seed, rules=rules
+            )
         )
         notes += seen.notes
         if seen.algorithm:
             self.implementation += f", {seen.algorithm}"
-        size, time_s = int(self.case.key.point["size"]), collective_case.seconds(seen)
-        less = collective_case.smaller_size(size)
-        growth = None
-        if less < size:
-            floor = f"collective {self.case.kernel.name}"
-            try:
-                if floor not in self.floors:
-                    self.floors[floor] = collective_case.seconds(
-                        run(collective_case.IDLE_BYTES, "idle", rules=collective_case.ONCE)
-                    )
-                smaller_s = collective_case.seconds(run(less, "smaller", rules=collective_case.ONCE))
-                growth = Growth(
-                    work_ratio=size / less,
-                    time_s=time_s,
-                    less_s=smaller_s,
-                    floor_s=self.floors[floor],
-                )
-            except TrnbenchError as error:
-                notes.append(f"whether the time grows with the size was not seen: {error.what}")
+        growth = _growth(seen, int(self.case.key.point["size"]))
+        if growth is None:
+            notes.append("whether the time grows with the size was not seen: it is too small to be swept")
         return self._observation(
             seen.samples,
             clock="device",
@@ -64,5 +46,24 @@ class CollectiveObserving(Observing):
             ),
             counters=counters,
             notes=notes,
-            detail={"printed_unit": seen.unit, "algorithm": seen.algorithm, "seed": self._seed},
+            detail={
+                "printed_unit": seen.unit,
+                "algorithm": seen.algorithm,
+                "seed": self._seed,
+                "rank_kind": self.case.extent.rank_kind,
+                "sweep_s": {str(size): time_s for size, time_s in seen.sweep.items()},
+            },
         )
+
+
+def _growth(seen: collective_case.Result, size: int) -> Growth | None:
+    """The case's size against a quarter of it, and the smallest of the sweep for what starting takes."""
+    less = size // nccom.STEP
+    if less not in seen.sweep:
+        return None
+    return Growth(
+        work_ratio=float(nccom.STEP),
+        time_s=collective_case.seconds(seen),
+        less_s=seen.sweep[less],
+        floor_s=seen.sweep[min(seen.sweep)] if min(seen.sweep) < less else 0.0,
+    )

@@ -68,6 +68,24 @@ def read_summary(text: str) -> dict[str, float]:
     return found
 
 
+ENGINES = ("tensor", "vector", "scalar", "gpsimd")
+
+
+def engines(counters: Mapping[str, float]) -> dict[str, float]:
+    """Engine → seconds it was active in the profiled execution, of the counters of `profile`.
+
+    The fields are called percentages; the reference's own example has 0.99 for all of the time. What is above
+    one is taken for per cent.
+    """
+    total = counters.get("profile_total_time", 0.0)
+    found = {}
+    for engine in ENGINES:
+        told = counters.get(f"profile_{engine}_engine_active_time_percent")
+        if told is not None and total > 0.0:
+            found[engine] = total * (told / 100.0 if told > 1.0 else told)
+    return found
+
+
 def _innermost(document: Any, depth: int = 4) -> Mapping[str, Any]:
     """The object that has fields of a summary: the document, or one inside it, by core or in a list."""
     if isinstance(document, dict):

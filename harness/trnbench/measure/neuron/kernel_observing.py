@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +80,7 @@ class KernelObserving(Observing):
                 "host_execution_s": seen.timed.host_s,
                 "executions": seen.timed.executions,
                 "seed": self._seed,
+                **_busy(counters, median(seen.timed.samples)),
             },
         )
 
@@ -189,3 +190,15 @@ class KernelObserving(Observing):
             elif value > 1.05 * asked:
                 notes.append(f"the profiler counted {value / asked:.3g} times the formula's {name}")
         return found
+
+
+def _busy(counters: Mapping[str, float], time_s: float) -> dict[str, Any]:
+    """What the profiler saw of each engine: its own seconds, and as a share of the time that was measured
+    without it, which reports draw beside the emulator's."""
+    engines, total = explorer.engines(counters), counters.get("profile_total_time", 0.0)
+    if not engines:
+        return {}
+    return {
+        "profiled": {"total_s": total, "engines_s": engines},
+        "busy": {name: seconds / total * time_s for name, seconds in engines.items()},
+    }

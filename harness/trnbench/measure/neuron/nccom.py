@@ -31,6 +31,9 @@ OPERATIONS = {
 
 DTYPES = {"bf16": "bf16", "fp16": "fp16", "fp32": "fp32", "fp8": "fp8", "int8": "int8"}
 
+STEP = 4
+"""Between the sizes of a sweep: the largest, a quarter of it to see the time shrink, … to next to nothing."""
+
 UNIT_TOLERANCE = 0.02
 """GiB and GB lie 7.4 % apart; rounding of a short time stays well below this."""
 
@@ -64,16 +67,19 @@ def command(
     dtype: str,
     report: str,
     seed: int,
+    least: int = 0,
     iterations: int = 20,
     warmups: int = 5,
     groups: str = "",
     pairs: str = "",
 ) -> list[str]:
-    """The arguments for one size. The result is checked against a golden one by the tool itself.
+    """The arguments for a sweep from `least`, each size `STEP` times the one before, up to `size`; for `size`
+    alone without one. The result is checked against a golden one by the tool itself.
 
     Without a `report` only options of the first versions are used; what they print is then read.
     """
-    args = [OPERATIONS[operation], "-r", str(workers), "-b", str(size), "-e", str(size)]
+    args = [OPERATIONS[operation], "-r", str(workers), "-b", str(least or size), "-e", str(size)]
+    args += ["-f", str(STEP)] if least and least < size else []
     args += ["-n", str(iterations), "-w", str(warmups), "-d", DTYPES[dtype]]
     if report:
         args += ["--check", "random", "--seed", str(seed), "--non-interactive"]

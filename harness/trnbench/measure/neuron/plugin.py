@@ -1,4 +1,4 @@
-"""The Neuron stack as a plugin: one backend."""
+"""The Neuron stack as a plugin: one backend, and a reader of its tool's results."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pluggy
 
 from trnbench.backend import Backend
 from trnbench.generation import Systems
+from trnbench.section import Importer
 
 # The same marker as trnbench.hookimpl; backends lie below the hooks and import nothing from there.
 hookimpl = pluggy.HookimplMarker("trnbench")
@@ -19,3 +20,11 @@ def trnbench_backends(systems: Systems) -> Iterator[Backend]:
     from trnbench.measure.neuron.backend import NeuronBackend
 
     yield NeuronBackend(systems)
+
+
+@hookimpl
+def trnbench_importers() -> Iterator[Importer]:
+    """Collectives that were measured without us."""
+    yield Importer(
+        name="nccom-test", title="nccom-test, JSON or text", read="trnbench.measure.neuron.nccom_file:read"
+    )

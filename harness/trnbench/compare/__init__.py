@@ -1,0 +1,1 @@
+"""What changed between two runs, and whether that is good enough."""

@@ -1,0 +1,87 @@
+"""A baseline: a run that later ones are held against, with who accepted it, when and why.
+
+A file of its own, made to be kept beside the code it speaks of: the run is in it whole, so that it needs no
+store, and what was accepted before is listed with its reason.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from trnbench.bounded.file import RUNS
+from trnbench.bounded.json import NotJson, parse_json
+from trnbench.errors import BadInput
+from trnbench.results.digest import is_edited
+from trnbench.results.json import dumps, dumps_value, loads
+from trnbench.results.run import Run
+
+BASELINE = "trnbench-baseline.json"
+"""The file where none is named."""
+
+VERSION = 1
+_MARK = "trnbench_baseline"
+
+
+class Acceptance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`when`: UTC, ISO 8601. `by` is what was typed, "" where nobody said."""
+
+    run: str
+    digest: str
+    when: str
+    why: str
+    by: str = ""
+
+
+class Baseline(msgspec.Struct, frozen=True, kw_only=True):
+    """`accepted`: the latest last; it speaks of `run`."""
+
+    run: Run
+    accepted: tuple[Acceptance, ...]
+
+
+def baseline_in(data: bytes, where: str) -> Baseline | None:
+    """The baseline that a file holds, None for everything that is none.
+
+    Raises `BadInput` for one of a newer version, and one that was edited by hand.
+    """
+    if _MARK.encode() not in data[:100]:
+        return None
+    try:
+        document: Any = parse_json(data, most=RUNS)
+    except NotJson:
+        return None
+    if not isinstance(document, dict) or _MARK not in document:
+        return None
+    if document[_MARK] != VERSION:
+        raise BadInput(
+            f"{where} is a baseline of version {document[_MARK]!r}; this trnbench reads version {VERSION}",
+            cause="a newer trnbench wrote it, or it was edited by hand",
+            try_="trnbench gate accept  writes a new one",
+        )
+    try:
+        accepted = msgspec.convert(document.get("accepted"), tuple[Acceptance, ...])
+    except msgspec.ValidationError as error:
+        raise BadInput(
+            f"{where}: accepted is not as `trnbench gate accept` writes it: {error}",
+            cause="the file was edited by hand",
+            try_="take it back from your version control",
+        ) from None
+    inner: dict[str, Any] = document.get("run") or {}
+    run = loads(msgspec.json.encode(inner), f"the run in {where}")
+    if is_edited(inner) or not accepted or accepted[-1].digest != run.digest:
+        raise BadInput(
+            f"the run in {where} was edited: its digest belongs to another content",
+            cause="a figure in it was changed without being accepted",
+            try_="take it back from your version control, or: trnbench gate accept",
+        )
+    return Baseline(run=run, accepted=accepted)
+
+
+def written(baseline: Baseline) -> bytes:
+    """The file, as text whose first lines say who accepted what and why. Raises `BadInput` like `dumps`."""
+    accepted = json.loads(dumps_value(baseline.accepted, "the baseline"))
+    head = json.dumps({_MARK: VERSION, "accepted": accepted}, indent=1, ensure_ascii=False)
+    return head.removesuffix("\n}").encode() + b',\n "run": ' + dumps(baseline.run) + b"\n}\n"

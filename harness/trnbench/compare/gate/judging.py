@@ -1,0 +1,205 @@
+"""A run held against its baseline by rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from trnbench.compare.change import Change
+from trnbench.compare.comparison import CONFIDENCE, THRESHOLD, compared, distance
+from trnbench.compare.gate.finding import Finding, Gated, Outcome
+from trnbench.compare.gate.rule import USUAL, Direction, Rule
+from trnbench.compare.gate.share import share_of_peak
+from trnbench.compare.gate.value import of_metric
+from trnbench.compare.words import interval_text, signed_percent
+from trnbench.facts.format import percent
+from trnbench.results.measurement import CaseKey, Measurement, Status
+from trnbench.results.run import Run
+
+_BAD = (Status.FAILED, Status.SUSPECT)
+_UNKNOWN = "unknown: nothing that was recorded differs"
+_ORDER = (Outcome.BROKEN, Outcome.INCONCLUSIVE, Outcome.PASSED)
+
+
+def judged(
+    run: Run,
+    against: Run,
+    rules: Sequence[Rule] = (),
+    *,
+    strict: bool = False,
+    across: bool = False,
+    keyword: str = "",
+    now: datetime | None = None,
+) -> Gated:
+    """What of `run` is not good enough beside `against`.
+
+    Of each case the first of `rules` that fits counts, and the usual one where none does. Raises what
+    `compared` raises.
+    """
+    comparison = compared(against, run, threshold=None, across=across, keyword=keyword)
+    gate = _Gate(run, against, (*rules, USUAL), comparison.differs)
+    found = [
+        *gate.ages(now or datetime.now(UTC)),
+        *(finding for change in comparison.changes for finding in gate.case(change)),
+        *(gate.broken(id, "missing", "it ran in the baseline and is not here") for id in comparison.missing),
+        *(
+            gate.broken(each.id, "refused", f"it cannot be compared: {each.why}")
+            for each in comparison.refused
+        ),
+        *gate.new_failures(comparison.new),
+    ]
+    found.sort(key=lambda each: _ORDER.index(each.outcome))
+    return Gated(comparison=comparison, findings=tuple(found), strict=strict)
+
+
+class _Gate:
+    def __init__(self, run: Run, against: Run, rules: Sequence[Rule], differs: Sequence[str]) -> None:
+        self._against, self._rules, self._differs = against, rules, tuple(differs)
+        self._after = {each.id: each for each in run.measurements}
+        self._before = {each.id: each for each in against.measurements}
+
+    def rule_of(self, case: CaseKey) -> Rule:
+        """The first that fits."""
+        return next(each for each in self._rules if each.fits(case))
+
+    def ages(self, now: datetime) -> Iterator[Finding]:
+        """Rules whose baseline is too old."""
+        made = datetime.fromisoformat(self._against.created)
+        made = made if made.tzinfo else made.replace(tzinfo=UTC)
+        days = (now - made).total_seconds() / 86_400
+        for rule in self._rules:
+            if rule.oldest_days is not None and days > rule.oldest_days:
+                yield Finding(
+                    outcome=Outcome.BROKEN,
+                    rule=rule.name,
+                    kind="age",
+                    what=f"run {self._against.id} is {days:.0f} days old, rule {rule.name} allows "
+                    f"{rule.oldest_days:g}",
+                    causes=("nobody accepted a newer one: trnbench gate accept",),
+                )
+
+    def broken(self, id: str, kind: str, what: str) -> Finding:
+        """A case that its rule needs no number for."""
+        case = (self._after.get(id) or self._before[id]).case
+        return _finding(case, self.rule_of(case), id, Outcome.BROKEN, kind=kind, what=what)
+
+    def new_failures(self, ids: Sequence[str]) -> Iterator[Finding]:
+        """Cases that only this run has pass, unless they fail."""
+        for id in ids:
+            one = self._after[id]
+            rule = self.rule_of(one.case)
+            if one.status in _BAD:
+                yield self.broken(id, "failure", f"{one.status}: {_reason(one)}; it is not in the baseline")
+            else:
+                yield from self._peak(one, rule) or [_finding(one.case, rule, id, Outcome.PASSED)]
+
+    def case(self, change: Change) -> Iterator[Finding]:
+        """What the rule of a case says of it: a finding for each thing that does not hold, else one."""
+        before, after = self._before[change.before.id], self._after[change.after.id]
+        rule = self.rule_of(after.case)
+        if after.status is Status.SKIPPED:
+            yield self.broken(after.id, "missing", f"it ran in the baseline and is skipped: {_reason(after)}")
+            return
+        if after.status in _BAD:
+            if before.status in _BAD:
+                yield _finding(after.case, rule, after.id, Outcome.PASSED, change=change)
+            else:
+                yield self.broken(after.id, "failure", f"{after.status}: {_reason(after)}")
+            return
+        found = [*self._value(change, rule, before, after), *self._peak(after, rule)]
+        yield from found or [_finding(after.case, rule, after.id, Outcome.PASSED, change=change)]
+
+    def _value(
+        self, change: Change, rule: Rule, before: Measurement, after: Measurement
+    ) -> Iterator[Finding]:
+        if rule.direction is Direction.NONE or before.status in _BAD or before.status is Status.SKIPPED:
+            return
+        if rule.metric != "time_s":
+            change = of_metric(rule.metric, change, before, after)
+        if change.effect is None or not (change.exact or change.interval):
+            why = change.why or "there is nothing to tell how far another run would lie"
+            yield _finding(
+                after.case, rule, after.id, Outcome.INCONCLUSIVE, kind="metric", what=why, change=change
+            )
+            return
+        tolerance = rule.tolerance if rule.tolerance is not None else 0.0 if change.exact else THRESHOLD
+        limit = f"rule {rule.name} allows {_size(tolerance)}"
+        how = interval_text(change)
+        said = (
+            f"{change.metric} {signed_percent(change.effect)} ({how}), {limit}"
+            if change.metric != "time_s"
+            else (f"time {signed_percent(change.effect)} ({how}), {limit}")
+        )
+        kind = "slower" if change.effect > 0 else "faster"
+        wrong = rule.direction is Direction.EITHER or (rule.direction is Direction.WORSE) == (
+            change.effect > 0
+        )
+        shown = change.exact or (change.p is not None and change.p < 1.0 - CONFIDENCE)
+        if (
+            wrong
+            and shown
+            and distance(change.effect) > tolerance * (1.0 + 1e-9) + (1e-9 if change.exact else 0.0)
+        ):
+            yield _finding(
+                after.case, rule, after.id, Outcome.BROKEN, kind=kind, what=said, change=change,
+                causes=change.causes or self._differs or (_UNKNOWN,),
+            )  # fmt: skip
+        elif change.interval is not None and _reaches(change, rule.direction, tolerance):
+            yield _finding(
+                after.case, rule, after.id, Outcome.INCONCLUSIVE, kind=kind, change=change,
+                what=f"{said}, and the interval reaches beyond that{_more(change, tolerance)}",
+            )  # fmt: skip
+
+    def _peak(self, one: Measurement, rule: Rule) -> list[Finding]:
+        if rule.least_of_peak is None:
+            return []
+        share = share_of_peak(one)
+        if share is None:
+            what = "no peak is known that it could be held against"
+            return [_finding(one.case, rule, one.id, Outcome.INCONCLUSIVE, kind="peak", what=what)]
+        if share.value >= rule.least_of_peak:
+            return []
+        said = f"{percent(share.value)} of its peak ({share.interval}), rule {rule.name} asks for "
+        said += percent(rule.least_of_peak)
+        outcome = Outcome.BROKEN if share.high < rule.least_of_peak else Outcome.INCONCLUSIVE
+        limit = f"{one.bound} limits it" if one.bound else ""
+        causes = (limit,) if limit and outcome is Outcome.BROKEN else ()
+        return [_finding(one.case, rule, one.id, outcome, kind="peak", what=said, causes=causes)]
+
+
+def _finding(case: CaseKey, rule: Rule, id: str, outcome: Outcome, **fields: object) -> Finding:
+    found = Finding(outcome=outcome, rule=rule.name, id=id, kernel=case.kernel, system=case.instance)
+    return msgspec.structs.replace(found, **fields)
+
+
+def _reaches(change: Change, direction: Direction, tolerance: float) -> bool:
+    """Whether a change that the rule forbids is within the interval."""
+    assert change.interval is not None
+    slower = change.interval.high > 0 and distance(change.interval.high) > tolerance
+    faster = change.interval.low < 0 and distance(change.interval.low) > tolerance
+    if direction is Direction.EITHER:
+        return slower or faster
+    return slower if direction is Direction.WORSE else faster
+
+
+def _more(change: Change, tolerance: float) -> str:
+    """How many processes would do, if they lie as far apart as these: the interval shrinks by their root."""
+    assert change.interval is not None
+    assert change.effect is not None
+    reach = change.interval.high - change.effect
+    room = tolerance - abs(change.effect)
+    processes = max(change.before.processes, change.after.processes)
+    if room <= 0.0 or not processes:
+        return ""
+    needed = int(processes * (reach / room) ** 2) + 1
+    return f"; about {needed:,} processes on each side would tell" if needed < 1000 else ""
+
+
+def _reason(one: Measurement) -> str:
+    return one.reason_text or str(one.reason) or "no reason was recorded"
+
+
+def _size(share: float) -> str:
+    return signed_percent(share).removeprefix("+")

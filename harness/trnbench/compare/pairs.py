@@ -1,0 +1,121 @@
+"""Which case of one run belongs to which of the other, and which must not be held together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from trnbench.compare.change import Refused
+from trnbench.compare.selection import Chosen
+from trnbench.errors import UsageError
+from trnbench.results.measurement import CaseKey, Measurement, Status
+from trnbench.results.run import Run
+
+Pair: TypeAlias = tuple[Measurement, Measurement]
+Key: TypeAlias = tuple[object, ...]
+
+
+class Paired(NamedTuple):
+    """`skipped`: how many pairs could run in neither."""
+
+    pairs: tuple[Pair, ...]
+    refused: tuple[Refused, ...]
+    missing: tuple[Measurement, ...]
+    new: tuple[Measurement, ...]
+    skipped: int
+
+
+def paired(
+    before: Run,
+    after: Run,
+    *,
+    chosen: tuple[Chosen, Chosen] = (Chosen(), Chosen()),
+    wanted: Callable[[CaseKey], bool] = lambda _: True,
+    across: bool = False,
+) -> Paired:
+    """Cases of the same name, but for what the selections fix; those of another scope only `across`.
+
+    Raises `UsageError` where several cases of one side have the same name then.
+    """
+    free = chosen[0].names | chosen[1].names
+    first = _by_key(before, chosen[0], wanted, free, "the first")
+    second = _by_key(after, chosen[1], wanted, free, "the second")
+    together = [(first.pop(key), second.pop(key)) for key in list(first) if key in second]
+    elsewhere = _by_scope(second.items())
+    for key in list(first):
+        found = elsewhere.get(_unscoped(key))
+        if found is not None and found in second:
+            together.append((first.pop(key), second.pop(found)))
+    ran = [each for each in together if any(one.status is not Status.SKIPPED for one in each)]
+    refused = [] if across else list(_refused(before, after, ran))
+    out = {each.id for each in refused}
+    return Paired(
+        pairs=tuple(each for each in ran if each[1].id not in out),
+        refused=tuple(refused),
+        missing=tuple(each for each in first.values() if each.status is not Status.SKIPPED),
+        new=tuple(each for each in second.values() if each.status is not Status.SKIPPED),
+        skipped=len(together) - len(ran),
+    )
+
+
+def _by_key(
+    run: Run, chosen: Chosen, wanted: Callable[[CaseKey], bool], free: Iterable[str], which: str
+) -> dict[Key, Measurement]:
+    found: dict[Key, Measurement] = {}
+    for each in run.measurements:
+        if not (wanted(each.case) and chosen.fits(each.case)):
+            continue
+        key = _key(each.case, frozenset(free))
+        if key in found:
+            raise UsageError(
+                f"{each.id} and {found[key].id} are both in {which} selection, and only one can be compared",
+                cause="they differ in nothing but what the selections name",
+                try_="another term, such as 'size=4096', so that one case of each kind is left",
+            )
+        found[key] = each
+    return found
+
+
+def _key(case: CaseKey, free: frozenset[str]) -> Key:
+    """Scope last: see `_unscoped`."""
+    anywhere = free & {"instance", "generation"}
+    return (
+        "" if anywhere else case.instance,
+        "" if free & {"kernel", "family"} else case.kernel,
+        *((name, value) for name, value in case.point.items() if name not in free),
+        "" if anywhere or "scope" in free else case.scope,
+    )
+
+
+def _unscoped(key: Key) -> Key:
+    return key[:-1]
+
+
+def _by_scope(items: Iterable[tuple[Key, Measurement]]) -> dict[Key, Key]:
+    """The only key of each kind, whatever its scope."""
+    found: dict[Key, Key | None] = {}
+    for key, _ in items:
+        found[_unscoped(key)] = None if _unscoped(key) in found else key
+    return {short: key for short, key in found.items() if key is not None}
+
+
+def _refused(before: Run, after: Run, pairs: Iterable[Pair]) -> Iterator[Refused]:
+    for first, second in pairs:
+        said = "; ".join(unlike(before, after, first, second))
+        if said:
+            yield Refused(id=second.id, why=said)
+
+
+def unlike(before: Run, after: Run, first: Measurement, second: Measurement) -> Iterator[str]:
+    """In what two cases are not of one kind, so that a difference of them would be no change."""
+    for name, old, new in (
+        ("scope", first.case.scope, second.case.scope),
+        ("peak policy", before.policy, after.policy),
+        ("kind of rank", first.detail.get("rank"), second.detail.get("rank")),
+        ("context", first.detail.get("context"), second.detail.get("context")),
+        ("evidence", first.evidence.grade, second.evidence.grade),
+    ):
+        if Status.SKIPPED in (first.status, second.status) and name == "evidence":
+            continue  # a skipped case shows its peaks alone
+        if old != new and old is not None and new is not None:
+            yield f"other {name}: {old} and {new}"

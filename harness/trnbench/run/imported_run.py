@@ -1,0 +1,302 @@
+"""Results of another tool as a run: each as a case of ours, judged by the documents as any other."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from trnbench.errors import BadInput, UnknownName, UsageError
+from trnbench.facts.peak import PeakPolicy
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.kernels.case import Case
+from trnbench.kernels.extent import Extent
+from trnbench.kernels.kernel import Kernel, Point
+from trnbench.results.digest import fingerprint
+from trnbench.results.evidence import Evidence, Grade
+from trnbench.results.imported import ImportedCase, ImportedRun
+from trnbench.results.json import dumps_measurement
+from trnbench.results.measurement import CaseKey, Measurement, Metric, Reason, Status
+from trnbench.results.run import Run, SystemRecord
+from trnbench.results.sealing import sealed
+from trnbench.run.identity import scrub, scrub_all
+from trnbench.run.judge import Judge
+from trnbench.run.plan import extent_of
+from trnbench.run.snapshot import now, system_record
+from trnbench.store.rows import attached
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
+
+ELSEWHERE = "elsewhere"
+"""The system of results that are no case of ours and name none."""
+_LATENCY = "latency_s"
+_FACTOR_WITHIN = 0.02  # printed rates have few digits
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user says of a file: `grade` ("" for what the file says itself), and what it leaves open."""
+
+    grade: str = ""
+    instance: str = ""
+    kernel: str = ""
+    ranks: int = 0
+    by: str = ""
+    policy: PeakPolicy = PeakPolicy.SEED
+
+
+def imported_run(found: ImportedRun, data: bytes, name: str, told: Context, registry: Registry) -> Run:
+    """The run of a file with the content `data`, read by the importer `name`; the same file and words give
+    the same id.
+
+    Raises `UsageError` for what nobody says, `UnknownName` for a kernel or system, `BadInput` for a result
+    that cannot be.
+    """
+    builder = _Builder(found, told, registry)
+    measurements: dict[str, Measurement] = {}
+    for each in found.cases:
+        made = builder.measurement(each)
+        if made.id in measurements:
+            raise BadInput(
+                f"the file has {made.id} twice",
+                cause="it holds several runs of the tool, or of several kernels",
+                try_="a file for each of them",
+            )
+        measurements[made.id] = made
+    grades = {each.evidence.grade for each in measurements.values()}
+    mark = hashlib.sha256(data + repr(told).encode()).hexdigest()[:10]
+    run = Run(
+        id=f"{name}-{mark}",
+        created=found.created or now(),
+        finished=found.created or now(),
+        tool_version=metadata.version("trnbench"),
+        settings={"imported_from": name, "told": msgspec.to_builtins(told)},
+        policy=told.policy,
+        environment=scrub_all(dict(found.environment)),
+        backend=name,
+        grade=grades.pop() if len(grades) == 1 else Grade.MEASURED,
+        systems=builder.records,
+        books={system.generation.name: system.book for system in builder.systems.values()},
+        measurements=tuple(measurements.values()),
+        notes=(f"imported: the numbers are those of {builder.by}, and nothing of them was checked here",),
+    )
+    prints = (fingerprint(dumps_measurement(each)) for each in run.measurements)
+    return sealed(run, (part.mark for part in attached(run)), prints)
+
+
+class _Builder:
+    """Makes measurements; systems and peaks are looked up once."""
+
+    def __init__(self, found: ImportedRun, told: Context, registry: Registry) -> None:
+        self.told, self.registry = told, registry
+        self.by = scrub(told.by or found.by)
+        self.systems: dict[str, System] = {}
+        self.records: dict[str, SystemRecord] = {}
+        self._judge = Judge(told.policy)
+
+    def measurement(self, each: ImportedCase) -> Measurement:
+        if not (math.isfinite(each.time_s) and each.time_s > 0.0):
+            raise BadInput(
+                f"the file has a time of {each.time_s!r} s, which is no duration",
+                cause="the tool failed there, or the file was changed",
+                try_="run the tool again",
+            )
+        name = each.kernel or self.told.kernel
+        if not name:
+            raise UsageError(
+                "the file does not say which kernel it measured",
+                cause="tables of collectives name no collective",
+                try_="--kernel all_reduce",
+            )
+        evidence = Evidence(grade=self._grade(each), by=self.by, note="imported; nothing was checked here")
+        kernel = self.registry.kernels.get(name)
+        if kernel is None and self.told.kernel == name:
+            raise UnknownName("kernel", name, self.registry.kernels, try_="trnbench list kernels")
+        if kernel is None:
+            return self._stranger(each, name, evidence)
+        return self._ours(each, kernel, evidence)
+
+    def _grade(self, each: ImportedCase) -> Grade:
+        if each.grade and self.told.grade and each.grade != self.told.grade:
+            raise UsageError(
+                f"these numbers are {each.grade}, not {self.told.grade}",
+                cause="the file says so itself",
+                try_=f"leave out --as {self.told.grade}",
+            )
+        if not each.grade and not self.told.grade:
+            raise UsageError(
+                "nobody says what these numbers are",
+                cause="the file does not tell whether you measured them or others published them",
+                try_="--as measured  or  --as published",
+            )
+        return Grade(each.grade or self.told.grade)
+
+    def _system(self, name: str) -> System:
+        if not name:
+            raise UsageError(
+                "the file does not say which system it was measured on",
+                cause="peaks are those of a system",
+                try_="-i trn2.48xlarge; trnbench list instances",
+            )
+        if name not in self.systems:
+            self.systems[name] = self.registry.system(name)
+            self.records[name] = system_record(self.systems[name], {})
+        return self.systems[name]
+
+    def _ours(self, each: ImportedCase, kernel: Kernel, evidence: Evidence) -> Measurement:
+        system = self._system(each.instance or self.told.instance)
+        scope = _scope(each.scope) or (
+            system.instance.scope if system.instance.scope in kernel.scopes else kernel.default_scopes[0]
+        )
+        point = _point(kernel, each.point)
+        extent = extent_of(kernel, system, scope, point)
+        ranks = _ranks(each, kernel, extent, self.told.ranks)
+        notes = each.notes
+        if ranks != extent.ranks:
+            notes = (
+                *notes,
+                f"{ranks:,} ranks; a case of {system.name} has {extent.ranks:,}: held against no peak",
+            )
+        counts = kernel.work(point, msgspec.structs.replace(extent, ranks=ranks)).as_counts()
+        key = CaseKey(
+            kernel=kernel.name,
+            family=kernel.family,
+            instance=system.name,
+            generation=system.generation.name,
+            scope=scope,
+            point={**point, **({"ranks": ranks} if ranks != extent.ranks else {})},
+            tags=kernel.tags,
+        )
+        return self._judge.told(
+            Case(key=key, kernel=kernel, extent=extent),
+            system,
+            evidence,
+            time_s=each.time_s,
+            samples=each.samples,
+            counts=counts,
+            notes=notes,
+            wrong=_wrong(each),
+            judged=ranks == extent.ranks,
+        )
+
+    def _stranger(self, each: ImportedCase, name: str, evidence: Evidence) -> Measurement:
+        """A result that is no case of ours: its time, and nothing to hold it against."""
+        instance = each.instance or self.told.instance
+        if instance:
+            system = self._system(instance)
+            generation = system.generation.name
+        else:
+            instance = generation = ELSEWHERE
+            self.records.setdefault(instance, _elsewhere())
+        wrong = _wrong(each)
+        return Measurement(
+            case=CaseKey(
+                kernel=name,
+                family="imported",
+                instance=instance,
+                generation=generation,
+                scope=_scope(each.scope) or Scope.INSTANCE,
+                point=dict(each.point),
+            ),
+            evidence=evidence,
+            status=Status.FAILED if wrong else Status.OK,
+            reason=Reason.WRONG_RESULT if wrong else Reason.NONE,
+            reason_text=wrong,
+            time_s=each.time_s,
+            clock="host",
+            samples=each.samples,
+            metrics={
+                _LATENCY: Metric(
+                    name=_LATENCY,
+                    value=each.time_s,
+                    unit="s",
+                    better="lower",
+                    scope=Scope.INSTANCE,
+                    formula="time of one repetition",
+                )
+            },
+            primary=_LATENCY,
+            notes=each.notes,
+        )
+
+
+def _wrong(each: ImportedCase) -> str:
+    return f"{each.wrong:,} values were wrong, says the tool" if each.wrong else ""
+
+
+def _scope(text: str) -> Scope | None:
+    try:
+        return Scope(text) if text else None
+    except ValueError:
+        raise BadInput(
+            f"{text!r} is no scope", cause="the name of a case ends in @ and its scope", try_="@instance"
+        ) from None
+
+
+def _point(kernel: Kernel, given: Mapping[str, Any]) -> Point:
+    """All axes of the kernel in their order; what is not told has the axis' first value."""
+    strangers = [name for name in given if kernel.axis(name) is None]
+    if strangers:
+        raise BadInput(
+            f"kernel {kernel.name} has no axis {', '.join(strangers)}",
+            cause="the file is of another kernel of this name, or of another version",
+            try_=f"trnbench info {kernel.name}",
+        )
+    point: dict[str, Any] = {}
+    for axis in kernel.axes:
+        value = given.get(axis.name, axis.values[0])
+        if axis.choices and value not in axis.choices:
+            raise BadInput(
+                f"{value!r} is no {axis.name} of kernel {kernel.name}",
+                cause=f"known: {', '.join(map(str, axis.choices))}",
+                try_=f"trnbench info {kernel.name}",
+            )
+        if (axis.kind == "str") is not isinstance(value, str):
+            raise BadInput(
+                f"axis {axis.name} of kernel {kernel.name} cannot be {value!r}",
+                cause=f"its values are of kind {axis.kind}",
+                try_=f"trnbench info {kernel.name}",
+            )
+        point[axis.name] = value
+    return point
+
+
+def _ranks(each: ImportedCase, kernel: Kernel, extent: Extent, told: int) -> int:
+    """As told, as listed, as busbw / algbw has it, or those of the system."""
+    if each.ranks or told:
+        return each.ranks or told
+    if each.rate_factor is None or kernel.family != "collective":
+        return extent.ranks
+    from trnbench.kernels.families.collective import busbw_factor
+
+    expected = float(busbw_factor(kernel.name, extent.ranks))
+    if abs(each.rate_factor / expected - 1.0) <= _FACTOR_WITHIN:
+        return extent.ranks
+    for ranks in range(2, 4097):
+        if abs(each.rate_factor / float(busbw_factor(kernel.name, ranks)) - 1.0) <= _FACTOR_WITHIN / 4:
+            return ranks
+    raise UsageError(
+        f"busbw is {each.rate_factor:.3g} times algbw, which no number of ranks makes it for {kernel.name}",
+        cause="the file is of another collective",
+        try_="--kernel NAME, or --ranks N",
+    )
+
+
+def _elsewhere() -> SystemRecord:
+    return SystemRecord(
+        instance=ELSEWHERE,
+        generation=ELSEWHERE,
+        title="a system that the file does not name",
+        order=10_000,
+        scope=Scope.INSTANCE,
+        device="",
+        core="",
+        devices=1,
+        cores_per_device=1,
+        hosts=1,
+    )

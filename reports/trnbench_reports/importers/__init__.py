@@ -1,0 +1,1 @@
+"""Files of other tools: functions of bytes that return what they hold."""

@@ -1,0 +1,106 @@
+"""What nccl-tests prints, and what `export --as nccl-tests` writes in its columns.
+
+Format: NVIDIA/nccl-tests, README and src/common.cu: a table below a header that begins with size, count,
+type, redop and root, for each size the time in µs, algbw and busbw in GB/s of 10⁹ bytes and #wrong, out of
+place and then in place.
+"""
+
+from __future__ import annotations
+
+import re
+
+from trnbench import BadInput, ImportedCase, ImportedRun
+
+COLLECTIVES = {
+    "all_reduce": "all_reduce",
+    "all_gather": "all_gather",
+    "reduce_scatter": "reduce_scatter",
+    "alltoall": "all_to_all",
+    "broadcast": "broadcast",
+    "sendrecv": "permute",
+}
+"""Its programs, without `_perf`, and our words for what they measure."""
+DTYPES = {"float": "fp32", "half": "fp16", "bfloat16": "bf16", "double": "fp64", "f8e4m3": "fp8"}
+
+_STARTS = re.compile(r"# Collective test starting: (\w+)_perf")
+_RANK = re.compile(r"#\s+Rank\s+\d+\s")
+_VERSION = re.compile(r"# nccl-tests version (\S+)")
+_OURS = re.compile(r"# trnbench (\w+) on (\S+), (\S+), (\w+) by ")
+_ROW = re.compile(
+    r"\s*(?P<size>\d+)\s+(?P<count>\d+)\s+(?P<type>\S+)\s+(?P<redop>\S+)\s+(?P<root>-?\d+)"
+    r"\s+(?P<time>\d[\d.]*)\s+(?P<algbw>\d[\d.]*)\s+(?P<busbw>\d[\d.]*)\s+(?P<wrong>\S+)"
+    r"(?:\s+(?P<in_time>\d[\d.]*)\s+(?P<in_algbw>\d[\d.]*)\s+(?P<in_busbw>\d[\d.]*)\s+(?P<in_wrong>\S+))?"
+)
+
+
+def read(data: bytes) -> ImportedRun:
+    """Times out of place; those in place stand in the notes. Raises `BadInput` where there is no table."""
+    cases: list[ImportedCase] = []
+    kernel = instance = scope = grade = ""
+    version, ranks = "", 0
+    headed = False
+    for line in data.decode("utf-8", "replace").splitlines():
+        if match := _OURS.match(line):
+            kernel, instance, scope, grade = match.groups()
+        elif match := _STARTS.match(line):
+            kernel = COLLECTIVES.get(match[1], match[1])
+        elif match := _VERSION.match(line):
+            version = match[1]
+        elif _RANK.match(line):
+            ranks += 1
+        elif line.lstrip("# ").startswith("size") and "busbw" in line:
+            headed = True
+        elif headed and (match := _ROW.match(line)):
+            cases.append(_case(match, kernel, instance, scope, grade, ranks))
+    if not cases:
+        raise BadInput(
+            "this is no table of nccl-tests",
+            cause="it has no header with size, count, type and busbw, or no row below it",
+            try_="all_reduce_perf -b 8 -e 128M -f 2 > results.txt",
+        )
+    by = f"trnbench's own table of {grade} times" if grade else f"nccl-tests {version}".strip()
+    return ImportedRun(by=by, cases=tuple(cases))
+
+
+def _case(
+    match: re.Match[str], kernel: str, instance: str, scope: str, grade: str, ranks: int
+) -> ImportedCase:
+    algbw, busbw = (_number(match[name]) for name in ("algbw", "busbw"))
+    wrong = int(match["wrong"]) if match["wrong"].isascii() and match["wrong"].isdigit() else None
+    notes = ["time out of place"] if match["in_time"] else []
+    if match["in_time"]:
+        notes.append(f"in place: {match['in_time']} µs")
+    return ImportedCase(
+        kernel=kernel,
+        point={"dtype": DTYPES.get(match["type"], match["type"]), "size": _whole(match["size"])},
+        time_s=_number(match["time"]) * 1e-6,
+        instance=instance,
+        scope=scope,
+        ranks=ranks,
+        # Of small sizes the rates have no digits left to divide.
+        rate_factor=busbw / algbw if algbw >= 1.0 else None,
+        wrong=wrong,
+        grade=grade,
+        notes=tuple(notes),
+    )
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise _unreadable(text) from None
+
+
+def _whole(text: str) -> int:
+    if len(text) > 18:
+        raise _unreadable(text)
+    return int(text)
+
+
+def _unreadable(text: str) -> BadInput:
+    return BadInput(
+        f"{text[:40]!r} in a table of nccl-tests is no number",
+        cause="the line is cut or mixed with another program's",
+        try_="one program's output in the file",
+    )

@@ -1,0 +1,124 @@
+"""What pytest-benchmark saves (`--benchmark-json`, `--benchmark-save`), and what we write in its format.
+
+One file is one run. Times are in seconds; a case of ours is known again by its name, anything else keeps the
+name that its test has.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from trnbench import BadInput, ImportedCase, ImportedRun, NotJson, parse_json
+
+_OURS = re.compile(r"(?P<instance>[^:\s]+)::(?P<kernel>\w+)(?:\[(?P<point>[^\]]*)\])?@(?P<scope>[\w-]+)")
+_GRADES = ("measured", "emulated", "published", "derived")
+
+
+def read(data: bytes) -> ImportedRun:
+    """The medians and, where they were saved, the samples. Raises `BadInput` for another document."""
+    try:
+        document = parse_json(data, nan_is_null=True)
+    except NotJson as error:
+        raise _none(f"it is no JSON ({str(error)[:100]})") from error
+    benchmarks = document.get("benchmarks") if isinstance(document, Mapping) else None
+    if not isinstance(benchmarks, list) or not benchmarks:
+        raise _none("it has no list of benchmarks")
+    return ImportedRun(
+        by=f"pytest-benchmark {document.get('version', '')}"[:60].strip(),
+        cases=tuple(_case(each, number) for number, each in enumerate(benchmarks, start=1)),
+        created=_moment(document.get("datetime")),
+        environment=_environment(document),
+    )
+
+
+def _case(each: Any, number: int) -> ImportedCase:
+    stats = each.get("stats") if isinstance(each, Mapping) else None
+    name = each.get("fullname") if isinstance(each, Mapping) else None
+    if not isinstance(stats, Mapping) or not isinstance(name, str) or not name:
+        raise _none(f"benchmark {number} has no fullname or no stats")
+    extra = _mapping(each.get("extra_info"))
+    data = stats.get("data")
+    samples = data if isinstance(data, list) else []
+    told: Any = extra.get("run_time_s") if _is_time(extra.get("run_time_s")) else stats.get("median")
+    if not _is_time(told) or not all(map(_is_time, samples)):
+        raise _none(f"benchmark {number} ({name[:60]}) has no median, or a time that is none")
+    match = _OURS.fullmatch(name)
+    if match is None:
+        return ImportedCase(kernel=_plain(name), time_s=float(told), samples=tuple(map(float, samples)))
+    grade = extra.get("evidence")
+    return ImportedCase(
+        kernel=match["kernel"],
+        instance=match["instance"],
+        scope=match["scope"],
+        point=_point(match["point"] or ""),
+        grade=grade if grade in _GRADES else "",
+        time_s=float(told),
+        samples=tuple(map(float, samples)),
+    )
+
+
+def _point(text: str) -> dict[str, Any]:
+    point: dict[str, Any] = {}
+    for part in filter(None, text.split(",")):
+        name, _, value = part.partition("=")
+        whole = re.fullmatch(r"-?\d{1,18}", value, re.ASCII)
+        point[name] = int(value) if whole else value
+    return point
+
+
+def _plain(name: str) -> str:
+    """A test's name as a kernel's: what ids are cut at may not be in it."""
+    return re.sub(r"[\[\]@\s]+", "-", name.replace("::", ".")).strip("-")[:200] or "unnamed"
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _is_time(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and 0.0 < value < math.inf
+
+
+def _moment(value: Any) -> str:
+    try:
+        when = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return ""
+    return when.replace(tzinfo=when.tzinfo or UTC).astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _environment(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What their machine and commit say, without names."""
+    machine, commit = document.get("machine_info"), document.get("commit_info")
+    found: dict[str, Any] = {}
+    if isinstance(machine, Mapping):
+        cpu = _mapping(machine.get("cpu"))
+        told = {
+            "python_version": machine.get("python_version"),
+            "python_implementation": machine.get("python_implementation"),
+            "system": machine.get("system"),
+            "machine": machine.get("machine"),
+            "cpu_model": cpu.get("brand_raw"),
+            "cpu_count": cpu.get("count"),
+        }
+        found |= {name: value for name, value in told.items() if isinstance(value, str | int) and value}
+    if isinstance(commit, Mapping):
+        commit_id = commit.get("id")
+        if isinstance(commit_id, str) and re.fullmatch(r"[0-9a-f]{40,64}", commit_id):
+            found["git_commit"] = commit_id
+        if isinstance(commit.get("dirty"), bool):
+            found["git_dirty"] = commit["dirty"]
+    return found
+
+
+def _none(why: str) -> BadInput:
+    return BadInput(
+        f"this is no file of pytest-benchmark: {why}",
+        cause="it is something else, or it was cut short",
+        try_="pytest --benchmark-json=FILE",
+    )

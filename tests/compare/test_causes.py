@@ -1,0 +1,228 @@
+"""Of an emulated number that differs: which of its inputs does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from paired_runs import case, emulated, measured, run_of
+
+import trnbench
+from trnbench import Evidence, Fact, FactBook, Grade, Run, Scope, SystemRecord
+from trnbench.compare.comparison import compared
+from trnbench.compare.lines import lines_changed, rows_changed
+from trnbench.results.digest import is_shortened
+from trnbench.run.inputs import inputs_of
+
+SOURCE = "import helper\n\nTILE = 512\n\ndef kernel():\n    return TILE\n"
+OTHER = SOURCE.replace("512", "256")
+BESIDE = "COUNT = 1\n"
+COSTS = '[dma]\nrate = 3\n[[instructions.exp]]\ncycles = "N"\n'
+FOUND = {
+    "pkg/kernel.py": SOURCE,
+    "pkg/helper.py": BESIDE,
+    "pkg/another.py": "A = 1\n",
+    "costs/host/pkg/costs.toml": COSTS,
+    "costs/trn9/pkg/costs.toml": COSTS,
+}
+
+
+def causes(
+    change: dict[str, str] | None = None,
+    implementation: str = "nki: pkg.kernel:kernel",
+    evidence: Evidence | None = None,
+    **changes: Any,
+) -> tuple[str, ...]:
+    """What is told of a case whose run has these other inputs."""
+    one = emulated(case(), 1.0, implementation="nki: pkg.kernel:kernel")
+    another = emulated(case("another"), 1.0, implementation="nki: pkg.another:kernel")
+    two = msgspec.structs.replace(
+        one, time_s=2.0, implementation=implementation, evidence=evidence or one.evidence
+    )
+    before = run_of(one, another, inputs=FOUND, **changes.pop("before", {}))
+    after = run_of(two, another, id="b", inputs={**FOUND, **(change or {})}, **changes)
+    (found,) = (each for each in compared(before, after).changes if each.case.kernel == "gemm")
+    return found.causes
+
+
+def test_an_edited_kernel() -> None:
+    assert causes({"pkg/kernel.py": OTHER}) == ("pkg/kernel.py:3 is 'TILE = 256', was 'TILE = 512'",)
+
+
+def test_a_file_that_the_kernel_imports() -> None:
+    assert causes({"pkg/helper.py": BESIDE + "MORE = 2\nAND = 3\n"}) == (
+        "pkg/helper.py:2 is 'MORE = 2', was no line, and 1 more line",
+    )
+
+
+def test_a_file_of_another_kernel_is_no_cause() -> None:
+    (said,) = causes({"pkg/another.py": "A = 2\n"})
+    assert said.startswith("sources, costs, facts and the model's version are the same")
+
+
+def test_blanks_are_no_cause() -> None:
+    (said,) = causes({"pkg/kernel.py": SOURCE.replace("    return", "\treturn").replace("\n\n", "\n\n\n")})
+    assert said.startswith("sources, costs, facts and the model's version are the same")
+
+
+def test_a_cost() -> None:
+    changed = COSTS.replace("rate = 3", "rate = 4").replace('"N"', '"2 * N"') + 'unit = "x"\n'
+    assert causes({"costs/host/pkg/costs.toml": changed, "costs/trn9/pkg/costs.toml": changed}) == (
+        "cost pkg/costs.toml: dma.rate is 4, was 3",
+        "cost pkg/costs.toml: instructions.exp[1].cycles is '2 * N', was 'N'",
+        "cost pkg/costs.toml: instructions.exp[1].unit is 'x', was absent",
+    )
+
+
+@pytest.mark.parametrize("text", ["not toml", "a = " + "[" * 100])
+def test_a_cost_file_that_is_none(text: str) -> None:
+    assert causes({"costs/host/pkg/costs.toml": text}) == ("cost pkg/costs.toml: was edited",)
+
+
+def book(value: float, subject: str = "host") -> FactBook:
+    fact = Fact(
+        subject=subject,
+        metric="hbm_bandwidth",
+        printed=str(value),
+        printed_unit="GB/s",
+        value=value * 1e9,
+        scope=Scope.DEVICE,
+        source="page",
+        locator="table",
+    )
+    return FactBook(facts=(fact,))
+
+
+def test_a_fact() -> None:
+    assert causes(before={"books": {"host": book(820)}}, books={"host": book(880)}) == (
+        "fact host/hbm_bandwidth@page is 880 GB/s, was 820 GB/s",
+    )
+
+
+def test_facts_of_the_system_go_before_those_of_others() -> None:
+    record = SystemRecord(
+        instance="host", generation="host", title="", order=1, scope=Scope.INSTANCE, device="chip",
+        core="core", devices=1, cores_per_device=1, hosts=1,
+    )  # fmt: skip
+    both = [
+        FactBook(facts=(*book(value, "chip").facts, *book(value, "elsewhere").facts)) for value in (820, 880)
+    ]
+    assert causes(before={"books": {"host": both[0]}}, books={"host": both[1]}, systems={"host": record}) == (
+        "fact chip/hbm_bandwidth@page is 880 GB/s, was 820 GB/s",
+    )
+
+
+def test_another_version_of_the_model() -> None:
+    later = Evidence(grade=Grade.EMULATED, by="a model", version="2")
+    assert causes(evidence=later) == ("model is a model 2, was a model 1",)
+
+
+def test_the_kernel_goes_before_costs_facts_and_the_model() -> None:
+    later = Evidence(grade=Grade.EMULATED, by="a model", version="2")
+    found = causes(
+        {"pkg/kernel.py": OTHER, "costs/host/pkg/costs.toml": "[dma]\nrate = 4\n"},
+        evidence=later,
+        before={"books": {"host": book(820)}},
+        books={"host": book(880)},
+    )
+    assert [each.split()[0] for each in found] == ["pkg/kernel.py:3", "cost", "cost", "fact", "model"]
+
+
+def test_runs_of_old_have_no_inputs() -> None:
+    one = emulated(case(), 1.0)
+    (found,) = compared(run_of(one), run_of(msgspec.structs.replace(one, time_s=2.0), id="b")).changes
+    assert found.causes == ("its inputs are unknown: a run of schema 3 or before does not keep them",)
+
+
+def test_a_copy_without_texts_still_says_which() -> None:
+    one = emulated(case(), 1.0, implementation="nki: pkg.kernel:kernel")
+    runs = [
+        trnbench.shortened(run_of(one, inputs={"pkg/kernel.py": SOURCE})),
+        run_of(msgspec.structs.replace(one, time_s=2.0), id="b", inputs={"pkg/kernel.py": OTHER}),
+    ]
+    (found,) = compared(*runs).changes
+    assert found.causes == ("pkg/kernel.py was edited (this copy of a run does not have its text)",)
+
+
+def test_a_measured_case_names_the_edit_too() -> None:
+    sides = [
+        run_of(
+            measured(case(), [time, time * 1.001, time * 0.999], implementation="nki: pkg.kernel:kernel"),
+            id=id,
+            inputs={"pkg/kernel.py": text},
+        )
+        for id, time, text in (("a", 1.0, SOURCE), ("b", 1.2, OTHER))
+    ]
+    (found,) = compared(*sides).changes
+    assert found.causes == ("pkg/kernel.py:3 is 'TILE = 256', was 'TILE = 512'",)
+
+
+def test_a_long_text_is_not_laid_side_by_side() -> None:
+    many = "x = 1\n" * 30_000
+    assert lines_changed("f.py", many, many + "y = 2\n") == "f.py was edited"
+    assert (
+        lines_changed("f.py", "", "a" * 500)
+        == f"f.py:1 is '{'a' * 46}…{'a' * 12}' (500 characters), was no line"
+    )
+
+
+def test_tables_of_other_kinds() -> None:
+    assert list(rows_changed({"a": [1, 2], "b": {"c": 1}}, {"a": [1], "b": 7})) == [
+        "a is [1], was [1, 2]",
+        "b is 7, was {'c': 1}",
+    ]
+
+
+@pytest.fixture(scope="module")
+def real() -> Run:
+    return trnbench.bench(
+        ["gemm"], instances=["trn3*"], dtypes=["bf16"], scopes=["core"], axes=["size=1K"], isolate=False
+    )
+
+
+def test_a_run_carries_what_it_was_made_from(real: Run, root: Path) -> None:
+    (name,) = {each.implementation for each in real.measurements}
+    module = name.partition(": ")[2].partition(":")[0].replace(".", "/")
+    assert real.inputs[f"{module}.py"] == (root / "harness" / f"{module}.py").read_text(encoding="utf-8")
+    costs = [name for name in real.inputs if name.startswith("costs/")]
+    assert costs == ["costs/trn3/trnbench_trn2/costs.toml", "costs/trn3/trnbench_trn3/costs.toml"]
+    assert all(not name.startswith("/") and ".." not in name for name in real.inputs)
+
+
+def test_they_are_kept_once_and_come_back(real: Run, tmp_path: Path) -> None:
+    other = msgspec.structs.replace(real, id="other")
+    with trnbench.open_store(tmp_path / "results.db") as store:
+        store.save(real)
+        size = store.path.stat().st_size
+        store.save(other)
+        assert store.path.stat().st_size - size < sum(map(len, real.inputs.values())) / 8
+        assert store.load(real.id).inputs == real.inputs
+
+
+def test_a_page_has_their_digests_in_their_place(real: Run) -> None:
+    from trnbench.results.digest import content_digest, is_edited
+
+    short = trnbench.shortened(real)
+    assert all(map(is_shortened, short.inputs.values()))
+    document = msgspec.json.decode(trnbench.dumps(short))
+    assert content_digest(document) == real.digest
+    document["inputs"]["trnbench/kernels/kernel.py"] = "sha256:" + "0" * 64
+    assert is_edited(document)
+
+
+def test_a_users_own_file_is_scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from trnbench.run import inputs
+
+    found = {
+        "lab/kernel.py": b"# jo@example.org, i-0123456789abcdef0\n",
+        "trnbench/own.py": b"# jo@example.org\n",
+        "lab/picture": b"\xff\xfe",
+        "lab/large.py": b"x" * (1 << 21),
+    }
+    monkeypatch.setattr(inputs, "sources", lambda _: found)
+    assert inputs_of(None, {}, costs=False) == {  # type: ignore[arg-type]
+        "lab/kernel.py": "# <address>, <instance-id>\n",
+        "trnbench/own.py": "# jo@example.org\n",
+    }

@@ -1,0 +1,400 @@
+"""What a gate calls broken, inconclusive and well."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from paired_runs import case, emulated, measured, run_of
+
+import trnbench
+from trnbench import (
+    BadInput,
+    ExitCode,
+    Finding,
+    Metric,
+    Outcome,
+    Rule,
+    RuleDirection,
+    Scope,
+    Status,
+    UsageError,
+)
+from trnbench.compare.gate.accepting import accepted
+from trnbench.compare.gate.baseline import baseline_in, written
+from trnbench.compare.gate.judging import judged
+from trnbench.compare.gate.rules import read_rules
+from trnbench.compare.reference import run_of_file
+from trnbench.results.measurement import Measurement
+from trnbench.results.statistics import Interval
+
+STEADY = (1.000, 1.002, 0.998)
+NOW = datetime(2026, 12, 22, 12, tzinfo=UTC)
+
+
+def found(before: Measurement | None, after: Measurement | None, *rules: Rule, **options: Any) -> Finding:
+    """The finding of a case that has something to say; another case is in both."""
+    rest = emulated(case("rest"), 1.0)
+    sides = [(rest,) if each is None else (each, rest) for each in (before, after)]
+    gated = judged(run_of(*sides[1], id="b"), run_of(*sides[0]), rules, now=NOW, **options)
+    (found,) = (each for each in gated.findings if each.kernel != "rest")
+    return found
+
+
+def slowed(by: float) -> Measurement:
+    return measured(case(), tuple(each * by for each in STEADY))
+
+
+def test_an_emulated_time_that_rose() -> None:
+    one = emulated(case(), 1.0, implementation="nki: a.b:c")
+    broken = found(one, msgspec.structs.replace(one, time_s=1.0001))
+    assert (broken.outcome, broken.rule, broken.kind) == (Outcome.BROKEN, "usual", "slower")
+    assert broken.what == "time +0.01 % (exact), rule usual allows 0 %"
+    assert broken.causes == ("its inputs are unknown: a run of schema 3 or before does not keep them",)
+
+
+def test_one_that_fell_is_well() -> None:
+    assert found(emulated(case(), 1.0), emulated(case(), 0.5)).outcome is Outcome.PASSED
+
+
+def test_a_measured_case_that_is_slower() -> None:
+    broken = found(slowed(1.0), slowed(1.1))
+    assert (broken.outcome, broken.kind) == (Outcome.BROKEN, "slower")
+    assert broken.what == "time +10.0 % (+9.5 to +10.5 %), rule usual allows 3.0 %"
+    assert broken.causes == ("unknown: nothing that was recorded differs",)
+
+
+def test_a_measured_case_within_three_per_cent_is_well() -> None:
+    assert found(slowed(1.0), slowed(1.01)).outcome is Outcome.PASSED
+
+
+def test_an_interval_that_reaches_beyond_the_rule_tells_nothing() -> None:
+    unsure = found(measured(case(), (1.0, 1.05, 0.95)), measured(case(), (1.01, 1.06, 0.96)))
+    assert unsure.outcome is Outcome.INCONCLUSIVE
+    assert unsure.what.startswith("time +1.0 % (−9.")
+    assert "and the interval reaches beyond that; about " in unsure.what
+    assert unsure.what.endswith(" processes on each side would tell")
+
+
+def test_no_samples_by_process_tell_nothing() -> None:
+    unsure = found(slowed(1.0), measured(case(), (), time_s=2.0))
+    assert unsure.outcome is Outcome.INCONCLUSIVE
+    assert unsure.what == "the second run has no samples by process: nothing tells how far another would lie"
+
+
+def test_a_new_failure() -> None:
+    failed = emulated(case(), 1.0, status=Status.FAILED, reason_text="signal 11", time_s=None)
+    assert found(emulated(case(), 1.0), failed).what == "failed: signal 11"
+    assert found(None, failed).what == "failed: signal 11; it is not in the baseline"
+    assert found(failed, failed).outcome is Outcome.PASSED
+    assert found(failed, emulated(case(), 1.0)).outcome is Outcome.PASSED
+
+
+def test_a_missing_case() -> None:
+    gone = found(emulated(case(), 1.0), None)
+    assert (gone.outcome, gone.kind) == (Outcome.BROKEN, "missing")
+    assert gone.what == "it ran in the baseline and is not here"
+    skipped = emulated(case(), 1.0, status=Status.SKIPPED, time_s=None, reason_text="no such core")
+    assert found(emulated(case(), 1.0), skipped).what == "it ran in the baseline and is skipped: no such core"
+
+
+def test_a_new_case_is_well() -> None:
+    assert found(None, emulated(case(), 1.0)).outcome is Outcome.PASSED
+
+
+def test_a_case_of_another_kind_is_broken() -> None:
+    odd = found(emulated(case(), 1.0), slowed(1.0))
+    assert (odd.kind, odd.what) == ("refused", "it cannot be compared: other evidence: emulated and measured")
+
+
+@pytest.mark.parametrize(
+    ("direction", "time", "outcome"),
+    [
+        (RuleDirection.WORSE, 1.2, Outcome.BROKEN),
+        (RuleDirection.WORSE, 0.8, Outcome.PASSED),
+        (RuleDirection.BETTER, 0.8, Outcome.BROKEN),
+        (RuleDirection.BETTER, 1.2, Outcome.PASSED),
+        (RuleDirection.EITHER, 0.8, Outcome.BROKEN),
+        (RuleDirection.EITHER, 1.2, Outcome.BROKEN),
+        (RuleDirection.NONE, 1.2, Outcome.PASSED),
+        (RuleDirection.WORSE, 1.1, Outcome.PASSED),
+        (RuleDirection.BETTER, 1 / 1.1, Outcome.PASSED),
+    ],
+)
+def test_directions_and_a_tolerance(direction: RuleDirection, time: float, outcome: Outcome) -> None:
+    rule = Rule(name="r", direction=direction, tolerance=0.1)
+    assert found(emulated(case(), 1.0), emulated(case(), time), rule).outcome is outcome
+
+
+def test_the_first_rule_that_fits_counts() -> None:
+    loose, tight = Rule(name="loose", kernel="ge*", tolerance=0.5), Rule(name="tight", tolerance=0.0)
+    one, two = emulated(case(), 1.0), emulated(case(), 1.2)
+    assert found(one, two, loose, tight).outcome is Outcome.PASSED
+    assert found(one, two, tight, loose).rule == "tight"
+    assert found(one, two, Rule(name="other", kernel="copy", tolerance=0.5)).rule == "usual"
+    assert found(one, two, Rule(name="other", system="trn*", tolerance=0.5)).rule == "usual"
+
+
+def test_a_rule_for_cases_by_name() -> None:
+    rule = Rule(name="small", case="gemm[size=1]*", tolerance=0.5)
+    sized = [emulated(case(size=1), time) for time in (1.0, 1.2)]
+    assert found(*sized, rule).outcome is Outcome.PASSED
+    other = [emulated(case(size=10), time) for time in (1.0, 1.2)]
+    assert found(*other, rule).rule == "usual"
+
+
+def rated(time: float, value: float, **changes: Any) -> Measurement:
+    metric = Metric(name="rate", value=value, unit="B/s", better="higher", scope=Scope.CORE)
+    return emulated(case(), time, metrics={"rate": metric}, **changes)
+
+
+def test_a_rule_for_another_metric() -> None:
+    rule = Rule(name="r", metric="rate", tolerance=0.1)
+    broken = found(rated(1.0, 100.0), rated(1.0, 80.0), rule)
+    assert broken.what == "rate +25.0 % (exact), rule r allows 10.0 %"
+    assert found(rated(1.0, 100.0), rated(5.0, 95.0), rule).outcome is Outcome.PASSED
+    odd = found(emulated(case(), 1.0), rated(1.0, 1.0), rule)
+    assert odd.outcome is Outcome.INCONCLUSIVE
+    assert odd.what == "the baseline has no metric 'rate' of it (known: flops_per_s)"
+
+
+def test_a_measured_rate_has_the_interval_of_its_time() -> None:
+    def of(by: float, rate: float) -> Measurement:
+        metric = Metric(name="rate", value=rate, unit="B/s", better="higher", scope=Scope.CORE)
+        return msgspec.structs.replace(slowed(by), metrics={"rate": metric})
+
+    rule = Rule(name="r", metric="rate", tolerance=0.05)
+    assert found(of(1.0, 1.1), of(1.1, 1.0), rule).what.startswith("rate +10.0 % (+")
+    apart = found(of(1.0, 1.0), of(1.0, 0.5), rule)
+    assert (apart.outcome, apart.what) == (
+        Outcome.INCONCLUSIVE,
+        "rate was measured without samples of its own",
+    )
+
+
+def test_a_minimum_of_the_peak(real: trnbench.Run) -> None:
+    rule = Rule(name="r", kernel="hbm_copy", least_of_peak=0.7)
+    one = real.measurements[0]
+    assert one.judgement is not None
+
+    def at(fraction: float, interval: Interval | None = None) -> Measurement:
+        told = msgspec.structs.replace(one.judgement, fraction=fraction)
+        return msgspec.structs.replace(one, judgement=told, interval=interval, bound="hbm")
+
+    low = found(at(0.6), at(0.6), rule)
+    assert (low.outcome, low.kind, low.causes) == (Outcome.BROKEN, "peak", ("hbm limits it",))
+    assert low.what == "60.0 % of its peak (exact), rule r asks for 70.0 %"
+    assert found(at(0.7), at(0.7), rule).outcome is Outcome.PASSED
+    assert one.time_s is not None
+    wide = Interval(low=one.time_s * 0.8, high=one.time_s * 1.2, confidence=0.95)
+    unsure = found(at(0.6, wide), at(0.6, wide), rule)
+    assert unsure.outcome is Outcome.INCONCLUSIVE
+    assert unsure.what == "60.0 % of its peak (50.0 to 75.0 %), rule r asks for 70.0 %"
+    nothing = found(
+        emulated(case(), 1.0), emulated(case(), 1.0), Rule(name="r", kernel="gemm", least_of_peak=0.7)
+    )
+    assert nothing.what == "no peak is known that it could be held against"
+
+
+def test_a_baseline_that_is_too_old() -> None:
+    one = emulated(case(), 1.0)
+    gated = judged(run_of(one, id="b"), run_of(one), [Rule(name="fresh", oldest_days=14)], now=NOW)
+    (old,) = gated.of(Outcome.BROKEN)
+    assert (old.kind, old.id) == ("age", "")
+    assert old.what == "run a is 30 days old, rule fresh allows 14"
+    assert judged(run_of(one, id="b"), run_of(one), [Rule(name="r", oldest_days=31)], now=NOW).passed
+
+
+def test_exit_codes() -> None:
+    one, slow = emulated(case(), 1.0), emulated(case(), 2.0)
+    unsure = run_of(slowed(1.0), id="b"), run_of(measured(case(), ()))
+    assert judged(run_of(one, id="b"), run_of(one)).exit_code() is ExitCode.OK
+    assert judged(run_of(slow, id="b"), run_of(one)).exit_code() is ExitCode.GATE
+    assert judged(*unsure).exit_code() is ExitCode.OK
+    assert judged(*unsure, strict=True).exit_code() is ExitCode.GATE
+
+
+RULES = """
+[[rule]]
+name = "products"
+kernel = "gemm*"
+system = "trn2*"
+case = "*dtype=bf16*"
+metric = "flops_per_s"
+direction = "either"
+tolerance = "2%"
+minimum_of_peak = "60 %"
+maximum_age_days = 30
+
+[[rule]]
+"""
+
+
+def test_rules_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "gate.toml"
+    path.write_text(RULES)
+    assert read_rules(path) == (
+        Rule(
+            name="products",
+            kernel="gemm*",
+            system="trn2*",
+            case="*dtype=bf16*",
+            metric="flops_per_s",
+            direction=RuleDirection.EITHER,
+            tolerance=0.02,
+            least_of_peak=0.6,
+            oldest_days=30.0,
+        ),
+        Rule(name="rule 2"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "[[rule]]\nkernal = 'x'",
+            "gate.toml: rule[1].kernal: no rule has such a key\n"
+            "  cause: known: name, kernel, system, case, metric, direction, tolerance, minimum_of_peak, "
+            "maximum_age_days\n"
+            "  try:   kernel",
+        ),
+        (
+            "[[rule]]\n[[rule]]\ntolerance = 3",
+            'gate.toml: rule[2].tolerance is 3\n  cause: it is a percentage in quotes\n  try:   "2%"',
+        ),
+        (
+            "[[rule]]\ntolerance = '3'",
+            "gate.toml: rule[1].tolerance is '3'\n  cause: it is a percentage in quotes\n  try:   \"2%\"",
+        ),
+        (
+            "[[rule]]\ndirection = 'up'",
+            "gate.toml: rule[1].direction is 'up'\n"
+            "  cause: it is one of worse, better, either, none\n"
+            '  try:   "worse"',
+        ),
+        (
+            "[[rule]]\ndirection = ['worse']",
+            "gate.toml: rule[1].direction is ['worse']\n"
+            "  cause: it is one of worse, better, either, none\n"
+            '  try:   "worse"',
+        ),
+        (
+            "[[rule]]\nmaximum_age_days = true",
+            "gate.toml: rule[1].maximum_age_days is True\n"
+            "  cause: it is a number of days, 0 to 36,500\n"
+            "  try:   30",
+        ),
+        (
+            "[[rule]]\nkernel = ''",
+            "gate.toml: rule[1].kernel is ''\n  cause: it is a text that is not empty\n  try:   \"gemm*\"",
+        ),
+        (
+            "rules = 1",
+            "gate.toml: unknown key 'rules'\n"
+            "  cause: a gate file has rules and nothing else: [[rule]]\n"
+            "  try:   [[rule]]",
+        ),
+        (
+            "",
+            "gate.toml: it has no rules\n"
+            "  cause: each begins with [[rule]], in two brackets\n"
+            "  try:   [[rule]]",
+        ),
+        (
+            "rule = {}",
+            "gate.toml: it has no rules\n"
+            "  cause: each begins with [[rule]], in two brackets\n"
+            "  try:   [[rule]]",
+        ),
+    ],
+)
+def test_a_wrong_file_of_rules(text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gate.toml").write_text(text)
+    with pytest.raises(BadInput) as caught:
+        read_rules(Path("gate.toml"))
+    assert str(caught.value) == said
+
+
+def test_no_expression_is_carried_out(tmp_path: Path) -> None:
+    path = tmp_path / "gate.toml"
+    path.write_text('[[rule]]\ntolerance = \'__import__("os").system("touch x")%\'\n')
+    with pytest.raises(BadInput):
+        read_rules(path)
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.fixture(scope="module")
+def real() -> trnbench.Run:
+    return trnbench.bench(["hbm_copy"], instances=["trn1.2xlarge"], axes=["size=1M"], scopes=["core"])
+
+
+def test_a_baseline_holds_the_run_and_who_accepted_it(real: trnbench.Run, tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    path.write_bytes(written(accepted(real, path, why="first", by="the team")))
+    path.write_bytes(written(accepted(real, path, why="again")))
+    found = baseline_in(path.read_bytes(), "it")
+    assert found is not None
+    assert [(each.why, each.by, each.run) for each in found.accepted] == [
+        ("first", "the team", real.id),
+        ("again", "", real.id),
+    ]
+    assert found.run == real
+    assert run_of_file(path) == real
+    assert path.read_text().splitlines()[2] == ' "accepted": ['
+
+
+def test_an_edited_baseline_is_refused(real: trnbench.Run, tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    data = written(accepted(real, path, why="first"))
+    time = str(real.measurements[0].time_s).encode()
+    with pytest.raises(BadInput) as caught:
+        baseline_in(data.replace(time, b"1" + time), "it")
+    assert str(caught.value) == (
+        "the run in it was edited: its digest belongs to another content\n"
+        "  cause: a figure in it was changed without being accepted\n"
+        "  try:   take it back from your version control, or: trnbench gate accept"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (b'"trnbench_baseline": 1', b'"trnbench_baseline": 2', "it is a baseline of version 2"),
+        (b'"why": "first"', b'"why": 7', "it: accepted is not as `trnbench gate accept` writes it"),
+        (b'"accepted"', b'"rejected"', "it: accepted is not as `trnbench gate accept` writes it"),
+    ],
+)
+def test_a_baseline_that_cannot_be_read(
+    old: bytes, new: bytes, said: str, real: trnbench.Run, tmp_path: Path
+) -> None:
+    data = written(accepted(real, tmp_path / "x", why="first"))
+    with pytest.raises(BadInput, match=said):
+        baseline_in(data.replace(old, new), "it")
+
+
+def test_an_unfinished_run_is_no_baseline(real: trnbench.Run, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        accepted(msgspec.structs.replace(real, interrupted=True), tmp_path / "x", why="first")
+    assert str(caught.value) == (
+        f"run {real.id} cannot be a baseline: it was interrupted\n"
+        "  cause: cases are missing from it, or it was made before runs had a digest\n"
+        f"  try:   trnbench resume {real.id}"
+    )
+
+
+def test_another_file_is_not_overwritten(real: trnbench.Run, tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    path.write_text("{}")
+    with pytest.raises(UsageError) as caught:
+        accepted(real, path, why="first")
+    assert str(caught.value) == (
+        f"{path} exists and is no baseline\n"
+        "  cause: it is not overwritten, in case it is needed\n"
+        "  try:   --force  overwrites it; or name another file with -o"
+    )
+    assert len(accepted(real, path, why="first", force=True).accepted) == 1

@@ -1,0 +1,177 @@
+"""`trnbench gate` and `trnbench gate accept`: what they read, write and end with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+import trnbench
+from trnbench.cli.context import Session
+from trnbench.cli.main import cli
+from trnbench.results.digest import content_digest
+from trnbench.store.store import Store
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="module")
+def real() -> trnbench.Run:
+    return trnbench.bench(
+        ["hbm_copy"], instances=["trn1.2xlarge"], axes=["size=1M"], dtypes=[], scopes=["core"]
+    )
+
+
+@pytest.fixture
+def stored(real: trnbench.Run) -> None:
+    """A run, and one whose only case takes 10 % longer."""
+    document = json.loads(trnbench.dumps(real))
+    document["id"] = "slower"
+    document["measurements"][0]["time_s"] *= 1.1
+    document["digest"] = content_digest(document)
+    with Store(None) as store:
+        store.save(real, tags=["good"])
+        store.save(trnbench.loads(json.dumps(document)))
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["gate", *arguments], obj=Session(), prog_name="trnbench")
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_run_against_a_tag() -> None:
+    done = invoke("--against", "good")
+    assert done.exit_code == 1
+    head, _, row = done.stdout.splitlines()
+    assert head.split() == ["case", "outcome", "rule", "what"]
+    assert row.startswith("trn1.2xlarge::hbm_copy")
+    assert row.endswith("  broken   usual  time +10.0 % (exact), rule usual allows 0 %")
+    assert done.stderr.splitlines()[2:] == [
+        "likeliest causes:",
+        "  sources, costs, facts and the model's version are the same: its code differs, or a package that "
+        "it uses: 1 case",
+        "gate failed: 1 broken",
+    ]
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_run_against_itself() -> None:
+    done = invoke("slower", "--against", "latest", "--strict")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr.splitlines()[-1] == "gate passed: 1 passed"
+
+
+@pytest.mark.usefixtures("stored")
+def test_accept_then_gate(real: trnbench.Run) -> None:
+    assert invoke("accept", "good", "--why", "first figures", "--by", "the team").stdout == (
+        "trnbench-baseline.json\n"
+    )
+    assert invoke().exit_code == 1
+    done = invoke("accept", "--why", "slower, and known")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert invoke().exit_code == 0
+    kept = json.loads(Path("trnbench-baseline.json").read_text())
+    assert [(each["run"], each["why"], each["by"]) for each in kept["accepted"]] == [
+        (real.id, "first figures", "the team"),
+        ("slower", "slower, and known", ""),
+    ]
+
+
+@pytest.mark.usefixtures("stored")
+def test_rules_and_formats() -> None:
+    Path("gate.toml").write_text('[[rule]]\nname = "copies"\nkernel = "hbm_*"\ntolerance = "20%"\n')
+    told = json.loads(invoke("--against", "good", "--rules", "gate.toml", "--format", "json").stdout)
+    assert told["passed"] is True
+    assert [each["rule"] for each in told["findings"]] == ["copies"]
+    assert told["run"]["id"] == "slower"
+    assert (
+        invoke("--against", "good", "--format", "csv")
+        .stdout.splitlines()[1]
+        .startswith("broken,slower,usual,trn1.2xlarge::hbm_copy")
+    )
+    assert "likeliest cause" in invoke("--against", "good", "--format", "md").stdout.splitlines()[0]
+
+
+@pytest.mark.usefixtures("stored")
+def test_what_ci_servers_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "step.md")
+    Path("step.md").write_text("before\n")
+    done = invoke("--against", "good", "--junit", "gate.xml")
+    assert ElementTree.parse("gate.xml").getroot().attrib["failures"] == "1"
+    assert Path("step.md").read_text().startswith("before\n## trnbench gate: failed\n")
+    (line,) = (each for each in done.stderr.splitlines() if each.startswith("::"))
+    assert line.startswith("::error title=trnbench gate%3A trn1.2xlarge%3A%3Ahbm_copy")
+    assert "::" not in invoke("--against", "good", "--no-annotate").stderr
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_summary_where_it_is_asked_for() -> None:
+    invoke("--against", "good", "--summary", "here.md")
+    assert Path("here.md").read_text().startswith("## trnbench gate: failed\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            (),
+            "error: there is nothing to hold it against: no trnbench-baseline.json here, and no --against\n"
+            "  cause: no run has been accepted in this folder\n"
+            "  try:   trnbench gate accept --why '…', or: --against RUN\n",
+        ),
+        (
+            ("accept", "--why", " "),
+            "error: --why is empty\n"
+            "  cause: whoever reads the baseline later has to know why it was accepted\n"
+            "  try:   --why 'the new compiler is slower here, and known'\n",
+        ),
+        (
+            ("accept",),
+            "error: missing option '--why'\n  try:   trnbench gate accept --help\n",
+        ),
+        (
+            ("--against", "good", "--rules", "no.toml"),
+            "error: there is no file no.toml\n  cause: it is misspelt, or in another folder\n  try:   ls\n",
+        ),
+        (
+            ("--against", "good", "--junit", "nowhere/gate.xml"),
+            "error: cannot write nowhere/gate.xml: the folder nowhere does not exist\n"
+            "  cause: --junit names a folder that is missing or misspelt\n"
+            "  try:   mkdir -p nowhere\n",
+        ),
+        (
+            ("--against", "goood"),
+            "error: unknown run 'goood'\n  cause: did you mean good?\n"
+            "  try:   trnbench runs list, or a file: "
+            "./run.json\n",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("stored")
+def test_what_goes_wrong(given: tuple[str, ...], said: str) -> None:
+    done = invoke(*given)
+    assert (done.exit_code, done.stderr) == (2, said)
+
+
+def test_help_names_both_ways() -> None:
+    text = invoke("--help").stdout
+    assert "accept" in text
+    assert "check" in text
+    assert "--against" in invoke("check", "--help").stdout
+
+
+def test_from_python(real: trnbench.Run, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_bytes(trnbench.dumps(real))
+    assert trnbench.gate(real, tmp_path / "run.json", rules=[trnbench.Rule(name="all")]).passed
+    (tmp_path / "gate.toml").write_text("[[rule]]\n")
+    assert trnbench.gate(real, str(tmp_path / "run.json"), rules=tmp_path / "gate.toml", strict=True).passed

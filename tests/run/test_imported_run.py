@@ -1,0 +1,305 @@
+"""Files of other tools: what they hold as cases of ours, what is refused, and there and back again."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import trnbench
+from trnbench import Grade, ImportedRun, Run, Status, TrnbenchError, UsageError
+from trnbench.cli.main import cli
+from trnbench.measure.neuron import nccom_file
+from trnbench.store.checking import check
+from trnbench.store.store import Store
+from trnbench_reports.formats import nccl_tests as nccl_format
+from trnbench_reports.formats import pytest_benchmark as pytest_format
+from trnbench_reports.importers import nccl_tests, pytest_benchmark
+
+RECORDED = Path(__file__).parents[1] / "neuron" / "recorded"
+TRN1 = ("-i", "trn1.32xlarge")
+
+NCCL = (Path(__file__).parent / "nccl_tests.txt").read_text()
+"""In the format of nccl-tests; the numbers are made up."""
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRNBENCH_STORE", str(tmp_path / "results.db"))
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["import", *arguments], prog_name="trnbench")
+
+
+def stored() -> Run:
+    with Store() as store:
+        assert check(store) == ()
+        return store.load()
+
+
+def brought(*arguments: str) -> Run:
+    done = invoke(*arguments)
+    assert done.exit_code == 0, done.stderr
+    return stored()
+
+
+# nccom-test
+
+
+def test_gib_are_read_right() -> None:
+    """1 GiB in 18,930 µs is 56.7 GB/s; the older tool prints 52.83 and calls GiB/s GB/s."""
+    words = ("--from", "nccom-test", "--as", "measured", *TRN1, "--kernel", "all_reduce")
+    run = brought(str(RECORDED / "nccom_table_gib.txt"), *words)
+    last = run.measurements[-1]
+    assert last.case.fullname == "all_reduce[dtype=fp32,size=1073741824,ranks=2]@instance"
+    assert last.metrics["busbw_bytes_per_s"].value == pytest.approx(2**30 / 18930e-6)
+    assert "rates were printed in GiB/s, called GB/s" in last.notes
+    assert last.evidence.grade is Grade.MEASURED
+    assert last.evidence.by == "nccom-test"
+    assert last.judgement is None  # two ranks of 32
+    assert run.grade is Grade.MEASURED
+
+
+def test_json_of_all_ranks_is_judged() -> None:
+    run = brought(
+        str(RECORDED / "nccom_report.json"), "--from", "nccom-test", "--as", "published", *TRN1,
+        "--kernel", "all_gather", "--by", "NCCOM-TEST User Guide",
+    )  # fmt: skip
+    last = run.measurements[-1]
+    assert last.case.fullname == "all_gather[dtype=fp32,size=524288]@instance"
+    assert last.metrics["busbw_bytes_per_s"].value == pytest.approx(31 / 32 * 524288 / 23.11e-6)
+    assert last.judgement is not None
+    assert last.judgement.metric == "busbw_bytes_per_s"
+    assert 0.0 < last.judgement.fraction < 1.0
+    assert (last.evidence.grade, last.evidence.by) == (Grade.PUBLISHED, "NCCOM-TEST User Guide")
+    assert run.id.startswith("nccom-test-")
+
+
+def test_a_median_goes_before_a_mean() -> None:
+    found = nccom_file.read((RECORDED / "nccom_table_percentiles.txt").read_bytes())
+    assert found.cases[0].time_s == pytest.approx(10e-6)
+    assert found.cases[0].notes[0] == "time: p50 of nccom-test"
+
+
+def test_factors_of_another_collective_are_noticed() -> None:
+    words = ("--from", "nccom-test", "--as", "measured", *TRN1, "--kernel", "all_reduce")
+    done = invoke(str(RECORDED / "nccom_report.json"), *words)
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "error: busbw is 0.969 times algbw, which no number of ranks makes it for all_reduce\n"
+        "  cause: the file is of another collective\n"
+        "  try:   --kernel NAME, or --ranks N\n",
+    )
+
+
+# nccl-tests
+
+
+def test_nccl_tests_says_collective_and_ranks(tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_text(NCCL)
+    run = brought("r.txt", "--from", "nccl-tests", "--as", "measured", "-i", "trn2-16.48xlarge")
+    first, second = run.measurements
+    assert first.case.fullname == "all_reduce[dtype=fp32,size=1048576,ranks=2]@instance"
+    assert first.time_s == pytest.approx(50e-6)
+    assert first.metrics["busbw_bytes_per_s"].value == pytest.approx(1048576 / 50e-6)
+    assert first.notes[:2] == ("time out of place", "in place: 48.00 µs")
+    assert first.evidence.by == "nccl-tests 2.17.0"
+    assert (second.status, second.reason_text) == (Status.FAILED, "3 values were wrong, says the tool")
+
+
+def test_our_own_table_comes_back_with_its_grade(tmp_path: Path) -> None:
+    run = trnbench.bench(["all_reduce"], instances=["trn2-16.48xlarge"], axes=["size=64K,1M"])
+    (tmp_path / "r.txt").write_bytes(nccl_format.write([run]))
+    again = brought("r.txt", "--from", "nccl-tests")
+    assert [each.id for each in again.measurements] == [each.id for each in run.measurements]
+    for before, after in zip(run.measurements, again.measurements, strict=True):
+        assert after.evidence.grade is Grade.EMULATED
+        assert after.time_s == pytest.approx(before.time_s, rel=1e-3)
+        assert after.judgement is not None
+        assert before.judgement is not None
+        assert after.judgement.fraction == pytest.approx(before.judgement.fraction, rel=1e-3)
+    done = invoke("r.txt", "--from", "nccl-tests", "--as", "measured")
+    assert done.stderr.startswith("error: these numbers are emulated, not measured\n")
+
+
+# pytest-benchmark
+
+
+def test_our_own_file_comes_back_whole(tmp_path: Path) -> None:
+    run = trnbench.bench(["gemm"], instances=["trn1.2xlarge"], dtypes=["bf16"], axes=["size=1K,2K"])
+    (tmp_path / "r.json").write_bytes(pytest_format.write([run]))
+    again = brought("r.json", "--from", "pytest-benchmark")
+    assert again.created == run.created
+    for before, after in zip(run.measurements, again.measurements, strict=True):
+        assert (after.id, after.time_s, after.status) == (before.id, before.time_s, before.status)
+        assert after.metrics == before.metrics
+        assert after.judgement == before.judgement
+
+
+def test_a_real_file_of_pytest_benchmark(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n@pytest.mark.parametrize('n', [1, 2])\n"
+        "def test_sum(benchmark, n):\n    benchmark.pedantic(sum, args=(range(n),), rounds=3)\n"
+    )
+    words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py", "--benchmark-json=b.json")
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    saved = json.loads((tmp_path / "b.json").read_text())
+    run = brought("b.json", "--from", "pytest-benchmark", "--as", "measured")
+    assert [each.case.kernel for each in run.measurements] == [
+        "test_it.py.test_sum-1",
+        "test_it.py.test_sum-2",
+    ]
+    assert {each.case.instance for each in run.measurements} == {"elsewhere"}
+    for told, each in zip(saved["benchmarks"], run.measurements, strict=True):
+        assert each.time_s == told["stats"]["median"]
+        assert list(each.samples) == told["stats"].get("data", [])
+        assert each.status is Status.OK
+    assert run.environment["cpu_count"] > 0
+    page = CliRunner().invoke(cli, ["report", "-o", "page.html"])
+    assert page.exit_code == 0, page.stderr
+    assert "test_it.py.test_sum-1" in CliRunner().invoke(cli, ["history"]).stdout
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            (*TRN1, "--kernel", "all_reduce"),
+            "error: nobody says what these numbers are\n"
+            "  cause: the file does not tell whether you measured them or others published them\n"
+            "  try:   --as measured  or  --as published\n",
+        ),
+        (
+            ("--as", "measured", *TRN1),
+            "error: the file does not say which kernel it measured\n"
+            "  cause: tables of collectives name no collective\n"
+            "  try:   --kernel all_reduce\n",
+        ),
+        (
+            ("--as", "measured", "--kernel", "all_reduce"),
+            "error: the file does not say which system it was measured on\n"
+            "  cause: peaks are those of a system\n"
+            "  try:   -i trn2.48xlarge; trnbench list instances\n",
+        ),
+        (
+            ("--as", "measured", *TRN1, "--kernel", "all_redoce"),
+            "error: unknown kernel 'all_redoce'\n  cause: did you mean all_reduce",
+        ),
+        (
+            ("--as", "measured", "-i", "trn1.33xlarge", "--kernel", "all_reduce"),
+            "error: unknown instance 'trn1.33xlarge'\n",
+        ),
+    ],
+)
+def test_what_nobody_says_is_asked_for(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_text("size(B) count(elems) type time(us)\n8 2 fp32 1.5\n")
+    done = invoke("r.txt", "--from", "nccom-test", *words)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(message)
+    assert not (tmp_path / "results.db").exists()
+
+
+def test_context_is_not_for_runs_of_ours(tmp_path: Path) -> None:
+    run = trnbench.bench(["gemm"], instances=["trn1.2xlarge"], dtypes=["bf16"], axes=["size=1K"])
+    (tmp_path / "r.json").write_bytes(trnbench.dumps(run))
+    done = invoke("r.json", "--as", "measured")
+    assert (done.exit_code, done.stderr.splitlines()[0]) == (
+        2,
+        "error: a run of trnbench says itself what its numbers are",
+    )
+
+
+def test_a_case_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    row = NCCL.splitlines()[11]
+    (tmp_path / "r.txt").write_text(NCCL + row + "\n")
+    done = invoke("r.txt", "--from", "nccl-tests", "--as", "measured", "-i", "trn2-16.48xlarge")
+    assert done.exit_code == 2
+    assert "size=1048576,ranks=2]@instance twice\n" in done.stderr
+
+
+def test_the_same_file_again_is_the_same_run(tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_text(NCCL)
+    words = ("r.txt", "--from", "nccl-tests", "--as", "measured", "-i", "trn2-16.48xlarge")
+    run = brought(*words)
+    assert invoke(*words).stderr.startswith(f"error: run {run.id} is in ")
+
+
+READERS = {
+    "nccl-tests": (nccl_tests.read, NCCL, "this is no table of nccl-tests"),
+    "nccom-test": (
+        nccom_file.read,
+        (RECORDED / "nccom_report.json").read_text(),
+        "this is no result of nccom-test: ",
+    ),
+    "pytest-benchmark": (
+        pytest_benchmark.read,
+        '{"benchmarks": [{"fullname": "a", "stats": {"median": 1.5, "data": [1.5]}}]}',
+        "this is no file of pytest-benchmark: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize(
+    "data", [b"", b"\xff\xfe\x00", b"{}", b"[]", b"no result file\n", b'{"benchmarks": []}']
+)
+def test_what_is_no_file_of_theirs_is_said(name: str, data: bytes) -> None:
+    read, _, message = READERS[name]
+    with pytest.raises(TrnbenchError) as caught:
+        read(data)
+    assert caught.value.exit_code == 2
+    assert caught.value.what.startswith(message)
+    assert caught.value.cause
+    assert caught.value.try_
+
+
+@pytest.mark.parametrize("name", READERS)
+@settings(max_examples=150, deadline=None)
+@given(change=st.data())
+def test_a_broken_file_is_read_or_refused_in_words(name: str, change: Any) -> None:
+    """Whatever becomes of a file: results with finite times, or one message of ours."""
+    read, example, _ = READERS[name]
+    start = change.draw(st.integers(0, len(example)))
+    end = change.draw(st.integers(start, min(len(example), start + 40)))
+    middle = change.draw(
+        st.one_of(
+            st.text(max_size=20),
+            st.sampled_from(["9" * 400, "1e999", "NaN", "-1", "0", "null", "{}", "[[[", "#", "\n", "٣"]),
+        )
+    )
+    data = (example[:start] + middle + example[end:]).encode("utf-8", "surrogatepass")
+    try:
+        found = read(data)
+    except UsageError:  # exit code 2
+        return
+    assert isinstance(found, ImportedRun)
+    assert msgspec.json.decode(msgspec.json.encode(found), type=ImportedRun) == found
+
+
+def test_the_examples_of_the_page_are_read(root: Path) -> None:
+    page = (
+        (root / "docs" / "results.md").read_text().partition("## Formats of others")[2].partition("\n## ")[0]
+    )
+    examples = re.findall(r"```(?:text|json)\n(.*?)```", page, re.DOTALL)
+    readers = (nccl_tests.read, nccom_file.read, nccom_file.read, pytest_benchmark.read)
+    found = [read(example.encode()) for read, example in zip(readers, examples, strict=True)]
+    assert [len(each.cases) for each in found] == [1, 1, 1, 1]
+    table, report = found[1].cases[0], found[2].cases[0]
+    assert table.time_s == report.time_s == 68e-6
+    assert "rates were printed in GiB/s, called GB/s" in table.notes
+    assert "rates were printed in GB/s" in report.notes
