@@ -128,10 +128,11 @@ def tooltip(measurement: Measurement) -> str:
     judged = measurement.judgement
     share = f", {numbers.percent(judged.fraction)} of {peak_text(measurement)}" if judged else ""
     near = f", {said}" if (said := near_text(measurement)) else ""
+    within = f" {interval}" if (interval := interval_text(measurement)) else ""
     # What is well needs no word.
     status = "" if measurement.status is Status.OK else f" · {measurement.status}"
     return words.clean(
-        f"{value_text(measurement)}{share} · {measurement.evidence.grade}{near}{status}"
+        f"{value_text(measurement)}{within}{share} · {measurement.evidence.grade}{near}{status}"
         f" · {measurement.case.instance} · {measurement.case.fullname}",
         300,
     )

@@ -145,6 +145,26 @@ def _journal(text: str) -> object:
     return journaled(chain, "it").whole() if chain.records else None
 
 
+def _baseline(text: str) -> object:
+    from trnbench.compare.gate.baseline import baseline_in
+
+    return baseline_in(text.encode("utf-8", "surrogateescape"), "it")
+
+
+def _selected(text: str) -> object:
+    from trnbench.compare.comparison import compared
+
+    return compared(*_pair(), a=text, b=text)
+
+
+@cache
+def _pair() -> Any:
+    run = import_module("trnbench").bench(
+        ["hbm_copy"], instances=["trn1.2xlarge"], axes=["size=1M"], scopes=["core"], registry=registry()
+    )
+    return run, run
+
+
 def _toml(reference: str) -> Callable[[str], object]:
     """A reader of a TOML file, or of several."""
 
@@ -213,6 +233,23 @@ RUN = """{"schema_version": 3, "id": "20260101-000000-aaaa", "created": "2026-01
 "grade": "emulated", "systems": {}, "books": {}, "topologies": {}, "plugins": [], "measurements": [],
 "fidelity": null, "interrupted": false, "notes": [], "finished": "", "digest": ""}"""
 
+MODEL = """{"model_type": "qwen3_moe", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+"num_key_value_heads": 2, "head_dim": 16, "intermediate_size": 128, "vocab_size": 100, "num_experts": 4,
+"num_experts_per_tok": 2, "moe_intermediate_size": 32, "tie_word_embeddings": true}"""
+
+MODEL_FILE = """[source]
+document = "mine"
+version = "1"
+locator = "page 1"
+[config]
+model_type = "gpt2"
+n_embd = 64
+n_layer = 2
+n_head = 4
+vocab_size = 100
+n_positions = 16
+"""
+
 NCCL_TESTS = """# Collective test starting: all_reduce_perf
 # size count type redop root time algbw busbw #wrong
  1048576 262144 float sum -1 50.00 20.97 31.46 0
@@ -223,9 +260,26 @@ PYTEST_BENCHMARK = """{"datetime": "2026-01-01T00:00:00+00:00", "version": "5.3.
 {"fullname": "trn1.2xlarge::gemm[dtype=bf16,size=1024]@core", "extra_info": {"evidence": "emulated"},
 "stats": {"median": 0.001}}]}"""
 
+RULES = """[[rule]]
+name = "copies"
+kernel = "hbm_*"
+metric = "time_s"
+direction = "worse"
+tolerance = "2%"
+minimum_of_peak = "60%"
+maximum_age_days = 30
+"""
+
+BASELINE = (
+    '{"trnbench_baseline": 1, "accepted": [{"run": "a", "digest": "", "when": "", "why": "x", "by": ""}], '
+    f'"run": {RUN}}}'
+)
+
 TRN1, TRN2 = "-i trn1.32xlarge", "-i trn2-16.48xlarge"
 _RUN = "run --dry-run gemm -i trn1.2xlarge -a size=1K"
 _FABRIC = f"fabric run all_reduce {TRN1} -b 1M -e 1M"
+_WORKLOAD = f"workload info llama-3-8b {TRN1} --task decode --kv 128"
+_TRAIN = f"workload info llama-3-8b {TRN1} --task train --batch 8 --sequence 128"
 _NKI = "nki run small.py::scaled -i trn1.2xlarge --arg x=128x512:bf16"
 
 PARSERS = (
@@ -269,6 +323,9 @@ PARSERS = (
         _toml("trnbench.facts.load:load_costs"),
         'schema = 1\n[launch]\nvalue = "1"\n',
     ),
+    _called(
+        "workloads.shipped.load_model_file", _toml("trnbench.workloads.shipped:load_model_file"), MODEL_FILE
+    ),
     _called("fidelity.load.load_published", _toml("trnbench.fidelity.load:load_published"), "schema = 1\n"),
     _parser("trnbench_reports.importers.nccl_tests:read", NCCL_TESTS, as_bytes=True),
     _parser("trnbench_reports.importers.pytest_benchmark:read", PYTEST_BENCHMARK, as_bytes=True),
@@ -284,7 +341,10 @@ PARSERS = (
     _called("TRNBENCH_JOBS", _setting("TRNBENCH_JOBS"), "1", "0"),
     _called("TRNBENCH_KERNELS", _setting("TRNBENCH_KERNELS"), "gemm", "gemm,triad"),
     _called("TRNBENCH_STORE", _setting("TRNBENCH_STORE"), "r.db", "/tmp/r.db"),
-    _called("store.resolve", _looked_up, "latest", "20260101", "nightly"),
+    _called("store.resolve", _looked_up, "latest", "20260101", "nightly", "latest~1"),
+    _called("compare.selection.chosen", _selected, "size=1M", "kernel=hbm_*,size>=1K", "dtype=bf16"),
+    _called("compare.gate.rules.read_rules", _toml("trnbench.compare.gate.rules:read_rules"), RULES),
+    _called("compare.gate.baseline.baseline_in", _baseline, BASELINE),
 )
 
 OPTIONS = (
@@ -338,6 +398,19 @@ OPTIONS = (
     _option(f"{_FABRIC} --with {{}}", "all_gather=1M", "all_reduce=1M@tensor=8"),
     _option("fabric run all_reduce -i trn1-ultracluster:2 -b 1M -e 1M --oversubscription {}", "2", "1.5"),
     _option(f"fabric pingpong {TRN1} -b 1K -e 1K --from {{}}", "0", "3"),
+    _option("workload info {}", "llama-3-8b", "gpt2", "config.json"),
+    _option(f"{_WORKLOAD} --tp {{}}", "8", "32"),
+    _option(f"{_WORKLOAD} --kv {{}}", "4096", "1"),
+    _option(f"{_WORKLOAD} --batch {{}}", "4"),
+    _option(f"{_WORKLOAD} --lnc {{}}", "1"),
+    _option(f"{_WORKLOAD} --weights {{}}", "fp8", "bf16"),
+    _option(f"{_WORKLOAD} --tp 2 --placement {{}}", "0,1", "3,2"),
+    _option(f"{_TRAIN} --pp {{}}", "4", "2"),
+    _option(f"{_TRAIN} --dp {{}}", "8"),
+    _option(f"{_TRAIN} --zero {{}}", "1", "0"),
+    _option(f"{_TRAIN} --micro-batch {{}}", "2"),
+    _option(f"{_TRAIN} --recompute {{}}", "full", "none"),
+    _option(f"workload info mixtral-8x7b {TRN1} --task decode --kv 8 --tp 8 --expert-tp 1 --ep {{}}", "8"),
     _option(f"{_NKI} --grid {{}}", "1", "2", codes=USUAL | {3}),
     _option(
         "nki run small.py::scaled -i trn1.2xlarge --arg {}",
@@ -359,6 +432,7 @@ OPTIONS = (
     _option("--store fuzzed.db export --as {}", "json", "csv"),
     _option("--store fuzzed.db history {}", "load", "*gemm*", "trn1.2xlarge::gemm[size=1024]@core"),
     _option("--store fuzzed.db history --last {}", "1", "0"),
+    _option("--store fuzzed.db runs trace latest {}", "gemm[dtype=bf16,size=1024]@core", "x"),
     _option("--store fuzzed.db store merge {}", "other.db", "fuzzed.db"),
     _option("--store {} runs list", "fuzzed.db", "./r.db"),
     _option("completion {}", "bash", "zsh"),
@@ -387,6 +461,8 @@ OPTIONS = (
         "import nki\n",
         codes=USUAL | {3},
     ),
+    _file("workload info config.json", "config.json", MODEL),
+    _file(f"workload info config.json {TRN1} --task decode --kv 8 --tp 2", "config.json", MODEL),
     _file("config show", "trnbench.toml", 'kernels = ["gemm"]\njobs = 2\n'),
 )
 

@@ -97,6 +97,8 @@ RUNS = ["20260102-second", "20260101-first"]
         ("report 20260102", RUNS[:1]),
         ("export l", ["latest"]),
         ("resume n", ["nightly"]),
+        ("compare 20260102", RUNS[:1]),
+        ("gate check --against n", ["nightly"]),
         ("history tiny.2::act[dtype=bf16,mode=l", ["tiny.2::act[dtype=bf16,mode=low]@core"]),
     ],
 )
@@ -161,6 +163,7 @@ def test_a_store_that_cannot_be_asked_offers_nothing(how: str, store: str, tmp_p
         ("spec check trn1", ["trn1"]),
         ("validate --generation trn3", ["trn3"]),
         ("nki run softm", ["softmax"]),
+        ("workload info bert-b", ["bert-base"]),
     ],
 )
 def test_names_of_what_is_installed_are_offered(words: str, offered: list[str]) -> None:
@@ -168,7 +171,8 @@ def test_names_of_what_is_installed_are_offered(words: str, offered: list[str]) 
     assert (told.stdout.split(), told.stderr) == ([f"plain,{each}" for each in offered], "")
 
 
-def test_a_file_may_stand_where_a_kernel_does() -> None:
+def test_a_file_may_stand_where_a_kernel_or_model_does() -> None:
+    assert complete("trnbench workload info ./conf").stdout.split() == ["file,./conf"]
     assert complete("trnbench nki run ./ker").stdout.split() == ["file,./ker"]
 
 

@@ -46,6 +46,8 @@ runs list
 history
 history trn2-16.48xlarge::gemm[dtype=bf16,size=128]@core
 runs show latest
+compare latest latest --all
+gate check --against latest
 validate --generation trn3
 validate --generation trn2 --points
 validate --generation trn2 --bounds

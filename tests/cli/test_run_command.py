@@ -42,10 +42,10 @@ def test_a_run_is_kept_reported_and_summed_up(tmp_path: Path) -> None:
     tables, _, first_words = done.stdout.partition("\n\n")
     assert first_words.startswith("- tiny, one core, bf16 act: model ")
     assert tables.splitlines() == [
-        "instance  cases  ok  document-low  suspect  failed  skipped",
-        "--------  -----  --  ------------  -------  ------  -------",
-        "tiny.2        3   1             1        0       0        1",
-        "all           3   1             1        0       0        1",
+        "instance  cases  ok  document-low  inconclusive  suspect  failed  skipped",
+        "--------  -----  --  ------------  ------------  -------  ------  -------",
+        "tiny.2        3   1             1             0        0       0        1",
+        "all           3   1             1             0        0       0        1",
         "nearest evidence  cases",
         "----------------  -----",
         "none                  2",
@@ -75,7 +75,14 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
         "evidence": "emulated",
         "backend": "emulated",
         "cases": 2,
-        "counts": {"ok": 1, "document-low": 0, "suspect": 1, "failed": 0, "skipped": 0},
+        "counts": {
+            "ok": 1,
+            "document-low": 0,
+            "inconclusive": 0,
+            "suspect": 1,
+            "failed": 0,
+            "skipped": 0,
+        },
         "nearness": {"none": 2},
         "systems": [
             {
@@ -83,6 +90,7 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
                 "cases": 2,
                 "ok": 1,
                 "document-low": 0,
+                "inconclusive": 0,
                 "suspect": 1,
                 "failed": 0,
                 "skipped": 0,
@@ -96,8 +104,8 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
 def test_csv_is_one_row_for_each_system() -> None:
     done = invoke("run", "--format", "csv")
     head, row = done.stdout.splitlines()
-    assert head == "instance,cases,ok,document-low,suspect,failed,skipped,run,store,report"
-    assert row.startswith("tiny.2,2,1,1,0,0,0,")
+    assert head == "instance,cases,ok,document-low,inconclusive,suspect,failed,skipped,run,store,report"
+    assert row.startswith("tiny.2,2,1,1,0,0,0,0,")
 
 
 @pytest.mark.parametrize(

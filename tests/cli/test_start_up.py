@@ -47,6 +47,7 @@ PLAN = {
     "trnbench.run.points",
     "trnbench.run.room",
     "trnbench.run.selection",
+    "trnbench.run.shard",
     "trnbench.store.cache",
     "trnbench.store.path",
     "trnbench.store.remembered_files",
@@ -77,6 +78,7 @@ def imported(folder: Path, *arguments: str) -> set[str]:
         (
             ("info", "gemm"),
             {
+                "trnbench.run.belief",
                 "trnbench.run.circumstances",
                 "trnbench.run.guard",
                 "trnbench.run.judge",
@@ -88,6 +90,7 @@ def imported(folder: Path, *arguments: str) -> set[str]:
             {
                 "trnbench.emulator.backend",
                 "trnbench.emulator.clock",
+                "trnbench.measure.conditions",
                 "trnbench.measure.flush",
                 "trnbench.measure.neuron.backend",
                 "trnbench.measure.neuron.settings",

@@ -74,7 +74,7 @@ def test_the_example(tmp_path: Path) -> None:
         if printed:
             assert masked(ended.stdout + ended.stderr) == printed, command
             done += 1
-    assert done == 5
+    assert done == 6
     assert (tmp_path / "gate.xml").exists()
     shutil.rmtree(tmp_path / "lab")
 

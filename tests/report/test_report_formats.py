@@ -8,12 +8,17 @@ import json
 import re
 
 import msgspec
+import pytest
 
 import trnbench
-from trnbench import Band, BestPublished, Format, Grade, Nearest, Nearness, Run
+from trnbench import Band, BestPublished, Format, Grade, Nearest, Nearness, Run, Status
+from trnbench.results.between import interval_of
+from trnbench.results.process_samples import ProcessSamples
+from trnbench.results.stability import Stability
 from trnbench_reports import plugin
 from trnbench_reports.formats import csv as csv_format
 from trnbench_reports.formats import markdown
+from trnbench_reports.sections import cases, scoreboard
 
 FORMATS = {each.name: each for each in plugin.trnbench_reports() if isinstance(each, Format)}
 
@@ -137,3 +142,36 @@ def test_markdown_words_stay_words(hostile: Run) -> None:
     assert "<script>" not in text
     table = [line.replace("\\|", "") for line in text.splitlines() if line.startswith("| ")]
     assert len({line.count("|") for line in table}) == 1
+
+
+def test_every_format_says_how_steady_a_measured_number_is(run: Run) -> None:
+    chosen = next(each for each in run.measurements if each.status is Status.OK and each.judgement)
+    times = (0.98, 1.0, 1.02)
+    assert chosen.time_s is not None
+    processes = tuple(ProcessSamples(samples=(t * chosen.time_s,), time_s=t * chosen.time_s) for t in times)
+    steady = msgspec.structs.replace(
+        chosen,
+        processes=processes,
+        interval=interval_of(processes),
+        stability=Stability(verdict="stable"),
+    )
+    unsure = msgspec.structs.replace(
+        steady,
+        case=msgspec.structs.replace(chosen.case, kernel="unsure"),
+        status=Status.INCONCLUSIVE,
+        reason_text="3 processes agree to ±40.0% only",
+        stability=Stability(verdict="unstable", why="3 processes agree to ±40.0% only"),
+    )
+    shown = msgspec.structs.replace(run, measurements=(steady, unsure))
+    told = rows(shown)
+    assert {(row["processes"], row["stability"]) for row in told} == {("3", "stable"), ("3", "unstable")}
+    low, high = (float(told[0][f"interval_{end}_s"]) for end in ("low", "high"))
+    assert (high - low) / 2 / chosen.time_s == pytest.approx(0.02 * 4.3027 / 3**0.5, rel=1e-3)
+    drawn = scoreboard.render([shown]) + cases.render([shown])
+    page = re.sub(r"\s+", " ", str(drawn).replace("\u00a0", " "))
+    assert "±5.0 %" in page
+    assert "Inconclusive: not steady enough to judge" in page
+    assert "3 processes agree to ±40.0% only" in page
+    text = markdown.write([shown]).decode().replace("\u00a0", " ")
+    assert "±5.0 %" in text
+    assert "inconclusive" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -83,3 +84,42 @@ def test_a_whole_number_is_the_same_as_a_float() -> None:
 
 def test_a_run_without_a_digest_tells_nothing(run: Run) -> None:
     assert not is_edited(document(msgspec.structs.replace(run, digest="", backend="another")))
+
+
+def of_schema_3(run: Run) -> dict[str, Any]:
+    """As it was written before runs had inputs and measurements processes."""
+    old = document(run)
+    del old["inputs"]
+    for each in old["measurements"]:
+        for name in ("processes", "interval", "stability"):
+            del each[name]
+    old["schema_version"] = 3
+    return {**old, "digest": content_digest(old)}
+
+
+def test_a_run_of_schema_3_keeps_its_digest(run: Run) -> None:
+    """By hand, over the parts that such runs have."""
+    old = of_schema_3(run)
+    assert not is_edited(old)
+    assert old["digest"] != run.digest
+    whole = hashlib.sha256()
+    head = {**old, "measurements": [], "digest": "", "books": {}, "topologies": {}}
+    whole.update(fingerprint(json.dumps(head).encode()).encode())
+    for kind in ("books", "topologies"):
+        for name, value in old[kind].items():
+            whole.update(f"{kind}\0{name}\0{fingerprint(json.dumps(value).encode())}\0".encode())
+    for each in old["measurements"]:
+        whole.update(fingerprint(json.dumps(each).encode()).encode())
+    assert whole.hexdigest() == old["digest"]
+
+
+def test_brought_up_to_date_it_has_a_digest_that_fits(run: Run) -> None:
+    old = of_schema_3(run)
+    assert not is_edited(document(loads(json.dumps(old))))
+
+
+def test_an_edit_is_not_sealed_by_bringing_it_up_to_date(run: Run) -> None:
+    old = of_schema_3(run)
+    old["backend"] = "another"
+    assert is_edited(old)
+    assert is_edited(document(loads(json.dumps(old))))

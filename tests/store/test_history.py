@@ -113,3 +113,10 @@ def test_a_damaged_environment_costs_what_it_tells(store: Store) -> None:
         connection.execute("UPDATE environments SET content = 'x'")
     (found,) = histories(store)
     assert (found.points[0].commit, found.machine) == ("", "unknown processor")
+
+
+def test_half_a_character_names_nothing(store: Store) -> None:
+    save(store, [1.0])
+    with pytest.raises(UnknownName, match="unknown case"):
+        histories(store, ["load\udc80"])
+    assert histories(store, tags=["\udcff"]) == ()

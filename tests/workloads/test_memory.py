@@ -141,6 +141,10 @@ def test_devices_hold_the_stages_that_lie_on_them(registry) -> None:
     order = tuple(mixed.index(rank) for rank in range(16))
     spread = fit(divide(model, Layout(tp=8, pp=2, placement=order), job), registry.system("trn1.32xlarge"))
     stages = [memory(divide(model, Layout(tp=8, pp=2), job), stage).all for stage in (0, 1)]
+    named = fit(
+        divide(model, Layout(tp=8, pp=2, placement=tuple(range(16))), job), registry.system("trn1.32xlarge")
+    )
+    assert named.used == beside.used
     assert beside.used == 2 * max(stages)
     assert spread.used == sum(stages)
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from trnbench.workloads.backward_operators import backward_operators
 from trnbench.workloads.division import Division, divide
 from trnbench.workloads.flops import Flops, forward
 from trnbench.workloads.job import Job, Task
 from trnbench.workloads.layout import Axis, Layout
-from trnbench.workloads.memory import memory
+from trnbench.workloads.memory import memory, rank_parameters
 from trnbench.workloads.operators import Exchange, Operator, Product
 from trnbench.workloads.parameters import parameters
 from trnbench.workloads.rank_operators import between_stages, first_operators, last_operators, layer_operators
 from trnbench.workloads.shipped import load_model, shipped_names
+from trnbench.workloads.update_operators import update_operators
 from trnbench.workloads.weight import Cut
 
 TRAIN = Job(task=Task.TRAIN, batch=64, micro_batch=2, sequence=4096)
@@ -172,6 +174,62 @@ def test_products_read_the_weights_that_the_rank_holds(name: str) -> None:
         read = sum(each.weights for each in layer_operators(division, kind) if isinstance(each, Product))
         held = sum(division.share(each, kind) for each in layer.weights(model.hidden) if each.product)
         assert read == held
+
+
+@pytest.mark.parametrize(
+    "name", ["llama-3-70b", "deepseek-v3", "trinity-large", "qwen3.5-2b", "falcon-40b", "bert-large"]
+)
+@pytest.mark.parametrize("layout", [Layout(), Layout(tp=2), Layout(tp=2, cp=2, sequence_parallel=True)])
+def test_a_backward_pass_is_twice_the_forward_pass(name: str, layout: Layout) -> None:
+    division = divide(load_model(name), layout, TRAIN)
+    for kind in range(len(division.model.kinds)):
+        assert work(backward_operators(division, kind)) == 2 * work(layer_operators(division, kind))
+
+
+def test_a_backward_pass_adds_up_the_gradients_of_its_inputs() -> None:
+    """Shoeybi et al. 2019: four all-reduces of b·s·h in forward and backward pass."""
+    division = divide(load_model("gpt-3-175b"), Layout(tp=8), TRAIN)
+    message = 2 * 4096 * 12288 * 2
+    backward = backward_operators(division, 0)
+    assert exchanges(backward) == [("all_reduce", Axis.TENSOR, message)] * 2
+    names = [each.name for each in backward]
+    assert names.index("mlp up weight gradient") + 1 == names.index("reduce")
+    assert names[-2:] == ["reduce", "norm 1 gradient"]
+
+
+def test_a_backward_pass_gathers_once_more_with_sequence_parallelism() -> None:
+    division = divide(load_model("gpt-3-175b"), Layout(tp=8, sequence_parallel=True), TRAIN)
+    message = 2 * 4096 * 12288 * 2
+    half = [("all_gather", Axis.TENSOR, message)] * 2 + [("reduce_scatter", Axis.TENSOR, message)]
+    assert exchanges(backward_operators(division, 0)) == half * 2
+
+
+def test_tokens_travel_back_in_a_backward_pass() -> None:
+    division = divide(load_model("qwen3-30b-a3b"), Layout(tp=4, dp=16, ep=64, expert_tp=1), TRAIN)
+    backward = [(collective, axis) for collective, axis, _ in exchanges(backward_operators(division, 0))]
+    travel = ("all_to_all", Axis.EXPERT)
+    assert backward == [travel, travel, ("all_gather", Axis.TENSOR), ("all_reduce", Axis.TENSOR)]
+
+
+def test_gradients_are_added_up_over_replicas() -> None:
+    model, job = load_model("mixtral-8x7b"), Job(task=Task.TRAIN, batch=16, sequence=1024)
+    plain = divide(model, Layout(dp=8, cp=2, ep=8), job)
+    held = rank_parameters(plain, 0)
+    assert exchanges(update_operators(plain, 0)) == [
+        ("all_reduce", Axis.REPLICA, 2 * held.others),
+        ("all_reduce", Axis.EXPERT_DATA, 2 * held.experts),
+    ]
+    cut = divide(model, Layout(dp=8, cp=2, ep=8, zero=1), job)
+    assert exchanges(update_operators(cut, 0)) == [
+        ("reduce_scatter", Axis.REPLICA, 2 * held.others),
+        ("all_gather", Axis.REPLICA, 2 * held.others),
+        ("reduce_scatter", Axis.EXPERT_DATA, 2 * held.experts),
+        ("all_gather", Axis.EXPERT_DATA, 2 * held.experts),
+    ]
+    changed = {each.name: each.rows for each in update_operators(cut, 0) if not isinstance(each, Exchange)}
+    assert changed == {"adam of weights": held.others / 16, "adam of experts": held.experts / 2}
+    alone = divide(load_model("llama-3-8b"), Layout(tp=8), TRAIN)
+    assert exchanges(update_operators(alone, 0)) == []
 
 
 def test_stages_pass_on_what_they_made() -> None:

@@ -36,7 +36,7 @@ BUILT_IN = {
     "fabric": "Ask the links: collectives, pairs, cuts, scaling, assumptions.",
     "workload": "Models: parameters, operations, memory, where they fit.",
     "plugin": "List, check and create plugins.",
-    "runs": "List, show, tag and delete stored runs.",
+    "runs": "List, show, trace, tag and delete stored runs.",
     "compare": "Say what changed from one run to another.",
     "gate": "Fail where a run is worse than its baseline.",
     "history": "Show cases over the stored runs, and their steps.",

@@ -70,10 +70,10 @@ def closing(found: Comparison) -> Iterator[str]:
     if causes:
         yield "what differs of their inputs:"
         yield from counted(causes)
-    reasons = Counter(each.why for each in found.changes if each.verdict is None)
+    reasons = [each.why for each in found.changes if each.verdict is None]
     if reasons:
         yield "without a verdict:"
-        yield from counted(reasons)
+        yield from _by_kind(reasons)
     if found.refused:
         yield "not compared (--across does):"
         yield from counted(Counter(each.why for each in found.refused))
@@ -93,6 +93,13 @@ def counts(found: Comparison) -> str:
     if found.refused:
         parts.append(f"{len(found.refused):,} not compared")
     return ", ".join(parts) or "nothing that ran in either"
+
+
+def _by_kind(reasons: list[str]) -> Iterator[str]:
+    """Sentences that begin alike are told once, with the first of them: figures differ from case to case."""
+    kinds = Counter(each.partition(":")[0] for each in reasons)
+    firsts = {each.partition(":")[0]: each for each in reversed(reasons)}
+    yield from counted(Counter({firsts[kind]: count for kind, count in kinds.items()}))
 
 
 def counted(found: Counter[str]) -> Iterable[str]:

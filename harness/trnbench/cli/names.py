@@ -113,6 +113,16 @@ def complete_sources(ctx: click.Context, param: click.Parameter, incomplete: str
     return [CompletionItem(name) for name in found] or [CompletionItem(incomplete, type="file")]
 
 
+def complete_models(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Models that are shipped, and files; no plugin brings one."""
+    from click.shell_completion import CompletionItem
+
+    from trnbench.workloads.shipped import shipped_names
+
+    found = [CompletionItem(name) for name in shipped_names() if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
 def complete_scopes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """No plugin brings one."""
     from trnbench.run.selection import SCOPES

@@ -16,7 +16,6 @@ import click
 
 from trnbench.cli.cell import Column, clean, hostile, plain
 from trnbench.cli.formats import FORMATS
-from trnbench.cli.terminal import speaks_utf8, suits_colours, wide_option, width
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,6 +50,22 @@ def format_option(command: F) -> F:
 def plain_format_option(command: F) -> F:
     """The same without a look at the settings, for commands that must work when those are broken."""
     return _format_option("table", True)(wide_option(command))
+
+
+def _wide(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        from trnbench.cli.terminal import WIDE
+
+        ctx.meta[WIDE] = True
+
+
+wide_option = click.option(
+    "--wide",
+    is_flag=True,
+    expose_value=False,
+    callback=_wide,
+    help="All columns of a table, however narrow the terminal.",
+)
 
 
 def _format_option(default: str | Callable[[], str], shown: str | bool) -> Callable[[F], F]:
@@ -111,6 +126,7 @@ def emit(
 
 def _aligned(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str) -> None:
     from trnbench.cli import aligned
+    from trnbench.cli.terminal import suits_colours, width
 
     room = width()
     shown, left_out = aligned.text(rows, columns, title, width=room, styled=suits_colours())
@@ -122,6 +138,7 @@ def say_left_out(headings: Sequence[str]) -> None:
     """That the terminal has no room for these columns, and what shows them; nothing where there are none."""
     if headings:
         from trnbench.cli import aligned
+        from trnbench.cli.terminal import width
 
         say(aligned.wrapped(f"no room for: {', '.join(headings)}; --wide shows all", width()), level=0)
 
@@ -129,6 +146,7 @@ def say_left_out(headings: Sequence[str]) -> None:
 def paragraph(text: str) -> None:
     """Lines for people as part of a result, broken where the terminal has no room for them."""
     from trnbench.cli import aligned
+    from trnbench.cli.terminal import width
 
     room = width()
     write("".join(aligned.wrapped(line, room) + "\n" for line in clean(text, keep="\n").split("\n")))
@@ -137,6 +155,8 @@ def paragraph(text: str) -> None:
 def emit_json(value: object) -> None:
     """Any value of mappings, sequences, records and scalars as strict, indented JSON."""
     import json
+
+    from trnbench.cli.terminal import speaks_utf8
 
     text = json.dumps(plain(value), indent=2, ensure_ascii=not speaks_utf8(), allow_nan=False)
     # Raw C1 controls and bidirectional marks are legal in JSON, and still reach a terminal.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trnbench.bounded import kinds
+from trnbench.cli.case_trace import trace
 from trnbench.cli.context import Session, session
 from trnbench.cli.names import complete_instances, complete_kernels
 from trnbench.cli.number import NumberType
@@ -26,10 +27,13 @@ STATUSES = ("ok", "document-low", "inconclusive", "suspect", "failed", "skipped"
 
 @click.group()
 def runs() -> None:
-    """List, show, tag and delete stored runs.
+    """List, show, trace, tag and delete stored runs.
 
     RUN is an id, the beginning of one, a tag (its newest run), or "latest".
     """
+
+
+runs.add_command(trace)
 
 
 @runs.command("list")
@@ -97,10 +101,12 @@ def show(
         return
     if format == "table":
         say(opening(found, len(cases)))
-    columns = (
+    columns: tuple[Column | str, ...] = (
         Column("id", "case"),
         Column("status", keep=2),
         Column("shown", "result", "right", keep=2),
+        # Between the processes of measured cases; others have none.
+        *([Column("within", "±", "right", keep=2)] if any(each.interval for each in cases) else []),
         Column("of_peak", "of peak", "right", keep=2),
         Column("evidence", keep=2),
         "near",

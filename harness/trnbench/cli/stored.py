@@ -94,6 +94,9 @@ def case_row(each: Measurement) -> dict[str, object]:
         "time_s": each.time_s,
         "interval_low_s": each.interval.low if each.interval else None,
         "interval_high_s": each.interval.high if each.interval else None,
+        "within": percent((each.interval.high - each.interval.low) / 2 / each.time_s)
+        if each.interval and each.time_s
+        else None,
         "processes": len(each.processes),
         "stability": each.stability.verdict if each.stability else "",
         "evidence": str(each.evidence.grade),

@@ -4,33 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from typing import Any, TextIO, TypeVar
+from typing import TextIO
 
 import click
 
 from trnbench.isolation.terminal import columns_of
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 LEAST = 40
 """Columns that are filled however few there are."""
 
-_WIDE = "trnbench.wide"
-
-
-def _wide(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.meta[_WIDE] = True
-
-
-wide_option = click.option(
-    "--wide",
-    is_flag=True,
-    expose_value=False,
-    callback=_wide,
-    help="All columns of a table, however narrow the terminal.",
-)
+WIDE = "trnbench.wide"
+"""Of the context's `meta`: that --wide was given."""
 
 
 def width() -> int | None:
@@ -40,7 +24,7 @@ def width() -> int | None:
     taken for a pager, on the terminal of stderr.
     """
     context = click.get_current_context(silent=True)
-    if context and context.meta.get(_WIDE):
+    if context and context.meta.get(WIDE):
         return None
     found = columns_of(sys.stdout)
     if found is None and suits_colours():

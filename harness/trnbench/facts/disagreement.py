@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 
 import msgspec
 
@@ -89,6 +90,7 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.metric}[{inner}]" if inner else self.metric
 
 
+@lru_cache(maxsize=4096)
 def claim(fact: Fact) -> Claim:
     """What `fact` claims, with the interval its printed digits allow."""
     base = Claim(

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 NO_EXTERNAL = "TRNBENCH_NO_EXTERNAL_PLUGINS"
 OWN = "trnbench"  # the distribution whose plugins are built in
 
+_FOLDERS = (".dist-info", ".egg-info")
 _ENTRY = re.compile(r"([^=]+?)\s*=\s*([\w.]+)\s*(:\s*[\w.]+)?\s*(?:\[.*\])?")
 
 
@@ -62,14 +63,11 @@ def entry_points(groups: Collection[str]) -> list[EntryPoint]:
     for path in sys.path:
         try:
             # Sorted, so that two versions side by side give the same answer everywhere.
-            names = sorted(os.listdir(path or "."))
+            names = sorted(name for name in os.listdir(path or ".") if name.endswith(_FOLDERS))
         except OSError:
             continue
         for folder in names:
-            stem, extension = os.path.splitext(folder)
-            if extension not in (".dist-info", ".egg-info"):
-                continue
-            key = normalised(stem.partition("-")[0])
+            key = normalised(folder.rpartition(".")[0].partition("-")[0])
             if key not in seen:
                 seen.add(key)
                 found += _read(os.path.join(path, folder), groups)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import pluggy
@@ -19,6 +20,9 @@ from trnbench.registry.entry_points import enabled
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("trnbench_"))
 TRACE = "TRNBENCH_PLUGIN_TRACE"
 SLOW_IMPORT_S = 0.5
+
+_ABSENT = staticmethod(id)  # what a module's own __getattr__ gives is pluggy's to look at
+_HOOKABLE = (FunctionType, MethodType, classmethod, staticmethod)
 
 
 class Loaded:
@@ -42,12 +46,21 @@ class Loaded:
         )
 
 
+class _Manager(pluggy.PluginManager):
+    """Passes over what stands in a module and can be no hook: most of it, and each search is a long one."""
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> pluggy.HookimplOpts | None:
+        if isinstance(plugin, ModuleType) and not isinstance(vars(plugin).get(name, _ABSENT), _HOOKABLE):
+            return None
+        return super().parse_hookimpl_opts(plugin, name)
+
+
 class Loader:
     """Holds the pluggy manager. Plugins are asked under `held`: what they print goes to stderr, they end in
     time, and what all code of the process shares is as it was."""
 
     def __init__(self) -> None:
-        self._manager = pluggy.PluginManager("trnbench")
+        self._manager = _Manager("trnbench")
         self._manager.add_hookspecs(hookspecs)
         self._trace = enabled(TRACE)
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import msgspec
 
-from trnbench.results.json import dumps_value
 from trnbench.results.run import Run
 
 PARTS = ("books", "topologies", "inputs")
@@ -39,12 +38,6 @@ def shortened(run: Run) -> Run:
 def is_shortened(text: str) -> bool:
     """Whether an input is the fingerprint of a text, not the text."""
     return text.startswith(_STANDS_FOR) and len(text) == len(_STANDS_FOR) + 64 and "\n" not in text
-
-
-def sealed(run: Run, attached: Iterable[tuple[str, str, str]], cases: Iterable[str]) -> Run:
-    """The run with its digest; arguments as for `digest_of`. Raises `BadInput` like `dumps`."""
-    digest = digest_of(dumps_value(bare(run), f"run {run.id}"), attached, cases)
-    return msgspec.structs.replace(run, digest=digest)
 
 
 def digest_of(head: bytes, attached: Iterable[tuple[str, str, str]], cases: Iterable[str]) -> str:

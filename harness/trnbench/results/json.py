@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from trnbench.errors import BadInput
+from trnbench.results.digest import content_digest, is_edited
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import SCHEMA_VERSION, Run
 from trnbench.results.schema import MIGRATIONS, check_version, migrated
@@ -51,8 +52,16 @@ def loads(data: bytes | str, where: str = "this document") -> Run:
     head = _decode(data, _Head, where)
     if check_version(head.schema_version, where) == SCHEMA_VERSION:
         return _decode(data, Run, where)
-    document = migrated(_decode(data, dict, where), where, MIGRATIONS)
-    return _convert(document, Run, where)
+    document = _decode(data, dict, where)
+    return _resealed(_convert(migrated(document, where, MIGRATIONS), Run, where), document)
+
+
+def _resealed(run: Run, before: dict[str, Any]) -> Run:
+    """What is brought up to date is another content than its digest is of: it gets one of its own, unless it
+    had been edited before."""
+    if not run.digest or is_edited(before):
+        return run
+    return msgspec.structs.replace(run, digest=content_digest(msgspec.to_builtins(run)))
 
 
 def loads_value(data: bytes | str, type_: type[T], where: str) -> T:

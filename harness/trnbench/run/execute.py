@@ -11,9 +11,9 @@ import msgspec
 
 from trnbench.backend import Backend
 from trnbench.isolation.garbage import collected_as_usual, seldom_collected
-from trnbench.results.digest import sealed
 from trnbench.results.evidence import Grade
 from trnbench.results.run import Run
+from trnbench.results.sealing import sealed
 from trnbench.run.calibration import calibrated
 from trnbench.run.conduct import Conduct
 from trnbench.run.cut import RunCutShort

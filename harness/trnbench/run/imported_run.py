@@ -17,12 +17,13 @@ from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point
-from trnbench.results.digest import fingerprint, sealed
+from trnbench.results.digest import fingerprint
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.imported import ImportedCase, ImportedRun
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import CaseKey, Measurement, Metric, Reason, Status
 from trnbench.results.run import Run, SystemRecord
+from trnbench.results.sealing import sealed
 from trnbench.run.identity import scrub, scrub_all
 from trnbench.run.judge import Judge
 from trnbench.run.plan import extent_of

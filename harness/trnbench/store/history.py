@@ -35,15 +35,17 @@ def histories(
     Without any, those of the newest run. `tags`: only runs that bear them all; `last`: only so many of these,
     the newest. Raises `UnknownName` for what names no stored case, `StoreError` where there is no store.
     """
+    # Half a character names nothing that is stored.
+    cases, tags = ([each.encode("utf-8", "backslashreplace").decode() for each in of] for of in (cases, tags))
     with store.reading() as connection:
-        runs = _runs(connection, tuple(tags), last)
+        runs = _runs(connection, tags, last)
         made: list[CaseHistory] = []
         for case in _chosen(connection, cases, runs):
             made += _of_a_case(connection, case, runs)
     return tuple(map(with_steps, made))
 
 
-def _runs(connection: sqlite3.Connection, tags: tuple[str, ...], last: int) -> dict[int, _RunRow]:
+def _runs(connection: sqlite3.Connection, tags: Sequence[str], last: int) -> dict[int, _RunRow]:
     """By their numbers, in the order of time: merged and imported ones may be older than those before."""
     rows = connection.execute(
         "SELECT number, id, created, tool_version, backend, content FROM runs"

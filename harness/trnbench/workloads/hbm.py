@@ -102,10 +102,15 @@ def fit(division: Division, system: System) -> Fit:
 def _fullest(division: Division, per_device: int, stages: tuple[Memory, ...]) -> tuple[float, Memory]:
     """Bytes on the fullest device, and the fullest rank there."""
     layout = division.layout
-    devices: dict[int, Counter[int]] = {}
-    for rank in range(layout.ranks):
-        devices.setdefault(layout.core(rank) // per_device, Counter())[layout.stage(rank)] += 1
-    mixtures = {frozenset(each.items()) for each in devices.values()}
+    of_stage = layout.ranks // layout.pp
+    if not layout.placement and of_stage % per_device == 0:
+        # A stage has whole devices: nothing is learnt from going through thousands of ranks.
+        mixtures = {frozenset({(stage, per_device)}) for stage in range(layout.pp)}
+    else:
+        devices: dict[int, Counter[int]] = {}
+        for rank in range(layout.ranks):
+            devices.setdefault(layout.core(rank) // per_device, Counter())[layout.stage(rank)] += 1
+        mixtures = {frozenset(each.items()) for each in devices.values()}
 
     def bytes_of(mixture: frozenset[tuple[int, int]]) -> float:
         return sum(stages[stage].all * count for stage, count in mixture)

@@ -21,6 +21,7 @@ class Axis(str, Enum):
     EXPERT = "expert"
     EXPERT_TENSOR = "expert tensor"
     EXPERT_DATA = "expert data"  # ranks that hold the same experts
+    REPLICA = "replica"  # data and context: ranks that hold the same parameters otherwise
 
     def __str__(self) -> str:
         return self.value
@@ -65,6 +66,11 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
         """Ranks that hold the same part of the same experts."""
         return self.tp * self.cp * self.dp // (self.ep * self.expert_tensor)
 
+    @property
+    def replicas(self) -> int:
+        """Ranks that hold the same parameters, experts aside."""
+        return self.dp * self.cp
+
     def core(self, rank: int) -> int:
         return self.placement[rank] if self.placement else rank
 
@@ -77,6 +83,8 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
                 Axis.EXPERT: self.ep,
                 Axis.EXPERT_TENSOR: self.expert_tensor,
             }
+        elif axis is Axis.REPLICA:
+            grid = {Axis.PIPELINE: self.pp, Axis.REPLICA: self.replicas, Axis.TENSOR: self.tp}
         else:
             grid = {Axis.PIPELINE: self.pp, Axis.DATA: self.dp, Axis.CONTEXT: self.cp, Axis.TENSOR: self.tp}
         size, order = grid[axis], list(grid)

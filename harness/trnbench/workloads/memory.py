@@ -122,7 +122,7 @@ def _optimiser(division: Division, trained: RankParameters) -> float:
     )
     if not layout.zero:
         return (trained.experts + trained.others) * each
-    return (trained.others / (layout.dp * layout.cp) + trained.experts / layout.expert_data) * each
+    return (trained.others / layout.replicas + trained.experts / layout.expert_data) * each
 
 
 def _buffers(division: Division) -> float:

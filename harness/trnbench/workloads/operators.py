@@ -31,13 +31,28 @@ class Product(msgspec.Struct, frozen=True, kw_only=True, tag="product"):
         return self.inputs * self.outputs * self.copies
 
 
+class WeightGradient(msgspec.Struct, frozen=True, kw_only=True, tag="weight gradient"):
+    """The transpose of `tokens` × `inputs` by `tokens` × `outputs`, for each of `copies` matrices."""
+
+    name: str
+    tokens: float
+    inputs: int
+    outputs: int
+    copies: int = 1
+
+    @property
+    def flops(self) -> float:
+        return 2.0 * self.tokens * self.inputs * self.outputs * self.copies
+
+
 class Mixing(msgspec.Struct, frozen=True, kw_only=True, tag="mixing"):
     """Attention between tokens: of each of `sequences`, `tokens` new ones after `before`, in a rank's heads.
 
     `pairs` of tokens attend in each head of each sequence: this rank's part of them, where the sequence is
     cut.
     Latent attention over a cache has keys of `latent_rank + rope_dim` features and values of `latent_rank`,
-    in one head of keys and values.
+    in one head of keys and values. `backward`: gradients of queries, keys, values and scores instead, two
+    products for each of the forward pass.
     """
 
     name: str
@@ -51,10 +66,17 @@ class Mixing(msgspec.Struct, frozen=True, kw_only=True, tag="mixing"):
     window: int
     causal: bool
     pairs: float
+    backward: bool = False
 
     @property
     def flops(self) -> float:
-        return 2.0 * self.sequences * self.pairs * self.heads * (self.key_dim + self.value_dim)
+        return (
+            (4.0 if self.backward else 2.0)
+            * self.sequences
+            * self.pairs
+            * self.heads
+            * (self.key_dim + self.value_dim)
+        )
 
 
 class Recurrence(msgspec.Struct, frozen=True, kw_only=True, tag="recurrence"):
@@ -71,11 +93,13 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True, tag="recurrence"):
     value_dim: int
     channels: int
     taps: int
+    backward: bool = False
 
     @property
     def flops(self) -> float:
         state = 7 * self.heads * self.key_dim * self.value_dim
-        return float(self.sequences * self.tokens * (state + 2 * self.taps * self.channels))
+        once = float(self.sequences * self.tokens * (state + 2 * self.taps * self.channels))
+        return 2 * once if self.backward else once
 
 
 class Elementwise(msgspec.Struct, frozen=True, kw_only=True, tag="elementwise"):
@@ -101,4 +125,4 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, tag="exchange"):
     size: float
 
 
-Operator: TypeAlias = Product | Mixing | Recurrence | Elementwise | Exchange
+Operator: TypeAlias = Product | WeightGradient | Mixing | Recurrence | Elementwise | Exchange

@@ -57,7 +57,8 @@ def _cell(cell: Cell | None) -> str:
     if cell is None:
         return ""
     shout = f" **{_plain(cell.note).upper()}**" if cell.note else ""
-    return f"{_plain(cell.text)} {cell.letter}".rstrip() + shout
+    within = f" {_plain(cell.within)}" if cell.within else ""
+    return f"{_plain(cell.text)} {cell.letter}".rstrip() + within + shout
 
 
 def _plain(text: object, limit: int = 300) -> str:

@@ -32,6 +32,7 @@ class Cell:
     status: str = ""
     note: str = ""  # "2 suspect": what a best-of must not hide
     near: str = ""  # the class of the nearest published evidence, and what to expect by its band
+    within: str = ""  # "±2 %", between the processes of a measured case
     faint: bool = False  # emulated, without a band
     other: Beside | None = None  # the same case in the other run of the page
     data: tuple[tuple[str, str], ...] = ()  # data type, evidence, status: what filters look at
@@ -151,6 +152,7 @@ def _cell(
             status=str(top.status),
             note=note,
             near=_near(top),
+            within=view.interval_text(top),
             faint=view.faint(top),
             other=others.get((index, top.id)),
             data=_data(top),

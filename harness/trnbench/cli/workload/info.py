@@ -8,7 +8,7 @@ import click
 
 from trnbench.cli.context import Session, session
 from trnbench.cli.facts import facts_of, facts_option
-from trnbench.cli.names import complete_instances
+from trnbench.cli.names import complete_instances, complete_models
 from trnbench.cli.output import clean, emit, emit_json, format_option, paragraph, write
 from trnbench.cli.workload.model_tables import parameter_table, published_tables, shape_table, token_table
 from trnbench.cli.workload.options import job_from, job_options, layout_from, layout_options
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command("info")
-@click.argument("model")
+@click.argument("model", shell_complete=complete_models)
 @click.option(
     "-i",
     "--instance",

@@ -1,0 +1,71 @@
+"""`trnbench runs trace`: the timeline of an emulated case as a file for trace viewers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trnbench.bounded import kinds
+from trnbench.cli.context import Session, session
+from trnbench.cli.number import NumberType
+from trnbench.cli.output import say
+from trnbench.cli.store_names import complete_cases, complete_runs
+from trnbench.errors import UnknownName
+
+_APART = 1e-9  # of a time that is the same
+
+
+@click.command()
+@click.argument("run", shell_complete=complete_runs)
+@click.argument("case", shell_complete=complete_cases)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("trace.json"),
+    show_default=True,
+    metavar="FILE",
+    help="Where it goes; open it at ui.perfetto.dev.",
+)
+@click.option(
+    "--trace-limit",
+    type=NumberType(kinds.TRACE),
+    default="64M",
+    show_default=True,
+    metavar="SIZE",
+    help="Largest size of that file.",
+)
+@click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
+@session
+def trace(shared: Session, /, *, run: str, case: str, output: Path, trace_limit: int, force: bool) -> None:
+    """Write the timeline of CASE, an emulated case of a stored run, for Perfetto; print the file's name.
+
+    It is emulated again from its key. CASE is an id, or the case without its system where only one has it.
+    """
+    from trnbench.emulator.trace import write_trace
+    from trnbench.run.case_trace import case_trace
+    from trnbench.run.writing import check_writable, write_whole
+    from trnbench.store.store import Store
+
+    check_writable(output, force=force, example="trace.json")
+    with Store(shared.store_path) as store:
+        stored = store.load(run)
+    fitting = [each for each in stored.measurements if case in (each.id, each.case.fullname)]
+    if len(fitting) != 1:
+        known = [each.id for each in fitting or stored.measurements]
+        raise UnknownName("case", case, known, try_=f"trnbench runs show {stored.id}")
+    (found,) = fitting
+    made = case_trace(found, shared.registry)
+    if found.time_s is not None and abs(made.time_s / found.time_s - 1.0) > _APART:
+        say(f"warning: the run had {found.time_s:.6g} s, the model now gives {made.time_s:.6g} s")
+    evidence = f"{found.evidence.grade} by {found.evidence.by} {found.evidence.version}".strip()
+    about = {"tool": f"trnbench {stored.tool_version}", "run": stored.id, "case": found.id}
+    file = write_trace(
+        made.timeline, evidence=evidence, about={**about, "latency_s": made.time_s}, cap=trace_limit
+    )
+    write_whole(output, file.data)
+    click.echo(str(output))
+    say(f"{file.kept:,} slices, {len(file.data):,} bytes; open it at ui.perfetto.dev", level=0)
+    if file.said:
+        say(f"note: {file.said}")

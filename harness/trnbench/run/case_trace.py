@@ -1,0 +1,76 @@
+"""The timeline of one emulated case of a stored run, worked out again from its key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from trnbench.errors import UnknownName, UsageError
+from trnbench.kernels.case import Case
+from trnbench.results.evidence import Grade
+from trnbench.results.measurement import Measurement
+from trnbench.results.waterfall import stored
+from trnbench.run.plan import extent_of
+
+if TYPE_CHECKING:
+    from trnbench.emulator.trace import Timeline
+    from trnbench.registry import Registry
+
+TERMS = "its terms stand in a row: on links all steps are solved at once, so there are no moments"
+
+
+class CaseTrace(NamedTuple):
+    """`time_s` as the model gives it now; the run's own may be of another model, fact or kernel."""
+
+    timeline: Timeline
+    time_s: float
+
+
+def case_trace(found: Measurement, registry: Registry) -> CaseTrace:
+    """Of a case on cores its instructions, engine by engine; of one on links the terms of its time.
+
+    Raises `UsageError` for a case that was not emulated, `UnknownName` for a kernel or system that is not
+    here any more, `KernelError` for a kernel that cannot be recorded.
+    """
+    if found.evidence.grade is not Grade.EMULATED or found.time_s is None:
+        raise UsageError(
+            f"{found.id} was not emulated: it is {found.evidence.grade}, {found.status}",
+            cause="a timeline follows from the model alone",
+            try_="trnbench runs show RUN --status ok",
+        )
+    from trnbench.emulator.core.cases import CaseModel
+
+    key = found.case
+    kernel = registry.kernels.get(key.kernel)
+    if kernel is None:
+        raise UnknownName("kernel", key.kernel, registry.kernels, try_="trnbench plugin list")
+    if "collective" in kernel.implementations or kernel.spread.linked:
+        return _of_links(found)
+    system = registry.system(key.instance)
+    case = Case(key=key, kernel=kernel, extent=extent_of(kernel, system, key.scope, key.point))
+    model = CaseModel()
+    source = model.source(case)
+    if source is None:
+        return _of_links(found)
+    from trnbench.emulator.trace.of_launch import timeline_of
+
+    timing = model.time(case, source, system)
+    where = f"{system.name} {system.instance.core} core"
+    timeline = timeline_of(timing.scheduled, where, cores=case.extent.cores, launch=timing.launch)
+    return CaseTrace(timeline, timing.latency_s)
+
+
+def _of_links(found: Measurement) -> CaseTrace:
+    """One slice for each term of the stored time, one behind the other."""
+    from trnbench.emulator.clock import ticks_up
+    from trnbench.emulator.trace import Slice, Timeline
+
+    terms = stored(found) or tuple((part.name, part.seconds) for part in found.parts)
+    slices, start = [], 0
+    for name, seconds in terms:
+        duration = ticks_up(max(seconds, 0.0))
+        slices.append(Slice(0, "time", name, start, duration, {"seconds": seconds}))
+        start += duration
+    timeline = Timeline(
+        processes={0: f"{found.case.instance} {found.case.scope}"}, slices=slices, missing=TERMS
+    )
+    return CaseTrace(timeline, found.time_s or 0.0)
