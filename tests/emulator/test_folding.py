@@ -369,7 +369,8 @@ TRAPS = {
     ),
     "tiles that Python holds longer than they are used": (
         "for i in nl.affine_range(40):\n    c = fetch(x, i, 8100)\n"
-        "    nisa.tensor_copy(dst=b, src=c[:, 0:64])\n    d = tile(16000)\n    nisa.tensor_copy(dst=d[:, 0:64], src=b)\n"
+        "    nisa.tensor_copy(dst=b, src=c[:, 0:64])\n"
+        "    d = tile(16000)\n    nisa.tensor_copy(dst=d[:, 0:64], src=b)\n"
         "    e = tile(16000)\n    nisa.tensor_copy(dst=e[:, 0:64], src=b)"
     ),
     "views by other means": (
