@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ def test_every_cell_runs_and_shows_something(
     assert len(values) > 8
     assert isinstance(values[0], trnbench.Run)
     assert "rgba" in values[0]._repr_html_()
+    told = r"<KernelRun matmul on trn2-16.48xlarge: [\d.]+ µs emulated, bound by \w+>"
+    assert re.fullmatch(told, repr(names["mine"]))
     assert names["folder"].joinpath("report.html").read_bytes().startswith(b"<!DOCTYPE html>")
 
 

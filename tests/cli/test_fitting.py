@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
+from at_terminal import STYLE
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.cli import aligned
 from trnbench.cli.cell import Column, width_of
 from trnbench.cli.fitting import INDENT, Extent, broken, extent, fit
+from trnbench.cli.main import cli
 
 ID = "trn2-16.48xlarge::gemm[dtype=bf16,size=4096]@core"
 WHY = "above what the clocks allow, by 12 %"
@@ -115,3 +120,29 @@ def test_colours_change_no_layout(styled: bool) -> None:
     text, _ = aligned.text(ROWS, COLUMNS, "Title", width=80, styled=styled)
     bare, _ = aligned.text(ROWS, COLUMNS, "Title", width=80)
     assert text.replace("\x1b[1m", "").replace("\x1b[0m", "").replace("─", "-") == bare
+
+
+@pytest.mark.parametrize(
+    ("environment", "words", "widest"),
+    [
+        ({}, (), 80),
+        ({"COLUMNS": "60"}, (), 60),
+        ({"COLUMNS": "3"}, (), 40),
+        ({"COLUMNS": "60"}, ("--wide",), 999),
+    ],
+)
+def test_a_pipe_with_colours_is_a_pager(
+    environment: dict[str, str], words: tuple[str, ...], widest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(
+        "trnbench.cli.terminal.columns_of", lambda stream: 80 if stream is sys.stderr else None
+    )
+    done = CliRunner().invoke(cli, ["--color", "list", "kernels", "--family", "gemm", *words])
+    lines = [width_of(STYLE.sub("", line)) for line in done.stdout.splitlines()]
+    assert max(lines) <= widest
+    assert max(lines) > 100 or not words
+    monkeypatch.setenv("COLUMNS", "60")
+    assert max(map(width_of, CliRunner().invoke(cli, ["list", "kernels"]).stdout.splitlines())) > 100

@@ -15,6 +15,7 @@ from drawn_kernels import kernels, source
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from trnbench.emulator.core import steady
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.core import Core
 from trnbench.emulator.core.costs import CostTable
@@ -52,6 +53,7 @@ class Both:
         self.machine = Machine.of(system)
         self.system = system
         self.executed = 0
+        self.peaks: list[tuple[int, int]] = []
         self.unfolded = self._record(file, name, args, False)
         self.folded = self._record(file, name, args, True)
 
@@ -67,11 +69,13 @@ class Both:
 
         builder.issue = counted  # type: ignore[method-assign]
         trace = record(kernel, args, machine=self.machine, sink=builder, fold=fold)
+        self.peaks.append((trace.sbuf_peak_bytes, trace.psum_peak_bytes))
         assert trace.count == len(builder.program)
         return builder.program
 
     def check(self) -> None:
         same_program(self.unfolded, self.folded)
+        assert self.peaks[0] == self.peaks[1]
         pace = Pace(CostTable(self.system))
         for without in CAUSES:
             same_schedule(self.unfolded, self.folded, pace, without)
@@ -82,7 +86,7 @@ def same_program(one: Program, other: Program) -> None:
         assert getattr(one, name) == getattr(other, name), name
     assert [each.key() for each in one.ops] == [each.key() for each in other.ops]
     assert one.places == other.places
-    assert sorted(one.runs) == sorted(other.runs)
+    assert sorted(one.loops) == sorted(other.loops)
     for name in ("owners", "refs", "sizes"):
         assert getattr(one.psum, name) == getattr(other.psum, name), name
 
@@ -92,6 +96,12 @@ def same_schedule(one: Program, other: Program, pace: Pace, without: Without) ->
     folded = schedule(other, pace, without=without)
     for name in ("total", "busy", "start", "issued", "end", "cause"):
         assert getattr(plain, name) == getattr(folded, name), name
+
+
+@pytest.fixture(autouse=True)
+def short_loops_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops with little to gain are left to themselves, and kernels of tests are short."""
+    monkeypatch.setattr(steady, "_GAIN", 128)
 
 
 @pytest.fixture(scope="module")
@@ -340,6 +350,28 @@ TRAPS = {
         "        nisa.tensor_tensor(dst=total, data1=total, data2=c[:, 0:64], op=nl.add)\n"
         "    nisa.dma_copy(dst=x[0:128, 8000:8064], src=total)"
     ),
+    "a tensor that is read along and written in one place": (
+        "for i in nl.affine_range(100):\n    nisa.dma_copy(dst=x[0:128, 0:64], src=fetch(x, i * 64))"
+    ),
+    "tiles of an earlier loop that go out of use": (
+        "for i in nl.affine_range(9):\n    c = fetch(x, i * 64, 4096)\n"
+        "    nisa.activation(dst=b, op=nl.exp, data=a)\n    nisa.tensor_copy(dst=b, src=c[:, 0:64])\n"
+        "for i in nl.affine_range(60):\n    c = fetch(x, i * 64, 2048)\n"
+        "    nisa.tensor_copy(dst=b, src=c[:, 0:64])"
+    ),
+    "a sum in a bank that stays, of tiles that go round": (
+        "left, right, sums = tile(128), tile(512), tile(512, nl.psum)\n"
+        "for i in nl.affine_range(50):\n    part = tile(128, nl.psum)\n"
+        "    nisa.nc_matmul(dst=sums[:, i * 8 : i * 8 + 8], stationary=left, moving=right[:, 0:8])\n"
+        "    nisa.nc_matmul(dst=part, stationary=left, moving=right[:, 0:128])\n"
+        "    nisa.activation(dst=b[:, 0:64], op=nl.exp, data=part[:, 0:64])\n"
+        "nisa.tensor_copy(dst=wide, src=sums)\nnisa.tensor_copy(dst=b, src=part[:, 0:64])"
+    ),
+    "tiles that Python holds longer than they are used": (
+        "for i in nl.affine_range(40):\n    c = fetch(x, i, 8100)\n"
+        "    nisa.tensor_copy(dst=b, src=c[:, 0:64])\n    d = tile(16000)\n    nisa.tensor_copy(dst=d[:, 0:64], src=b)\n"
+        "    e = tile(16000)\n    nisa.tensor_copy(dst=e[:, 0:64], src=b)"
+    ),
     "views by other means": (
         "for i in nl.affine_range(40):\n"
         "    nisa.tensor_copy(dst=wide.ap([[512, 128], [1, 8]], offset=i * 8), src=a[:, 0:8])\n"
@@ -408,7 +440,10 @@ def test_a_limit_is_reached_at_the_same_instruction(registry: Any, tmp_path: Pat
 
 
 def test_a_plain_loop_is_executed_a_few_times(both: Callable[..., Both]) -> None:
-    body = "for i in nl.affine_range(100):\n    nisa.dma_copy(dst=x[0:128, 0:64], src=fetch(x, i * 64))"
+    body = (
+        "out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "for i in nl.affine_range(100):\n    nisa.dma_copy(dst=out[0:128, 0:64], src=fetch(x, i * 64))"
+    )
     found = both(body)
     found.check()
     assert len(found.folded) == 200
@@ -475,7 +510,7 @@ def test_what_a_round_leaves_to_the_next_is_followed(
     found = both(START + CARRIED[name], where)
     found.check()
     assert len(found.folded) > 200
-    assert 0 < found.executed < 45
+    assert 0 < found.executed < max(45, len(found.folded) // 10)
 
 
 def test_the_scheduler_carries_out_a_part(

@@ -21,6 +21,12 @@ def run() -> Run:
 
 
 @pytest.fixture(scope="session")
+def small() -> Run:
+    """One size of every kernel, for what does not depend on how many there are."""
+    return with_verdicts(make_run(sizes=1, extra_kernels=0))
+
+
+@pytest.fixture(scope="session")
 def hostile() -> Run:
     return make_hostile(make_run(sizes=4, extra_kernels=0))
 

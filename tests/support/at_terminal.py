@@ -42,7 +42,12 @@ def shown(*words: str, columns: int, session: Session | None = None) -> Shown:
     got = bytearray()
     reader = threading.Thread(target=_read, args=(ours, got))
     reader.start()
-    with os.fdopen(theirs, "w", encoding="utf-8") as stream, patch.object(sys, "stdout", stream):
+    rest = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    with (
+        os.fdopen(theirs, "w", encoding="utf-8") as stream,
+        patch.object(sys, "stdout", stream),
+        patch.dict(os.environ, rest, clear=True),
+    ):
         code = _code(words, session)
     reader.join()
     os.close(ours)

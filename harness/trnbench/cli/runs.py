@@ -101,7 +101,7 @@ def show(
         return
     if format == "table":
         say(opening(found, len(cases)))
-    columns = (
+    columns: tuple[Column | str, ...] = (
         Column("id", "case"),
         Column("status", keep=2),
         Column("shown", "result", "right", keep=2),

@@ -24,6 +24,7 @@ _LEAST = 4  # rounds: fewer cost more to compare than to execute
 _LONGEST = 8  # rounds of a period
 _FAILURES = 3
 _GAIN = 300  # instructions: to leave out fewer costs more than to execute them
+_LEFT = 100  # instructions: so few that follow are not worth another look
 
 
 class Site:
@@ -129,6 +130,7 @@ class Rounds(Sequence[Any]):
                 needed = max(2 * loop.period - len(past), 0) + loop.period
                 vain = len(past) >= 3 * loop.period + _FAILURES
                 vain = vain or (len(past) > 1 and not past[-1].rounds_left and not past[-2].rounds_left)
+                vain = vain or (count - number) * site.length < _LEFT
                 if vain or loop.period > _LONGEST or count - number < needed:
                     watching = False
                     folds.unwatch()
@@ -157,8 +159,8 @@ class Rounds(Sequence[Any]):
         if tiles is None:
             return none
         recorder = self.recorder
-        made = folds.skip(period, times, recorder.count, recorder.limit - recorder.count)
-        if not made:
+        times, made = folds.skip(period, times, recorder.limit - recorder.count)
+        if not times:
             return none
         recorder.count += made
         for each in past[-period:]:

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 import msgspec
 
+from trnbench.brief import brief
 from trnbench.emulator.core.timing import ProgramTime
+from trnbench.facts.format import show
 from trnbench.facts.peak import PeakChoice
 from trnbench.facts.scope import Scope
 from trnbench.results.evidence import Evidence
@@ -94,6 +96,10 @@ class KernelRun(msgspec.Struct, frozen=True, kw_only=True):
     assumed: tuple[Assumed, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
     not_compared: str = ""
+
+    def __repr__(self) -> str:
+        took = f"{show(self.latency_s, 's')} {self.evidence.grade}"
+        return brief(self, f"{self.kernel} on {self.system}: {took}, bound by {self.bound}")
 
     @property
     def expected_s(self) -> tuple[float, float] | None:

@@ -27,24 +27,37 @@ from trnbench.nki.tensor import NkiTensor
 
 
 class Access(msgspec.Struct, eq=False, gc=False):
-    """One operand as it was recorded. `hazards`: what it alone has to wait for."""
+    """One operand of instruction `number` as it was recorded. `born`: when its tile was used first;
+    `hazards`: what it alone has to wait for, where its tile is older than the round."""
 
     tile: Tile
     form: Form
     root: Form
     offset: int
     write: bool
+    number: int
+    queue: int
+    born: int
     hazards: Users
 
+
+class Repeated(msgspec.Struct, frozen=True, gc=False):
+    """Accesses of periods that were left out: `times` more of the last ones, as many as there are `steps`,
+    each period `length` instructions later and moved on by a step."""
+
+    steps: tuple[int, ...]
+    length: int
+    times: int
+
+
+Entry = Access | Repeated | None
+"""What was recorded of a round; None for an operand that cannot be moved along with a loop."""
 
 _MOST_USES = 1 << 12
 """Views of one tile that are remembered."""
 
 _MOST_READS = 1 << 16
 """Of a tensor that nobody has written."""
-
-Entry = tuple[Access, ...] | None
-"""The operands of an instruction; None where they cannot be moved along with a loop."""
 
 
 class Accesses(Liveness):
@@ -68,7 +81,7 @@ class Accesses(Liveness):
                 tile.unwritten = []
             if tile.memory == "psum" and size:
                 tile.number = self.program.psum.tile(size)
-            self.add(tile, number, freed)
+            self.add(tile, freed)
         return tile
 
     def _begun(self, view: NkiTensor, number: int, queue: int, freed: Users) -> bool:
@@ -88,9 +101,7 @@ class Accesses(Liveness):
             self._refs.append(ref)
             self._owners.append(number)
         sole = Sole(form, view.offset, box, ref, {queue: number}, {})
-        self.add(
-            Tile(life, form.memory, life.bytes, number, None, number_of, {queue: number}, sole), number, freed
-        )
+        self.add(Tile(life, form.memory, life.bytes, number, number_of, {queue: number}, sole), freed)
         return True
 
     def _access(
@@ -126,38 +137,28 @@ class Accesses(Liveness):
             self._refs.append(ref)
             self._owners.append(number)
 
-    def move(self, access: Access, offset: int, number: int, queue: int, hazards: Users) -> None:
-        """The access of a later round, at another offset."""
-        tile = access.tile
+    def move(self, access: Access, offset: int, number: int) -> None:
+        """The access of a later round, at another offset, which waits for nobody."""
+        tile, queue = access.tile, access.queue
         tile.users[queue] = number
-        if tile.unwritten is not None:
-            if not access.write:
-                tile.unwritten.append((access.form, access.root, offset, number, queue))
-                return
-            self.held_against(tile)
-        elif tile.stores is not None:
-            self.held_against(tile)
         use = self._known(tile, access.form, access.root, offset)
         if not access.write and use.settled(queue):
             use.readers[queue] = number
-            return
-        (write_to if access.write else read)(use, number, queue, hazards)
+        else:
+            (write_to if access.write else read)(use, number, queue, {})
 
-    def clashes(self, access: Access, offset: int, queue: int) -> bool:
-        """Would it have to wait for anybody?"""
-        if access.tile.unwritten is not None:
-            if not access.write:
-                return False
-            self.held_against(access.tile)
-        elif access.tile.stores is not None:
-            self.held_against(access.tile)
-        use = self._known(access.tile, access.form, access.root, offset)
+    def waits_for(self, access: Access, offset: int) -> Users:
+        """Whom it would have to wait for at another offset."""
+        tile, queue = access.tile, access.queue
+        if tile.unwritten is not None or tile.stores is not None:
+            self.held_against(tile)
+        use = self._known(tile, access.form, access.root, offset)
         hazards: Users = {}
         if access.write:
             meet(use, queue, hazards)
         elif not use.settled(queue):
             look(use, hazards)
-        return bool(hazards)
+        return hazards
 
     def held_against(self, tile: Tile) -> None:
         """From now on the boxes of a tensor in device memory are held against each other: it is written, or

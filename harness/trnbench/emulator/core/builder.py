@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from trnbench.emulator.core.access import Access
 from trnbench.emulator.core.hazard import merge, read, write_sole, write_to
-from trnbench.emulator.core.pattern import pattern
-from trnbench.emulator.core.program import LOAD, RAW, Run, queue_of
+from trnbench.emulator.core.level import Level
+from trnbench.emulator.core.loop import skip
+from trnbench.emulator.core.program import LOAD, RAW, Loop, queue_of
 from trnbench.emulator.core.recorded_state import RecordedState
-from trnbench.emulator.core.replay import repeat
 from trnbench.emulator.core.tile import Users
 from trnbench.nki.instruction import Instruction
 from trnbench.nki.ledger import AGES
@@ -17,6 +17,8 @@ from trnbench.nki.site import Place
 from trnbench.nki.tensor import NkiTensor
 
 Views = tuple[NkiTensor, ...]
+
+_NOTHING: Users = {}
 
 _FEWEST, _LEAST = 3, 64  # rounds, and instructions, below which a loop is not worth marking
 
@@ -33,10 +35,7 @@ class Builder(RecordedState):
         self._places: dict[Place, int] = {}
         self._hazards: Users = {}  # of the instruction that is taken
         self._freed: Users = {}  # who used the places that its new tiles take
-        self._loops: list[list[int]] = []  # of each open loop, the first instruction of its rounds
-        self._repeats: list[dict[int, int]] = []  # how many more came, each as long, after which of these
-        self._ages: list[list[int]] = []  # and the age of the next life at that time
-        self._watching = self._logged_from = 0
+        self._since = 0  # the first instruction of the innermost round that is watched
 
     def take(self, instruction: Instruction) -> None:
         self.issue(
@@ -132,92 +131,81 @@ class Builder(RecordedState):
         self, writes: Views, reads: Views, number: int, queue: int, hazards: Users, freed: Users
     ) -> None:
         """The same, and what each operand had to wait for is noted."""
-        assert self.log is not None
-        noted: list[Access] = []
-        movable = True
+        log, since = self.log, self._since
+        assert log is not None
         for views, write in ((reads, False), (writes, True)):
             for view in views:
-                own: Users = {}
-                storage, form, offset = view.storage, view.form, view.offset
+                storage, form = view.storage, view.form
                 tile = self._tiles.get(storage.life) or self._tile(view, number, freed)
-                if storage.place is not None or form.indirect:
-                    movable = False
-                self._access(tile, view, write, number, queue, own)
-                if own:
+                if tile.born < since and tile.unwritten is None:
+                    own: Users = {}
+                    self._access(tile, view, write, number, queue, own)
                     merge(hazards, own)
-                noted.append(Access(tile, form, storage.form, offset, write, own))
-        self.log.append(tuple(noted) if movable else None)
+                else:
+                    own = _NOTHING
+                    self._access(tile, view, write, number, queue, hazards)
+                if storage.place is not None or form.indirect:
+                    log.append(None)
+                else:
+                    log.append(
+                        Access(tile, form, storage.form, view.offset, write, number, queue, tile.born, own)
+                    )
 
     # Loops --------------------------------------------------------------------------------------
 
     def enter(self) -> None:
-        self._loops.append([])
-        self._repeats.append({})
-        self._ages.append([])
+        self.levels.append(Level())
 
     def round(self) -> None:
-        self._loops[-1].append(len(self.program.op))
-        self._ages[-1].append(AGES.next)
+        level = self.levels[-1]
+        begin = len(self.program.op)
+        if level.watched:
+            assert self.log is not None
+            if len(level.starts) > 1 or (level.starts and begin - level.starts[0] >= _LEAST):
+                self.look()
+            level.ages.append(AGES.next)
+            level.logged.append(len(self.log))
+            self._since = begin
+        level.starts.append(begin)
 
     def leave(self) -> None:
-        """Rounds of one length that follow each other become a `Run`."""
-        starts = self._loops.pop()
-        self._ages.pop()
-        starts.append(len(self.program.op))
-        self.program.runs += runs_of(starts, self._repeats.pop())
+        """Rounds of one length that follow each other become a `Loop`."""
+        level = self.levels.pop()
+        level.starts.append(len(self.program.op))
+        self.program.loops += loops_of(level.starts, level.repeats)
 
     # Rounds that are not executed ---------------------------------------------------------------
 
     def watch(self) -> None:
-        """From now on note all that `skip` needs."""
+        """From now on note all that `skip` needs of the innermost loop."""
         if self.log is None:
-            self.log, self._logged_from = [], len(self.program)
-        self._watching += 1
+            self.log = []
+        self.levels[-1].watched = True
 
     def unwatch(self) -> None:
-        self._watching -= 1
-        if not self._watching:
+        level = self.levels[-1]
+        level.watched = False
+        level.forget()
+        around = [each for each in self.levels if each.watched]
+        self._since = around[-1].starts[-1] if around else 0
+        if not around:
             self.log = None
 
-    def skip(self, period: int, times: int, count: int, most: int) -> int:
-        """Append `times` more of the last `period` rounds of the innermost loop.
+    def skip(self, period: int, times: int, most: int) -> tuple[int, int]:
+        """Append up to `times` more of the last `period` rounds of the innermost loop.
 
-        Returns how many instructions that makes, or 0, and nothing is changed, where these rounds are not
-        like those before or it were more than `most`. `count` is how many this recording has issued so far.
+        Returns how many, and how many instructions that makes; none, and nothing is changed, where these
+        rounds are not like those before or `times` more were more than `most` instructions.
         """
-        starts, ages = self._loops[-1], self._ages[-1]
-        if self.log is None or len(starts) < 2 * period or starts[-2 * period] < self._logged_from:
-            return 0
-        now, begin = len(self.program), starts[-period]
-        length = now - begin
-        if begin - starts[-2 * period] != length or length * times > most:
-            return 0
-        back = 2  # periods that are known to be as long
-        while len(starts) >= (back + 1) * period and starts[-(back + 1) * period] == begin - back * length:
-            back += 1
-        found = pattern(self, self.log, self._logged_from, begin, back, now - count, ages[-2 * period])
-        if found is None:
-            return 0
-        logged = self._watching > 1
-        repeat(self, found, times, logged=logged)
-        if period == 1 and not logged:
-            self._repeats[-1][len(starts) - 1] = times
-        else:
-            rounds = [each - begin for each in starts[-period:]]
-            for turn in range(1, times + 1):
-                starts += [begin + turn * found.length + each for each in rounds]
-            ages += [ages[-1]] * (times * period)
-        if not logged:
-            self.log, self._logged_from = [], len(self.program)
-        return found.length * times
+        return skip(self, period, times, most)
 
 
-def runs_of(bounds: list[int], repeats: dict[int, int]) -> list[Run]:
+def loops_of(bounds: list[int], repeats: dict[int, int]) -> list[Loop]:
     """Rounds between `bounds`, those of equal length together, where there is enough of them.
 
     `repeats`: how many rounds stand for one, beside it.
     """
-    found: list[Run] = []
+    found: list[Loop] = []
     if bounds[-1] - bounds[0] < _LEAST:
         return found
     begin, length, count = bounds[0], 0, 0
@@ -226,9 +214,9 @@ def runs_of(bounds: list[int], repeats: dict[int, int]) -> list[Run]:
         size = (bounds[at + 1] - bounds[at]) // rounds
         if size != length or not count:
             if count >= _FEWEST and length * count >= _LEAST:
-                found.append(Run(begin, length, count))
+                found.append(Loop(begin, length, count))
             begin, length, count = bounds[at], size, 0
         count += rounds
     if count >= _FEWEST and length * count >= _LEAST:
-        found.append(Run(begin, length, count))
+        found.append(Loop(begin, length, count))
     return found

@@ -48,6 +48,15 @@ class Snapshot(NamedTuple):
         return tuple(each - ring[0] for ring in self.engines for each in ring)
 
 
+class Ticks(NamedTuple):
+    """Of every instruction, and `cause`, what it waited for longest."""
+
+    start: array[int]
+    issued: array[int]
+    end: array[int]
+    cause: array[int]
+
+
 class Core:
     """Queues issue and complete in order; start = max(queue free, operands ready, memory not excluded).
 
@@ -63,7 +72,8 @@ class Core:
     `start`, `issued`, `end`: ticks of every instruction; `cause`: what it waited for longest.
     """
 
-    def __init__(self, program: Program, pace: Pace, without: Without) -> None:
+    def __init__(self, program: Program, pace: Pace, without: Without, ticks: Ticks | None = None) -> None:
+        """`ticks`: of an earlier run of as many instructions, which nobody needs any more."""
         steps = [pace.step(op, without) for op in program.ops]
         self.program = program
         self.kinds = kinds = Kinds.told(program, rivals(steps))
@@ -76,7 +86,8 @@ class Core:
         self.ordered, self.buffers = not without.order, not without.buffers
         self.semaphore = 0 if without.semaphores else pace.semaphore
         none, count = array("q", [0]), len(program)
-        self.start, self.issued, self.end, self.cause = none * count, none * count, none * count, none * count
+        self.ticks = ticks or Ticks(none * count, none * count, none * count, none * count)
+        self.start, self.issued, self.end, self.cause = self.ticks
         self.free, self.last = [0] * len(QUEUES), [0] * len(QUEUES)
         self.rings = tuple(sorted({s.queue - LOAD for s in steps if s.queue >= LOAD}))
         self.before = issued_before(program) if SCALAR_RING - LOAD in self.rings else {}

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trnbench.emulator.core.program import Kinds, Program, Run
+from trnbench.emulator.core.program import Kinds, Loop, Program
 
 Ints = npt.NDArray[np.int64]
 
 
-def come_round(kinds: Kinds, run: Run, most: int) -> int:
+def come_round(kinds: Kinds, run: Loop, most: int) -> int:
     """After how many rounds, `most` at most, they use the same banks again, as far as they ever do."""
     if not any(kinds.banks):
         return 1
@@ -26,7 +26,7 @@ def come_round(kinds: Kinds, run: Run, most: int) -> int:
     return found
 
 
-def different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
+def different(program: Program, kinds: Kinds, run: Loop) -> frozenset[int]:
     """Rounds that differ from the round before: in their kinds, or in what they wait for."""
     found = kinds.breaks.get(run)
     if found is None:
@@ -34,25 +34,23 @@ def different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
     return found
 
 
-def _different(program: Program, kinds: Kinds, run: Run) -> frozenset[int]:
+def _different(program: Program, kinds: Kinds, run: Loop) -> frozenset[int]:
     count, length = run.count, run.length
-    known = next((each for each in program.steady if _tells(each, run)), None)
-    if known is None:
-        return _compared(program, kinds, run, run.begin)
     # Of rounds that the recording has followed only the banks may be others.
-    first, last = -(-(known.begin - run.begin) // length), (known.end - run.begin) // length
-    first, last = max(first, 0), min(last, count)
     found: set[int] = set()
-    for begin, end in ((0, first + 1), (last - 1, count)):
-        part = Run(run.begin + begin * length, length, end - begin)
-        found |= {begin + at for at in _compared(program, kinds, part, run.begin)}
+    begin = 0
+    for known in (each for each in program.proved if _tells(each, run)):
+        first, last = -(-(known.begin - run.begin) // length), (known.end - run.begin) // length
+        found |= _compared(program, kinds, run, begin, max(first, 0) + 1)
+        begin = min(last, count) - 1
+    found |= _compared(program, kinds, run, begin, count)
     if any(kinds.banks):
         ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
         found |= set((np.flatnonzero((ops[1:] != ops[:-1]).any(1)) + 1).tolist())
     return frozenset(found)
 
 
-def _tells(known: Run, run: Run) -> bool:
+def _tells(known: Loop, run: Loop) -> bool:
     """Do some rounds of `run` consist of whole periods of `known`?"""
     return (
         known.begin + 2 * run.length <= run.end
@@ -63,13 +61,13 @@ def _tells(known: Run, run: Run) -> bool:
     )
 
 
-def _compared(program: Program, kinds: Kinds, run: Run, loop: int) -> frozenset[int]:
-    """`loop`: the instruction at which it begins, of which `run` are rounds."""
-    count, length = run.count, run.length
+def _compared(program: Program, kinds: Kinds, run: Loop, begin: int, end: int) -> set[int]:
+    """Of rounds `begin` to `end`."""
+    count, length, start = end - begin, run.length, run.begin + begin * run.length
     if count < 2:
-        return frozenset()
-    ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * run.begin).reshape(count, length)
-    first = part_of(program.first, run.begin, run.begin + count * length + 1)
+        return set()
+    ops = np.frombuffer(kinds.op, np.uint32, count * length, 4 * start).reshape(count, length)
+    first = part_of(program.first, start, start + count * length + 1)
     sizes = np.diff(first).reshape(count, length)
     alike = (ops[1:] == ops[:-1]).all(1) & (sizes[1:] == sizes[:-1]).all(1)
     deps = part_of(program.deps, int(first[0]), int(first[-1]))
@@ -79,9 +77,9 @@ def _compared(program: Program, kinds: Kinds, run: Run, loop: int) -> frozenset[
     held = np.repeat(np.append(False, alike), counts)
     other, rounds = deps[held], np.repeat(np.arange(count), counts)[held]
     one = deps[np.flatnonzero(held) - behind[held]]
-    same = (other == one + 4 * length) | ((other == one) & (one >> 2 < loop))
+    same = (other == one + 4 * length) | ((other == one) & (one >> 2 < run.begin))
     alike[rounds[~same] - 1] = False
-    return frozenset((np.flatnonzero(~alike) + 1).tolist())
+    return set((np.flatnonzero(~alike) + 1 + begin).tolist())
 
 
 def part_of(values: Any, begin: int, stop: int) -> Ints:

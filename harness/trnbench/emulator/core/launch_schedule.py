@@ -97,9 +97,11 @@ def schedule_launch(
     without: Without = NOTHING_REMOVED,
     fold: bool = True,
     waiting: bool = True,
+    over: LaunchSchedule | None = None,
 ) -> LaunchSchedule:
     """`signal`: ticks until one core sees what another tells it. Programs of one equivalence class are
-    scheduled once. With `waiting=False` nobody waits for another program, and no signal takes time.
+    scheduled once. With `waiting=False` nobody waits for another program, and no signal takes time. `over`:
+    of such a launch, what nobody needs any more, and is overwritten.
     """
     programs = recording.programs
     of = representatives(programs, recording.classes) if len(programs) > 1 else (0,)
@@ -111,13 +113,22 @@ def schedule_launch(
     else:
         marks = marks_of(recording.pieces)
         schedules = {
-            number: schedule(programs[number], pace, without=without, marks=marks, fold=fold)
+            number: schedule(
+                programs[number],
+                pace,
+                without=without,
+                marks=marks,
+                fold=fold,
+                over=None if over is None else over.schedules[number],
+            )
             for number in dict.fromkeys(of)
         }
     return LaunchSchedule(
         schedules=tuple(schedules[number] for number in of),
         waits=tuple(waits[number] for number in of),
-        whole=tuple(whole(schedules[number], recording.pieces) for number in of),
+        whole=tuple(
+            whole(schedules[number].done, schedules[number].marks, recording.pieces) for number in of
+        ),
     )
 
 

@@ -29,12 +29,14 @@ class Liveness:
             "psum": Pool(machine.psum_partition_bytes),
         }
         self._tiles: dict[Life, Tile] = {}
+        self.others: list[Tile] = []  # in device memory, or at addresses of the kernel's choice
 
-    def add(self, new: Tile, number: int, freed: Users) -> None:
+    def add(self, new: Tile, freed: Users) -> None:
         """A tile that does not fit waits for the users of those dropped first, whose place it takes."""
         self._tiles[new.life] = new
         size = new.bytes
         if not size:
+            self.others.append(new)
             return
         pool = self.pools[new.memory]
         tiles, capacity, held = pool.tiles, pool.capacity, pool.held + size
@@ -42,7 +44,7 @@ class Liveness:
         while held > capacity and at < len(tiles):
             tile = tiles[at]
             life = tile.life
-            if life.alive if tile.dies is None else number < tile.dies:
+            if life.alive:
                 at += 1
                 continue
             for queue, user in tile.users.items():
@@ -57,8 +59,19 @@ class Liveness:
         tiles.append(new)
         pool.held = held
 
-    def rename(self, tile: Tile, life: Life) -> None:
-        """`tile` from now on belongs to `life`; its place in the order of tiles stays."""
-        del self._tiles[tile.life]
-        self._tiles[life] = tile
-        tile.life = life
+    def turn_over(self, memory: str, used: int, twins: list[Tile], gone: int) -> None:
+        """`twins`, which nobody holds, come before the last `used` tiles of a memory, and its first `gone`
+        that nobody holds are dropped."""
+        pool = self.pools[memory]
+        tiles = list(pool.tiles)
+        tiles[len(tiles) - used : len(tiles) - used] = twins
+        self._tiles.update((twin.life, twin) for twin in twins)
+        pool.held += sum(twin.bytes for twin in twins)
+        pool.tiles.clear()
+        for tile in tiles:
+            if gone and not tile.life.alive:
+                gone -= 1
+                pool.held -= tile.bytes
+                del self._tiles[tile.life]
+            else:
+                pool.tiles.append(tile)

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
-from trnbench.emulator.core.scheduler import Schedule
+from trnbench.emulator.core.scheduler import Mark
 
 Parts: TypeAlias = Sequence[tuple[Any, int]]
 """The independent parts of a problem: the arguments of each, and how often it occurs."""
@@ -90,14 +90,14 @@ def first_copies(pieces: Sequence[Piece]) -> int:
     return sum(piece.ends[0] - begin for piece, begin in zip(pieces, begins, strict=False))
 
 
-def whole(made: Schedule, pieces: Sequence[Piece]) -> tuple[int, dict[str, int]]:
+def whole(done: Mark, marks: Sequence[Mark], pieces: Sequence[Piece]) -> tuple[int, dict[str, int]]:
     """Ticks and what was busy how long, of the whole problem: pieces recorded fewer times than they occur go
     on at the pace of their last copy."""
-    total, busy, at = made.total, dict(made.busy), 0
+    total, busy, at = done.total, dict(done.busy), 0
     for piece in pieces:
         more = piece.times - len(piece.ends)
-        last = made.marks[at + len(piece.ends) - 1]
-        before = made.marks[at + len(piece.ends) - 2] if at + len(piece.ends) > 1 else None
+        last = marks[at + len(piece.ends) - 1]
+        before = marks[at + len(piece.ends) - 2] if at + len(piece.ends) > 1 else None
         at += len(piece.ends)
         if not more:
             continue

@@ -29,7 +29,7 @@ RAW, WAR, WAW, BUFFER = range(4)
 KINDS = ("waits for its input", "waits for readers", "waits for an earlier write", "waits for a buffer")
 
 
-class Run(msgspec.Struct, frozen=True, order=True):
+class Loop(msgspec.Struct, frozen=True, order=True):
     """Rounds of a loop, `count` of them, each of `length` instructions, from instruction `begin` on."""
 
     begin: int
@@ -47,7 +47,7 @@ class Program:
     Instruction i is `ops[op[i]]` at `places[place[i]]` and waits for `deps[first[i]:first[i + 1]]`, each an
     instruction · 4 + kind; `waiters` are the instructions that wait, in order. Queues issue and complete in
     order, so that one dependency per queue is enough, and none on what the instruction's own queue has waited
-    for before. `runs` are the loops it came from, `steady` the periods of them of which the recording knows
+    for before. `loops` are those it came from, `proved` the periods of them of which the recording knows
     that each waits for the same as the one before, counted from its begin. `psum`: which banks instructions
     use. `assumed`: what the compiler was taken to do, and how often.
     """
@@ -60,8 +60,8 @@ class Program:
         self.deps = array("Q")
         self.waiters = array("Q")
         self._first = array("Q", [0])
-        self.runs: list[Run] = []
-        self.steady: list[Run] = []
+        self.loops: list[Loop] = []
+        self.proved: list[Loop] = []
         self.assumed: Mapping[str, int] = {}
         self.shares = True  # the problem with the other programs of its launch
         self.psum = Banked(banks, bank_bytes)
@@ -109,8 +109,8 @@ class Kinds:
         self.op = op
         self.of = of
         self.banks = banks
-        self.breaks: dict[Run, frozenset[int]] = {}  # rounds unlike the one before, once looked for
-        self.turns: dict[Run, int] = {}  # rounds after which banks come round again
+        self.breaks: dict[Loop, frozenset[int]] = {}  # rounds unlike the one before, once looked for
+        self.turns: dict[Loop, int] = {}  # rounds after which banks come round again
 
     @classmethod
     def told(cls, program: Program, banked: tuple[int, ...]) -> Kinds:

@@ -61,6 +61,8 @@ def transfers(core: Core, numbers: Any, before: Snapshot, rates: Rates) -> int:
     Carries them out once more from the state `before` the period, each clock together with its rate. As in
     `Core`, the engines of a ring count from `since`.
     """
+    if _together(core, numbers, rates):
+        return FOREVER
     limit = Limit()
     rings, everyone = [list(ring) for ring in before.engines], len(before.engines[0])
     since = [0] * len(rings)
@@ -109,6 +111,20 @@ def transfers(core: Core, numbers: Any, before: Snapshot, rates: Rates) -> int:
             return 0
         last[queue] = done
     return limit.periods
+
+
+def _together(core: Core, numbers: Any, rates: Rates) -> bool:
+    """Do all clocks that these transfers meet move at one rate?"""
+    paces: set[int] = set()
+    for op in {core.op[number] for number in numbers.tolist()}:
+        queue, _, _, _, hbm, path, *_ = core.plain[op]
+        ring = queue - LOAD
+        paces |= {rates.free[queue], rates.last[queue], rates.engines[ring]}
+        if path:
+            paces.add(rates.path[ring])
+        if hbm:
+            paces.add(rates.hbm[ring])
+    return len(paces) == 1
 
 
 class Limit:

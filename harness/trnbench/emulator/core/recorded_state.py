@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from trnbench.emulator.core.access import Accesses, Entry
+from trnbench.emulator.core.level import Level
 from trnbench.emulator.core.program import Program
+from trnbench.emulator.core.rounds_state import State
 from trnbench.emulator.core.scoreboard import Scoreboard
 from trnbench.nki.machine import Machine
 
 
 class RecordedState(Accesses, Scoreboard):
-    """Tiles with their users, and what queues have waited for. `queues`: of each op; `log`: operands of the
-    instructions of open loops, while one is watched.
+    """Tiles with their users, and what queues have waited for. `queues`: of each op; `levels`: open loops,
+    the innermost last; `log`: operands of their instructions, while one is watched.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -18,4 +20,20 @@ class RecordedState(Accesses, Scoreboard):
         Accesses.__init__(self, machine, program)
         Scoreboard.__init__(self, program)
         self.log: list[Entry] | None = None
+        self.levels: list[Level] = []
         self.queues: list[int] = []
+
+    def look(self) -> None:
+        """Note what is known now, between two rounds of the innermost loop."""
+        level = self.levels[-1]
+        number = len(level.starts)
+        if number in level.states:
+            return
+        asked = self.asked_for()
+        for each in self.levels:
+            for state in each.states.values():
+                state.ask(asked)
+        program = self.program
+        level.states[number] = State(
+            len(program.op), self.pools, self.others, self.waits_known(), program.psum.tiles
+        )

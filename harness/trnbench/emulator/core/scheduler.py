@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from trnbench.emulator.core.core import Core
+from trnbench.emulator.core.core import Core, Ticks
 from trnbench.emulator.core.critical import Path
 from trnbench.emulator.core.pace import NOTHING_REMOVED as NOTHING_REMOVED
 from trnbench.emulator.core.pace import Pace, Without
@@ -37,25 +37,27 @@ _SHOWN = {
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """Somewhere in a program: when everything before it has ended, and what was busy how long."""
+    """Somewhere in a program: when everything before it has ended, and what was busy how long. `last`: by
+    queue, when the last of its instructions has ended."""
 
     total: int
     busy: dict[str, int]
+    last: tuple[int, ...]
+
+    @classmethod
+    def of(cls, core: Core) -> Mark:
+        return cls(core.total, core.busy(), tuple(core.last))
 
 
 class Schedule(msgspec.Struct, kw_only=True):
     """Ticks of every instruction of `program`. `cause`: the dependency it waited for longest (as in
     `Program.deps`), TURN of its queue, EXCLUDED from a memory, or LAUNCHED. `marks`: the end of all
-    instructions before each of the positions asked for.
+    instructions before each of the positions asked for, `done`: of all.
     """
 
     program: Program
-    total: int
-    busy: dict[str, int]
-    start: array[int]
-    issued: array[int]
-    end: array[int]
-    cause: array[int]
+    done: Mark
+    ticks: Ticks
     marks: tuple[Mark, ...] = ()
 
     @classmethod
@@ -63,14 +65,36 @@ class Schedule(msgspec.Struct, kw_only=True):
         """What a core has done by now."""
         return cls(
             program=core.program,
-            total=core.total,
-            busy=core.busy(),
-            start=core.start,
-            issued=core.issued,
-            end=core.end,
-            cause=core.cause,
+            done=Mark.of(core),
+            ticks=core.ticks,
             marks=marks,
         )
+
+    @property
+    def start(self) -> array[int]:
+        return self.ticks.start
+
+    @property
+    def issued(self) -> array[int]:
+        return self.ticks.issued
+
+    @property
+    def end(self) -> array[int]:
+        return self.ticks.end
+
+    @property
+    def cause(self) -> array[int]:
+        return self.ticks.cause
+
+    @property
+    def total(self) -> int:
+        """When all has ended."""
+        return self.done.total
+
+    @property
+    def busy(self) -> dict[str, int]:
+        """What was busy how long."""
+        return self.done.busy
 
     def path(self) -> dict[str, int]:
         """The critical path by cause, in ticks; adds up to `total`."""
@@ -124,11 +148,13 @@ def schedule(
     without: Without = NOTHING_REMOVED,
     marks: tuple[int, ...] = (),
     fold: bool = True,
+    over: Schedule | None = None,
 ) -> Schedule:
     """When each instruction starts and ends on a core. `fold`: rounds of a loop that repeat what the rounds
-    before did, to the tick, are not carried out one by one; the result is the same.
+    before did, to the tick, are not carried out one by one; the result is the same. `over`: a schedule of the
+    program that nobody needs any more, whose ticks are overwritten.
     """
-    core = Core(program, pace, without)
+    core = Core(program, pace, without, over.ticks if over is not None else None)
     folding = Folding(core) if fold else None
     marked: list[Mark] = []
     at = 0
@@ -137,6 +163,6 @@ def schedule(
             folding.advance(at, until)
         else:
             core.advance(at, until)
-        marked.append(Mark(core.total, core.busy()))
+        marked.append(Mark.of(core))
         at = until
     return Schedule.of(core, tuple(marked[:-1]))

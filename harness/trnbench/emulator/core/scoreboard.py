@@ -7,8 +7,6 @@ from trnbench.emulator.core.tile import Users
 
 _WIDTH = len(QUEUES)
 _PAIRS = _WIDTH * _WIDTH
-_BOTH = [1 << pair | 1 << pair + _PAIRS for pair in range(_PAIRS)]
-"""Bits of `Scoreboard.asked`, by pair of queues."""
 
 
 class Scoreboard:
@@ -21,17 +19,21 @@ class Scoreboard:
         self._waiters = program.waiters
         self._waited = [-1] * _PAIRS
         self._solid = [-1] * _PAIRS
-        self.asked = 0  # which of `waits_known` were asked for, a bit each
+        # By pair, the first and the last instruction asked for since somebody looked; the same for buffers.
+        self._asked = [[-1] * _PAIRS for _ in range(4)]
 
     def wait(self, number: int, queue: int, hazards: Users, freed: Users) -> None:
         """Note what `number` waits for, but for what its queue has waited for before."""
         waited, base = self._waited, queue * _WIDTH
         if hazards:
-            solid = self._solid
+            solid, (first, last, *_) = self._solid, self._asked
             # By queue: in which order they were found depends on what had been waited for already.
             for other, dep in sorted(hazards.items()) if len(hazards) > 1 else hazards.items():
                 source, pair = dep >> 2, base + other
-                self.asked |= _BOTH[pair]
+                if source > last[pair]:
+                    if last[pair] < 0:
+                        first[pair] = source
+                    last[pair] = source
                 if source > solid[pair] and source != number:
                     solid[pair] = source
                     if source > waited[pair]:
@@ -39,13 +41,24 @@ class Scoreboard:
                     self._deps.append(dep)
                     self._waiters.append(number)
         if freed:
+            _, _, first, last = self._asked
             for other, source in sorted(freed.items()) if len(freed) > 1 else freed.items():
                 pair = base + other
-                self.asked |= 1 << pair
+                if source > last[pair]:
+                    if last[pair] < 0:
+                        first[pair] = source
+                    last[pair] = source
                 if source > waited[pair]:
                     waited[pair] = source
                     self._deps.append(source << 2 | BUFFER)
                     self._waiters.append(number)
+
+    def asked_for(self) -> list[list[int]]:
+        """For each pair of queues the first and the last instruction that one has asked for since the last
+        call, whether it had waited for that or not, and the same for buffers; -1 for none."""
+        found = self._asked
+        self._asked = [[-1] * _PAIRS for _ in range(4)]
+        return found
 
     def waits_known(self) -> list[int]:
         """For each pair of queues, what one has waited for, with buffers and without."""

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from trnbench.emulator.core.core import LAUNCHED, Core, Snapshot
 from trnbench.emulator.core.differences import come_round, different, part_of
-from trnbench.emulator.core.program import BUFFER, LOAD, QUEUES, Run
+from trnbench.emulator.core.program import BUFFER, LOAD, QUEUES, Loop
 from trnbench.emulator.core.rates import FOREVER, Rates, transfers
 from trnbench.emulator.core.throttle import windows
 
@@ -26,7 +26,7 @@ Ints = npt.NDArray[np.int64]
 _SHORT = 32  # instructions: rounds shorter than that are looked at several at once
 _LAGS = 4  # periods of up to so many (groups of) rounds are looked for among the last
 _TRIES = 12
-_GAIN = 256  # instructions: to fill in fewer costs more than to carry them out
+_GAIN = 1024  # instructions: to fill in fewer costs more than to carry them out
 
 
 class Folding:
@@ -35,8 +35,9 @@ class Folding:
     def __init__(self, core: Core) -> None:
         self.core = core
         self.program = core.program
-        self.runs = sorted(core.program.runs, key=lambda run: (run.begin, -run.end))
-        self._begins = [run.begin for run in self.runs]
+        worth = (run for run in core.program.loops if run.length * (run.count - 1) >= _GAIN)
+        self.loops = sorted(worth, key=lambda run: (run.begin, -run.end))
+        self._begins = [run.begin for run in self.loops]
         self._queues = np.array([step[0] for step in core.plain], np.int64)
 
     def advance(self, begin: int, stop: int) -> None:
@@ -45,8 +46,8 @@ class Folding:
     def _walk(self, begin: int, stop: int, at: int) -> None:
         """`at`: runs from this one on lie inside."""
         at = bisect_left(self._begins, begin, at)
-        while at < len(self.runs) and self.runs[at].begin < stop:
-            run = self.runs[at]
+        while at < len(self.loops) and self.loops[at].begin < stop:
+            run = self.loops[at]
             if run.end <= stop:
                 self.core.advance(begin, run.begin)
                 self._repeat(at)
@@ -57,10 +58,10 @@ class Folding:
         self.core.advance(begin, stop)
 
     def _repeat(self, at: int) -> None:
-        run = self.runs[at]
+        run = self.loops[at]
         turns = come_round(self.core.kinds, run, self.program.psum.count)
         group = -(-_SHORT // (run.length * turns)) * turns
-        rounds = Run(run.begin, run.length * group, run.count // group)
+        rounds = Loop(run.begin, run.length * group, run.count // group)
         breaks = different(self.program, self.core.kinds, rounds)
         ends = [*sorted(breaks), rounds.count]
         length, number = rounds.length, 0

@@ -9,29 +9,26 @@ from trnbench.emulator.core.hazard import ROWS, overlap
 from trnbench.emulator.core.tile import Progression, Tile
 
 if TYPE_CHECKING:
-    from trnbench.emulator.core.access import Access
-    from trnbench.emulator.core.pattern import Pattern
+    from trnbench.emulator.core.period import Place
 
 _SIDES = 4  # of a box of rows and bytes
+_FEW = 3  # periods: fewer are followed one by one
 _BOXES = 48  # of a group of rows: so few are never drawn together
 _BESIDE = 16  # as many, beside boxes that touch each other: drawn together, these hold nothing else
 
 
-def store_of(
-    found: Pattern, entry: tuple[int, int, Access, int], first: int, last: int
+def stores_of(
+    begin: int, length: int, tile: Tile, places: list[Place], times: int
 ) -> tuple[Tile, Progression] | None:
-    """The writes of `entry` in periods `first` to `last`; None where one might have to wait for another, or
-    for anybody before. They need not be among the boxes of their tile until that is used otherwise."""
-    at, queue, access, step = entry
-    tile = access.tile
-    alone = sum(other.tile is tile for _, _, other, _ in found.accesses) == 1
+    """The writes to a tile in `times` periods after the one that began at instruction `begin`; None where one
+    might have to wait for another, or for anybody before. They need not be among the boxes of their tile
+    until that is used otherwise."""
+    (access, number, offset, step, _), *more = places
     read = any(area.reads for area in tile.areas.values())
-    if not access.write or not alone or read or tile.stores is not None or last - first < 2:
+    if not access.write or more or read or times < _FEW:
         return None
-    boxes = [
-        direct_box(access.form, access.root, access.offset + turn * step) for turn in (first, first + 1, last)
-    ]
-    if len(boxes[0]) > _SIDES or not _lined_up(boxes, last - first):
+    boxes = [direct_box(access.form, access.root, offset + turn * step) for turn in (1, 2, times)]
+    if len(boxes[0]) > _SIDES or not _lined_up(boxes, times - 1):
         return None
     hull = tuple((max if side % 2 else min)(ends) for side, ends in enumerate(zip(*boxes, strict=True)))
     written = [area.writes for group, area in tile.areas.items() if _within(group, hull)]
@@ -41,11 +38,11 @@ def store_of(
     rows, columns = boxes[0][1] - boxes[0][0], boxes[0][3] - boxes[0][2]
     down, along = abs(boxes[1][0] - boxes[0][0]), abs(boxes[1][2] - boxes[0][2])
     touching = (down, along) in ((rows, 0), (0, columns))
-    most = (ROWS + rows) // down + 1 if down else last - first + 1
+    most = (ROWS + rows) // down + 1 if down else times
     if before + most > _BOXES and not (touching and before <= _BESIDE):
         return None
-    each = (at, queue, access.form, access.root, access.offset, step)
-    return tile, Progression(found.begin, found.length, first, last, (each,))
+    each = (number - begin, access.queue, access.form, access.root, offset, step)
+    return tile, Progression(begin, length, 1, times, (each,))
 
 
 def _lined_up(boxes: list[Box], turns: int) -> bool:

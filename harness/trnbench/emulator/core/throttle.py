@@ -48,6 +48,7 @@ def _warm(
     # `held`: busy ticks of the window before instruction `counted`.
     window, held, counted = now.window, now.window_busy, 0
     total = count * periods
+    seen: dict[int, int] | None = {}  # by their place in a period, instructions at which a window began
     while True:
         # The first instruction that begins a window's length or more after the window did.
         due = window + throttle.window
@@ -63,3 +64,11 @@ def _warm(
                 return 0, (now.cold, now.window, now.window_busy)
             return _warm(throttle, now, start, took, pace, kept)
         window, held, counted = begun, 0, number
+        if seen is not None:
+            former = seen.setdefault(number % count, number)
+            if former != number:
+                # Windows come round: from here on they begin where they began before, some periods later.
+                turns = (total - number) // (number - former)
+                counted += turns * (number - former)
+                window += turns * ((number - former) // count) * pace
+                seen = None

@@ -21,13 +21,6 @@ class Area(msgspec.Struct, eq=False, gc=False):
     reads: dict[Box, Users] = {}
     version: int = 0
 
-    def later(self, by: int) -> Area:
-        """The same boxes, used by instructions that come `by` later."""
-        return Area(
-            [(box, _later(users, by)) for box, users in self.writes],
-            {box: _later(users, by) for box, users in self.reads.items()},
-        )
-
     def read(self, use: Use, number: int, queue: int) -> None:
         reads = self.reads
         users = reads.get(use.box)
@@ -93,11 +86,6 @@ class Sole(msgspec.Struct, eq=False, gc=False):
     readers: Users
     waited: int = 0
 
-    def later(self, by: int) -> Sole:
-        """The same, used by instructions that come `by` later."""
-        written, readers = _later(self.written, by), _later(self.readers, by)
-        return Sole(self.form, self.offset, self.box, self.ref, written, readers)
-
 
 class Progression(msgspec.Struct, frozen=True, gc=False):
     """Accesses to a tensor by rounds `first` to `last` of a loop, which repeat one that began at instruction
@@ -116,19 +104,16 @@ Read = tuple[Form, Form, int, int, int]
 
 
 class Tile(msgspec.Struct, eq=False, gc=False):
-    """`dies`: from which instruction on nobody holds it; None where that is asked of its `life`.
-
-    `born`: the instruction that used it first. `number`: of a tile of PSUM. `sole`: until a second box of it
-    is used, what there is to know; then `areas`, and `uses` by form and offset of their views. `unwritten`:
-    of a tensor in device memory that nobody has written, who read it: a write would have to wait for them.
-    `stores`: writes to a tensor that nobody reads, not yet among its boxes.
+    """`born`: the instruction that used it first. `number`: of a tile of PSUM. `sole`: until a second box of
+    it is used, what there is to know; then `areas`, and `uses` by form and offset of their views.
+    `unwritten`: of a tensor in device memory that nobody has written, who read it: a write would have to wait
+    for them. `stores`: writes to a tensor that nobody reads, not yet among its boxes.
     """
 
     life: Life
     memory: str
     bytes: int
     born: int
-    dies: int | None = None
     number: int = 0
     users: Users = {}
     sole: Sole | None = None
@@ -147,9 +132,6 @@ class Tile(msgspec.Struct, eq=False, gc=False):
             self.areas[0] = area
             self.uses[sole.form, sole.offset] = use
 
-    def alive(self, number: int) -> bool:
-        return self.life.alive if self.dies is None else number < self.dies
-
 
 def _inside(one: Box, other: Box) -> bool:
     return one is other or (
@@ -162,10 +144,6 @@ def _inside(one: Box, other: Box) -> bool:
             or all(other[at] <= one[at] and one[at + 1] <= other[at + 1] for at in range(4, len(one), 2))
         )
     )
-
-
-def _later(users: Users, by: int) -> Users:
-    return {queue: number + by for queue, number in users.items()}
 
 
 def _fewer(entries: list[tuple[Box, Users]]) -> list[tuple[Box, Users]]:

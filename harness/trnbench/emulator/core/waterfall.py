@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from trnbench.emulator.clock import ticks
+from trnbench.emulator.core.core import EXCLUDED
 from trnbench.emulator.core.launch_schedule import WAITING, LaunchSchedule, schedule_launch
 from trnbench.emulator.core.pace import NOTHING_REMOVED, Pace, Without, rivals
-from trnbench.emulator.core.program import BUFFER, RINGS, Program
+from trnbench.emulator.core.pieces import whole
+from trnbench.emulator.core.program import BUFFER, GPSIMD_RING, QUEUES, RINGS, SCALAR_RING, Program, queue_of
 from trnbench.emulator.core.recording import Recording
+from trnbench.emulator.core.scheduler import Mark
 from trnbench.peaks.engine import engine_rate
 from trnbench.results.waterfall import AT_PEAK
 
@@ -49,14 +53,21 @@ def waterfall_of(
         for name in dict.fromkeys(name for spent in busy_of for name in spent)
     }
 
-    def without(causes: Without) -> int:
-        return schedule_launch(recording, pace, without=causes, fold=fold, waiting=False).whole_total
+    before: list[LaunchSchedule] = []
+
+    def without(causes: Without) -> LaunchSchedule:
+        """Only the last of these is looked at."""
+        over = before.pop() if before else None
+        made = schedule_launch(recording, pace, without=causes, fold=fold, waiting=False, over=over)
+        before.append(made)
+        return made
 
     total = launched.whole_total
-    alone = min(without(NOTHING_REMOVED), total) if any(launched.waits) else total
+    nobody_waits = without(NOTHING_REMOVED) if any(launched.waits) else launched
+    alone = min(nobody_waits.whole_total, total)
     ideals = [ideal_ticks(recording, number, pace) for number in range(len(recording.programs))]
     anchor = _anchor(busy, held, multiplies=any(ideals))
-    terms, left = _removed(recording, pace, busy, without, alone, anchor)
+    terms, left = _removed(recording, pace, busy, without, nobody_waits, alone, anchor)
     if anchor == "tensor":
         ideal = min(max(ideals), left)
         terms.append(("tensor engine not filled", left - ideal))
@@ -85,11 +96,16 @@ def _removed(
     recording: Recording,
     pace: Pace,
     busy: Mapping[str, int],
-    without: Callable[[Without], int],
+    without: Callable[[Without], LaunchSchedule],
+    made: LaunchSchedule,
     total: int,
     anchor: str,
 ) -> tuple[Terms, int]:
-    """What each cause adds, and what is left of `total` without all of them."""
+    """What each cause adds, and what is left of `total`, that of `made`, without all of them.
+
+    A cause that held nobody up is removed without another run: it would be the same. Nor does it take one
+    to take away engines and memory, once nothing waits for operands: no queue waits for another then.
+    """
     absent = frozenset.intersection(*(absent_causes(program, pace) for program in recording.programs))
     removed: dict[str, Any] = {}
     causes: list[tuple[str, str, Any]] = [(what, key, True) for what, key in _CAUSES if key not in absent]
@@ -105,10 +121,62 @@ def _removed(
     terms, left = [], total
     for what, key, value in causes:
         removed[key] = value
-        ticks_left = min(without(Without(**removed)), left)
+        if key in _HOLDING and not any(_HOLDING[key](each.cause) for each in made.schedules):
+            ticks_left = left
+        elif removed.get("order") and key != "order" and _apart(recording, removed):
+            ticks_left = min(_freed(recording, made, removed), left)
+        else:
+            made = without(Without(**removed))
+            ticks_left = min(made.whole_total, left)
         terms.append((what, left - ticks_left))
         left = ticks_left
     return terms, left
+
+
+def _excluded(cause: array[int]) -> bool:
+    return bool((np.frombuffer(cause, np.int64) == EXCLUDED).any())
+
+
+def _without_buffer(cause: array[int]) -> bool:
+    causes = np.frombuffer(cause, np.int64)
+    return bool(((causes >= 0) & (causes & 3 == BUFFER)).any())
+
+
+_HOLDING = {"banks": _excluded, "exclusions": _excluded, "buffers": _without_buffer}
+"""By cause, whether an instruction of a schedule was held up by it."""
+
+
+def _apart(recording: Recording, removed: Mapping[str, Any]) -> bool:
+    """Does no queue wait for another where nothing waits for operands? Those of engines that trigger
+    transfers do, and transfers share what moves them."""
+    queues = {queue_of(op) for program in recording.programs for op in program.ops}
+    return not queues & {SCALAR_RING, GPSIMD_RING} and ("hbm" not in removed or _freed_rings(removed))
+
+
+def _freed_rings(removed: Mapping[str, Any]) -> bool:
+    gone: frozenset[str] = removed.get("queues", frozenset())
+    return gone.issuperset(RINGS)
+
+
+def _freed(recording: Recording, made: LaunchSchedule, removed: Mapping[str, Any]) -> int:
+    """Ticks of the whole launch when `removed`, whose queues have waited for nothing in `made`."""
+
+    def left(at: Mark) -> Mark:
+        gone = removed.get("queues", frozenset())
+        last = tuple(0 if name in gone else end for name, end in zip(QUEUES, at.last, strict=True))
+        busy = {name: spent for name, spent in at.busy.items() if name not in gone}
+        if _freed_rings(removed):
+            # What is left of transfers is the memory, one after the other.
+            busy.pop("dma", None)
+            moved = 0 if "hbm" in removed else busy.get("hbm", 0)
+            busy |= {"hbm": moved}
+            last = (*last, moved)
+        return Mark(max(last), busy, last)
+
+    return max(
+        whole(left(each.done), [left(mark) for mark in each.marks], recording.pieces)[0]
+        for each in made.schedules
+    )
 
 
 def absent_causes(program: Program, pace: Pace) -> frozenset[str]:
