@@ -83,7 +83,7 @@ def test_its_loops_are_loops_of_the_kernel(tmp_path: Path, v3: Machine) -> None:
     kernel, _ = _loaded(tmp_path)
     for fold in (True, False):
         program = _recorded(kernel, v3, fold).program
-        assert [(run.begin, run.length, run.count) for run in program.runs] == [(0, 2, 50)]
+        assert [(run.begin, run.length, run.count) for run in program.loops] == [(0, 2, 50)]
 
 
 def test_a_range_of_the_files_own_stays(tmp_path: Path, v3: Machine) -> None:
