@@ -124,7 +124,8 @@ class Actor:
         return Detection(available=True)
 
     def environment(self) -> dict[str, Any]:
-        return {"actor_version": "1", "Host-Name": "secret-host", "driver": "2.19.64.0"}
+        # In two words: a run carries the text of this file, and must not carry the name.
+        return {"actor_version": "1", "Host-Name": "-".join(("secret", "host")), "driver": "2.19.64.0"}
 
     def unsupported(self, case: Case, system: System) -> str:
         return "the actor refuses" if case.key.point["mode"] == "unsupported" else ""

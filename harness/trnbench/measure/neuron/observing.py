@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trnbench.backend import Observation
-from trnbench.measure import conditions
 from trnbench.measure.neuron import problem, sysfs
 from trnbench.measure.neuron.failure import NoEvidence
 from trnbench.measure.neuron.monitor import Monitor
@@ -18,7 +17,6 @@ from trnbench.measure.neuron.monitor_report import Watch
 from trnbench.measure.series import Series, stability
 from trnbench.measure.stopping import Rule, TimeLimit
 from trnbench.results.evidence import Evidence, Grade
-from trnbench.results.process_samples import Conditions
 from trnbench.results.proof import Proof
 from trnbench.results.statistics import median
 
@@ -49,7 +47,6 @@ class Observing(ABC):
         self._seed = problem.seed_of(case)
         self._named = ""  # how the device named itself
         self._device = ""
-        self._conditions: Conditions | None = None  # of the host, while the tools ran
 
     def evidence(self, version: str = "") -> Evidence:
         """Of this device, by the name it gives itself."""
@@ -72,10 +69,8 @@ class Observing(ABC):
         indices = self._indices()
         before = sysfs.counters(indices, self.host.sysfs)
         monitor = Monitor(self.host.tools, self.tag)
-        beside = conditions.Watch(alone=False)  # the tools are processes of their own
         with monitor:
             seen = measure()
-        self._conditions = beside.conditions()
         counted = sysfs.counters(indices, self.host.sysfs).since(before)
         watch = monitor.watch()
         self._name(watch)
@@ -145,7 +140,6 @@ class Observing(ABC):
             stop_reason=stop_reason,
             implementation=self.implementation,
             proof=proof,
-            conditions=self._conditions,
             counters=counters,
             notes=tuple(notes),
             detail={
