@@ -199,7 +199,7 @@ def test_cores_of_a_device_work_together(
     monkeypatch.setattr(nki_timing, "TOGETHER", 0.0)  # two processors serve eight stand-ins
     monkeypatch.setattr("trnbench.measure.neuron.host.Host.cores", lambda self, case: [0, 1])
     seen, judged = see(scope=Scope.DEVICE)
-    assert judged.status in (Status.OK, Status.SUSPECT), judged.reason_text
+    assert judged.status in (Status.OK, Status.INCONCLUSIVE, Status.SUSPECT), judged.reason_text
     assert seen.detail["cores"] == 2
     assert seen.counters["driver_executions"] >= 60
 

@@ -73,6 +73,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         "is_available": lambda: True,
         "get_device_name": lambda _: "NVIDIA H200",
         "get_device_properties": lambda _: properties,
+        "_sleep": lambda cycles: None,  # our memory answers at once: nothing has to be held back
     }.items():
         monkeypatch.setattr(torch.cuda, name, stand_in)
     monkeypatch.setattr(CudaDevice, "torch_device", property(lambda self: "cpu"))
@@ -107,8 +108,8 @@ def measured(kernel: str, **axes: Any) -> Measurement:
 def test_a_product_comes_with_its_evidence_and_its_peak(gpu: Any) -> None:
     gpu(clock=1755)
     found = measured("gemm", size=128, dtype="bf16")
-    # A busy machine may make a number suspect; it may not leave one without its evidence.
-    assert found.status in (Status.OK, Status.SUSPECT), found.reason_text
+    # A busy machine may leave a number unjudged, or suspect; it may not leave one without its evidence.
+    assert found.status in (Status.OK, Status.INCONCLUSIVE, Status.SUSPECT), found.reason_text
     assert found.evidence.by == "NVIDIA H200"
     assert found.clock == "device"
     assert set(found.detail["proof"]) == {"device", "completion", "output", "growth"}

@@ -49,8 +49,8 @@ def test_it_measures_this_processor_and_its_ranks(run: Run) -> None:
 @pytest.mark.torch
 def test_every_number_has_its_evidence(run: Run) -> None:
     for each in run.measurements:
-        # A busy machine may make a number suspect; it may not leave one without its evidence.
-        assert each.status in (Status.OK, Status.SUSPECT), each.reason_text
+        # A busy machine may leave a number unjudged, or suspect; it may not leave one without its evidence.
+        assert each.status in (Status.OK, Status.INCONCLUSIVE, Status.SUSPECT), each.reason_text
         assert each.evidence.grade is Grade.MEASURED
         assert each.evidence.version.startswith(f"torch {library.version()}")
         assert each.clock == "host"
