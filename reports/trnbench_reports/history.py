@@ -43,7 +43,7 @@ def _chart(found: CaseHistory) -> Markup | str:
         return ""
     last = len(found.points) - 1
     plane = Plane(
-        scale.linear("runs, oldest first", -0.5, last + 0.5, _run_ticks(found.points)),
+        scale.linear(_run_title(found.points), -0.5, last + 0.5, _run_ticks(found.points)),
         _value_scale(found, [value for _, value in values]),
         width=_WIDTH,
         height=_HEIGHT,
@@ -66,7 +66,19 @@ def _chart(found: CaseHistory) -> Markup | str:
 
 def _run_ticks(points: Sequence[HistoryPoint]) -> list[tuple[float, str]]:
     every = max(1, -(-len(points) // 6))
-    return [(float(at), points[at].created[:10]) for at in range(0, len(points), every)]
+    of_a_day = slice(11, 16) if _day(points) else slice(10)
+    return [(float(at), points[at].created[of_a_day]) for at in range(0, len(points), every)]
+
+
+def _run_title(points: Sequence[HistoryPoint]) -> str:
+    day = _day(points)
+    return f"runs of {day}, UTC" if day else "runs, oldest first"
+
+
+def _day(points: Sequence[HistoryPoint]) -> str:
+    """The one that all runs were made on, or "" for several."""
+    first, *others = {point.created[:10] for point in points}
+    return "" if others else first
 
 
 def _value_scale(found: CaseHistory, values: Sequence[float]) -> scale.Scale:

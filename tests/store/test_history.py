@@ -120,3 +120,10 @@ def test_half_a_character_names_nothing(store: Store) -> None:
     with pytest.raises(UnknownName, match="unknown case"):
         histories(store, ["load\udc80"])
     assert histories(store, tags=["\udcff"]) == ()
+
+
+def test_cases_of_a_kernel_come_by_their_numbers(store: Store) -> None:
+    sizes = (1024, 128, 16384, 256)
+    store.save(run(0, [measurement(1.0, number=size) for size in sizes]))
+    found = [each.case for each in histories(store, ["load"])]
+    assert found == [case_id(size) for size in sorted(sizes)]

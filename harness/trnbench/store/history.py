@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import sqlite3
 
     from trnbench.store.file import StoreFile
+
+_DIGITS = re.compile(r"([0-9]+)")
 
 
 class _RunRow(NamedTuple):
@@ -82,15 +85,24 @@ def _chosen(connection: sqlite3.Connection, cases: Sequence[str], runs: dict[int
         if connection.execute("SELECT 1 FROM measurements WHERE case_id = ? LIMIT 1", (asked,)).fetchone():
             found = [asked]
         else:
-            known = known or [
-                row[0] for row in connection.execute("SELECT DISTINCT case_id FROM measurements")
-            ]
+            known = known or sorted(
+                (row[0] for row in connection.execute("SELECT DISTINCT case_id FROM measurements")),
+                key=_by_numbers,
+            )
             found = [each for each in known if _fits(each, asked)]
         if not found:
             names = {name for each in known for name in _names(each)}
             raise UnknownName("case", asked, names, try_="trnbench runs show latest")
         yield from (each for each in found if each not in given)
         given.update(found)
+
+
+def _by_numbers(case_id: str) -> list[tuple[int, str]]:
+    """size=128 before size=1024; numbers by their digits, of which a stored id may have any number."""
+    parts = _DIGITS.split(case_id)
+    return [
+        (len(number := part.lstrip("0")), number) if at % 2 else (0, part) for at, part in enumerate(parts)
+    ]
 
 
 def _names(case_id: str) -> tuple[str, str, str]:
