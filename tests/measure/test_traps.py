@@ -113,13 +113,16 @@ def test_a_queue_that_is_as_quick_as_an_empty_call_is_found_out_when_its_output_
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     short = Timing(warm_up_s=0.0, samples=25, cold_samples=0, growth_s=0.0, rules=(SampleLimit(samples=25),))
-    found = judged(
-        observe(queued(4.0), device="tiny core 0", named_by="its own registers", timing=short, watch=Quiet)
+    found = observe(
+        queued(4.0), device="tiny core 0", named_by="its own registers", timing=short, watch=Quiet
     )
     queue.put(None)
     thread.join()
-    assert found.status is Status.SUSPECT
-    assert "most likely they returned when the work was queued, not when it was done" in found.reason_text
+    assert found.proof is not None
+    (told,) = found.proof.contradicted
+    assert told.endswith("most likely they returned when the work was queued, not when it was done")
+    # Calls of some microseconds need not tell one time here; what they tell is no pass in either case.
+    assert judged(found).status in (Status.SUSPECT, Status.INCONCLUSIVE)
 
 
 def test_a_check_that_takes_as_long_as_the_first_one_waits_for_nothing() -> None:

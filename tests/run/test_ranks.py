@@ -190,7 +190,7 @@ def test_emulated_cases_are_rank_0_s_alone(tmp_path: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == "rank 1: emulated cases need no machine, rank 0 carries them out alone\n"
-    assert list(tmp_path.iterdir()) == []
+    assert {each.name for each in tmp_path.iterdir()} <= {"runs.db.cache"}
 
 
 @pytest.mark.skipif(

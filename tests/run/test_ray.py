@@ -220,4 +220,4 @@ def test_the_command_measures_there_and_leaves_nothing_behind(tmp_path: Path) ->
     assert list(home.iterdir()) == []
     assert set(Path("/tmp").glob("tb-*")) == before
     left = {each.name for each in tmp_path.iterdir()}
-    assert left - {"runs.db-wal", "runs.db-shm"} == {"home", "runs.db", "runs.db.journals"}
+    assert left - {"runs.db-wal", "runs.db-shm", "runs.db.cache"} == {"home", "runs.db", "runs.db.journals"}

@@ -53,7 +53,7 @@ def lose_one(made: Any, nodes: list[Any], folder: Path) -> dict[str, Any]:
         registry = machine.registry("together", "together", "held", "well", "well", folder=folder)
         registry.backends["stand-in"] = machine.Neuron(folder)
         backend = choose_backend(registry, "stand-in", by)
-        settings = RunSettings(timeout_s=120.0, executor="ray")
+        settings = RunSettings(timeout_s=120.0, executor="ray", processes=1)
         run = execute(plan(registry), backend, registry, settings, kill_one, executor=by)
     return {
         "cases": [
