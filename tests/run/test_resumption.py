@@ -15,6 +15,7 @@ from stored_run import make_run, text_of
 from trnbench import Run, Status
 from trnbench.errors import StoreError, UnknownName, UsageError
 from trnbench.registry import Registry
+from trnbench.run.attempt import Attempts
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
 from trnbench.run.resumption import Earlier, unfinished
@@ -112,6 +113,26 @@ def test_failed_cases_are_tried_again_and_no_others(
     assert store.load(first.id) == run
 
 
+def test_what_was_inconclusive_is_tried_again_and_nothing_else(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as busy:
+        judged = Attempts._judged
+
+        def unsteady(self: Attempts, case: Any, system: Any) -> Any:
+            found = judged(self, case, system)
+            low = case.key.point["mode"] == "low"
+            return msgspec.structs.replace(found, status=Status.INCONCLUSIVE) if low else found
+
+        busy.setattr(Attempts, "_judged", unsteady)
+        first = carried_out(store, *MODES)
+    assert [each.status for each in first.measurements].count(Status.INCONCLUSIVE) == 1
+    again = Counting()
+    run = resumed(store, *MODES, ref=first.id, backend=again)
+    assert again.asked == ["low"]
+    assert but_for_times(run) == but_for_times(carried_out(store, *MODES))
+
+
 def test_a_run_that_was_cut_short_by_maxfail_goes_on(store: Store) -> None:
     first = carried_out(store, "half", "above", "low", maxfail=1)
     assert len(first.measurements) == 2
@@ -136,12 +157,12 @@ def test_where_every_run_is_complete_it_says_so(store: Store) -> None:
     assert text_of(UsageError, unfinished, store) == (
         "there is nothing to resume: every stored run is complete\n"
         f"  cause: a run is incomplete where cases are missing; {store.path} has none such\n"
-        "  try:   trnbench resume RUN  tries the failed cases of a complete one again"
+        "  try:   trnbench resume RUN  tries those of a complete one again that failed or are inconclusive"
     )
     with pytest.raises(UsageError) as caught:
         resumed(store, *MODES, ref=run.id)
     assert str(caught.value) == (
-        f"run {run.id} is complete: none of its 6 cases is missing or failed\n"
+        f"run {run.id} is complete: none of its 6 cases is missing, failed or inconclusive\n"
         "  cause: only such cases are carried out again\n"
         f"  try:   trnbench report {run.id}"
     )

@@ -65,7 +65,7 @@ def resume(
     strict: bool,
     format: str,
 ) -> int:
-    """Go on with a run: its missing and failed cases, and a report of the whole.
+    """Go on with a run: its missing, failed and inconclusive cases, and a report of the whole.
 
     RUN is an id, the beginning of one, a tag, or the latest run that is not complete. The rest of the
     run is carried out as it began; where plan, settings, versions or facts differ, the difference is named.

@@ -34,6 +34,9 @@ from trnbench.store.tag import LATEST
 if TYPE_CHECKING:
     from trnbench.registry import Registry
 
+AGAIN = (Status.FAILED, Status.INCONCLUSIVE)
+"""What is carried out again where a run is taken up: another moment may tell more."""
+
 _NAMED = 6
 """Differences that a message names before it counts."""
 
@@ -68,7 +71,7 @@ def unfinished(store: Store, ref: str = "") -> str:
     raise UsageError(
         "there is nothing to resume: every stored run is complete",
         cause=f"a run is incomplete where cases are missing; {store.path} has none such",
-        try_="trnbench resume RUN  tries the failed cases of a complete one again",
+        try_="trnbench resume RUN  tries those of a complete one again that failed or are inconclusive",
     )
 
 
@@ -159,11 +162,12 @@ class Earlier:
         kept = {
             position: (measurement, zlib.decompress(found.cases[position].document))
             for position, measurement in found.measurements().items()
-            if measurement.status is not Status.FAILED
+            if measurement.status not in AGAIN
         }
         if len(kept) == len(planned.cases) and found.ended and not found.run.interrupted:
             raise UsageError(
-                f"run {self.id} is complete: none of its {len(kept)} cases is missing or failed",
+                f"run {self.id} is complete: none of its {len(kept)} cases is missing, failed "
+                "or inconclusive",
                 cause="only such cases are carried out again",
                 try_=f"trnbench report {self.id}",
             )
