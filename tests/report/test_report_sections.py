@@ -45,7 +45,7 @@ def small() -> Run:
 
 
 class TestHeadline:
-    """What the lines say is tested with the core that makes them: tests/run/test_headline.py."""
+    """What the lines say is tested with the core that makes them: tests/run/headline."""
 
     def test_the_words_are_those_of_the_core_in_its_order(self, small: Run) -> None:
         shown = re.findall(r"<li class=\"([^\"]*)\">(.*?)</li>", str(headline.render([small])))
