@@ -1,4 +1,4 @@
-"""What is costly and the same for all tests of a session: made by the worker that asks first, read by others."""
+"""What is costly and the same for all tests of a session: made by the worker that asks first."""
 
 from __future__ import annotations
 
