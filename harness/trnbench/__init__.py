@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from trnbench.results.imported import ImportedCase, ImportedRun
     from trnbench.results.json import dumps, loads
     from trnbench.results.json import write as write_json
+    from trnbench.results.junit import write as write_junit
     from trnbench.results.measurement import CaseKey, Judgement, Measurement, Metric, Part, Reason, Status
     from trnbench.results.metric_row import COLUMNS as METRIC_COLUMNS
     from trnbench.results.metric_row import metric_rows
@@ -175,6 +176,7 @@ _HOMES = {
     "results.history": "CaseHistory HistoryPoint HistoryStep",
     "results.imported": "ImportedCase ImportedRun",
     "results.json": "dumps loads write_json=write",
+    "results.junit": "write_junit=write",
     "results.measurement": "CaseKey Judgement Measurement Metric Part Reason Status",
     "results.metric_row": "METRIC_COLUMNS=COLUMNS metric_rows",
     "results.nccl_table": "nccl_operation=operation nccl_table=table",
@@ -222,7 +224,7 @@ __all__ = [
     "observe_torch_case", "observe_torch_collective", "open_store", "parse_json", "per_core", "percent",
     "render", "resolve", "session", "set_cuda_precision", "shipped_models", "shortened", "show",
     "signed_error", "stored_waterfall", "topology_svg", "torch_missing", "torch_refuses", "torch_version",
-    "unscaled", "waterfall_from_peak", "write_json",
+    "unscaled", "waterfall_from_peak", "write_json", "write_junit",
 ]  # fmt: skip
 
 

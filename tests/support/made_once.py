@@ -1,4 +1,4 @@
-"""What is costly and the same for all tests of a session: who asks first makes it, other workers read it."""
+"""What is costly and the same for all tests of a session: made by the worker that asks first."""
 
 from __future__ import annotations
 
