@@ -145,9 +145,9 @@ def test_a_rank_that_hangs_ends_the_run_everywhere_with_124(tmp_path: Path) -> N
 
 
 def test_a_rank_that_never_comes_is_named_and_nobody_waits_for_it(tmp_path: Path) -> None:
-    done = ranks(tmp_path, 3, "well", "--no-report", "-q", come=2, RANKS_WAIT_S="6")
+    done = ranks(tmp_path, 3, "well", "--no-report", "-q", come=2, RANKS_WAIT_S="12")
     assert [each.returncode for each in done] == [124, 124]
-    assert done[0].stderr.startswith("error: rank 2 of 3 did not come within 6 s\n")
+    assert done[0].stderr.startswith("error: rank 2 of 3 did not come within 12 s\n")
     assert done[1].stderr.startswith("error: rank 1: the run has ended: rank 2 of 3 did not come")
 
 
