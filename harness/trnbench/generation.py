@@ -59,6 +59,7 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     untouched: Path | None = (
         None  # points the model had not seen before its rules changed, with errors of then
     )
+    workloads: Path | None = None  # constants of a model's step, see docs/workloads.md
     base: str = ""
     instances: tuple[Instance, ...] = ()
     contract: int = 1  # version of the plugin contract it was written for

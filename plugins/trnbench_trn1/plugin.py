@@ -27,6 +27,7 @@ def trnbench_generations() -> Iterator[Generation]:
         public_kernels=HERE / "public_kernels.json",
         bands=HERE / "bands.json",
         products=HERE / "products.json",
+        workloads=HERE / "workloads.toml",
         untouched=HERE / "untouched.toml",
         instances=(
             _trn1("trn1.2xlarge", "Trn1 2xlarge (1 device)", "single_device"),

@@ -1,0 +1,219 @@
+"""A few tokens at a time, as decoding has them: features lie on the partitions, tokens beside each other.
+
+An activation of `features` × `tokens` comes as (rows, parts, tokens): feature part · rows + row. Weights lie as
+transfers want them: every partition's share of a group of columns is one run.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import nki.isa as nisa
+import nki.language as nl
+
+import nki
+
+RUN_BYTES = 16384  # a partition's share of one transfer of weights, at most
+EPSILON = 1e-5
+GROUP = 4  # tiles of weights of attention that are turned together
+
+
+@nki.jit
+def linear_few(x, w):
+    """x (rows, parts, tokens) by w (rows, tiles, parts · columns): (columns, tiles, tokens).
+
+    The weights are read once, and each tile of them stays in the array while all tokens pass. Weights of
+    another type than the tokens are turned into it on the way.
+    """
+    rows, parts, tokens = x.shape
+    tiles, columns = w.shape[1], w.shape[2] // parts
+    result = nl.ndarray((columns, tiles, tokens), dtype=x.dtype, buffer=nl.shared_hbm)
+    held = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=held, src=x)
+    out = nl.ndarray(result.shape, dtype=x.dtype, buffer=nl.sbuf)
+    group = _group(w)
+    streamed = _weights(w, 0, min(group, tiles), x.dtype)
+    for step in nl.affine_range((tiles - 1) // group):
+        first = (step + 1) * group
+        following = _weights(w, first, min(first + group, tiles), x.dtype)
+        _tiles(out, held, streamed, step * group)
+        streamed = following
+    _tiles(out, held, streamed, (tiles - 1) // group * group)
+    nisa.dma_copy(dst=result, src=out)
+    return result
+
+
+def _group(w):
+    """Tiles of weights that one transfer brings."""
+    return max(min(RUN_BYTES // (w.shape[2] * _item(w.dtype)), w.shape[1]), 1)
+
+
+def _weights(w, first, last, dtype):
+    tile = nl.ndarray((w.shape[0], last - first, w.shape[2]), dtype=dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=w[:, first:last])
+    return tile
+
+
+def _tiles(out, held, streamed, first):
+    parts, tokens = held.shape[1:]
+    columns = streamed.shape[2] // parts
+    for index in nl.affine_range(streamed.shape[1]):
+        sums = nl.ndarray((columns, tokens), dtype=nl.float32, buffer=nl.psum)
+        for part in nl.sequential_range(parts):
+            nisa.nc_matmul(
+                dst=sums,
+                stationary=streamed[:, index, part * columns : (part + 1) * columns],
+                moving=held[:, part, :],
+            )
+        nisa.tensor_copy(dst=out[:, first + index, :], src=sums)
+
+
+@nki.jit
+def norm_few(x, gamma):
+    """x / sqrt(mean of squares + ε) · gamma, of x (rows, parts, tokens) and gamma (rows, parts)."""
+    rows, parts, tokens = x.shape
+    result = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    held = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=held, src=x)
+    scale = nl.ndarray(gamma.shape, dtype=gamma.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=scale, src=gamma)
+    ones = nl.ones((rows, rows), dtype=x.dtype, buffer=nl.sbuf)
+    epsilon = nl.full((rows, 1), EPSILON, dtype=nl.float32)
+    squares = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_tensor(dst=squares, data1=held, data2=held, op=nl.multiply)
+    sums = nl.ndarray((rows, tokens), dtype=nl.float32, buffer=nl.psum)
+    for part in nl.sequential_range(parts):
+        nisa.nc_matmul(dst=sums, stationary=ones, moving=squares[:, part, :])
+    spread = nl.ndarray((rows, tokens), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.activation(dst=spread, op=nl.rsqrt, data=sums, scale=1.0 / (rows * parts), bias=epsilon)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    if tokens <= parts:
+        for token in nl.affine_range(tokens):
+            nisa.scalar_tensor_tensor(
+                dst=out[:, :, token],
+                data=held[:, :, token],
+                op0=nl.multiply,
+                operand0=spread[:, token : token + 1],
+                op1=nl.multiply,
+                operand1=scale,
+            )
+    else:
+        for part in nl.affine_range(parts):
+            nisa.scalar_tensor_tensor(
+                dst=out[:, part, :],
+                data=held[:, part, :],
+                op0=nl.multiply,
+                operand0=scale[:, part : part + 1],
+                op1=nl.multiply,
+                operand1=spread,
+            )
+    nisa.dma_copy(dst=result, src=out)
+    return result
+
+
+@nki.jit
+def attention_cached(q, k, v):
+    """One query token of each head over cached keys and values.
+
+    q (caches, rows, parts, heads), k (caches, rows, parts, keys), v (caches, 128, keys / 128, width): heads
+    share each of the caches. Key p · (keys / 128) + j has its value in place j of partition p. The result is
+    (caches, columns, width / columns, heads).
+    """
+    caches, rows, parts, heads = q.shape
+    spread, width = v.shape[2:]
+    columns = min(width, nl.tile_size.pmax)
+    wide = (width + columns - 1) // columns
+    result = nl.ndarray((caches, columns, wide, heads), dtype=q.dtype, buffer=nl.shared_hbm)
+    scale = (rows * parts) ** -0.5
+    for cache in nl.affine_range(caches):
+        queries = nl.ndarray((rows, parts, heads), dtype=q.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=queries, src=q[cache])
+        keys = _cached(k[cache], q.dtype)
+        values = _cached(v[cache], q.dtype)
+        weights = _shares(queries, keys, scale)
+        out = nl.ndarray((columns, wide, heads), dtype=q.dtype, buffer=nl.sbuf)
+        sums = [nl.ndarray((columns, heads), dtype=nl.float32, buffer=nl.psum) for _ in range(wide)]
+        for first in nl.sequential_range(0, spread, GROUP):
+            turned = _turned(weights, spread, first, min(GROUP, spread - first))
+            for index in nl.sequential_range(turned.shape[1]):
+                for part in range(wide):
+                    nisa.nc_matmul(
+                        dst=sums[part],
+                        stationary=values[:, first + index, part * columns : (part + 1) * columns],
+                        moving=turned[:, index, :],
+                    )
+        for part in range(wide):
+            nisa.tensor_copy(dst=out[:, part, :], src=sums[part])
+        nisa.dma_copy(dst=result[cache], src=out)
+    return result
+
+
+def _cached(source, dtype):
+    tile = nl.ndarray(source.shape, dtype=dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source)
+    return tile
+
+
+def _shares(queries, keys, scale):
+    """softmax(qᵀ · k · scale): (heads, keys)."""
+    parts, heads = queries.shape[1:]
+    count, chunk = keys.shape[2], nl.tile_size.gemm_moving_fmax
+    scores = nl.ndarray((heads, count), dtype=nl.float32, buffer=nl.sbuf)
+    for start in nl.affine_range(0, count, chunk):
+        end = min(start + chunk, count)
+        product = nl.ndarray((heads, end - start), dtype=nl.float32, buffer=nl.psum)
+        for part in nl.sequential_range(parts):
+            nisa.nc_matmul(dst=product, stationary=queries[:, part, :], moving=keys[:, part, start:end])
+        nisa.activation(dst=scores[:, start:end], op=nl.copy, data=product)
+    top = nl.ndarray((heads, 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_reduce(dst=top, op=nl.maximum, data=scores, axis=1, negate=True)
+    nisa.tensor_scalar(dst=top, data=top, op0=nl.multiply, operand0=scale)
+    weights = nl.ndarray((heads, count), dtype=queries.dtype, buffer=nl.sbuf)
+    total = nl.ndarray((heads, 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.activation_reduce(
+        dst=weights, op=nl.exp, data=scores, scale=scale, bias=top, reduce_op=nl.add, reduce_res=total
+    )
+    nisa.reciprocal(dst=total, data=total)
+    nisa.tensor_scalar(dst=weights, data=weights, op0=nl.multiply, operand0=total)
+    return weights
+
+
+def _turned(weights, spread, first, count):
+    """Weights of the keys in places `first` on of every partition, keys on the partitions."""
+    heads, tile = weights.shape[0], nl.tile_size.pmax
+    kind = weights.dtype if nisa.get_nc_version() >= nisa.nc_version.gen3 else nl.float32
+    by_place = weights.reshape((heads, tile, spread))
+    turned = nl.ndarray((tile, count, heads), dtype=kind, buffer=nl.psum)
+    for index in nl.affine_range(count):
+        nisa.nc_transpose(dst=turned[:, index, :], data=by_place[:, :, first + index])
+    ready = nl.ndarray(turned.shape, dtype=weights.dtype, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=ready, src=turned)
+    return ready
+
+
+def _item(dtype):
+    return 4 if dtype in (nl.float32, nl.tfloat32) else 2 if dtype in (nl.bfloat16, nl.float16) else 1
+
+
+# For whoever runs them ------------------------------------------------------------------------
+
+
+def linear_few_pieces(inputs):
+    """Groups of tiles of columns: each is a product by itself."""
+    (x_shape, dtype), ((rows, tiles, run), stored) = inputs
+    item = {"float32": 4, "bfloat16": 2, "float16": 2}.get(stored, 1)
+    group = max(min(RUN_BYTES // (run * item), tiles), 1)
+    whole, rest = divmod(tiles, group)
+    pieces = [(((x_shape, dtype), ((rows, group, run), stored)), whole)] if whole else []
+    return (*pieces, *([(((x_shape, dtype), ((rows, rest, run), stored)), 1)] if rest else []))
+
+
+def attention_cached_pieces(inputs):
+    """Caches."""
+    caches = inputs[0][0][0]
+    return ((tuple(((1, *shape[1:]), dtype) for shape, dtype in inputs), caches),)
+
+
+linear_few_reference = "trnbench.kernels.nki.references:linear_few"
+norm_few_reference = "trnbench.kernels.nki.references:norm_few"
+attention_cached_reference = "trnbench.kernels.nki.references:attention_cached"

@@ -1,0 +1,192 @@
+"""Which kernel an operator is at the shape of a rank, and what it shares with its neighbours.
+
+*Few tokens.* As long as the widest activations of a layer, before and behind an operator, fill no more than half
+of SBUF, and no more than 512 tokens are worked on at once, features lie on the partitions and activations stay
+in SBUF from operator to operator: only weights and cache are read. The other half is for weights on their way.
+
+*Many tokens.* Activations go through HBM between operators; what follows a matrix product element by element
+(an activation, a gate) takes its operand where the product leaves it.
+
+Cores of a logical core share an operator evenly: the columns of a product, the caches or heads of attention, the
+rows of what is done element by element.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.workloads.division import Division
+from trnbench.workloads.job import Task
+from trnbench.workloads.kernel_times import Call
+from trnbench.workloads.operators import Elementwise, Mixing, Operator, Product, WeightGradient
+
+ROWS = 128
+FEW = 512
+"""Tokens up to which a product keeps its weights in the array while they pass."""
+
+NAMES = {
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "fp32": "float32",
+    "tf32": "tfloat32",
+    "int8": "int8",
+    "fp8": "float8_e4m3",
+    "cfp8": "float8_e4m3",
+}
+FUSED = ("activation", "gate")
+"""How the names of those end that take what a matrix product leaves."""
+
+
+class Shapes:
+    """Calls of a division's operators on `system`, `cores` of which make a rank."""
+
+    def __init__(self, division: Division, system: System, cores: int) -> None:
+        self.division, self.system, self.cores = division, system, cores
+        self.dtype = NAMES[division.job.activations]
+        self.few = self._few()
+
+    def _few(self) -> bool:
+        """Whether activations stay in SBUF."""
+        if self.division.job.task is Task.TRAIN or self.division.tokens > FEW:
+            return False
+        capacity = self.system.fact(Scope.CORE, "sbuf_capacity") or 0.0
+        item = 4 if self.dtype == "float32" else 2
+        model, tp = self.division.model, self.division.layout.tp
+        widest = max(max(each.feed_forward.width, 0) // tp for each in model.kinds)
+        return 2 * (model.hidden + 2 * widest) * self.division.tokens * item <= capacity / 2
+
+    def of(self, operator: Operator, before: Operator | None = None) -> Call | None:
+        """None where no kernel does it: a roofline takes its place."""
+        if isinstance(operator, Product):
+            return self._product(operator)
+        if isinstance(operator, WeightGradient):
+            return self._gradient(operator)
+        if isinstance(operator, Elementwise):
+            return self._elementwise(operator, before)
+        if isinstance(operator, Mixing):
+            return self._mixing(operator)
+        return None
+
+    def _product(self, product: Product) -> Call:
+        copies, tokens = _met(self.division, product)
+        if not self.few and tokens > FEW / 4:
+            share = ceil(tokens / self.cores)
+            left, right = (product.inputs, share), (product.inputs, product.outputs)
+            return Call(
+                source="gemm_best:gemm_best", inputs=((left, self.dtype), (right, self.dtype)), times=copies
+            )
+        stored = NAMES[self.division.job.weights]
+        if stored not in ("int8", "float8_e4m3"):
+            stored = self.dtype
+        rows, parts = _tiles(product.inputs)
+        columns, tiles = _tiles(ceil(product.outputs / self.cores))
+        few = ((rows, parts, ceil(tokens)), self.dtype)
+        weights = ((rows, tiles, parts * columns), stored)
+        return Call(source="few:linear_few", inputs=(few, weights), times=copies, stays=self.few)
+
+    def _gradient(self, product: WeightGradient) -> Call:
+        tokens, inputs = ceil(product.tokens), ceil(product.inputs / self.cores)
+        shapes = ((tokens, inputs), (tokens, product.outputs))
+        return Call(
+            source="gemm_best:gemm_best",
+            inputs=tuple((shape, self.dtype) for shape in shapes),
+            times=product.copies,
+        )
+
+    def _elementwise(self, operator: Elementwise, before: Operator | None) -> Call:
+        rows = operator.rows / self.cores
+        normal = "norm" in operator.name
+        if self.few and normal and operator.width * operator.rows >= ROWS:
+            height, parts = _tiles(operator.width)
+            x = ((height, parts, ceil(operator.rows)), self.dtype)
+            return Call(
+                source="few:norm_few", inputs=(x, ((height, parts), self.dtype)), stays=True, weights=False
+            )
+        if normal and rows >= 1 and "gradient" not in operator.name:
+            layer = self.division.model.norm.value == "layer"
+            name = "layer_norm" if layer else "rms_norm"
+            scale = ((1, operator.width), self.dtype)
+            x = ((ceil(rows), operator.width), self.dtype)
+            return Call(source=f"rows:{name}", inputs=(x, scale, scale) if layer else (x, scale))
+        fused = isinstance(before, Product) and operator.name.endswith(FUSED)
+        elements = ceil(rows * operator.width)
+        return Call(
+            source="elementwise:combine",
+            inputs=((_whole(elements), self.dtype), operator.operands),
+            stays=self.few or fused,
+            weights=False,
+        )
+
+    def _mixing(self, mixing: Mixing) -> Call | None:
+        if mixing.tokens == 1 and mixing.before and not mixing.backward:
+            return self._cached(mixing)
+        return self._prompt(mixing)
+
+    def _cached(self, mixing: Mixing) -> Call:
+        seen = max(round(mixing.pairs), 1)
+        caches, shared = mixing.sequences * mixing.kv_heads, self.cores
+        if caches % shared:
+            seen, shared = ceil(seen / shared), 1
+        caches //= shared
+        spread = ceil(seen / ROWS)
+        rows, parts = _tiles(mixing.key_dim)
+        stored = (
+            self.dtype
+            if self.division.job.cache in ("bf16", "fp16", "fp32")
+            else NAMES[self.division.job.cache]
+        )
+        heads = mixing.heads // mixing.kv_heads
+        return Call(
+            source="few:attention_cached",
+            inputs=(
+                ((caches, rows, parts, heads), self.dtype),
+                ((caches, rows, parts, spread * ROWS), stored),
+                ((caches, ROWS, spread, mixing.value_dim), stored),
+            ),
+            stays=self.few,
+        )
+
+    def _prompt(self, mixing: Mixing) -> Call | None:
+        tokens = ceil(mixing.tokens / ROWS) * ROWS
+        heads = mixing.sequences * mixing.heads / self.cores
+        width = max(mixing.key_dim, mixing.value_dim)
+        if width > ROWS or tokens > 8192 or mixing.window and mixing.window < tokens or mixing.backward:
+            return None
+        by_width, by_token = (1, width, tokens), (1, tokens, width)
+        return Call(
+            source="attention:attention",
+            inputs=(
+                (by_width, self.dtype),
+                (by_width, self.dtype),
+                (by_token, self.dtype),
+                mixing.causal,
+            ),
+            times=heads,
+        )
+
+
+def _tiles(features: int) -> tuple[int, int]:
+    """Rows of the array and how often they are filled; the last may be filled in part."""
+    parts = ceil(features / ROWS)
+    return ceil(features / parts), parts
+
+
+def _whole(elements: int) -> tuple[int, int]:
+    """As rows on all partitions."""
+    return ROWS, max(ceil(elements / ROWS), 1)
+
+
+def _met(division: Division, product: Product) -> tuple[float, float]:
+    """Of the copies of a matrix how many have tokens at all, on average, and how many each of them.
+
+    A token meets `top_k` of `experts`, any of them as likely: of few tokens some experts see none, and their
+    weights are not read. Shapes are those of whole tokens.
+    """
+    if product.copies == 1 or not product.name.startswith("experts"):
+        return product.copies, max(product.tokens, 1.0)
+    network = next(each.feed_forward for each in division.model.kinds if each.feed_forward.experts)
+    tokens = product.tokens * network.experts / network.top_k
+    met = product.copies * (1 - (1 - network.top_k / network.experts) ** tokens)
+    return met, product.tokens * product.copies / met

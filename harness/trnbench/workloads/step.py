@@ -1,0 +1,185 @@
+"""A step put together: operators as kernels, collectives as questions, in series, stage by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trnbench.errors import FactError
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.kernels.dtype import item_bytes
+from trnbench.peaks.engine import engine_rate
+from trnbench.workloads.backward_operators import backward_operators
+from trnbench.workloads.calls import Shapes
+from trnbench.workloads.division import Division
+from trnbench.workloads.exchange_times import ExchangeTimes
+from trnbench.workloads.hbm import logical_cores
+from trnbench.workloads.job import Recompute, Task
+from trnbench.workloads.kernel_times import KernelTimes
+from trnbench.workloads.operators import Elementwise, Exchange, Mixing, Operator, Recurrence
+from trnbench.workloads.rank_operators import (
+    between_stages,
+    first_operators,
+    last_operators,
+    layer_operators,
+)
+from trnbench.workloads.step_constants import StepConstants
+from trnbench.workloads.step_parts import (
+    ATTENTION,
+    COLLECTIVES,
+    ELEMENTWISE,
+    MATRIX,
+    MEMORY,
+    NOTHING,
+    OPTIMISER,
+    Series,
+    StepParts,
+    StepTime,
+)
+from trnbench.workloads.update_operators import update_operators
+
+
+class StepModel:
+    """Kernels are timed once for a shape, collectives asked once, a kind of layer put together once."""
+
+    def __init__(self) -> None:
+        self.kernels = KernelTimes()
+        self.exchanges = ExchangeTimes()
+
+    def parts(self, division: Division, system: System) -> StepParts:
+        """Of `division` on `system`, without constants.
+
+        Raises `UsageError` for a layout that does not lie there, `KernelError` and `FactError` for what
+        cannot be timed.
+        """
+        return _Composition(self, division, system).parts()
+
+    def time(self, division: Division, system: System, constants: StepConstants) -> StepTime:
+        return self.parts(division, system).time(constants)
+
+
+def step_time(division: Division, system: System, constants: StepConstants) -> StepTime:
+    """Of one step; `StepModel` keeps what several have in common."""
+    return StepModel().time(division, system, constants)
+
+
+class _Composition:
+    def __init__(self, model: StepModel, division: Division, system: System) -> None:
+        self.model, self.division, self.system = model, division, system
+        cores, per_device = logical_cores(system, division.layout.lnc)
+        physical = system.devices * system.cores_per_device // cores
+        self.shapes = Shapes(division, system, physical)
+        self.busy = min(division.layout.ranks, per_device) * physical
+
+    def parts(self) -> StepParts:
+        division, layout = self.division, self.division.layout
+        training = division.job.task is Task.TRAIN
+        layers = {kind: self._layer(kind) for kind in range(len(division.model.kinds))}
+        return StepParts(
+            stages=tuple(self._stage(stage, layers) for stage in range(layout.pp)),
+            micro_batches=division.micro_batches,
+            bubble=(layout.pp - 1) / layout.chunks,
+            once=self._slowest(
+                [self._series(update_operators(division, stage), OPTIMISER) for stage in range(layout.pp)]
+            )
+            if training
+            else NOTHING,
+        )
+
+    def _slowest(self, each: Sequence[Series]) -> Series:
+        return max(each, key=lambda series: series.all)
+
+    def _stage(self, stage: int, layers: dict[int, Series]) -> Series:
+        """What a rank of `stage` does for one micro-batch."""
+        division, pp = self.division, self.division.layout.pp
+        training = division.job.task is Task.TRAIN
+        found = NOTHING
+        for kind, count in division.stages[stage].items():
+            found = found.plus(layers[kind], count)
+        if stage == 0:
+            first = self._series(first_operators(division))
+            found = found.plus(first, 2.0 if training else 1.0)
+        if stage == pp - 1:
+            last = last_operators(division)
+            found = found.plus(self._series(last))
+            if training:
+                found = found.plus(self._series(last), 2.0)
+        sent = self._series(between_stages(division))
+        return found.plus(sent, (2.0 if training else 1.0) * division.layout.chunks)
+
+    def _layer(self, kind: int) -> Series:
+        division, job = self.division, self.division.job
+        operators = layer_operators(division, kind)
+        forward = self._series(operators)
+        if job.task is not Task.TRAIN:
+            return forward
+        found = forward.plus(self._series(backward_operators(division, kind)))
+        if job.recompute is Recompute.FULL:
+            return found.plus(forward)
+        if job.recompute is Recompute.SELECTIVE:
+            return found.plus(self._series([each for each in operators if isinstance(each, Mixing)]))
+        return found
+
+    def _series(self, operators: Sequence[Operator], part: str = "") -> Series:
+        seconds: dict[str, float] = {}
+        count = collectives = roofline = 0.0
+        before: Operator | None = None
+        for operator in operators:
+            if isinstance(operator, Exchange):
+                spent = self.model.exchanges.time(operator, self.division.layout, self.system)
+                if spent:
+                    collectives += 1
+                    seconds[COLLECTIVES] = seconds.get(COLLECTIVES, 0.0) + spent
+            else:
+                engines, memory, kernel = self._operator(operator, before)
+                name = part or _part(operator)
+                seconds[name] = seconds.get(name, 0.0) + engines
+                into = part or MEMORY
+                seconds[into] = seconds.get(into, 0.0) + memory
+                count += 1
+                roofline += 0.0 if kernel else engines + memory
+            before = operator
+        return Series(seconds=seconds, operators=count, collectives=collectives, by_roofline=roofline)
+
+    def _operator(self, operator: Operator, before: Operator | None) -> tuple[float, float, bool]:
+        """Seconds of engines, seconds more for memory, and whether a kernel was timed."""
+        call = self.shapes.of(operator, before)
+        if call is None:
+            return (*self._roofline(operator), False)
+        found = self.model.kernels.time(call, self.system, self.busy)
+        return (found.all - found.memory) * call.times, found.memory * call.times, True
+
+    def _roofline(self, operator: Operator) -> tuple[float, float]:
+        """FLOP over the engine bound, and what its operands take beyond that over the core's share of HBM."""
+        job, cores = self.division.job, self.shapes.cores
+        peak = engine_rate(self.system, job.activations)
+        rate = self.system.fact(Scope.DEVICE, "hbm_bandwidth")
+        if peak is None or rate is None:
+            raise FactError(
+                f"no document gives the engine bound or the HBM rate of {self.system.name}",
+                cause="an operator without a kernel takes what these allow",
+                try_="--facts with a file that gives them",
+            )
+        engines = operator.flops / (peak.value * cores) if not isinstance(operator, Exchange) else 0.0
+        moved = _moved(operator) * item_bytes(job.activations) / cores
+        return engines, max(moved * self.busy / rate - engines, 0.0)
+
+
+def _part(operator: Operator) -> str:
+    if isinstance(operator, Mixing | Recurrence):
+        return ATTENTION
+    return ELEMENTWISE if isinstance(operator, Elementwise) else MATRIX
+
+
+def _moved(operator: Operator) -> float:
+    """Elements that attention without a kernel reads and writes at least."""
+    if isinstance(operator, Mixing):
+        own = operator.tokens * operator.heads * (operator.key_dim + operator.value_dim)
+        kept = (
+            (operator.tokens + operator.before) * operator.kv_heads * (operator.key_dim + operator.value_dim)
+        )
+        return float(operator.sequences * (own + kept))
+    if isinstance(operator, Recurrence):
+        state = 2 * 2 * operator.heads * operator.key_dim * operator.value_dim
+        return float(operator.sequences * (state + operator.tokens * operator.channels * 2))
+    return 0.0

@@ -1,0 +1,104 @@
+"""What no document prints of a step: named constants of a generation, fitted on published steps.
+
+`workloads.toml` beside a generation's plugin has a table for each, with its value, range, unit, the points it
+was fitted on and how. A generation without the file has none: its steps are what kernels and links take.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trnbench.bounded.file import TABLE, read_file
+from trnbench.bounded.toml import parse_toml
+from trnbench.errors import FactError
+from trnbench.generation import System
+
+
+class Constant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A value with its range, both in `unit`; `points` it was fitted on, none where it is assumed."""
+
+    value: float
+    low: float
+    high: float
+    unit: str
+    method: str
+    points: tuple[str, ...] = ()
+
+
+class StepConstants(msgspec.Struct, frozen=True, kw_only=True):
+    """For all software families together, in seconds and shares; what each is called in a step is its part.
+
+    `host_s`: once a graph is called (a token, a prompt, a micro-batch's part is not one: the whole step of
+    training counts as one), the host's work, sampling and the runtime's launch in it. `collective_s`: the
+    start of a collective inside a graph, for each in series, in place of the one assumed in `[fabric.graph]`.
+    `operator_s`: between two operators of a graph, for each in series. `memory_share`: of the time that
+    weights and cache take to arrive, added. `engine_share`: of the time that kernels take beside it, added.
+    """
+
+    host_s: float = 0.0
+    collective_s: float = 0.0
+    operator_s: float = 0.0
+    memory_share: float = 0.0
+    engine_share: float = 0.0
+
+
+NONE = StepConstants()
+UNITS = {
+    "host_s": ("us", 1e-6),
+    "collective_s": ("us", 1e-6),
+    "operator_s": ("us", 1e-6),
+    "memory_share": ("1", 1.0),
+    "engine_share": ("1", 1.0),
+}
+"""Of each constant, the unit that its table has, and what that is in seconds (or as a share)."""
+
+
+def read_constants(path: Path) -> dict[str, Constant]:
+    """The tables of `path` by name. Raises `FactError` for a name, a unit or a value that makes no sense."""
+    tables = parse_toml(read_file(path, most=TABLE), str(path))
+    found: dict[str, Constant] = {}
+    for name, table in tables.get("constants", {}).items():
+        if name not in UNITS:
+            raise FactError(
+                f"{path}: [constants.{name}] is no constant of a step",
+                cause=f"they are {', '.join(UNITS)}",
+                try_="one of these names",
+            )
+        found[name] = _checked(name, table, path)
+    return found
+
+
+def _checked(name: str, table: Any, path: Path) -> Constant:
+    try:
+        constant = msgspec.convert(table, Constant)
+    except msgspec.ValidationError as error:
+        raise FactError(
+            f"{path}: [constants.{name}]: {error}",
+            cause="a constant has value, low, high, unit, method and points",
+            try_="add what is missing",
+        ) from None
+    unit, _ = UNITS[name]
+    if constant.unit != unit or not 0 <= constant.low <= constant.value <= constant.high:
+        raise FactError(
+            f"{path}: [constants.{name}] has {constant.low:g} ≤ {constant.value:g} ≤ {constant.high:g} "
+            f"{constant.unit}",
+            cause=f"its unit is {unit!r}, and its value lies between its ends, none of them below 0",
+            try_="correct it",
+        )
+    return constant
+
+
+def named_constants(system: System) -> dict[str, Constant]:
+    """Those of the system's generation; none where it brings no file. Raises `FactError`."""
+    path = system.generation.workloads
+    return read_constants(path) if path is not None else {}
+
+
+def constants_of(system: System) -> StepConstants:
+    """The values of `named_constants`, in seconds and shares."""
+    return StepConstants(
+        **{name: each.value * UNITS[name][1] for name, each in named_constants(system).items()}
+    )
