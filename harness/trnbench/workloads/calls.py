@@ -1,11 +1,11 @@
 """Which kernel an operator is at the shape of a rank, and what it shares with its neighbours.
 
-*Few tokens.* As long as the widest activations of a layer, before and behind an operator, fill no more than half
-of SBUF, and no more than 512 tokens are worked on at once, features lie on the partitions and activations stay
-in SBUF from operator to operator: only weights and cache are read. The other half is for weights on their way.
+*Activations stay in SBUF* where the widest operand and result of a layer fill no more than three quarters of it
+(the rest is for weights on their way), and nothing is kept for a backward pass. Features then lie on the
+partitions, and each operator takes what the one before left: only weights and cache are read.
 
-*Many tokens.* Activations go through HBM between operators; what follows a matrix product element by element
-(an activation, a gate) takes its operand where the product leaves it.
+*Activations go through HBM* otherwise; what follows a matrix product element by element (an activation, a gate)
+takes its operand where the product leaves it.
 
 Cores of a logical core share an operator evenly: the columns of a product, the caches or heads of attention, the
 rows of what is done element by element.
@@ -18,13 +18,14 @@ from math import ceil
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.workloads.division import Division
+from trnbench.workloads.feed_forward import FeedForward
 from trnbench.workloads.job import Task
 from trnbench.workloads.kernel_times import Call
 from trnbench.workloads.operators import Elementwise, Mixing, Operator, Product, WeightGradient
 
 ROWS = 128
-FEW = 512
-"""Tokens up to which a product keeps its weights in the array while they pass."""
+ROOM = 0.75
+"""Of SBUF, for activations that stay."""
 
 NAMES = {
     "bf16": "bfloat16",
@@ -45,17 +46,18 @@ class Shapes:
     def __init__(self, division: Division, system: System, cores: int) -> None:
         self.division, self.system, self.cores = division, system, cores
         self.dtype = NAMES[division.job.activations]
-        self.few = self._few()
+        self.stays = self._stay()
 
-    def _few(self) -> bool:
+    def _stay(self) -> bool:
         """Whether activations stay in SBUF."""
-        if self.division.job.task is Task.TRAIN or self.division.tokens > FEW:
+        division = self.division
+        if division.job.task is Task.TRAIN:
             return False
         capacity = self.system.fact(Scope.CORE, "sbuf_capacity") or 0.0
         item = 4 if self.dtype == "float32" else 2
-        model, tp = self.division.model, self.division.layout.tp
-        widest = max(max(each.feed_forward.width, 0) // tp for each in model.kinds)
-        return 2 * (model.hidden + 2 * widest) * self.division.tokens * item <= capacity / 2
+        model, tp = division.model, division.layout.tp
+        inner = max(_inner(each.feed_forward) for each in model.kinds) // tp
+        return (model.hidden + inner) * division.tokens * item <= ROOM * capacity
 
     def of(self, operator: Operator, before: Operator | None = None) -> Call | None:
         """None where no kernel does it: a roofline takes its place."""
@@ -71,7 +73,7 @@ class Shapes:
 
     def _product(self, product: Product) -> Call:
         copies, tokens = _met(self.division, product)
-        if not self.few and tokens > FEW / 4:
+        if not self.stays and tokens > ROWS:
             share = ceil(tokens / self.cores)
             left, right = (product.inputs, share), (product.inputs, product.outputs)
             return Call(
@@ -84,7 +86,7 @@ class Shapes:
         columns, tiles = _tiles(ceil(product.outputs / self.cores))
         few = ((rows, parts, ceil(tokens)), self.dtype)
         weights = ((rows, tiles, parts * columns), stored)
-        return Call(source="few:linear_few", inputs=(few, weights), times=copies, stays=self.few)
+        return Call(source="few:linear_few", inputs=(few, weights), times=copies, stays=self.stays)
 
     def _gradient(self, product: WeightGradient) -> Call:
         tokens, inputs = ceil(product.tokens), ceil(product.inputs / self.cores)
@@ -98,7 +100,7 @@ class Shapes:
     def _elementwise(self, operator: Elementwise, before: Operator | None) -> Call:
         rows = operator.rows / self.cores
         normal = "norm" in operator.name
-        if self.few and normal and operator.width * operator.rows >= ROWS:
+        if self.stays and normal and operator.width * operator.rows >= ROWS:
             height, parts = _tiles(operator.width)
             x = ((height, parts, ceil(operator.rows)), self.dtype)
             return Call(
@@ -115,7 +117,7 @@ class Shapes:
         return Call(
             source="elementwise:combine",
             inputs=((_whole(elements), self.dtype), operator.operands),
-            stays=self.few or fused,
+            stays=self.stays or fused,
             weights=False,
         )
 
@@ -145,26 +147,27 @@ class Shapes:
                 ((caches, rows, parts, spread * ROWS), stored),
                 ((caches, ROWS, spread, mixing.value_dim), stored),
             ),
-            stays=self.few,
+            stays=self.stays,
         )
 
     def _prompt(self, mixing: Mixing) -> Call | None:
         tokens = ceil(mixing.tokens / ROWS) * ROWS
-        heads = mixing.sequences * mixing.heads / self.cores
+        heads = ceil(mixing.sequences * mixing.heads / self.cores)
         width = max(mixing.key_dim, mixing.value_dim)
-        if width > ROWS or tokens > 8192 or mixing.window and mixing.window < tokens or mixing.backward:
+        if width > ROWS or tokens > 8192 or (mixing.window and mixing.window < tokens) or mixing.backward:
             return None
-        by_width, by_token = (1, width, tokens), (1, tokens, width)
+        by_width, by_token = ((heads, width, tokens), self.dtype), ((heads, tokens, width), self.dtype)
         return Call(
             source="attention:attention",
-            inputs=(
-                (by_width, self.dtype),
-                (by_width, self.dtype),
-                (by_token, self.dtype),
-                mixing.causal,
-            ),
-            times=heads,
+            inputs=(by_width, by_width, by_token, mixing.causal),
+            stays=self.stays,
+            weights=False,
         )
+
+
+def _inner(network: FeedForward) -> int:
+    """Features of what a network works on between its matrices."""
+    return (2 if network.gated else 1) * network.width
 
 
 def _tiles(features: int) -> tuple[int, int]:

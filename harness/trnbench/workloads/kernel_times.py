@@ -10,6 +10,7 @@ from trnbench.emulator.clock import seconds
 from trnbench.emulator.core.launch import Launch
 from trnbench.emulator.core.model import KernelModel
 from trnbench.emulator.core.pace import NOTHING_REMOVED, Without
+from trnbench.emulator.core.timing import Timing
 from trnbench.generation import System
 from trnbench.nki import TensorSpec
 from trnbench.nki.load import load_kernel
@@ -24,10 +25,15 @@ _HERE = "trnbench.kernels.nki."
 
 class KernelTime(msgspec.Struct, frozen=True):
     """Seconds of one call, the launch of a program left out: `all` of it, `memory` of that because transfers
-    take time."""
+    take time; the transfers themselves keep the DMA engines, or the memory, busy for `stream`."""
 
     all: float
     memory: float
+    stream: float
+
+    @property
+    def engines(self) -> float:
+        return self.all - self.memory
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,20 +67,23 @@ class KernelTimes:
         """
         key = (call.source, call.inputs, call.stays, call.weights, cores, id(self.kernels.table(system)))
         if key not in self._known:
-            whole = self._seconds(call, system, cores, _stays(call))
-            bare = self._seconds(call, system, cores, Without(queues=_TRANSFERS, hbm=True))
-            self._known[key] = KernelTime(all=whole, memory=max(whole - bare, 0.0))
+            timing = self._timing(call, system, cores, _stays(call))
+            bare = self._timing(call, system, cores, Without(queues=_TRANSFERS, hbm=True))
+            whole = seconds(timing.total)
+            stream = max(timing.busy_s.get("dma", 0.0), timing.busy_s.get("hbm", 0.0))
+            self._known[key] = KernelTime(
+                all=whole, memory=max(whole - seconds(bare.total), 0.0), stream=min(stream, whole)
+            )
         return self._known[key]
 
-    def _seconds(self, call: Call, system: System, cores: int, without: Without) -> float:
+    def _timing(self, call: Call, system: System, cores: int, without: Without) -> Timing:
         kernel, module = self._kernel(call.source)
         cut = getattr(module, f"{call.source.rpartition(':')[2]}_pieces", None)
         pieces = cut(call.inputs) if cut is not None else ()
         launch = Launch(cores=cores, limit=LIMIT, without=without, explain=False)
         parts = tuple((_arguments(part), times) for part, times in pieces)
         with provide("trnbench"):
-            timing = self.kernels.time(kernel, _arguments(call.inputs), system, launch, parts=parts)
-        return seconds(timing.total)
+            return self.kernels.time(kernel, _arguments(call.inputs), system, launch, parts=parts)
 
     def _kernel(self, source: str) -> tuple[Any, Any]:
         if source not in self._loaded:

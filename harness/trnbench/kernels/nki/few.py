@@ -56,16 +56,18 @@ def _weights(w, first, last, dtype):
 
 def _tiles(out, held, streamed, first):
     parts, tokens = held.shape[1:]
-    columns = streamed.shape[2] // parts
+    columns, chunk = streamed.shape[2] // parts, nl.tile_size.gemm_moving_fmax
     for index in nl.affine_range(streamed.shape[1]):
-        sums = nl.ndarray((columns, tokens), dtype=nl.float32, buffer=nl.psum)
-        for part in nl.sequential_range(parts):
-            nisa.nc_matmul(
-                dst=sums,
-                stationary=streamed[:, index, part * columns : (part + 1) * columns],
-                moving=held[:, part, :],
-            )
-        nisa.tensor_copy(dst=out[:, first + index, :], src=sums)
+        for start in nl.affine_range(0, tokens, chunk):
+            end = min(start + chunk, tokens)
+            sums = nl.ndarray((columns, end - start), dtype=nl.float32, buffer=nl.psum)
+            for part in nl.sequential_range(parts):
+                nisa.nc_matmul(
+                    dst=sums,
+                    stationary=streamed[:, index, part * columns : (part + 1) * columns],
+                    moving=held[:, part, start:end],
+                )
+            nisa.tensor_copy(dst=out[:, first + index, start:end], src=sums)
 
 
 @nki.jit
@@ -79,14 +81,24 @@ def norm_few(x, gamma):
     nisa.dma_copy(dst=scale, src=gamma)
     ones = nl.ones((rows, rows), dtype=x.dtype, buffer=nl.sbuf)
     epsilon = nl.full((rows, 1), EPSILON, dtype=nl.float32)
-    squares = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    chunk = nl.tile_size.gemm_moving_fmax
+    for start in nl.affine_range(0, tokens, chunk):
+        end = min(start + chunk, tokens)
+        _normalised(out[:, :, start:end], held[:, :, start:end], scale, ones, epsilon)
+    nisa.dma_copy(dst=result, src=out)
+    return result
+
+
+def _normalised(out, held, scale, ones, epsilon):
+    rows, parts, tokens = held.shape
+    squares = nl.ndarray(held.shape, dtype=held.dtype, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=squares, data1=held, data2=held, op=nl.multiply)
     sums = nl.ndarray((rows, tokens), dtype=nl.float32, buffer=nl.psum)
     for part in nl.sequential_range(parts):
         nisa.nc_matmul(dst=sums, stationary=ones, moving=squares[:, part, :])
     spread = nl.ndarray((rows, tokens), dtype=nl.float32, buffer=nl.sbuf)
     nisa.activation(dst=spread, op=nl.rsqrt, data=sums, scale=1.0 / (rows * parts), bias=epsilon)
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
     if tokens <= parts:
         for token in nl.affine_range(tokens):
             nisa.scalar_tensor_tensor(
@@ -107,8 +119,6 @@ def norm_few(x, gamma):
                 op1=nl.multiply,
                 operand1=spread,
             )
-    nisa.dma_copy(dst=result, src=out)
-    return result
 
 
 @nki.jit
@@ -118,34 +128,59 @@ def attention_cached(q, k, v):
     q (caches, rows, parts, heads), k (caches, rows, parts, keys), v (caches, 128, keys / 128, width): heads
     share each of the caches. Key p · (keys / 128) + j has its value in place j of partition p. The result is
     (caches, columns, width / columns, heads).
+
+    The heads of a cache take few partitions: as many caches as there is room for lie below each other. The
+    scores of the next ones are found while the weights of these are turned.
     """
     caches, rows, parts, heads = q.shape
-    spread, width = v.shape[2:]
+    width = v.shape[3]
     columns = min(width, nl.tile_size.pmax)
-    wide = (width + columns - 1) // columns
-    result = nl.ndarray((caches, columns, wide, heads), dtype=q.dtype, buffer=nl.shared_hbm)
-    scale = (rows * parts) ** -0.5
-    for cache in nl.affine_range(caches):
-        queries = nl.ndarray((rows, parts, heads), dtype=q.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=queries, src=q[cache])
-        keys = _cached(k[cache], q.dtype)
-        values = _cached(v[cache], q.dtype)
-        weights = _shares(queries, keys, scale)
-        out = nl.ndarray((columns, wide, heads), dtype=q.dtype, buffer=nl.sbuf)
-        sums = [nl.ndarray((columns, heads), dtype=nl.float32, buffer=nl.psum) for _ in range(wide)]
-        for first in nl.sequential_range(0, spread, GROUP):
-            turned = _turned(weights, spread, first, min(GROUP, spread - first))
-            for index in nl.sequential_range(turned.shape[1]):
-                for part in range(wide):
-                    nisa.nc_matmul(
-                        dst=sums[part],
-                        stationary=values[:, first + index, part * columns : (part + 1) * columns],
-                        moving=turned[:, index, :],
-                    )
-        for part in range(wide):
-            nisa.tensor_copy(dst=out[:, part, :], src=sums[part])
-        nisa.dma_copy(dst=result[cache], src=out)
+    result = nl.ndarray(
+        (caches, columns, (width + columns - 1) // columns, heads), dtype=q.dtype, buffer=nl.shared_hbm
+    )
+    stack = _stack(heads)
+    scores, values = _scores(q, k, v, 0, min(stack, caches))
+    for step in nl.affine_range((caches - 1) // stack):
+        first = (step + 1) * stack
+        weights = _weights_of(scores, q.dtype, (rows * parts) ** -0.5)
+        next_scores, next_values = _scores(q, k, v, first, min(first + stack, caches))
+        _weigh(result, weights, values, step * stack, heads)
+        scores, values = next_scores, next_values
+    weights = _weights_of(scores, q.dtype, (rows * parts) ** -0.5)
+    _weigh(result, weights, values, (caches - 1) // stack * stack, heads)
     return result
+
+
+def _stack(heads):
+    """Caches whose heads lie below each other: results of the tensor engine begin at every 32nd partition."""
+    return 4 if heads <= 32 else 2 if heads <= 64 else 1
+
+
+def _scores(q, k, v, first, last):
+    """qᵀ · k of these caches, below each other, and their values."""
+    rows, parts, heads = q.shape[1:]
+    count, chunk = k.shape[3], nl.tile_size.gemm_moving_fmax
+    high = nl.tile_size.pmax // _stack(heads)
+    keys, queries, values = [], [], []
+    for cache in range(first, last):
+        padded = nl.zeros((rows, parts, high), dtype=q.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=padded[:, :, 0:heads], src=q[cache])
+        queries.append(padded)
+        keys.append(_cached(k[cache], q.dtype))
+        values.append(_cached(v[cache], q.dtype))
+    scores = nl.ndarray(((last - first) * high, count), dtype=nl.float32, buffer=nl.sbuf)
+    for start in nl.affine_range(0, count, chunk):
+        end = min(start + chunk, count)
+        product = nl.ndarray((scores.shape[0], end - start), dtype=nl.float32, buffer=nl.psum)
+        for cache in range(last - first):
+            for part in nl.sequential_range(parts):
+                nisa.nc_matmul(
+                    dst=product[cache * high : (cache + 1) * high],
+                    stationary=queries[cache][:, part, :],
+                    moving=keys[cache][:, part, start:end],
+                )
+        nisa.activation(dst=scores[:, start:end], op=nl.copy, data=product)
+    return scores, values
 
 
 def _cached(source, dtype):
@@ -154,22 +189,14 @@ def _cached(source, dtype):
     return tile
 
 
-def _shares(queries, keys, scale):
-    """softmax(qᵀ · k · scale): (heads, keys)."""
-    parts, heads = queries.shape[1:]
-    count, chunk = keys.shape[2], nl.tile_size.gemm_moving_fmax
-    scores = nl.ndarray((heads, count), dtype=nl.float32, buffer=nl.sbuf)
-    for start in nl.affine_range(0, count, chunk):
-        end = min(start + chunk, count)
-        product = nl.ndarray((heads, end - start), dtype=nl.float32, buffer=nl.psum)
-        for part in nl.sequential_range(parts):
-            nisa.nc_matmul(dst=product, stationary=queries[:, part, :], moving=keys[:, part, start:end])
-        nisa.activation(dst=scores[:, start:end], op=nl.copy, data=product)
-    top = nl.ndarray((heads, 1), dtype=nl.float32, buffer=nl.sbuf)
+def _weights_of(scores, dtype, scale):
+    """The softmax of scaled scores."""
+    high, count = scores.shape
+    top = nl.ndarray((high, 1), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_reduce(dst=top, op=nl.maximum, data=scores, axis=1, negate=True)
     nisa.tensor_scalar(dst=top, data=top, op0=nl.multiply, operand0=scale)
-    weights = nl.ndarray((heads, count), dtype=queries.dtype, buffer=nl.sbuf)
-    total = nl.ndarray((heads, 1), dtype=nl.float32, buffer=nl.sbuf)
+    weights = nl.ndarray((high, count), dtype=dtype, buffer=nl.sbuf)
+    total = nl.ndarray((high, 1), dtype=nl.float32, buffer=nl.sbuf)
     nisa.activation_reduce(
         dst=weights, op=nl.exp, data=scores, scale=scale, bias=top, reduce_op=nl.add, reduce_res=total
     )
@@ -178,12 +205,34 @@ def _shares(queries, keys, scale):
     return weights
 
 
+def _weigh(result, weights, values, first, heads):
+    """The values of these caches, weighed and added up."""
+    spread, width = values[0].shape[1:]
+    columns, wide = result.shape[1:3]
+    high = weights.shape[0] // len(values)
+    sums = [nl.ndarray((columns, wide * heads), dtype=nl.float32, buffer=nl.psum) for _ in values]
+    for start in nl.sequential_range(0, spread, GROUP):
+        turned = _turned(weights, spread, start, min(GROUP, spread - start))
+        for index in nl.sequential_range(turned.shape[1]):
+            for cache in range(len(values)):
+                for part in range(wide):
+                    nisa.nc_matmul(
+                        dst=sums[cache][:, part * heads : (part + 1) * heads],
+                        stationary=values[cache][:, start + index, part * columns : (part + 1) * columns],
+                        moving=turned[:, index, cache * high : cache * high + heads],
+                    )
+    for cache in range(len(values)):
+        out = nl.ndarray((columns, wide, heads), dtype=result.dtype, buffer=nl.sbuf)
+        nisa.tensor_copy(dst=out, src=sums[cache].reshape((columns, wide, heads)))
+        nisa.dma_copy(dst=result[first + cache], src=out)
+
+
 def _turned(weights, spread, first, count):
     """Weights of the keys in places `first` on of every partition, keys on the partitions."""
-    heads, tile = weights.shape[0], nl.tile_size.pmax
+    high, tile = weights.shape[0], nl.tile_size.pmax
     kind = weights.dtype if nisa.get_nc_version() >= nisa.nc_version.gen3 else nl.float32
-    by_place = weights.reshape((heads, tile, spread))
-    turned = nl.ndarray((tile, count, heads), dtype=kind, buffer=nl.psum)
+    by_place = weights.reshape((high, tile, spread))
+    turned = nl.ndarray((tile, count, high), dtype=kind, buffer=nl.psum)
     for index in nl.affine_range(count):
         nisa.nc_transpose(dst=turned[:, index, :], data=by_place[:, :, first + index])
     ready = nl.ndarray(turned.shape, dtype=weights.dtype, buffer=nl.sbuf)
@@ -209,9 +258,15 @@ def linear_few_pieces(inputs):
 
 
 def attention_cached_pieces(inputs):
-    """Caches."""
-    caches = inputs[0][0][0]
-    return ((tuple(((1, *shape[1:]), dtype) for shape, dtype in inputs), caches),)
+    """As many caches as lie below each other."""
+    caches, stack = inputs[0][0][0], _stack(inputs[0][0][3])
+    whole, rest = divmod(caches, stack)
+    pieces = [(_of_caches(inputs, stack), whole)] if whole else []
+    return (*pieces, *([(_of_caches(inputs, rest), 1)] if rest else []))
+
+
+def _of_caches(inputs, count):
+    return tuple(((count, *shape[1:]), dtype) for shape, dtype in inputs)
 
 
 linear_few_reference = "trnbench.kernels.nki.references:linear_few"
