@@ -24,6 +24,7 @@ def trnbench_generations() -> Iterator[Generation]:
         costs=HERE / "costs.toml",
         published=HERE / "published.toml",
         published_steps=HERE / "published_steps.toml",
+        steps=HERE / "steps.json",
         public_kernels=HERE / "public_kernels.json",
         bands=HERE / "bands.json",
         products=HERE / "products.json",
