@@ -25,12 +25,13 @@ NAMES = tuple(UNITS)
 
 
 class StepAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`rows`: of each pipeline stage that may be the slowest, seconds without constants and then seconds for one
-    of each of `NAMES` (a second, or a share of 1). `links_s` of them are the links' of its collectives, of which
-    there are `collectives` in series. `why`: the reason where there is no answer, and then nothing else.
+    """`rows`: of each pipeline stage that may be the slowest, seconds without constants and then seconds for
+    one of each of `NAMES` (a second, or a share of 1). `links_s` of them are the links' of its collectives,
+    of which there are `collectives` in series. `why`: the reason where there is no answer, and then nothing
+    else.
 
-    `published_s`, `floor_s` and `naive_s` are what was measured, what documents allow at best, and the sum that
-    people make on paper.
+    `published_s`, `floor_s` and `naive_s` are what was measured, what documents allow at best, and the sum
+    that people make on paper.
     """
 
     id: str
@@ -48,7 +49,7 @@ class StepAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     def time_s(self, constants: StepConstants) -> float:
         """Of the stage that takes longest with these constants."""
-        values = (1.0, *(getattr(constants, name) for name in NAMES))
+        values = (1.0, *(float(getattr(constants, name)) for name in NAMES))
         return max(sum(a * b for a, b in zip(row, values, strict=True)) for row in self.rows)
 
 

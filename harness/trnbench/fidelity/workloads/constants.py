@@ -9,8 +9,8 @@ from trnbench.fidelity.workloads.fitting import LIMITS, FittedStep
 from trnbench.workloads.step_constants import UNITS, Constant, StepConstants
 
 METHOD = (
-    "least mean |ln(model / published)| over these points, every model and task weighing the same; low and high "
-    "are the ends of what it is with a model left out (.ci/renew_steps)"
+    "least mean |ln(model / published)| over these points, every model and task weighing the same; low and "
+    "high are the ends of what it is with a model left out (.ci/renew_steps)"
 )
 DIGITS = 4
 
@@ -18,14 +18,13 @@ DIGITS = 4
 def constants(named: Mapping[str, Constant], without: str = "") -> StepConstants:
     """The values, in seconds and shares; those of a fit without the model `without` where they are known."""
     return StepConstants(
-        **{
-            name: each.held_out.get(without, each.value) * UNITS[name][1] for name, each in named.items()
-        }
+        **{name: each.held_out.get(without, each.value) * UNITS[name][1] for name, each in named.items()}
     )
 
 
 def fitted_constants(fitted: FittedStep, found: Sequence[StepAnswer]) -> dict[str, Constant]:
-    """By name, in the units of the file and rounded as it is. Constants that stay 0 in every fit are left out."""
+    """By name, in the units of the file and rounded as it is. Constants that stay 0 in every fit are left
+    out."""
     points = tuple(each.id for each in found if not each.why)
     made: dict[str, Constant] = {}
     for name in NAMES:
@@ -50,8 +49,8 @@ def fitted_constants(fitted: FittedStep, found: Sequence[StepAnswer]) -> dict[st
 def as_toml(title: str, made: Mapping[str, Constant]) -> str:
     """The file `workloads.toml` of the generation called `title`."""
     lines = [
-        f"# Constants of a model's step on {title}: what no document prints. docs/workloads.md says what each is",
-        "# charged for; .ci/renew_steps makes this file.",
+        f"# Constants of a model's step on {title}: what no document prints. docs/workloads.md says what",
+        "# each is charged for; .ci/renew_steps makes this file.",
         "#",
         "# value, low, high   in `unit`; low and high: the ends of what it is with a model left out",
         "# held_out           by model: the value when all its points are left out of the fit",

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from trnbench.fidelity.statistics import of_votes
-from trnbench.fidelity.workloads.answer import StepAnswer
 from trnbench.fidelity.workloads.constants import constants
 from trnbench.fidelity.workloads.kept import KeptSteps
 from trnbench.results.fidelity import Errors
@@ -19,8 +18,8 @@ EVERYWHERE = "all"
 
 
 class StepError(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A published step beside ours, in seconds. `e` = ln(model / published); `e_cross` with constants that were
-    fitted without its model, `e_naive` of the sum on paper. `why`: the reason where there is no answer.
+    """A published step beside ours, in seconds. `e` = ln(model / published); `e_cross` with constants that
+    were fitted without its model, `e_naive` of the sum on paper. `why`: the reason where there is no answer.
     """
 
     id: str
@@ -33,7 +32,9 @@ class StepError(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     e: float | None = None
     e_cross: float | None = None
     e_naive: float | None = None
-    inside: bool | None = None  # whether what was published lies in the band of those that are not of its model
+    inside: bool | None = (
+        None  # whether what was published lies in the band of those that are not of its model
+    )
     why: str = ""
 
     @property
@@ -98,7 +99,11 @@ def rows(points: Sequence[StepError]) -> tuple[StepRow, ...]:
         for family, generation in sorted(classes):
             if family.startswith(f"{task},"):
                 made.append(
-                    _row(family, generation, [p for p in mine if (p.family, p.generation) == (family, generation)])
+                    _row(
+                        family,
+                        generation,
+                        [p for p in mine if (p.family, p.generation) == (family, generation)],
+                    )
                 )
     return tuple(made)
 

@@ -2,8 +2,8 @@
 
 Few numbers for many kinds of software: the least mean |ln(model / published)| is taken, every model and task
 weighing the same however many of its rows were published. No constant is of one model. All lie within
-`LIMITS`, and the collectives of a step leave room for what it reads and multiplies: a published token is an upper
-bound of them.
+`LIMITS`, and the collectives of a step leave room for what it reads and multiplies: a published token is an
+upper bound of them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STEPS = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 
 
 class FittedStep(msgspec.Struct, frozen=True, kw_only=True):
-    """`values` by name, in seconds and shares; `held_out[vote]`: the same had that model not been published."""
+    """`values` by name, in seconds and shares; `held_out[vote]`: the same, that model not published."""
 
     values: dict[str, float]
     held_out: dict[str, dict[str, float]]
@@ -75,9 +75,7 @@ def _fitted(
         return dict.fromkeys(NAMES, 0.0)
     objective = _Objective(found)
     limits = np.array([LIMITS[name] if name in names else 0.0 for name in NAMES])
-    limits[NAMES.index("collective_s")] = min(
-        limits[NAMES.index("collective_s")], most_of_collectives(found)
-    )
+    limits[NAMES.index("collective_s")] = min(limits[NAMES.index("collective_s")], most_of_collectives(found))
     starts = [np.full(len(NAMES), share) for share in STARTS]
     if warm is not None:
         safe = np.where(limits > 0, limits, 1.0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trnbench.errors import BadInput, TrnbenchError
@@ -14,7 +15,7 @@ from trnbench.fidelity.nearness.subject import Known, Subject
 from trnbench.fidelity.point import Quantity
 from trnbench.fidelity.workloads.compose import class_of, composed, kind_of, shape_of
 from trnbench.fidelity.workloads.errors import StepError
-from trnbench.fidelity.workloads.kept import KeptSteps, read_kept
+from trnbench.fidelity.workloads.kept import read_kept
 from trnbench.fidelity.workloads.published import published_steps
 from trnbench.results.nearness import Nearest, Nearness
 from trnbench.workloads.division import Division
@@ -68,7 +69,9 @@ def known_steps(registry: Registry) -> list[Known]:
     return found
 
 
-def step_bands(known: Iterable[Known], errors: Mapping[str, float], by: str, version: str) -> dict[str, Bands]:
+def step_bands(
+    known: Iterable[Known], errors: Mapping[str, float], by: str, version: str
+) -> dict[str, Bands]:
     """Generation → group → class → band, of errors that were made without the point's own model."""
     return bands(Evidence(known), errors, by, version)
 
@@ -105,13 +108,13 @@ def nearby_steps(registry: Registry) -> Nearby:
     shipped: dict[str, Bands | str] = {}
     for name, generation in registry.generations.items():
         if generation.steps is not None:
-            shipped[name] = _bands(lambda path=generation.steps: read_kept(path))
+            shipped[name] = _bands(generation.steps)
     return Nearby(evidence, shipped)
 
 
-def _bands(read: Callable[[], KeptSteps]) -> Bands | str:
+def _bands(path: Path) -> Bands | str:
     try:
-        kept = read()
+        kept = read_kept(path)
     except BadInput as error:
         return error.what
     return Bands(generation=kept.generation, by=kept.by, version=kept.version, groups=kept.groups)

@@ -14,11 +14,12 @@ HEADS = (
     *("as fitted", "naive sum", "inside the band"),
 )
 MEANS = (
-    "Errors are of the step's time, e = ln(model / published): 15 % is a factor of 1.15 either way. A model on a "
-    "task has one vote, |e| averaged over its points. Left out: the constants were fitted without any point of "
-    "that model, however it is spelt; as fitted: with all of them. Naive sum: what is read over the documented HBM "
-    "or multiplied over the clocks, and two all-reduces a layer as alone. Inside the band: published steps that lie in "
-    "the band they would be given, had nothing of their model been published."
+    "Errors are of the step's time, e = ln(model / published): 15 % is a factor of 1.15 either way. A "
+    "model on a task has one vote, |e| averaged over its points. Left out: the constants were fitted "
+    "without any point of that model, however it is spelt; as fitted: with all of them. Naive sum: what "
+    "is read over the documented HBM or multiplied over the clocks, and two all-reduces a layer as alone. "
+    "Inside the band: published steps that lie in the band they would be given, had nothing of their "
+    "model been published."
 )
 BEGIN = "<!-- steps: begin (.ci/renew_steps) -->"
 END = "<!-- steps: end -->"
@@ -49,10 +50,12 @@ def coverage(found: StepFidelity) -> str:
     counted = [each for each in found.points if not each.why]
     share = f" ({100 * len(counted) / len(found.points):.0f} %)" if found.points else ""
     inside = [each.inside for each in counted if each.inside is not None]
-    text = f"Counts {len(counted)} of {len(found.points)} published steps{share}; the others are no steps of a model"
-    text += " or say too little (--points)."
+    text = f"Counts {len(counted)} of {len(found.points)} published steps{share}; the others are no "
+    text += "steps, or say too little (--points)."
     if inside:
-        text += f" {sum(inside)} of {len(inside)} ({100 * sum(inside) / len(inside):.0f} %) lie in their bands."
+        text += (
+            f" {sum(inside)} of {len(inside)} ({100 * sum(inside) / len(inside):.0f} %) lie in their bands."
+        )
     return text
 
 
@@ -61,12 +64,12 @@ def broken(points: Iterable[StepError]) -> str:
     counted = [each for each in points if not each.why]
     ours = [each for each in counted if (each.model or 0.0) < (each.floor or 0.0)]
     theirs = [each for each in counted if (each.published or 0.0) < (each.floor or 0.0)]
-    floor = "what it reads over the documented HBM, or multiplies over the clocks"
+    floor = "documents allow (what is read over the HBM, what is multiplied over the clocks)"
     said = []
     for found, whose in ((ours, "composed"), (theirs, "published")):
         names = f": {', '.join(each.id for each in found)}" if found else ""
         said.append(f"{len(found) or 'none'} of {len(counted)} {whose} steps{names}")
-    return f"Faster than {floor}: {'; '.join(said)}."
+    return f"Faster than {floor}: {', '.join(said)}."
 
 
 def few(rows: Iterable[StepRow]) -> list[str]:

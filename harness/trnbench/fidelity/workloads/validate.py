@@ -22,11 +22,6 @@ from trnbench.workloads.step_constants import Constant, read_constants
 if TYPE_CHECKING:
     from trnbench.registry import Registry
 
-NAME = "workloads"
-"""What `trnbench validate --family` calls them."""
-
-OURS = ("trnbench.workloads", "trnbench.emulator", "trnbench.nki", "trnbench.kernels", "trnbench.fidelity.workloads")
-
 
 def answered(
     registry: Registry, generations: Collection[str] = (), cache: Cache | None = None
@@ -60,8 +55,8 @@ def named_constants(registry: Registry, generation: str) -> dict[str, Constant]:
 def compared(registry: Registry, kept: dict[str, KeptSteps], systems: Set[str] = frozenset()) -> StepFidelity:
     """The answers as errors, with the constants of the generations' files.
 
-    `systems`: only points of these, a name without a size meaning every size. Coverage of the bands is that of
-    all points, whatever is selected.
+    `systems`: only points of these, a name without a size meaning every size. Coverage of the bands is that
+    of all points, whatever is selected.
     """
     points: list[StepError] = []
     for name, each in kept.items():
@@ -87,7 +82,7 @@ def compared(registry: Registry, kept: dict[str, KeptSteps], systems: Set[str] =
 
 
 def made_bands(registry: Registry, kept: dict[str, KeptSteps]) -> dict[str, Bands]:
-    """Generation → bands by the answers in `kept`, each point judged by constants fitted without its model."""
+    """Generation → bands by the answers in `kept`, each point with constants fitted without its model."""
     errors = {
         point.id: point.e_cross
         for name, each in kept.items()
