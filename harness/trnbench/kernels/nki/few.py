@@ -15,6 +15,7 @@ import nki
 
 RUN_BYTES = 16384  # a partition's share of one transfer of weights, at most
 EPSILON = 1e-5
+HELD = 160 << 10  # bytes of a partition for keys, values, scores and weights of attention
 GROUP = 4  # tiles of weights of attention that are turned together
 
 
@@ -138,12 +139,13 @@ def attention_cached(q, k, v):
     result = nl.ndarray(
         (caches, columns, (width + columns - 1) // columns, heads), dtype=q.dtype, buffer=nl.shared_hbm
     )
-    stack = _stack(heads)
-    scores, values = _scores(q, k, v, 0, min(stack, caches))
+    stack = _stack(q.shape, k.shape, v.shape)
+    high = nl.tile_size.pmax // _below(heads)
+    scores, values = _scores(q, k, v, 0, min(stack, caches), high)
     for step in nl.affine_range((caches - 1) // stack):
         first = (step + 1) * stack
         weights = _weights_of(scores, q.dtype, (rows * parts) ** -0.5)
-        next_scores, next_values = _scores(q, k, v, first, min(first + stack, caches))
+        next_scores, next_values = _scores(q, k, v, first, min(first + stack, caches), high)
         _weigh(result, weights, values, step * stack, heads)
         scores, values = next_scores, next_values
     weights = _weights_of(scores, q.dtype, (rows * parts) ** -0.5)
@@ -151,16 +153,23 @@ def attention_cached(q, k, v):
     return result
 
 
-def _stack(heads):
-    """Caches whose heads lie below each other: results of the tensor engine begin at every 32nd partition."""
+def _below(heads):
+    """Caches whose heads have room below each other: results of the tensor engine begin at every 32nd
+    partition."""
     return 4 if heads <= 32 else 2 if heads <= 64 else 1
 
 
-def _scores(q, k, v, first, last):
+def _stack(q, k, v):
+    """As many of them as SBUF holds twice, with scores and weights."""
+    (_, parts, heads), (_, _, _, keys), (_, _, spread, width) = q[1:], k, v
+    each = 2 * 2 * (parts * keys + spread * width)
+    return next((count for count in (4, 2) if count <= _below(heads) and count * each + 12 * keys <= HELD), 1)
+
+
+def _scores(q, k, v, first, last, high):
     """qᵀ · k of these caches, below each other, and their values."""
     rows, parts, heads = q.shape[1:]
     count, chunk = k.shape[3], nl.tile_size.gemm_moving_fmax
-    high = nl.tile_size.pmax // _stack(heads)
     keys, queries, values = [], [], []
     for cache in range(first, last):
         padded = nl.zeros((rows, parts, high), dtype=q.dtype, buffer=nl.sbuf)
@@ -259,7 +268,7 @@ def linear_few_pieces(inputs):
 
 def attention_cached_pieces(inputs):
     """As many caches as lie below each other."""
-    caches, stack = inputs[0][0][0], _stack(inputs[0][0][3])
+    caches, stack = inputs[0][0][0], _stack(*(shape for shape, _ in inputs))
     whole, rest = divmod(caches, stack)
     pieces = [(_of_caches(inputs, stack), whole)] if whole else []
     return (*pieces, *([(_of_caches(inputs, rest), 1)] if rest else []))
