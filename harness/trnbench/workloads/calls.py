@@ -1,14 +1,14 @@
 """Which kernel an operator is at the shape of a rank, and what it shares with its neighbours.
 
-*Activations stay in SBUF* where the widest operand and result of a layer fill no more than three quarters of it
-(the rest is for weights on their way), and nothing is kept for a backward pass. Features then lie on the
+*Activations stay in SBUF* where the widest operand and result of a layer fill no more than three quarters of
+it (the rest is for weights on their way), and nothing is kept for a backward pass. Features then lie on the
 partitions, and each operator takes what the one before left: only weights and cache are read.
 
-*Activations go through HBM* otherwise; what follows a matrix product element by element (an activation, a gate)
-takes its operand where the product leaves it.
+*Activations go through HBM* otherwise; what follows a matrix product element by element (an activation, a
+gate) takes its operand where the product leaves it.
 
-Cores of a logical core share an operator evenly: the columns of a product, the caches or heads of attention, the
-rows of what is done element by element.
+Cores of a logical core share an operator evenly: the columns of a product, the caches or heads of attention,
+the rows of what is done element by element.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ class Shapes:
             layer = self.division.model.norm.value == "layer"
             name = "layer_norm" if layer else "rms_norm"
             scale = ((1, operator.width), self.dtype)
-            x = ((ceil(rows), operator.width), self.dtype)
-            return Call(source=f"rows:{name}", inputs=(x, scale, scale) if layer else (x, scale))
+            tokens = ((ceil(rows), operator.width), self.dtype)
+            return Call(source=f"rows:{name}", inputs=(tokens, *((scale,) * (2 if layer else 1))))
         fused = isinstance(before, Product) and operator.name.endswith(FUSED)
         elements = ceil(rows * operator.width)
         return Call(
@@ -159,7 +159,7 @@ class Shapes:
         )
         heads = mixing.heads // mixing.kv_heads
         return Call(
-            source="few:attention_cached",
+            source="cached:attention_cached",
             inputs=(
                 ((caches, rows, parts, heads), self.dtype),
                 ((caches, rows, parts, spread * ROWS), stored),

@@ -109,5 +109,5 @@ def adam_pieces(inputs):
     return (*([(piece(chunk), whole)] if whole else []), *([(piece(rest), 1)] if rest else []))
 
 
-combine_reference = "trnbench.kernels.nki.references:combine"
-adam_reference = "trnbench.kernels.nki.references:adam"
+combine_reference = "trnbench.kernels.nki.step_references:combine"
+adam_reference = "trnbench.kernels.nki.step_references:adam"

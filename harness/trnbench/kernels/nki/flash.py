@@ -31,7 +31,8 @@ def flash(q, k, v, causal, window):
             end = min(start + BLOCK, tokens)
             queries = _features(q[head], start, end)
             rows_of = [
-                _Rows(at - start, min(at + nl.tile_size.pmax, end) - start, width) for at in _tiles(start, end)
+                _Rows(at - start, min(at + nl.tile_size.pmax, end) - start, width)
+                for at in _tiles(start, end)
             ]
             for first, last in _seen(start, end, tokens, causal, window):
                 keys, values = _features(k[head], first, last), _values(v[head], first, last)
@@ -79,7 +80,9 @@ def _values(source, start, end):
     """Keys on the partitions, tile by tile; the last tile may be filled in part."""
     tiles = []
     for at in _tiles(start, end):
-        tile = nl.ndarray((min(at + nl.tile_size.pmax, end) - at, source.shape[1]), dtype=source.dtype, buffer=nl.sbuf)
+        tile = nl.ndarray(
+            (min(at + nl.tile_size.pmax, end) - at, source.shape[1]), dtype=source.dtype, buffer=nl.sbuf
+        )
         nisa.dma_copy(dst=tile, src=source[at : at + tile.shape[0]])
         tiles.append(tile)
     return tiles
@@ -193,42 +196,47 @@ def _divide(target, each):
 def flash_backward(q, k, v, by_token, gradient, kept, causal, window):
     """Gradients of q, k and v: (3, heads, tokens, width).
 
-    `by_token`: q and k once more as (2, heads, tokens, width); `gradient` of the result both ways, (heads, rows,
-    parts, tokens) first; `kept`: of every query the logarithm of its sum of weights, and the product of result
-    and gradient, (heads, tokens, 2).
+    `by_token`: q and k once more as (2, heads, tokens, width). `gradient` of the result both ways: (heads,
+    rows, parts, tokens), then (heads, tokens, width). `kept` of every query: minus the logarithm of its sum
+    of weights, and the product of result and gradient, (heads, tokens, 2).
     """
     heads, rows, parts, tokens = q.shape
     width, scale = rows * parts, (rows * parts) ** -0.5
     result = nl.ndarray((3, heads, tokens, width), dtype=nl.float32, buffer=nl.shared_hbm)
     along, across = gradient
     for head in nl.affine_range(heads):
-        sums = {at: nl.zeros((min(at + nl.tile_size.pmax, tokens) - at, width), dtype=nl.float32) for at in _tiles(0, tokens)}
+        sums = {
+            at: nl.zeros((min(at + nl.tile_size.pmax, tokens) - at, width), dtype=nl.float32)
+            for at in _tiles(0, tokens)
+        }
         for first in nl.affine_range(0, tokens, BLOCK):
             last = min(first + BLOCK, tokens)
             keys, values = _features(k[head], first, last), _features(v[head], first, last)
             key_rows = _values(by_token[1, head], first, last)
-            tiles = len(key_rows)
             of_keys = [nl.zeros(each.shape, dtype=nl.float32) for each in key_rows]
             of_values = [nl.zeros(each.shape, dtype=nl.float32) for each in key_rows]
             for start in _tiles(0, tokens):
                 end = min(start + nl.tile_size.pmax, tokens)
-                if (first, last) not in _seen(start // BLOCK * BLOCK, min(start // BLOCK * BLOCK + BLOCK, tokens), tokens, causal, window) or (causal and first >= end):
+                if not _meets(start, end, first, tokens, causal, window):
                     continue
                 offset = start - first if causal and last > start else None
-                seen = min(end - first, last - first) if offset is not None else last - first
+                seen = min(end, last) - first if offset is not None else last - first
                 queries, outward = _features(q[head], start, end), _features(along[head], start, end)
-                query_rows = _values(by_token[0, head], start, end)[0]
-                outward_rows = _values(across[head], start, end)[0]
                 known = _values(kept[head], start, end)[0]
-                weights, slopes = _slopes(queries, outward, keys[:, :, :seen], values[:, :, :seen], known, offset, scale, q.dtype)
-                _inward(weights, outward_rows, of_values, seen)
-                _inward(slopes, query_rows, of_keys, seen)
+                weights, slopes = _slopes(
+                    queries, outward, keys[:, :, :seen], values[:, :, :seen], known, offset, scale
+                )
+                _inward(weights, _values(across[head], start, end)[0], of_values, seen)
+                _inward(slopes, _values(by_token[0, head], start, end)[0], of_keys, seen)
                 total = nl.ndarray(sums[start].shape, dtype=nl.float32, buffer=nl.psum)
-                for group in nl.sequential_range(0, (seen + nl.tile_size.pmax - 1) // nl.tile_size.pmax, GROUP):
-                    for index, turned in _turned(slopes, group):
-                        nisa.nc_matmul(dst=total, stationary=turned, moving=key_rows[index][: turned.shape[0]])
+                ready = [
+                    turned
+                    for group in range(0, (seen + nl.tile_size.pmax - 1) // nl.tile_size.pmax, GROUP)
+                    for turned in _turned(slopes, group)
+                ]
+                _add(total, ready, key_rows)
                 nisa.tensor_tensor(dst=sums[start], data1=sums[start], data2=total, op=nl.add)
-            for index in range(tiles):
+            for index in range(len(key_rows)):
                 at = first + index * nl.tile_size.pmax
                 nisa.dma_copy(dst=result[1, head, at : at + key_rows[index].shape[0]], src=of_keys[index])
                 nisa.dma_copy(dst=result[2, head, at : at + key_rows[index].shape[0]], src=of_values[index])
@@ -237,8 +245,16 @@ def flash_backward(q, k, v, by_token, gradient, kept, causal, window):
     return result
 
 
-def _slopes(queries, outward, keys, values, known, offset, scale, dtype):
+def _meets(start, end, first, tokens, causal, window):
+    """Whether queries from `start` to `end` see the block of keys from `first` on."""
+    block = start // BLOCK * BLOCK
+    blocks = _seen(block, min(block + BLOCK, tokens), tokens, causal, window)
+    return first in [at for at, _ in blocks] and not (causal and first >= end)
+
+
+def _slopes(queries, outward, keys, values, known, offset, scale):
     """Weights of these queries, and the gradients of their scores."""
+    dtype = queries.dtype
     high, seen = queries.shape[2], keys.shape[2]
     scores = nl.ndarray((high, seen), dtype=nl.float32, buffer=nl.sbuf)
     weights = nl.ndarray((high, seen), dtype=dtype, buffer=nl.sbuf)
@@ -331,5 +347,5 @@ def _cut(tensors, axis, side):
     return made
 
 
-flash_reference = "trnbench.kernels.nki.references:flash"
-flash_backward_reference = "trnbench.kernels.nki.references:flash_backward"
+flash_reference = "trnbench.kernels.nki.step_references:flash"
+flash_backward_reference = "trnbench.kernels.nki.step_references:flash_backward"
