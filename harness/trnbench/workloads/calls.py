@@ -1,14 +1,14 @@
 """Which kernel an operator is at the shape of a rank, and what it shares with its neighbours.
 
-*Activations stay in SBUF* where the widest operand and result of a layer fill no more than three quarters of it
-(the rest is for weights on their way), and nothing is kept for a backward pass. Features then lie on the
+*Activations stay in SBUF* where the widest operand and result of a layer fill no more than three quarters of
+it (the rest is for weights on their way), and nothing is kept for a backward pass. Features then lie on the
 partitions, and each operator takes what the one before left: only weights and cache are read.
 
-*Activations go through HBM* otherwise; what follows a matrix product element by element (an activation, a gate)
-takes its operand where the product leaves it.
+*Activations go through HBM* otherwise; what follows a matrix product element by element (an activation, a
+gate) takes its operand where the product leaves it.
 
-Cores of a logical core share an operator evenly: the columns of a product, the caches or heads of attention, the
-rows of what is done element by element.
+Cores of a logical core share an operator evenly: the columns of a product, the caches or heads of attention,
+the rows of what is done element by element.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from trnbench.workloads.kernel_times import Call
 from trnbench.workloads.operators import Elementwise, Mixing, Operator, Product, WeightGradient
 
 ROWS = 128
+SPAN = 2048
+"""Keys of a cache that are attended to at once; the results of several spans are added up."""
+
 ROOM = 0.75
 """Of SBUF, for activations that stay."""
 
@@ -99,6 +102,8 @@ class Shapes:
 
     def _elementwise(self, operator: Elementwise, before: Operator | None) -> Call:
         rows = operator.rows / self.cores
+        if operator.name.startswith("adam"):
+            return self._update(operator)
         normal = "norm" in operator.name
         if self.stays and normal and operator.width * operator.rows >= ROWS:
             height, parts = _tiles(operator.width)
@@ -110,8 +115,8 @@ class Shapes:
             layer = self.division.model.norm.value == "layer"
             name = "layer_norm" if layer else "rms_norm"
             scale = ((1, operator.width), self.dtype)
-            x = ((ceil(rows), operator.width), self.dtype)
-            return Call(source=f"rows:{name}", inputs=(x, scale, scale) if layer else (x, scale))
+            tokens = ((ceil(rows), operator.width), self.dtype)
+            return Call(source=f"rows:{name}", inputs=(tokens, *((scale,) * (2 if layer else 1))))
         fused = isinstance(before, Product) and operator.name.endswith(FUSED)
         elements = ceil(rows * operator.width)
         return Call(
@@ -121,7 +126,20 @@ class Shapes:
             weights=False,
         )
 
-    def _mixing(self, mixing: Mixing) -> Call | None:
+    def _update(self, operator: Elementwise) -> Call:
+        job, shape = self.division.job, _whole(ceil(operator.rows / self.cores))
+        master = operator.operands == 5
+        return Call(
+            source="elementwise:adam",
+            inputs=(
+                (shape, NAMES[job.weights]),
+                (shape, NAMES[job.gradients]),
+                ((3 if master else 2, *shape), NAMES[job.moments]),
+                master,
+            ),
+        )
+
+    def _mixing(self, mixing: Mixing) -> Call:
         if mixing.tokens == 1 and mixing.before and not mixing.backward:
             return self._cached(mixing)
         return self._prompt(mixing)
@@ -131,8 +149,8 @@ class Shapes:
         caches, shared = mixing.sequences * mixing.kv_heads, self.cores
         if caches % shared:
             seen, shared = ceil(seen / shared), 1
-        caches //= shared
-        spread = ceil(seen / ROWS)
+        spans = ceil(seen / SPAN)
+        caches, spread = caches // shared * spans, ceil(seen / spans / ROWS)
         rows, parts = _tiles(mixing.key_dim)
         stored = (
             self.dtype
@@ -141,7 +159,7 @@ class Shapes:
         )
         heads = mixing.heads // mixing.kv_heads
         return Call(
-            source="few:attention_cached",
+            source="cached:attention_cached",
             inputs=(
                 ((caches, rows, parts, heads), self.dtype),
                 ((caches, rows, parts, spread * ROWS), stored),
@@ -150,18 +168,30 @@ class Shapes:
             stays=self.stays,
         )
 
-    def _prompt(self, mixing: Mixing) -> Call | None:
-        tokens = ceil(mixing.tokens / ROWS) * ROWS
-        heads = ceil(mixing.sequences * mixing.heads / self.cores)
-        width = max(mixing.key_dim, mixing.value_dim)
-        if width > ROWS or tokens > 8192 or (mixing.window and mixing.window < tokens) or mixing.backward:
-            return None
-        by_width, by_token = ((heads, width, tokens), self.dtype), ((heads, tokens, width), self.dtype)
+    def _prompt(self, mixing: Mixing) -> Call:
+        tokens, heads = mixing.tokens, ceil(mixing.sequences * mixing.heads / self.cores)
+        rows, parts = _tiles(mixing.key_dim)
+        by_feature = ((heads, rows, parts, tokens), self.dtype)
+        window = mixing.window if mixing.window < tokens else 0
+        if not mixing.backward:
+            values = ((heads, tokens, mixing.value_dim), self.dtype)
+            return Call(
+                source="flash:flash",
+                inputs=(by_feature, by_feature, values, mixing.causal, window),
+                stays=self.stays,
+                weights=False,
+            )
+        by_token = (heads, tokens, rows * parts)
         return Call(
-            source="attention:attention",
-            inputs=(by_width, by_width, by_token, mixing.causal),
-            stays=self.stays,
-            weights=False,
+            source="flash:flash_backward",
+            inputs=(
+                *(by_feature,) * 3,
+                ((2, *by_token), self.dtype),
+                (by_feature, (by_token, self.dtype)),
+                ((heads, tokens, 2), "float32"),
+                mixing.causal,
+                window,
+            ),
         )
 
 

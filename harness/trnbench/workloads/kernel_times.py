@@ -102,4 +102,13 @@ def _stays(call: Call) -> Without:
 
 
 def _arguments(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(TensorSpec(tuple(each[0]), each[1]) if isinstance(each, tuple) else each for each in inputs)
+    return tuple(map(_argument, inputs))
+
+
+def _argument(given: Any) -> Any:
+    """((size, …), dtype) as a tensor; of several of them each."""
+    if not isinstance(given, tuple):
+        return given
+    if len(given) == 2 and isinstance(given[1], str):
+        return TensorSpec(tuple(given[0]), given[1])
+    return tuple(map(_argument, given))

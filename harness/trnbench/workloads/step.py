@@ -15,7 +15,7 @@ from trnbench.workloads.division import Division
 from trnbench.workloads.exchange_times import ExchangeTimes
 from trnbench.workloads.hbm import logical_cores
 from trnbench.workloads.job import Recompute, Task
-from trnbench.workloads.kernel_times import Call, KernelTime, KernelTimes
+from trnbench.workloads.kernel_times import KernelTimes
 from trnbench.workloads.operators import Elementwise, Exchange, Mixing, Operator, Recurrence
 from trnbench.workloads.rank_operators import (
     between_stages,
@@ -26,16 +26,15 @@ from trnbench.workloads.rank_operators import (
 from trnbench.workloads.step_constants import StepConstants
 from trnbench.workloads.step_parts import (
     ATTENTION,
-    COLLECTIVES,
     ELEMENTWISE,
     MATRIX,
-    MEMORY,
     NOTHING,
     OPTIMISER,
     Series,
     StepParts,
     StepTime,
 )
+from trnbench.workloads.stretches import Stretches
 from trnbench.workloads.update_operators import update_operators
 
 
@@ -122,7 +121,7 @@ class _Composition:
 
     def _series(self, operators: Sequence[Operator], part: str = "") -> Series:
         """In series; `part` takes all of it, where it is one by itself."""
-        made = _Stretches(part)
+        made = Stretches(part)
         before: Operator | None = None
         for operator in operators:
             if isinstance(operator, Exchange):
@@ -151,66 +150,6 @@ class _Composition:
         engines = operator.flops / (peak.value * cores) if not isinstance(operator, Exchange) else 0.0
         moved = _moved(operator) * item_bytes(job.activations) / cores
         return engines, max(moved * self.busy / rate - engines, 0.0)
-
-
-class _Stretches:
-    """Operators one after the other, from collective to collective.
-
-    Where activations stay in SBUF, the weights and caches of all operators up to the next collective stream in
-    while the engines work (DMA engines run beside them: NKI's introduction to DMA); what they take beyond the
-    engines' work is exposed, and so is the time until the first of them arrive. Collectives and host overlap
-    with nothing.
-    """
-
-    def __init__(self, part: str) -> None:
-        self._part = part
-        self._seconds: dict[str, float] = {}
-        self._operators = self._collectives = self._by_roofline = 0.0
-        self._begin()
-
-    def _begin(self) -> None:
-        self._engines = self._stream = self._arrival = 0.0
-
-    def _spend(self, part: str, seconds: float) -> None:
-        if seconds:
-            name = self._part or part
-            self._seconds[name] = self._seconds.get(name, 0.0) + seconds
-
-    def kernel(self, part: str, call: Call, found: KernelTime) -> None:
-        self._operators += 1
-        self._spend(part, found.engines * call.times)
-        if not call.stays:
-            self._spend(MEMORY, found.memory * call.times)
-            return
-        self._engines += found.engines * call.times
-        if call.weights:
-            if not self._stream:
-                self._arrival = max(found.all - max(found.engines, found.stream), 0.0)
-            self._stream += found.stream * call.times
-
-    def roofline(self, part: str, engines: float, memory: float) -> None:
-        self._operators += 1
-        self._spend(part, engines)
-        self._spend(MEMORY, memory)
-        self._by_roofline += engines + memory
-
-    def exchange(self, seconds: float) -> None:
-        self._end()
-        self._collectives += 1 if seconds else 0
-        self._spend(COLLECTIVES, seconds)
-
-    def _end(self) -> None:
-        self._spend(MEMORY, max(self._stream - self._engines, 0.0) + self._arrival)
-        self._begin()
-
-    def series(self) -> Series:
-        self._end()
-        return Series(
-            seconds=self._seconds,
-            operators=self._operators,
-            collectives=self._collectives,
-            by_roofline=self._by_roofline,
-        )
 
 
 def _part(operator: Operator) -> str:

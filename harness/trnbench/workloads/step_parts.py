@@ -37,7 +37,7 @@ PARTS = (
     OPTIMISER,
     HOST,
 )
-"""In the order of a table. Those between collectives and bubble, and the last, are constants by their names."""
+"""In the order of a table. Those from collective starts to the compiler's, and the host, are constants."""
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +97,7 @@ class StepTime(msgspec.Struct, frozen=True, kw_only=True):
 
 class StepParts(msgspec.Struct, frozen=True, kw_only=True):
     """A step without constants. A stage does `stages[n]` for each of `micro_batches`, and `once` at the end
-    of the step; the pipeline fills and drains in `bubble` times what the slowest stage does for a micro-batch.
+    of the step; the pipeline fills and drains in `bubble` times what the slowest does for a micro-batch.
 
     Fill and drain of 1F1B take pp - 1 micro-batches, interleaved pp - 1 parts of one that `chunks` make up
     (Narayanan et al. 2021, section 2.2). `calls` of the graph by the host. `time` is cheap: constants are

@@ -32,6 +32,49 @@ def combine(x, operands):
     return result
 
 
+@nki.jit
+def adam(weights, gradient, moments, master):
+    """A step of Adam with decoupled decay: weights (128, columns), two moments (2, 128, columns) and, where
+    `master`, a copy of the weights in the moments' type as a third. Returns (weights, moments and copy)."""
+    rows, columns = weights.shape
+    kept = moments.shape[0]
+    result = nl.ndarray(weights.shape, dtype=weights.dtype, buffer=nl.shared_hbm)
+    after = nl.ndarray(moments.shape, dtype=moments.dtype, buffer=nl.shared_hbm)
+    chunk = min(_chunk(moments.dtype) // 2, columns)
+    for start in nl.affine_range(0, columns, chunk):
+        end = min(start + chunk, columns)
+        slope = _load(gradient, start, end)
+        first, second = _load(moments[0], start, end), _load(moments[1], start, end)
+        own = _load(moments[kept - 1] if master else weights, start, end)
+        shape = (rows, end - start)
+        square = nl.ndarray(shape, dtype=moments.dtype, buffer=nl.sbuf)
+        nisa.activation(dst=square, op=nl.square, data=slope, scale=(1 - BETA2) ** 0.5)
+        nisa.tensor_scalar(dst=slope, data=slope, op0=nl.multiply, operand0=1 - BETA1)
+        nisa.scalar_tensor_tensor(
+            dst=first, data=first, op0=nl.multiply, operand0=BETA1, op1=nl.add, operand1=slope
+        )
+        nisa.scalar_tensor_tensor(
+            dst=second, data=second, op0=nl.multiply, operand0=BETA2, op1=nl.add, operand1=square
+        )
+        root = nl.ndarray(shape, dtype=moments.dtype, buffer=nl.sbuf)
+        nisa.activation(dst=root, op=nl.sqrt, data=second)
+        nisa.tensor_scalar(dst=root, data=root, op0=nl.add, operand0=EPSILON)
+        nisa.reciprocal(dst=root, data=root)
+        nisa.scalar_tensor_tensor(
+            dst=root, data=root, op0=nl.multiply, operand0=-RATE, op1=nl.multiply, operand1=first
+        )
+        changed = nl.ndarray(shape, dtype=own.dtype, buffer=nl.sbuf)
+        nisa.scalar_tensor_tensor(
+            dst=changed, data=own, op0=nl.multiply, operand0=1 - RATE * DECAY, op1=nl.add, operand1=root
+        )
+        nisa.dma_copy(dst=after[0][:, start:end], src=first)
+        nisa.dma_copy(dst=after[1][:, start:end], src=second)
+        if master:
+            nisa.dma_copy(dst=after[2][:, start:end], src=changed)
+        nisa.dma_copy(dst=result[:, start:end], src=changed)
+    return result, after
+
+
 def _load(source, start, end):
     tile = nl.ndarray((source.shape[0], end - start), dtype=source.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=source[:, start:end])
@@ -54,4 +97,17 @@ def combine_pieces(inputs):
     return (*pieces, *([((((rows, rest), dtype), operands), 1)] if rest else []))
 
 
-combine_reference = "trnbench.kernels.nki.references:combine"
+def adam_pieces(inputs):
+    """Chunks of columns."""
+    ((rows, columns), dtype), (_, sloped), ((kept, _, _), moved), master = inputs
+    chunk = CHUNK_BYTES // (4 if moved == "float32" else 2) // 2
+    whole, rest = divmod(columns, chunk)
+
+    def piece(wide):
+        return (((rows, wide), dtype), ((rows, wide), sloped), ((kept, rows, wide), moved), master)
+
+    return (*([(piece(chunk), whole)] if whole else []), *([(piece(rest), 1)] if rest else []))
+
+
+combine_reference = "trnbench.kernels.nki.step_references:combine"
+adam_reference = "trnbench.kernels.nki.step_references:adam"

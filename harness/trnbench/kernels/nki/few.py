@@ -1,7 +1,7 @@
 """A few tokens at a time, as decoding has them: features lie on the partitions, tokens beside each other.
 
-An activation of `features` × `tokens` comes as (rows, parts, tokens): feature part · rows + row. Weights lie as
-transfers want them: every partition's share of a group of columns is one run.
+An activation of `features` × `tokens` comes as (rows, parts, tokens): feature part · rows + row. Weights lie
+as transfers want them: every partition's share of a group of columns is one run.
 """
 
 # mypy: ignore-errors
@@ -15,7 +15,6 @@ import nki
 
 RUN_BYTES = 16384  # a partition's share of one transfer of weights, at most
 EPSILON = 1e-5
-GROUP = 4  # tiles of weights of attention that are turned together
 
 
 @nki.jit
@@ -25,7 +24,7 @@ def linear_few(x, w):
     The weights are read once, and each tile of them stays in the array while all tokens pass. Weights of
     another type than the tokens are turned into it on the way.
     """
-    rows, parts, tokens = x.shape
+    _, parts, tokens = x.shape
     tiles, columns = w.shape[1], w.shape[2] // parts
     result = nl.ndarray((columns, tiles, tokens), dtype=x.dtype, buffer=nl.shared_hbm)
     held = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
@@ -73,7 +72,7 @@ def _tiles(out, held, streamed, first):
 @nki.jit
 def norm_few(x, gamma):
     """x / sqrt(mean of squares + ε) · gamma, of x (rows, parts, tokens) and gamma (rows, parts)."""
-    rows, parts, tokens = x.shape
+    rows, _, tokens = x.shape
     result = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     held = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=held, src=x)
@@ -121,125 +120,6 @@ def _normalised(out, held, scale, ones, epsilon):
             )
 
 
-@nki.jit
-def attention_cached(q, k, v):
-    """One query token of each head over cached keys and values.
-
-    q (caches, rows, parts, heads), k (caches, rows, parts, keys), v (caches, 128, keys / 128, width): heads
-    share each of the caches. Key p · (keys / 128) + j has its value in place j of partition p. The result is
-    (caches, columns, width / columns, heads).
-
-    The heads of a cache take few partitions: as many caches as there is room for lie below each other. The
-    scores of the next ones are found while the weights of these are turned.
-    """
-    caches, rows, parts, heads = q.shape
-    width = v.shape[3]
-    columns = min(width, nl.tile_size.pmax)
-    result = nl.ndarray(
-        (caches, columns, (width + columns - 1) // columns, heads), dtype=q.dtype, buffer=nl.shared_hbm
-    )
-    stack = _stack(heads)
-    scores, values = _scores(q, k, v, 0, min(stack, caches))
-    for step in nl.affine_range((caches - 1) // stack):
-        first = (step + 1) * stack
-        weights = _weights_of(scores, q.dtype, (rows * parts) ** -0.5)
-        next_scores, next_values = _scores(q, k, v, first, min(first + stack, caches))
-        _weigh(result, weights, values, step * stack, heads)
-        scores, values = next_scores, next_values
-    weights = _weights_of(scores, q.dtype, (rows * parts) ** -0.5)
-    _weigh(result, weights, values, (caches - 1) // stack * stack, heads)
-    return result
-
-
-def _stack(heads):
-    """Caches whose heads lie below each other: results of the tensor engine begin at every 32nd partition."""
-    return 4 if heads <= 32 else 2 if heads <= 64 else 1
-
-
-def _scores(q, k, v, first, last):
-    """qᵀ · k of these caches, below each other, and their values."""
-    rows, parts, heads = q.shape[1:]
-    count, chunk = k.shape[3], nl.tile_size.gemm_moving_fmax
-    high = nl.tile_size.pmax // _stack(heads)
-    keys, queries, values = [], [], []
-    for cache in range(first, last):
-        padded = nl.zeros((rows, parts, high), dtype=q.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=padded[:, :, 0:heads], src=q[cache])
-        queries.append(padded)
-        keys.append(_cached(k[cache], q.dtype))
-        values.append(_cached(v[cache], q.dtype))
-    scores = nl.ndarray(((last - first) * high, count), dtype=nl.float32, buffer=nl.sbuf)
-    for start in nl.affine_range(0, count, chunk):
-        end = min(start + chunk, count)
-        product = nl.ndarray((scores.shape[0], end - start), dtype=nl.float32, buffer=nl.psum)
-        for cache in range(last - first):
-            for part in nl.sequential_range(parts):
-                nisa.nc_matmul(
-                    dst=product[cache * high : (cache + 1) * high],
-                    stationary=queries[cache][:, part, :],
-                    moving=keys[cache][:, part, start:end],
-                )
-        nisa.activation(dst=scores[:, start:end], op=nl.copy, data=product)
-    return scores, values
-
-
-def _cached(source, dtype):
-    tile = nl.ndarray(source.shape, dtype=dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=source)
-    return tile
-
-
-def _weights_of(scores, dtype, scale):
-    """The softmax of scaled scores."""
-    high, count = scores.shape
-    top = nl.ndarray((high, 1), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=top, op=nl.maximum, data=scores, axis=1, negate=True)
-    nisa.tensor_scalar(dst=top, data=top, op0=nl.multiply, operand0=scale)
-    weights = nl.ndarray((high, count), dtype=dtype, buffer=nl.sbuf)
-    total = nl.ndarray((high, 1), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.activation_reduce(
-        dst=weights, op=nl.exp, data=scores, scale=scale, bias=top, reduce_op=nl.add, reduce_res=total
-    )
-    nisa.reciprocal(dst=total, data=total)
-    nisa.tensor_scalar(dst=weights, data=weights, op0=nl.multiply, operand0=total)
-    return weights
-
-
-def _weigh(result, weights, values, first, heads):
-    """The values of these caches, weighed and added up."""
-    spread, width = values[0].shape[1:]
-    columns, wide = result.shape[1:3]
-    high = weights.shape[0] // len(values)
-    sums = [nl.ndarray((columns, wide * heads), dtype=nl.float32, buffer=nl.psum) for _ in values]
-    for start in nl.sequential_range(0, spread, GROUP):
-        turned = _turned(weights, spread, start, min(GROUP, spread - start))
-        for index in nl.sequential_range(turned.shape[1]):
-            for cache in range(len(values)):
-                for part in range(wide):
-                    nisa.nc_matmul(
-                        dst=sums[cache][:, part * heads : (part + 1) * heads],
-                        stationary=values[cache][:, start + index, part * columns : (part + 1) * columns],
-                        moving=turned[:, index, cache * high : cache * high + heads],
-                    )
-    for cache in range(len(values)):
-        out = nl.ndarray((columns, wide, heads), dtype=result.dtype, buffer=nl.sbuf)
-        nisa.tensor_copy(dst=out, src=sums[cache].reshape((columns, wide, heads)))
-        nisa.dma_copy(dst=result[first + cache], src=out)
-
-
-def _turned(weights, spread, first, count):
-    """Weights of the keys in places `first` on of every partition, keys on the partitions."""
-    high, tile = weights.shape[0], nl.tile_size.pmax
-    kind = weights.dtype if nisa.get_nc_version() >= nisa.nc_version.gen3 else nl.float32
-    by_place = weights.reshape((high, tile, spread))
-    turned = nl.ndarray((tile, count, high), dtype=kind, buffer=nl.psum)
-    for index in nl.affine_range(count):
-        nisa.nc_transpose(dst=turned[:, index, :], data=by_place[:, :, first + index])
-    ready = nl.ndarray(turned.shape, dtype=weights.dtype, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=ready, src=turned)
-    return ready
-
-
 def _item(dtype):
     return 4 if dtype in (nl.float32, nl.tfloat32) else 2 if dtype in (nl.bfloat16, nl.float16) else 1
 
@@ -257,18 +137,5 @@ def linear_few_pieces(inputs):
     return (*pieces, *([(((x_shape, dtype), ((rows, rest, run), stored)), 1)] if rest else []))
 
 
-def attention_cached_pieces(inputs):
-    """As many caches as lie below each other."""
-    caches, stack = inputs[0][0][0], _stack(inputs[0][0][3])
-    whole, rest = divmod(caches, stack)
-    pieces = [(_of_caches(inputs, stack), whole)] if whole else []
-    return (*pieces, *([(_of_caches(inputs, rest), 1)] if rest else []))
-
-
-def _of_caches(inputs, count):
-    return tuple(((count, *shape[1:]), dtype) for shape, dtype in inputs)
-
-
-linear_few_reference = "trnbench.kernels.nki.references:linear_few"
-norm_few_reference = "trnbench.kernels.nki.references:norm_few"
-attention_cached_reference = "trnbench.kernels.nki.references:attention_cached"
+linear_few_reference = "trnbench.kernels.nki.step_references:linear_few"
+norm_few_reference = "trnbench.kernels.nki.step_references:norm_few"
