@@ -26,14 +26,14 @@ def _given(source: str, arguments: tuple[Any, ...], machine: Machine) -> list[Ar
     ("parts", "tiles", "columns", "tokens"), [(1, 1, 64, 1), (3, 9, 128, 5), (2, 2, 96, 700)], ids=str
 )
 def test_a_few_tokens_are_multiplied(parts: int, tiles: int, columns: int, tokens: int, v2: Machine) -> None:
-    x, w = _values((128, parts, tokens)), _values((128, tiles, parts * columns), 4)
+    x, w = _values((2, 128, parts, tokens)), _values((2, 128, tiles, parts * columns), 4)
     (got,) = _given("few:linear_few", (x, w), v2)
     np.testing.assert_allclose(got, references.linear_few(x, w), rtol=1e-4, atol=1e-3)
 
 
 def test_weights_of_another_type_are_turned_on_the_way(v2: Machine) -> None:
-    x = _values((128, 2, 3))
-    w = np.random.default_rng(5).integers(-8, 8, (128, 2, 2 * 64)).astype(np.int8)
+    x = _values((1, 128, 2, 3))
+    w = np.random.default_rng(5).integers(-8, 8, (1, 128, 2, 2 * 64)).astype(np.int8)
     (got,) = _given("few:linear_few", (x, w), v2)
     np.testing.assert_allclose(got, references.linear_few(x, w), rtol=1e-4, atol=1e-3)
 

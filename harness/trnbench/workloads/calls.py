@@ -4,8 +4,10 @@
 it (the rest is for weights on their way), and nothing is kept for a backward pass. Features then lie on the
 partitions, and each operator takes what the one before left: only weights and cache are read.
 
-*Activations go through HBM* otherwise; what follows a matrix product element by element (an activation, a
-gate) takes its operand where the product leaves it.
+*Activations go through HBM* otherwise, between every two operators.
+
+*An activation or a gate* behind a matrix product is applied as its sums leave PSUM, which they do anyway: it
+takes nothing of its own.
 
 Cores of a logical core share an operator evenly: the columns of a product, the caches or heads of attention,
 the rows of what is done element by element.
@@ -40,7 +42,7 @@ NAMES = {
     "cfp8": "float8_e4m3",
 }
 FUSED = ("activation", "gate")
-"""How the names of those end that take what a matrix product leaves."""
+"""How the names of those end that are applied as the sums of a matrix product leave PSUM."""
 
 
 class Shapes:
@@ -62,14 +64,22 @@ class Shapes:
         inner = max(_inner(each.feed_forward) for each in model.kinds) // tp
         return (model.hidden + inner) * division.tokens * item <= ROOM * capacity
 
-    def of(self, operator: Operator, before: Operator | None = None) -> Call | None:
+    def fused(self, operator: Operator, before: Operator | None) -> bool:
+        """Whether it takes nothing of its own."""
+        return (
+            isinstance(operator, Elementwise)
+            and isinstance(before, Product)
+            and operator.name.endswith(FUSED)
+        )
+
+    def of(self, operator: Operator) -> Call | None:
         """None where no kernel does it: a roofline takes its place."""
         if isinstance(operator, Product):
             return self._product(operator)
         if isinstance(operator, WeightGradient):
             return self._gradient(operator)
         if isinstance(operator, Elementwise):
-            return self._elementwise(operator, before)
+            return self._elementwise(operator)
         if isinstance(operator, Mixing):
             return self._mixing(operator)
         return None
@@ -87,9 +97,10 @@ class Shapes:
             stored = self.dtype
         rows, parts = _tiles(product.inputs)
         columns, tiles = _tiles(ceil(product.outputs / self.cores))
-        few = ((rows, parts, ceil(tokens)), self.dtype)
-        weights = ((rows, tiles, parts * columns), stored)
-        return Call(source="few:linear_few", inputs=(few, weights), times=copies, stays=self.stays)
+        whole = ceil(copies)
+        few = ((whole, rows, parts, ceil(tokens)), self.dtype)
+        weights = ((whole, rows, tiles, parts * columns), stored)
+        return Call(source="few:linear_few", inputs=(few, weights), times=copies / whole, stays=self.stays)
 
     def _gradient(self, product: WeightGradient) -> Call:
         tokens, inputs = ceil(product.tokens), ceil(product.inputs / self.cores)
@@ -100,7 +111,7 @@ class Shapes:
             times=product.copies,
         )
 
-    def _elementwise(self, operator: Elementwise, before: Operator | None) -> Call:
+    def _elementwise(self, operator: Elementwise) -> Call:
         rows = operator.rows / self.cores
         if operator.name.startswith("adam"):
             return self._update(operator)
@@ -117,12 +128,11 @@ class Shapes:
             scale = ((1, operator.width), self.dtype)
             tokens = ((ceil(rows), operator.width), self.dtype)
             return Call(source=f"rows:{name}", inputs=(tokens, *((scale,) * (2 if layer else 1))))
-        fused = isinstance(before, Product) and operator.name.endswith(FUSED)
         elements = ceil(rows * operator.width)
         return Call(
             source="elementwise:combine",
             inputs=((_whole(elements), self.dtype), operator.operands),
-            stays=self.stays or fused,
+            stays=self.stays,
             weights=False,
         )
 
@@ -212,14 +222,15 @@ def _whole(elements: int) -> tuple[int, int]:
 
 
 def _met(division: Division, product: Product) -> tuple[float, float]:
-    """Of the copies of a matrix how many have tokens at all, on average, and how many each of them.
+    """Of the copies of a matrix how many have tokens at all, and how many each of them; whole tokens.
 
-    A token meets `top_k` of `experts`, any of them as likely: of few tokens some experts see none, and their
-    weights are not read. Shapes are those of whole tokens.
+    A token meets `top_k` of `experts`, any of them as likely. As long as all tokens together meet fewer than
+    there are, each loads its own; from then on all are read (`forward_selective_loading` and its threshold in
+    neuronx_distributed, modules/moe/expert_mlps.py).
     """
     if product.copies == 1 or not product.name.startswith("experts"):
         return product.copies, max(product.tokens, 1.0)
     network = next(each.feed_forward for each in division.model.kinds if each.feed_forward.experts)
     tokens = product.tokens * network.experts / network.top_k
-    met = product.copies * (1 - (1 - network.top_k / network.experts) ** tokens)
+    met = product.copies * min(tokens * network.top_k / network.experts, 1.0)
     return met, product.tokens * product.copies / met

@@ -24,7 +24,7 @@ _HERE = "trnbench.kernels.nki."
 
 
 class KernelTime(msgspec.Struct, frozen=True):
-    """Seconds of one call, the launch of a program left out: `all` of it, `memory` of that because transfers
+    """Seconds of a call, the launch of a program left out: `all` of it, `memory` of that because transfers
     take time; the transfers themselves keep the DMA engines, or the memory, busy for `stream`."""
 
     all: float
@@ -39,9 +39,9 @@ class KernelTime(msgspec.Struct, frozen=True):
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """A kernel at the shape of a rank. `source`: file and name below kernels/nki, or a reference of a user's.
 
-    `inputs`: ((size, …), dtype) for a tensor. `times`: how often it runs, one after the other, which may be
-    a part (experts that are met on average). `stays`: its activations are in SBUF, and what it makes of them
-    remains there. `weights`: it also reads what lies in HBM.
+    `inputs`: ((size, …), dtype) for a tensor. `times`: how often it runs, one after the other, which may
+    be a part (of experts that are met on average). `stays`: its activations are in SBUF, and what it makes
+    of them remains there. `weights`: it also reads what lies in HBM.
     """
 
     source: str
@@ -60,19 +60,21 @@ class KernelTimes:
         self._known: dict[tuple[Any, ...], KernelTime] = {}
 
     def time(self, call: Call, system: System, cores: int) -> KernelTime:
-        """Of one of its `times`, with `cores` of the device at work alike. Raises `KernelError`.
+        """Of all its `times`, with `cores` of the device at work alike. Raises `KernelError`.
 
         What stays in SBUF is neither stored nor, where nothing else is read, loaded: these transfers take no
         time. `memory` is the difference to an emulation without any transfer.
         """
-        key = (call.source, call.inputs, call.stays, call.weights, cores, id(self.kernels.table(system)))
+        key = (call, cores, id(self.kernels.table(system)))
         if key not in self._known:
             timing = self._timing(call, system, cores, _stays(call))
             bare = self._timing(call, system, cores, Without(queues=_TRANSFERS, hbm=True))
-            whole = seconds(timing.total)
-            stream = max(timing.busy_s.get("dma", 0.0), timing.busy_s.get("hbm", 0.0))
+            whole = seconds(timing.total) * call.times
+            stream = max(timing.busy_s.get("dma", 0.0), timing.busy_s.get("hbm", 0.0)) * call.times
             self._known[key] = KernelTime(
-                all=whole, memory=max(whole - seconds(bare.total), 0.0), stream=min(stream, whole)
+                all=whole,
+                memory=max(whole - seconds(bare.total) * call.times, 0.0),
+                stream=min(stream, whole),
             )
         return self._known[key]
 

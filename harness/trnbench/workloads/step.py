@@ -126,8 +126,8 @@ class _Composition:
         for operator in operators:
             if isinstance(operator, Exchange):
                 made.exchange(self.model.exchanges.time(operator, self.division.layout, self.system))
-            else:
-                call = self.shapes.of(operator, before)
+            elif not self.shapes.fused(operator, before):
+                call = self.shapes.of(operator)
                 if call is None:
                     made.roofline(_part(operator), *self._roofline(operator))
                 else:

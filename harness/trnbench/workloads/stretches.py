@@ -31,15 +31,15 @@ class Stretches:
 
     def kernel(self, part: str, call: Call, found: KernelTime) -> None:
         self._operators += 1
-        self._spend(part, found.engines * call.times)
+        self._spend(part, found.engines)
         if not call.stays:
-            self._spend(MEMORY, found.memory * call.times)
+            self._spend(MEMORY, found.memory)
             return
-        self._engines += found.engines * call.times
+        self._engines += found.engines
         if call.weights:
             if not self._stream:
                 self._arrival = max(found.all - max(found.engines, found.stream), 0.0)
-            self._stream += found.stream * call.times
+            self._stream += found.stream
 
     def roofline(self, part: str, engines: float, memory: float) -> None:
         self._operators += 1

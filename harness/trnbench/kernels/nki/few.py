@@ -19,26 +19,28 @@ EPSILON = 1e-5
 
 @nki.jit
 def linear_few(x, w):
-    """x (rows, parts, tokens) by w (rows, tiles, parts · columns): (columns, tiles, tokens).
+    """x (copies, rows, parts, tokens) by w (copies, rows, tiles, parts · columns): (copies, columns, tiles,
+    tokens).
 
     The weights are read once, and each tile of them stays in the array while all tokens pass. Weights of
     another type than the tokens are turned into it on the way.
     """
-    _, parts, tokens = x.shape
-    tiles, columns = w.shape[1], w.shape[2] // parts
-    result = nl.ndarray((columns, tiles, tokens), dtype=x.dtype, buffer=nl.shared_hbm)
-    held = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=held, src=x)
-    out = nl.ndarray(result.shape, dtype=x.dtype, buffer=nl.sbuf)
-    group = _group(w)
-    streamed = _weights(w, 0, min(group, tiles), x.dtype)
-    for step in nl.affine_range((tiles - 1) // group):
-        first = (step + 1) * group
-        following = _weights(w, first, min(first + group, tiles), x.dtype)
-        _tiles(out, held, streamed, step * group)
-        streamed = following
-    _tiles(out, held, streamed, (tiles - 1) // group * group)
-    nisa.dma_copy(dst=result, src=out)
+    copies, _, parts, tokens = x.shape
+    tiles, columns = w.shape[2], w.shape[3] // parts
+    result = nl.ndarray((copies, columns, tiles, tokens), dtype=x.dtype, buffer=nl.shared_hbm)
+    for copy in nl.affine_range(copies):
+        held = nl.ndarray(x.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=held, src=x[copy])
+        out = nl.ndarray(result.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
+        group = _group(w[copy])
+        streamed = _weights(w[copy], 0, min(group, tiles), x.dtype)
+        for step in nl.affine_range((tiles - 1) // group):
+            first = (step + 1) * group
+            following = _weights(w[copy], first, min(first + group, tiles), x.dtype)
+            _tiles(out, held, streamed, step * group)
+            streamed = following
+        _tiles(out, held, streamed, (tiles - 1) // group * group)
+        nisa.dma_copy(dst=result[copy], src=out)
     return result
 
 
@@ -80,16 +82,14 @@ def norm_few(x, gamma):
     nisa.dma_copy(dst=scale, src=gamma)
     ones = nl.ones((rows, rows), dtype=x.dtype, buffer=nl.sbuf)
     epsilon = nl.full((rows, 1), EPSILON, dtype=nl.float32)
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    chunk = nl.tile_size.gemm_moving_fmax
-    for start in nl.affine_range(0, tokens, chunk):
-        end = min(start + chunk, tokens)
-        _normalised(out[:, :, start:end], held[:, :, start:end], scale, ones, epsilon)
-    nisa.dma_copy(dst=result, src=out)
+    for start in nl.affine_range(0, tokens, nl.tile_size.pmax):
+        end = min(start + nl.tile_size.pmax, tokens)
+        _normalise(held[:, :, start:end], scale, ones, epsilon)
+    nisa.dma_copy(dst=result, src=held)
     return result
 
 
-def _normalised(out, held, scale, ones, epsilon):
+def _normalise(held, scale, ones, epsilon):
     rows, parts, tokens = held.shape
     squares = nl.ndarray(held.shape, dtype=held.dtype, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=squares, data1=held, data2=held, op=nl.multiply)
@@ -101,7 +101,7 @@ def _normalised(out, held, scale, ones, epsilon):
     if tokens <= parts:
         for token in nl.affine_range(tokens):
             nisa.scalar_tensor_tensor(
-                dst=out[:, :, token],
+                dst=held[:, :, token],
                 data=held[:, :, token],
                 op0=nl.multiply,
                 operand0=spread[:, token : token + 1],
@@ -111,7 +111,7 @@ def _normalised(out, held, scale, ones, epsilon):
     else:
         for part in nl.affine_range(parts):
             nisa.scalar_tensor_tensor(
-                dst=out[:, part, :],
+                dst=held[:, part, :],
                 data=held[:, part, :],
                 op0=nl.multiply,
                 operand0=scale[:, part : part + 1],
@@ -128,13 +128,17 @@ def _item(dtype):
 
 
 def linear_few_pieces(inputs):
-    """Groups of tiles of columns: each is a product by itself."""
-    (x_shape, dtype), ((rows, tiles, run), stored) = inputs
+    """Groups of tiles of columns, of every copy: each is a product by itself."""
+    ((copies, *x_shape), dtype), ((_, rows, tiles, run), stored) = inputs
     item = {"float32": 4, "bfloat16": 2, "float16": 2}.get(stored, 1)
     group = max(min(RUN_BYTES // (run * item), tiles), 1)
     whole, rest = divmod(tiles, group)
-    pieces = [(((x_shape, dtype), ((rows, group, run), stored)), whole)] if whole else []
-    return (*pieces, *([(((x_shape, dtype), ((rows, rest, run), stored)), 1)] if rest else []))
+
+    def piece(count):
+        return (((1, *x_shape), dtype), ((1, rows, count, run), stored))
+
+    pieces = [(piece(group), whole * copies)] if whole else []
+    return (*pieces, *([(piece(rest), copies)] if rest else []))
 
 
 linear_few_reference = "trnbench.kernels.nki.step_references:linear_few"

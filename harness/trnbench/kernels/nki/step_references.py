@@ -14,10 +14,11 @@ BETA1, BETA2, ADAM_EPSILON, RATE, DECAY = 0.9, 0.95, 1e-8, 1e-4, 0.1
 
 
 def linear_few(x: Array, w: Array) -> Array:
-    """(columns, tiles, tokens) of x (rows, parts, tokens) and w (rows, tiles, parts · columns)."""
-    rows, parts, _ = x.shape
-    weights = w.astype(x.dtype).reshape(rows, w.shape[1], parts, -1)
-    return np.asarray(np.einsum("rpt,rnpc->cnt", x, weights))
+    """(copies, columns, tiles, tokens) of x (copies, rows, parts, tokens) and w (copies, rows, tiles, parts ·
+    columns)."""
+    copies, rows, parts, _ = x.shape
+    weights = w.astype(x.dtype).reshape(copies, rows, w.shape[2], parts, -1)
+    return np.asarray(np.einsum("erpt,ernpc->ecnt", x, weights))
 
 
 def norm_few(x: Array, gamma: Array) -> Array:
