@@ -110,9 +110,13 @@ if TYPE_CHECKING:
     from trnbench.workloads.hbm import Fit, fit
     from trnbench.workloads.job import Job, Recompute, Task
     from trnbench.workloads.layout import Layout
+    from trnbench.workloads.measures import Measures, measures
     from trnbench.workloads.model import Model
     from trnbench.workloads.shipped import load_model
     from trnbench.workloads.shipped import shipped_names as shipped_models
+    from trnbench.workloads.step import StepModel, step
+    from trnbench.workloads.step_constants import StepConstants
+    from trnbench.workloads.step_parts import StepParts, StepTime
 
 _HOMES = {
     "trnbench.backend": ("Backend", "Calibration", "Detection", "Observation"),
@@ -206,7 +210,11 @@ _HOMES = {
     "trnbench.workloads.job": ("Job", "Recompute", "Task"),
     "trnbench.workloads.layout": ("Layout",),
     "trnbench.workloads.model": ("Model",),
+    "trnbench.workloads.measures": ("Measures", "measures"),
     "trnbench.workloads.shipped": ("load_model",),
+    "trnbench.workloads.step": ("StepModel", "step"),
+    "trnbench.workloads.step_constants": ("StepConstants",),
+    "trnbench.workloads.step_parts": ("StepParts", "StepTime"),
 }
 _RENAMED = {
     "RuleDirection": ("trnbench.compare.gate.rule", "Direction"),
@@ -292,6 +300,7 @@ __all__ = [
     "LinkClass",
     "LinkKind",
     "Measurement",
+    "Measures",
     "Metric",
     "MissingFile",
     "Model",
@@ -331,6 +340,10 @@ __all__ = [
     "Spread",
     "Statement",
     "Status",
+    "StepConstants",
+    "StepModel",
+    "StepParts",
+    "StepTime",
     "Store",
     "StoreError",
     "System",
@@ -370,6 +383,7 @@ __all__ = [
     "load_registry",
     "load_run",
     "loads",
+    "measures",
     "metric_rows",
     "nccl_operation",
     "nccl_table",
@@ -390,6 +404,7 @@ __all__ = [
     "shortened",
     "show",
     "signed_error",
+    "step",
     "stored_waterfall",
     "topology_svg",
     "torch_missing",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from trnbench.errors import FactError
 from trnbench.facts.scope import Scope
@@ -11,11 +12,13 @@ from trnbench.kernels.dtype import item_bytes
 from trnbench.peaks.engine import engine_rate
 from trnbench.workloads.backward_operators import backward_operators
 from trnbench.workloads.calls import Shapes
-from trnbench.workloads.division import Division
+from trnbench.workloads.division import Division, divide
 from trnbench.workloads.exchange_times import ExchangeTimes
 from trnbench.workloads.hbm import logical_cores
-from trnbench.workloads.job import Recompute, Task
+from trnbench.workloads.job import Job, Recompute, Task
 from trnbench.workloads.kernel_times import KernelTimes
+from trnbench.workloads.layout import Layout
+from trnbench.workloads.model import Model
 from trnbench.workloads.operators import Elementwise, Exchange, Mixing, Operator, Recurrence
 from trnbench.workloads.rank_operators import (
     between_stages,
@@ -23,7 +26,8 @@ from trnbench.workloads.rank_operators import (
     last_operators,
     layer_operators,
 )
-from trnbench.workloads.step_constants import StepConstants
+from trnbench.workloads.shipped import load_model
+from trnbench.workloads.step_constants import StepConstants, constants_of
 from trnbench.workloads.step_parts import (
     ATTENTION,
     ELEMENTWISE,
@@ -60,6 +64,16 @@ class StepModel:
 def step_time(division: Division, system: System, constants: StepConstants) -> StepTime:
     """Of one step; `StepModel` keeps what several have in common."""
     return StepModel().time(division, system, constants)
+
+
+def step(model: Model | str | Path, layout: Layout, job: Job, system: System) -> StepTime:
+    """The time of one step with the constants of the system's generation; `model` may be its name or file.
+
+    Raises `UsageError` for what does not divide or lie there, `FactError` and `KernelError` for what cannot
+    be timed.
+    """
+    described = model if isinstance(model, Model) else load_model(model)
+    return step_time(divide(described, layout, job), system, constants_of(system))
 
 
 class _Composition:
