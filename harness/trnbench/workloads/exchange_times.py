@@ -70,10 +70,10 @@ def _level(layout: Layout, system: System) -> str:
 def _smallest(system: System, level: str, groups: Groups) -> tuple[System, Groups, float]:
     """The system, the groups and the oversubscription of its network that have the answer of them all.
 
-    Groups that lie within instances, alike in each, take as long as those of one instance: they share no link.
-    Where every group has one rank in each instance and all ranks of an instance are in one, they share nothing
-    but adapters, evenly: one group takes as long where the network carries as much less as ranks share an
-    adapter. (`tests/workloads/test_exchange_times.py` holds both to the whole question.)
+    Groups that lie within instances, alike in each, take as long as those of one instance: they share no
+    link. Where every group has one rank in each instance and all ranks of an instance are in one, they share
+    nothing but adapters, evenly: one group takes as long where the network carries as much less as ranks
+    share an adapter. (`tests/workloads/test_exchange_times.py` holds both to the whole question.)
     """
     if not (groups and system.instance.sizable and system.size > 1):
         return system, groups, 1.0

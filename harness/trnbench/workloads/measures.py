@@ -19,8 +19,8 @@ from trnbench.workloads.step_parts import StepTime
 
 FORMULAS = {
     "tokens_per_s": "new tokens of all sequences / time of the step",
-    "mfu": "FLOP of the model, what causality hides counted and recomputation not (PaLM, appendix B) / (time · "
-    "engine bound of all ranks in the type of the activations)",
+    "mfu": "FLOP of the model, what causality hides counted and recomputation not (PaLM, appendix B) / (time "
+    "· engine bound of all ranks in the type of the activations)",
     "mbu": "bytes of weights and cache that the ranks of a device hold / (time · documented HBM rate of a "
     "device)",
     "compute_bound_batch": "sequences from which the FLOP of a token over the engine bound take longer than "
@@ -88,7 +88,7 @@ def model_flops(model: Model, job: Job) -> Flops:
 
 
 def attention_length(model: Model) -> int | None:
-    """None where the states of a linear layer or windows keep attention below, and beyond 16 million tokens."""
+    """None where states of linear layers or windows keep attention below, and beyond 16 million tokens."""
 
     def more(length: int) -> bool:
         spent = forward(model, length, predicted=0)
