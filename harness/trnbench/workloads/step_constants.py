@@ -19,7 +19,11 @@ from trnbench.generation import System
 
 
 class Constant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A value with its range, both in `unit`; `points` it was fitted on, none where it is assumed."""
+    """A value with its range, both in `unit`; `points` it was fitted on, none where it is assumed.
+
+    `held_out` has, by model (as published steps are voted), what it is when all points of that model are left
+    out of the fit.
+    """
 
     value: float
     low: float
@@ -27,6 +31,7 @@ class Constant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     unit: str
     method: str
     points: tuple[str, ...] = ()
+    held_out: dict[str, float] = {}
 
 
 class StepConstants(msgspec.Struct, frozen=True, kw_only=True):
