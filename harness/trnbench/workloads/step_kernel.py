@@ -11,8 +11,9 @@ from trnbench.kernels.kernel import Kernel, Point, PrimaryMetric
 from trnbench.kernels.spread import Spread
 from trnbench.kernels.work import Work
 from trnbench.workloads.asked import Asked
+from trnbench.workloads.floor import read_bytes
 from trnbench.workloads.job import Task
-from trnbench.workloads.measures import model_flops, read_bytes
+from trnbench.workloads.measures import model_flops
 
 FAMILY = "workload"
 _TITLES = {
