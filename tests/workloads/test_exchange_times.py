@@ -1,4 +1,4 @@
-"""Collectives of a step: what is asked of a cluster's links, and that a smaller question has the same answer."""
+"""Collectives of a step: a smaller question than the whole cluster has the same answer."""
 
 from __future__ import annotations
 
@@ -57,9 +57,7 @@ def test_groups_inside_instances_take_as_long_as_those_of_one(cluster: System) -
 def test_a_group_of_all_ranks_is_the_whole_instance() -> None:
     system = load_registry().system("trn1.32xlarge")
     exchange = Exchange(name="", collective="all_reduce", axis=Axis.TENSOR, size=16e6)
-    whole = Question(
-        collective="all_reduce", size=16e6, system=system, level="logical-core", context="graph"
-    )
+    whole = Question(collective="all_reduce", size=16e6, system=system, level="logical-core", context="graph")
     found = ExchangeTimes().time(exchange, Layout(tp=32), system)
     assert found == pytest.approx(ask(whole).time_s - STARTS["all_reduce"], rel=1e-9)
 

@@ -80,9 +80,13 @@ def _said(time: StepTime, system: System) -> tuple[str, ...]:
     notes = []
     if time.roofline_share:
         notes.append(f"{time.roofline_share:.1%} of the kernels' time by roofline")
+    by_points: dict[int, list[str]] = {}
     for name, each in named_constants(system).items():
-        how = f"fitted on {len(each.points)} published steps" if each.points else "assumed"
-        notes.append(f"{how}: {name} {each.value:g} {each.unit} ({each.low:g} to {each.high:g})")
+        told = f"{name} {each.value:g} {each.unit} ({each.low:g} to {each.high:g})".replace(" 1 (", " (")
+        by_points.setdefault(len(each.points), []).append(told)
+    for count, named in by_points.items():
+        how = f"fitted on {count:,} published steps" if count else "assumed"
+        notes.append(f"constants {how}: {', '.join(named)}")
     return tuple(notes)
 
 

@@ -58,6 +58,12 @@ if TYPE_CHECKING:
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write a report of the run, too."
 )
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="One layer and one step of the first case, for ui.perfetto.dev.",
+)
 @click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
 @no_cache_option
 @quiet_option
@@ -72,6 +78,7 @@ def run(
     jobs: int | None,
     labels: tuple[str, ...],
     output: Path | None,
+    trace: Path | None,
     force: bool,
     format: str,
     **options: Any,
@@ -84,28 +91,35 @@ def run(
     from trnbench.cli.reporting import check_html, report_target
     from trnbench.cli.steadiness import Steadiness
     from trnbench.cli.workload.told import tell_steps
+    from trnbench.cli.workload.tracing import write_step_trace
     from trnbench.run.api import choose_backend
     from trnbench.run.plan import plan
+    from trnbench.run.writing import check_writable
     from trnbench.store.path import check_named, store_path
 
     target = output and report_target(output, force=force)
     if target is not None:
         check_html(state)
+    if trace is not None:
+        check_writable(trace, force=force, example="trace.json")
     settings = _settings(state, jobs, labels, facts_of(state, facts))
     check_named(store_path(state.store_path))
     selection = _selection(model, options)
     planned = plan(state.registry, selection, extra_facts=facts_of(state, facts))
     chosen = choose_backend(state.registry)
     ended = carry_out(state, planned, chosen, settings, None, Steadiness(0.0, False, False))
-    return tell_steps(state, planned, ended, target, format)
+    code = tell_steps(state, planned, ended, target, format)
+    if trace is not None:
+        write_step_trace(planned, ended.run, trace)
+    return code
 
 
 def _selection(model: str, options: dict[str, Any]) -> Selection:
     """Raises `UsageError` for what does not divide, where there is only one layout to divide by."""
-    from trnbench.errors import UsageError
+    from trnbench.errors import UnknownName, UsageError
     from trnbench.run.axes import parse_sweep
     from trnbench.run.selection import Selection
-    from trnbench.workloads.asked import Asked
+    from trnbench.workloads.asked import AXES, Asked
     from trnbench.workloads.division import divide
     from trnbench.workloads.shipped import load_model, shipped_names
 
@@ -116,6 +130,9 @@ def _selection(model: str, options: dict[str, Any]) -> Selection:
             try_="--task decode --kv 4096, --task prefill --sequence 2048, or --task train --sequence 4096",
         )
     swept = tuple(dict.fromkeys(parse_sweep(typed).axis for typed in options["axes"]))
+    for name in swept:
+        if name not in AXES:
+            raise UnknownName("axis", name, AXES, try_="-a batch=1,4,16")
     described = load_model(model)
     job, layout = job_from(options), layout_from(options)
     if not swept:

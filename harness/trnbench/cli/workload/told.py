@@ -119,7 +119,7 @@ def _row(record: dict[str, Any]) -> dict[str, Any]:
     largest = max(parts, key=lambda name: parts[name], default="")
     return {
         **record,
-        "expect": f"{show(low, 's')} to {show(high, 's')}" if low is not None else "no band",
+        "expect": f"{show(low, 's')} to {show(high, 's')}" if low is not None else "no band" if whole else "",
         "device": (record.get("memory") or {}).get("device"),
         "largest": f"{largest} {parts[largest] / whole:.0%}" if largest and whole else "",
         "parts": "; ".join(f"{name} {seconds:.6g}" for name, seconds in parts.items()),
