@@ -40,14 +40,15 @@ class StepConstants(msgspec.Struct, frozen=True, kw_only=True):
     `host_s`: once a graph is called (a token, a prompt, a micro-batch's part is not one: the whole step of
     training counts as one), the host's work, sampling and the runtime's launch in it. `collective_s`: the
     start of a collective inside a graph, for each in series, in place of the one assumed in `[fabric.graph]`.
-    `operator_s`: between two operators of a graph, for each in series. `memory_share`: of the time that
-    weights and cache take to arrive, added. `engine_share`: of the time that kernels take beside it, added.
+    `operator_s`: between two operators of a graph, for each in series. `links_share`: of the time that links
+    take for collectives, added: in a graph they are slower than alone. `engine_share`: of the time that
+    kernels take beside weights and cache, added: what the compiler leaves on the table.
     """
 
     host_s: float = 0.0
     collective_s: float = 0.0
     operator_s: float = 0.0
-    memory_share: float = 0.0
+    links_share: float = 0.0
     engine_share: float = 0.0
 
 
@@ -56,7 +57,7 @@ UNITS = {
     "host_s": ("us", 1e-6),
     "collective_s": ("us", 1e-6),
     "operator_s": ("us", 1e-6),
-    "memory_share": ("1", 1.0),
+    "links_share": ("1", 1.0),
     "engine_share": ("1", 1.0),
 }
 """Of each constant, the unit that its table has, and what that is in seconds (or as a share)."""

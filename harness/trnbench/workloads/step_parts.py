@@ -16,11 +16,11 @@ MATRIX, ATTENTION, ELEMENTWISE, MEMORY, COLLECTIVES = (
 OPTIMISER, BUBBLE = "optimiser", "pipeline bubble"
 KERNELS = (MATRIX, ATTENTION, ELEMENTWISE, OPTIMISER)
 BASE = (MATRIX, ATTENTION, ELEMENTWISE, MEMORY, COLLECTIVES, OPTIMISER)
-STARTS, LAUNCHES, COMPILER_MEMORY, COMPILER_ENGINES, HOST = (
+STARTS, LAUNCHES, IN_GRAPH, COMPILER, HOST = (
     "collective starts",
     "launches",
-    "compiler, memory",
-    "compiler, engines",
+    "collectives, in a graph",
+    "compiler",
     "host",
 )
 PARTS = (
@@ -31,8 +31,8 @@ PARTS = (
     COLLECTIVES,
     STARTS,
     LAUNCHES,
-    COMPILER_MEMORY,
-    COMPILER_ENGINES,
+    IN_GRAPH,
+    COMPILER,
     BUBBLE,
     OPTIMISER,
     HOST,
@@ -56,13 +56,12 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     def parts(self, constants: StepConstants, times: float = 1.0) -> dict[str, float]:
         """By part, `times` over, constants included."""
         own = self.seconds
-        memory = own.get(MEMORY, 0.0)
         engines = sum(own.get(name, 0.0) for name in KERNELS)
         found = {name: spent * times for name, spent in own.items()}
         found[STARTS] = self.collectives * constants.collective_s * times
         found[LAUNCHES] = self.operators * constants.operator_s * times
-        found[COMPILER_MEMORY] = memory * constants.memory_share * times
-        found[COMPILER_ENGINES] = engines * constants.engine_share * times
+        found[IN_GRAPH] = own.get(COLLECTIVES, 0.0) * constants.links_share * times
+        found[COMPILER] = engines * constants.engine_share * times
         return found
 
     def plus(self, other: Series, times: float = 1.0) -> Series:

@@ -112,18 +112,21 @@ def _row(family: str, generation: str, mine: Sequence[StepError]) -> StepRow:
     return StepRow(
         family=family,
         generation=generation,
-        errors=_errors(mine, "e"),
+        errors=_errors(mine, "e", spans=False),
         crossed=_errors(mine, "e_cross"),
-        naive=_errors(mine, "e_naive"),
+        naive=_errors(mine, "e_naive", spans=False),
         inside=sum(bool(each.inside) for each in mine),
         banded=sum(each.inside is not None for each in mine),
     )
 
 
-def _errors(points: Iterable[StepError], name: str) -> Errors | None:
+def _errors(points: Iterable[StepError], name: str, *, spans: bool = True) -> Errors | None:
     """A model on a task has one vote, |e| averaged over its points."""
     return of_votes(
-        (f"{each.vote} / {each.family}", each.id, e)
-        for each in points
-        if (e := getattr(each, name)) is not None
+        (
+            (f"{each.vote} / {each.family}", each.id, e)
+            for each in points
+            if (e := getattr(each, name)) is not None
+        ),
+        spans=spans,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -10,6 +11,9 @@ from trnbench.bounded.file import TABLE, read_file
 from trnbench.errors import BadInput
 from trnbench.fidelity.workloads.answer import StepAnswer
 from trnbench.results.nearness import Band, Nearness
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
 
 
 class KeptSteps(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,6 +36,12 @@ def read_kept(path: Path) -> KeptSteps:
             cause="it was not made by .ci/renew_steps, or by another version of it",
             try_="make it anew: docs/fidelity.md, Steps of whole models",
         ) from None
+
+
+def kept_steps(registry: Registry) -> dict[str, KeptSteps]:
+    """Generation → what it keeps, for those that keep any. Raises `BadInput`."""
+    paths = {name: each.steps for name, each in registry.generations.items()}
+    return {name: read_kept(path) for name, path in paths.items() if path is not None}
 
 
 def as_json(kept: KeptSteps) -> str:
