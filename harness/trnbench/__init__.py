@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from trnbench.results.imported import ImportedCase, ImportedRun
     from trnbench.results.json import dumps, loads
     from trnbench.results.json import write as write_json
+    from trnbench.results.junit import write as write_junit
     from trnbench.results.measurement import CaseKey, Judgement, Measurement, Metric, Part, Reason, Status
     from trnbench.results.metric_row import COLUMNS as METRIC_COLUMNS
     from trnbench.results.metric_row import metric_rows
@@ -110,9 +111,13 @@ if TYPE_CHECKING:
     from trnbench.workloads.hbm import Fit, fit
     from trnbench.workloads.job import Job, Recompute, Task
     from trnbench.workloads.layout import Layout
+    from trnbench.workloads.measures import Measures, measures
     from trnbench.workloads.model import Model
     from trnbench.workloads.shipped import load_model
     from trnbench.workloads.shipped import shipped_names as shipped_models
+    from trnbench.workloads.step import StepModel, step
+    from trnbench.workloads.step_constants import StepConstants
+    from trnbench.workloads.step_parts import StepParts, StepTime
 
 _HOMES = {
     "trnbench.backend": ("Backend", "Calibration", "Detection", "Observation"),
@@ -206,7 +211,11 @@ _HOMES = {
     "trnbench.workloads.job": ("Job", "Recompute", "Task"),
     "trnbench.workloads.layout": ("Layout",),
     "trnbench.workloads.model": ("Model",),
+    "trnbench.workloads.measures": ("Measures", "measures"),
     "trnbench.workloads.shipped": ("load_model",),
+    "trnbench.workloads.step": ("StepModel", "step"),
+    "trnbench.workloads.step_constants": ("StepConstants",),
+    "trnbench.workloads.step_parts": ("StepParts", "StepTime"),
 }
 _RENAMED = {
     "RuleDirection": ("trnbench.compare.gate.rule", "Direction"),
@@ -228,6 +237,7 @@ _RENAMED = {
     "torch_version": ("trnbench.measure.torch.library", "version"),
     "waterfall_from_peak": ("trnbench.results.waterfall", "from_peak"),
     "write_json": ("trnbench.results.json", "write"),
+    "write_junit": ("trnbench.results.junit", "write"),
 }
 _HOME_OF = {name: (module, name) for module, names in _HOMES.items() for name in names} | _RENAMED
 
@@ -292,6 +302,7 @@ __all__ = [
     "LinkClass",
     "LinkKind",
     "Measurement",
+    "Measures",
     "Metric",
     "MissingFile",
     "Model",
@@ -331,6 +342,10 @@ __all__ = [
     "Spread",
     "Statement",
     "Status",
+    "StepConstants",
+    "StepModel",
+    "StepParts",
+    "StepTime",
     "Store",
     "StoreError",
     "System",
@@ -370,6 +385,7 @@ __all__ = [
     "load_registry",
     "load_run",
     "loads",
+    "measures",
     "metric_rows",
     "nccl_operation",
     "nccl_table",
@@ -390,6 +406,7 @@ __all__ = [
     "shortened",
     "show",
     "signed_error",
+    "step",
     "stored_waterfall",
     "topology_svg",
     "torch_missing",
@@ -398,6 +415,7 @@ __all__ = [
     "unscaled",
     "waterfall_from_peak",
     "write_json",
+    "write_junit",
 ]
 
 

@@ -9,8 +9,8 @@ partitions, and each operator takes what the one before left: only weights and c
 *An activation or a gate* behind a matrix product is applied as its sums leave PSUM, which they do anyway: it
 takes nothing of its own.
 
-Cores of a logical core share an operator evenly: the columns of a product, the caches or heads of attention,
-the rows of what is done element by element.
+Cores of a logical core share an operator evenly: the columns of a product, the caches or heads of attention
+(of a single head the queries), the rows of what is done element by element.
 """
 
 from __future__ import annotations
@@ -179,7 +179,8 @@ class Shapes:
         )
 
     def _prompt(self, mixing: Mixing) -> Call:
-        tokens, heads = mixing.tokens, ceil(mixing.sequences * mixing.heads / self.cores)
+        tokens, each = mixing.tokens, mixing.sequences * mixing.heads / self.cores
+        heads = ceil(each)
         rows, parts = _tiles(mixing.key_dim)
         by_feature = ((heads, rows, parts, tokens), self.dtype)
         window = mixing.window if mixing.window < tokens else 0
@@ -188,6 +189,7 @@ class Shapes:
             return Call(
                 source="flash:flash",
                 inputs=(by_feature, by_feature, values, mixing.causal, window),
+                times=each / heads,
                 stays=self.stays,
                 weights=False,
             )
@@ -202,6 +204,7 @@ class Shapes:
                 mixing.causal,
                 window,
             ),
+            times=each / heads,
         )
 
 

@@ -48,6 +48,14 @@ def floor(division: Division, system: System) -> Floor:
     )
 
 
+def read_bytes(division: Division) -> float:
+    """What all ranks read once in a step of inference, as for the floor; 0 of training."""
+    if division.job.task is Task.TRAIN:
+        return 0.0
+    each = division.layout.ranks // division.layout.pp
+    return each * sum(_read(division, stage) for stage in range(division.layout.pp))
+
+
 def _hbm(system: System) -> float:
     subject = system.subject(Scope.DEVICE)
     found = system.book.select(subject, "hbm_bandwidth", scope=Scope.DEVICE)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from pathlib import Path
 
 from trnbench.errors import FactError
 from trnbench.facts.scope import Scope
@@ -11,11 +13,13 @@ from trnbench.kernels.dtype import item_bytes
 from trnbench.peaks.engine import engine_rate
 from trnbench.workloads.backward_operators import backward_operators
 from trnbench.workloads.calls import Shapes
-from trnbench.workloads.division import Division
+from trnbench.workloads.division import Division, divide
 from trnbench.workloads.exchange_times import ExchangeTimes
 from trnbench.workloads.hbm import logical_cores
-from trnbench.workloads.job import Recompute, Task
+from trnbench.workloads.job import Job, Recompute, Task
 from trnbench.workloads.kernel_times import KernelTimes
+from trnbench.workloads.layout import Layout
+from trnbench.workloads.model import Model
 from trnbench.workloads.operators import Elementwise, Exchange, Mixing, Operator, Recurrence
 from trnbench.workloads.rank_operators import (
     between_stages,
@@ -23,7 +27,8 @@ from trnbench.workloads.rank_operators import (
     last_operators,
     layer_operators,
 )
-from trnbench.workloads.step_constants import StepConstants
+from trnbench.workloads.shipped import load_model
+from trnbench.workloads.step_constants import StepConstants, constants_of
 from trnbench.workloads.step_parts import (
     ATTENTION,
     ELEMENTWISE,
@@ -51,7 +56,7 @@ class StepModel:
         Raises `UsageError` for a layout that does not lie there, `KernelError` and `FactError` for what
         cannot be timed.
         """
-        return _Composition(self, division, system).parts()
+        return Composition(self, division, system).parts()
 
     def time(self, division: Division, system: System, constants: StepConstants) -> StepTime:
         return self.parts(division, system).time(constants)
@@ -62,7 +67,19 @@ def step_time(division: Division, system: System, constants: StepConstants) -> S
     return StepModel().time(division, system, constants)
 
 
-class _Composition:
+def step(model: Model | str | Path, layout: Layout, job: Job, system: System) -> StepTime:
+    """The time of one step with the constants of the system's generation; `model` may be its name or file.
+
+    Raises `UsageError` for what does not divide or lie there, `FactError` and `KernelError` for what cannot
+    be timed.
+    """
+    described = model if isinstance(model, Model) else load_model(model)
+    return step_time(divide(described, layout, job), system, constants_of(system))
+
+
+class Composition:
+    """Of one division on one system."""
+
     def __init__(self, model: StepModel, division: Division, system: System) -> None:
         self.model, self.division, self.system = model, division, system
         cores, per_device = logical_cores(system, division.layout.lnc)
@@ -72,21 +89,18 @@ class _Composition:
 
     def parts(self) -> StepParts:
         division, layout = self.division, self.division.layout
-        training = division.job.task is Task.TRAIN
         layers = {kind: self._layer(kind) for kind in range(len(division.model.kinds))}
+        stages = [self._stage(stage, layers) for stage in range(layout.pp)]
+        if division.job.task is not Task.TRAIN:
+            # A batch passes all stages, one after the other.
+            return StepParts(stages=(reduce(Series.plus, stages),))
+        updates = [self._series(update_operators(division, stage), OPTIMISER) for stage in range(layout.pp)]
         return StepParts(
-            stages=tuple(self._stage(stage, layers) for stage in range(layout.pp)),
+            stages=tuple(stages),
             micro_batches=division.micro_batches,
             bubble=(layout.pp - 1) / layout.chunks,
-            once=self._slowest(
-                [self._series(update_operators(division, stage), OPTIMISER) for stage in range(layout.pp)]
-            )
-            if training
-            else NOTHING,
+            once=max(updates, key=lambda series: series.all),
         )
-
-    def _slowest(self, each: Sequence[Series]) -> Series:
-        return max(each, key=lambda series: series.all)
 
     def _stage(self, stage: int, layers: dict[int, Series]) -> Series:
         """What a rank of `stage` does for one micro-batch."""
@@ -107,34 +121,45 @@ class _Composition:
         return found.plus(sent, (2.0 if training else 1.0) * division.layout.chunks)
 
     def _layer(self, kind: int) -> Series:
-        division, job = self.division, self.division.job
-        operators = layer_operators(division, kind)
-        forward = self._series(operators)
-        if job.task is not Task.TRAIN:
-            return forward
-        found = forward.plus(self._series(backward_operators(division, kind)))
-        if job.recompute is Recompute.FULL:
-            return found.plus(forward)
-        if job.recompute is Recompute.SELECTIVE:
-            return found.plus(self._series([each for each in operators if isinstance(each, Mixing)]))
+        found = NOTHING
+        for _, operators in self.passes(kind):
+            found = found.plus(self._series(operators))
         return found
+
+    def passes(self, kind: int) -> list[tuple[str, list[Operator]]]:
+        """Of one layer of `kind`: what is done in each pass, in order."""
+        division, job = self.division, self.division.job
+        forward = layer_operators(division, kind)
+        if job.task is not Task.TRAIN:
+            return [("forward", forward)]
+        made = [("forward", forward), ("backward", backward_operators(division, kind))]
+        if job.recompute is Recompute.FULL:
+            made.insert(1, ("recomputed", forward))
+        if job.recompute is Recompute.SELECTIVE:
+            made.insert(1, ("recomputed", [each for each in forward if isinstance(each, Mixing)]))
+        return made
 
     def _series(self, operators: Sequence[Operator], part: str = "") -> Series:
         """In series; `part` takes all of it, where it is one by itself."""
+        return self.stretches(operators, part).series()
+
+    def stretches(self, operators: Sequence[Operator], part: str = "") -> Stretches:
+        """The same, event by event."""
         made = Stretches(part)
         before: Operator | None = None
         for operator in operators:
             if isinstance(operator, Exchange):
-                made.exchange(self.model.exchanges.time(operator, self.division.layout, self.system))
+                spent = self.model.exchanges.time(operator, self.division.layout, self.system)
+                made.exchange(f"{operator.name}: {operator.collective}", spent)
             elif not self.shapes.fused(operator, before):
                 call = self.shapes.of(operator)
                 if call is None:
-                    made.roofline(_part(operator), *self._roofline(operator))
+                    made.roofline(operator.name, _part(operator), *self._roofline(operator))
                 else:
                     found = self.model.kernels.time(call, self.system, self.busy)
-                    made.kernel(_part(operator), call, found)
+                    made.kernel(operator.name, _part(operator), call, found)
             before = operator
-        return made.series()
+        return made
 
     def _roofline(self, operator: Operator) -> tuple[float, float]:
         """FLOP over the engine bound, and what its operands take beyond that over the core's share of HBM."""

@@ -6,6 +6,7 @@ was fitted on and how. A generation without the file has none: its steps are wha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,31 +66,35 @@ UNITS = {
 def read_constants(path: Path) -> dict[str, Constant]:
     """The tables of `path` by name. Raises `FactError` for a name, a unit or a value that makes no sense."""
     tables = parse_toml(read_file(path, most=TABLE), str(path))
+    return _constants(tables.get("constants", {}), str(path))
+
+
+def _constants(tables: Mapping[str, Any], where: str) -> dict[str, Constant]:
     found: dict[str, Constant] = {}
-    for name, table in tables.get("constants", {}).items():
+    for name, table in tables.items():
         if name not in UNITS:
             raise FactError(
-                f"{path}: [constants.{name}] is no constant of a step",
+                f"{where}: [constants.{name}] is no constant of a step",
                 cause=f"they are {', '.join(UNITS)}",
                 try_="one of these names",
             )
-        found[name] = _checked(name, table, path)
+        found[name] = _checked(name, table, where)
     return found
 
 
-def _checked(name: str, table: Any, path: Path) -> Constant:
+def _checked(name: str, table: Any, where: str) -> Constant:
     try:
         constant = msgspec.convert(table, Constant)
     except msgspec.ValidationError as error:
         raise FactError(
-            f"{path}: [constants.{name}]: {error}",
+            f"{where}: [constants.{name}]: {error}",
             cause="a constant has value, low, high, unit, method and points",
             try_="add what is missing",
         ) from None
     unit, _ = UNITS[name]
     if constant.unit != unit or not 0 <= constant.low <= constant.value <= constant.high:
         raise FactError(
-            f"{path}: [constants.{name}] has {constant.low:g} ≤ {constant.value:g} ≤ {constant.high:g} "
+            f"{where}: [constants.{name}] has {constant.low:g} ≤ {constant.value:g} ≤ {constant.high:g} "
             f"{constant.unit}",
             cause=f"its unit is {unit!r}, and its value lies between its ends, none of them below 0",
             try_="correct it",
@@ -98,9 +103,11 @@ def _checked(name: str, table: Any, path: Path) -> Constant:
 
 
 def named_constants(system: System) -> dict[str, Constant]:
-    """Those of the system's generation; none where it brings no file. Raises `FactError`."""
-    path = system.generation.workloads
-    return read_constants(path) if path is not None else {}
+    """Those of the system's generation, which inherits them with its costs; none where nobody brings them.
+
+    Raises `FactError`.
+    """
+    return _constants(system.costs.get("step", {}), f"constants of {system.generation.name}")
 
 
 def constants_of(system: System) -> StepConstants:

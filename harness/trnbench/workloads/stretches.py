@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from trnbench.workloads.kernel_times import Call, KernelTime
 from trnbench.workloads.step_parts import COLLECTIVES, MEMORY, Series
+
+
+class Event(NamedTuple):
+    """Something in series: an operator, a collective, or what transfers hold up."""
+
+    name: str
+    part: str
+    seconds: float
 
 
 class Stretches:
@@ -15,8 +25,9 @@ class Stretches:
     Collectives and host overlap with nothing.
     """
 
-    def __init__(self, part: str) -> None:
+    def __init__(self, part: str = "") -> None:
         self._part = part
+        self.events: list[Event] = []
         self._seconds: dict[str, float] = {}
         self._operators = self._collectives = self._by_roofline = 0.0
         self._begin()
@@ -24,16 +35,17 @@ class Stretches:
     def _begin(self) -> None:
         self._engines = self._stream = self._arrival = 0.0
 
-    def _spend(self, part: str, seconds: float) -> None:
+    def _spend(self, part: str, seconds: float, name: str) -> None:
         if seconds:
-            name = part if part == COLLECTIVES else self._part or part
-            self._seconds[name] = self._seconds.get(name, 0.0) + seconds
+            into = part if part == COLLECTIVES else self._part or part
+            self._seconds[into] = self._seconds.get(into, 0.0) + seconds
+            self.events.append(Event(name, into, seconds))
 
-    def kernel(self, part: str, call: Call, found: KernelTime) -> None:
+    def kernel(self, name: str, part: str, call: Call, found: KernelTime) -> None:
         self._operators += 1
-        self._spend(part, found.engines)
+        self._spend(part, found.engines, name)
         if not call.stays:
-            self._spend(MEMORY, found.memory)
+            self._spend(MEMORY, found.memory, f"{name}: transfers")
             return
         self._engines += found.engines
         if call.weights:
@@ -41,19 +53,20 @@ class Stretches:
                 self._arrival = max(found.all - max(found.engines, found.stream), 0.0)
             self._stream += found.stream
 
-    def roofline(self, part: str, engines: float, memory: float) -> None:
+    def roofline(self, name: str, part: str, engines: float, memory: float) -> None:
         self._operators += 1
-        self._spend(part, engines)
-        self._spend(MEMORY, memory)
+        self._spend(part, engines, f"{name}, by roofline")
+        self._spend(MEMORY, memory, f"{name}: transfers")
         self._by_roofline += engines + memory
 
-    def exchange(self, seconds: float) -> None:
+    def exchange(self, name: str, seconds: float) -> None:
         self._end()
         self._collectives += 1 if seconds else 0
-        self._spend(COLLECTIVES, seconds)
+        self._spend(COLLECTIVES, seconds, name)
 
     def _end(self) -> None:
-        self._spend(MEMORY, max(self._stream - self._engines, 0.0) + self._arrival)
+        exposed = max(self._stream - self._engines, 0.0) + self._arrival
+        self._spend(MEMORY, exposed, "weights and cache that are still on their way")
         self._begin()
 
     def series(self) -> Series:
