@@ -1,22 +1,29 @@
-"""The HTML page: sections in order, one style sheet, one script, the data, and a policy that holds them."""
+"""The HTML page: sections by depth and order, one style sheet, one script, the data, a policy that holds them."""
 
 from __future__ import annotations
 
-import base64
-import gzip
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-import trnbench
 from trnbench import Drawing, Run, Section, SectionFailed
-from trnbench_reports import columns, view, words
+from trnbench_reports import view, words
 from trnbench_reports.compact import compact
-from trnbench_reports.formats import csv
+from trnbench_reports.payload import payloads
 from trnbench_reports.policy import policy
 from trnbench_reports.template import asset, fill
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+
+STYLES = ("page.css", "first.css", "views.css", "drawer.css")
+SCRIPTS = ("page.js",)
+
+
+class Placed(NamedTuple):
+    """A section with what it shows."""
+
+    section: Section
+    body: Markup
 
 
 def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
@@ -26,28 +33,31 @@ def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
     """
     from markupsafe import Markup
 
-    style, script = asset("page.css"), asset("page.js")
-    drawing = Drawing(runs)
-    built = [
-        (section, compact(body))
-        for section in sorted(sections, key=lambda each: (each.order, each.name))
-        if (body := _body(section, drawing))
-    ]
+    style = "".join(asset(name) for name in STYLES)
+    script = "".join(asset(name) for name in SCRIPTS)
+    placed = _placed(runs, sections)
     text = fill(
         "page",
-        runs=runs,
         title=words.clean(", ".join(run.id for run in runs) or "no run", 80),
         policy=policy(style, script),
         style=Markup(style),
         script=Markup(script),
-        sections=built,
+        depths={depth: [each for each in placed if each.section.depth == depth] for depth in (1, 2, 3)},
         choices=_choices(runs),
-        data={
-            "json": _packed(columns.packed([trnbench.dumps(trnbench.shortened(run)) for run in runs])),
-            "csv": _packed(columns.table(csv.write(runs).decode(), len(csv.COLUMNS))),
-        },
+        payloads=payloads(runs),
     )
     return words.valid(text.replace("\r\n", "\n").replace("\r", "\n")).encode("utf-8")
+
+
+def _placed(runs: Sequence[Run], sections: Iterable[Section]) -> list[Placed]:
+    """By depth, then order; sections without anything to show are left out, or say what would fill them."""
+    drawing = Drawing(runs)
+    found = []
+    for section in sorted(sections, key=lambda each: (each.depth, each.order, each.name)):
+        body = _body(section, drawing) or _lacking(section)
+        if body:
+            found.append(Placed(section, compact(body)))
+    return found
 
 
 def _body(section: Section, drawing: Drawing) -> Markup:
@@ -59,12 +69,9 @@ def _body(section: Section, drawing: Drawing) -> Markup:
         return fill("broken", section=section, what=error.what)
 
 
-def _packed(data: bytes) -> Markup:
-    """Compressed for the page; a fixed time stamp keeps the bytes the same. Repeats cost nothing."""
-    from markupsafe import Markup
-
-    # Markup, so that it is not shortened like text for people; base64 needs no escape.
-    return Markup(base64.b64encode(gzip.compress(data, 9, mtime=0)).decode())
+def _lacking(section: Section) -> Markup | str:
+    """What a section without data says of itself; "" of one that names none."""
+    return fill("lacking", section=section) if section.needs else ""
 
 
 def _choices(runs: Sequence[Run]) -> list[tuple[str, str, list[str]]]:

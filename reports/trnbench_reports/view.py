@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     pass
 
 GOOD = (Status.OK, Status.DOCUMENT_LOW)
+COLOURS = 8
+"""Of generations, `--g0` … of the style sheet."""
 _PREFERRED_DTYPES = ("bf16", "fp16", "fp32")
 
 
@@ -61,9 +63,10 @@ def sources(run: Run) -> dict[str, Source]:
 
 
 def colour(run: Run, generation: str) -> int:
-    """The index of the colour a generation keeps through the whole page."""
-    order = list(dict.fromkeys(each.generation for each in systems(run)))
-    return order.index(generation) % 6 if generation in order else 5
+    """The index of the colour a generation keeps in every report: it follows from the order that its plugin
+    gives it (10, 20, …), not from what else was run."""
+    order = next((each.order for each in systems(run) if each.generation == generation), 0)
+    return (order // 10 - 1) % COLOURS
 
 
 def reach(record: SystemRecord | None, scope: Scope) -> str:
