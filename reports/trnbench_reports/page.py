@@ -1,4 +1,4 @@
-"""The HTML page: sections by depth and order, one style sheet, one script, the data, a policy that holds them."""
+"""The HTML page: sections by depth, one style sheet, one script, the data, a policy that holds them."""
 
 from __future__ import annotations
 
@@ -52,12 +52,11 @@ def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
 def _placed(runs: Sequence[Run], sections: Iterable[Section]) -> list[Placed]:
     """By depth, then order; sections without anything to show are left out, or say what would fill them."""
     drawing = Drawing(runs)
-    found = []
-    for section in sorted(sections, key=lambda each: (each.depth, each.order, each.name)):
-        body = _body(section, drawing) or _lacking(section)
-        if body:
-            found.append(Placed(section, compact(body)))
-    return found
+    return [
+        Placed(section, compact(body))
+        for section in sorted(sections, key=lambda each: (each.depth, each.order, each.name))
+        if (body := _body(section, drawing) or _lacking(section))
+    ]
 
 
 def _body(section: Section, drawing: Drawing) -> Markup:
@@ -69,9 +68,11 @@ def _body(section: Section, drawing: Drawing) -> Markup:
         return fill("broken", section=section, what=error.what)
 
 
-def _lacking(section: Section) -> Markup | str:
-    """What a section without data says of itself; "" of one that names none."""
-    return fill("lacking", section=section) if section.needs else ""
+def _lacking(section: Section) -> Markup:
+    """What a section without data says of itself; nothing of one that names none."""
+    from markupsafe import Markup
+
+    return fill("lacking", section=section) if section.needs else Markup("")
 
 
 def _choices(runs: Sequence[Run]) -> list[tuple[str, str, list[str]]]:
