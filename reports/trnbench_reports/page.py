@@ -43,6 +43,7 @@ def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
         style=Markup(style),
         script=Markup(script),
         depths={depth: [each for each in placed if each.section.depth == depth] for depth in (1, 2, 3)},
+        titled=any("<h1" in each.body for each in placed if each.section.depth == 1),
         choices=_choices(runs),
         payloads=payloads(runs),
     )
