@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import blake2s
 from typing import TYPE_CHECKING
 
 from trnbench import (
@@ -21,23 +20,20 @@ from trnbench import (
     nearness_of,
 )
 from trnbench_reports import numbers, words
+from trnbench_reports.address import figure_of
 
 if TYPE_CHECKING:
     pass
 
 GOOD = (Status.OK, Status.DOCUMENT_LOW)
+COLOURS = 8
+"""Of generations, `--g0` … of the style sheet."""
 _PREFERRED_DTYPES = ("bf16", "fp16", "fp32")
 
 
 def anchor(index: int, measurement: Measurement) -> str:
-    """The id of the case's row, the same whenever the page is written again."""
-    return anchor_of(index, measurement.id)
-
-
-def anchor_of(index: int, case_id: str) -> str:
-    """`anchor` of a case by its id, in the run of this index."""
-    key = f"{index}|{case_id}".encode("utf-8", "surrogatepass")
-    return "c" + blake2s(key, digest_size=5).hexdigest()
+    """The address of the case's explanation, without its `#`."""
+    return figure_of(index, measurement)
 
 
 def primary(measurement: Measurement) -> Metric | None:
@@ -61,9 +57,10 @@ def sources(run: Run) -> dict[str, Source]:
 
 
 def colour(run: Run, generation: str) -> int:
-    """The index of the colour a generation keeps through the whole page."""
-    order = list(dict.fromkeys(each.generation for each in systems(run)))
-    return order.index(generation) % 6 if generation in order else 5
+    """The index of the colour a generation keeps in every report: it follows from the order that its plugin
+    gives it (10, 20, …), not from what else was run."""
+    order = next((each.order for each in systems(run) if each.generation == generation), 0)
+    return (order // 10 - 1) % COLOURS
 
 
 def reach(record: SystemRecord | None, scope: Scope) -> str:

@@ -88,8 +88,11 @@ const disputesBlock = (run, each) => {
   const metrics = new Set(peaks.map((peak) => peak.metric));
   const system = run.field("systems")[each.case.instance];
   const subjects = new Set([each.case.instance, system?.device, system?.core, ...peaks.flatMap((peak) => peak.facts.map((id) => run.factOf(id)?.subject))]);
+  const sources = new Set(peaks.map((peak) => peak.source));
+  // One that names no metric speaks of these figures where two of their documents are sides of it.
+  const speaks = (dispute) => dispute.metric ? metrics.has(dispute.metric) : dispute.sources.filter((id) => sources.has(id)).length > 1;
   const found = (run.field("books")[each.case.generation]?.disputes ?? [])
-    .filter((dispute) => metrics.has(dispute.metric) && dispute.subjects.some((subject) => subjects.has(subject)));
+    .filter((dispute) => speaks(dispute) && dispute.subjects.some((subject) => subjects.has(subject)));
   return block("disputes", "Documents that disagree", found.map((dispute) => make("div", {},
     make("p", {}, make("b", {}, dispute.id), " ", clip(dispute.topic)),
     make("ul", {}, dispute.values.map((value) => make("li", {}, clip(value)))),

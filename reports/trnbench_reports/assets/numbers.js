@@ -45,7 +45,10 @@ const show = (value, unit, digits = 3) => {
   if (DECIMAL_UNITS.includes(unit)) return sign + scaled(size, DECIMAL, UNIT_NAMES[unit] ?? unit, digits);
   if (unit === "s") return sign + scaled(size, SMALL, "s", digits);
   if (unit === "B") return sign + scaled(size, BINARY, "B", digits, 1024);
-  if (unit === "1/s") return sign + scaled(size, DECIMAL, "/s", digits);
+  if (unit === "1/s") {  // how often: "4.31 M/s", zeros kept
+    const [prefix, step] = DECIMAL.find(([, scale]) => size >= scale) ?? ["", 1], near = rounded(size / step, digits);
+    return `${sign}${near === 0 ? "0" : fixed(near, places(near, digits))}${GAP}${prefix}/s`;
+  }
   return sign + plain(size, digits) + (unit === "" || unit === "1" ? "" : GAP + unit);
 };
 // One decimal; what is not 100 % never reads as 100 %.

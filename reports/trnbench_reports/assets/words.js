@@ -67,7 +67,10 @@ const documentOf = (run, id) => {
   const source = run.sourceOf(id);
   return source ? [source.document, source.version, source.date].filter(Boolean).join(", ") : id;
 };
-const METRIC_WORDS = { flops_per_s: "arithmetic", hbm_bytes_per_s: "device memory", time_s: "time", latency_s: "time" };
+const METRIC_WORDS = {
+  flops_per_s: "arithmetic rate", hbm_bytes_per_s: "device memory bandwidth", busbw_bytes_per_s: "bus bandwidth", algbw_bytes_per_s: "algorithm bandwidth",
+  time_s: "time", latency_s: "time", flops_per_hbm_byte: "arithmetic intensity",
+};
 const metricWords = (name) => METRIC_WORDS[name] ?? name.replace(/_(bytes_)?per_s$/, "").replaceAll("_", " ");
 
 // A word of a shell, quoted where it must be.
@@ -77,6 +80,6 @@ const repeats = (run, each) => {
   const words = ["trnbench", "run", kernel, "-i", instance, "--scope", scope];
   for (const [name, value] of Object.entries(point)) words.push("-a", `${name}=${value}`);
   if (run.field("policy") !== "seed") words.push("--peak", run.field("policy"));
-  if (run.field("backend") && run.field("backend") !== "emulator") words.push("--backend", run.field("backend"));
+  if (run.field("backend") && run.field("backend") !== "emulated") words.push("--backend", run.field("backend"));
   return words.map(quoted).join(" ");
 };

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from trnbench.run.headline.line import Cause, Line, Promised, Sweep
+from trnbench.run.headline.cards import Card, Row
+from trnbench.run.headline.line import Cause, Line, PerCore, Promised, Sweep
 from trnbench.run.headline.lines import Headline, headline
 
-__all__ = ["Cause", "Headline", "Line", "Promised", "Sweep", "headline"]
+__all__ = ["Card", "Cause", "Headline", "Line", "PerCore", "Promised", "Row", "Sweep", "headline"]
