@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from trnbench.results.waterfall import stored as stored_waterfall
     from trnbench.run.api import bench, load_run, open_store, render
     from trnbench.run.drawing import Drawing, SectionFailed
-    from trnbench.run.headline import Headline, headline
+    from trnbench.run.headline import Headline, HeadlineCard, HeadlineLine, HeadlineRow, headline
     from trnbench.run.kernel import emulate_kernel
     from trnbench.run.kernel_run import KernelRun
     from trnbench.section import Format, Importer, Page, Section
@@ -194,7 +194,7 @@ _HOMES = {
     "trnbench.results.run": ("PluginRecord", "Run", "SystemRecord"),
     "trnbench.run.api": ("bench", "load_run", "open_store", "render"),
     "trnbench.run.drawing": ("Drawing", "SectionFailed"),
-    "trnbench.run.headline": ("Headline", "headline"),
+    "trnbench.run.headline": ("Headline", "HeadlineCard", "HeadlineLine", "HeadlineRow", "headline"),
     "trnbench.run.kernel": ("emulate_kernel",),
     "trnbench.run.kernel_run": ("KernelRun",),
     "trnbench.section": ("Format", "Importer", "Page", "Section"),
@@ -276,6 +276,9 @@ __all__ = [
     "Grade",
     "Growth",
     "Headline",
+    "HeadlineCard",
+    "HeadlineLine",
+    "HeadlineRow",
     "HistoryPoint",
     "HistoryStep",
     "ImportedCase",

@@ -1,4 +1,4 @@
-"""The HTML page: sections by depth and order, one style sheet, one script, the data, a policy that holds them."""
+"""The HTML page: sections by depth, one style sheet, one script, the data, a policy that holds them."""
 
 from __future__ import annotations
 

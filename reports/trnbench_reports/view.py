@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from trnbench import (
     Grade,
@@ -21,9 +20,6 @@ from trnbench import (
 )
 from trnbench_reports import numbers, words
 from trnbench_reports.address import figure_of
-
-if TYPE_CHECKING:
-    pass
 
 GOOD = (Status.OK, Status.DOCUMENT_LOW)
 COLOURS = 8
@@ -76,15 +72,22 @@ def best(found: Iterable[Measurement]) -> Measurement | None:
     # A bound by a formula is not set beside what was emulated: it stands for a sweep that has nothing else.
     good = [each for each in good if each.evidence.grade is not Grade.DERIVED] or good
     judged = [each for each in good if each.judgement is not None]
-    if judged:
-        return max(judged, key=lambda each: each.judgement.fraction if each.judgement else 0.0)
+    return max(judged or good, key=merit, default=None)
 
-    def merit(each: Measurement) -> float:
-        metric = primary(each)
-        assert metric is not None
-        return metric.value if metric.better == "higher" else -metric.value
 
-    return max(good, key=merit, default=None)
+def merit(each: Measurement) -> float:
+    """The more the better: the share of the peak, else the value of the primary metric, which there is."""
+    if each.judgement is not None:
+        return each.judgement.fraction
+    metric = primary(each)
+    assert metric is not None
+    return metric.value if metric.better == "higher" else -metric.value
+
+
+def rank_kind(each: Measurement) -> str:
+    """`logical-core ranks` of what runs over links, "" of what has no ranks."""
+    kind = each.detail.get("rank")
+    return f"{words.clean(kind, 30)} ranks" if isinstance(kind, str) and kind else ""
 
 
 def preferred_dtype(found: Iterable[Measurement]) -> str:

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from trnbench.run.headline.cards import Card, Row
+from trnbench.run.headline.cards import Card as HeadlineCard
+from trnbench.run.headline.cards import Row as HeadlineRow
 from trnbench.run.headline.line import Cause, Line, PerCore, Promised, Sweep
+from trnbench.run.headline.line import Line as HeadlineLine
 from trnbench.run.headline.lines import Headline, headline
 
-__all__ = ["Card", "Cause", "Headline", "Line", "PerCore", "Promised", "Row", "Sweep", "headline"]
+__all__ = [
+    "Cause",
+    "Headline",
+    "HeadlineCard",
+    "HeadlineLine",
+    "HeadlineRow",
+    "Line",
+    "PerCore",
+    "Promised",
+    "Sweep",
+    "headline",
+]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trnbench.fidelity.nearness.best import above
 from trnbench.facts.scope import Scope
+from trnbench.fidelity.nearness.best import above
 from trnbench.results.evidence import Grade
 from trnbench.results.expectation import NOT_RECORDED, expected
 from trnbench.results.measurement import Measurement, Metric

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 import msgspec
 
 from trnbench.facts.format import percent
-from trnbench.results.evidence import Grade
 from trnbench.results.run import Run
 from trnbench.run.headline.line import Line
 from trnbench.run.headline.words import at_clock
 
 ROWS = {"product": "compute", "stream": "memory", "all-reduce": "links"}
 """Question of a line → the row of its generation's card; any other is called by its kernel."""
+
+LARGEST = 2
+"""Causes that a clause has room for."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -44,9 +46,7 @@ def cards(run: Run, lines: Sequence[Line]) -> tuple[Card, ...]:
     order = {record.generation: record.order for record in run.systems.values()}
     devices = {record.generation: record.device for record in run.systems.values()}
     places = {name: place for place, name in enumerate(run.systems)}
-    found = sorted(
-        dict.fromkeys(each.generation for each in lines), key=lambda name: order.get(name, 10**6)
-    )
+    found = sorted(dict.fromkeys(each.generation for each in lines), key=lambda name: order.get(name, 10**6))
     asked = any(each.question in ROWS for each in lines)
     made = []
     for generation in found:
@@ -80,7 +80,8 @@ def clause(line: Line) -> str:
         return f"at its clock, which allows {percent(allowed)} of the promise"
     if line.rest:
         named = (f"{each.name.removesuffix(' in the model')} {percent(each.share)}" for each in line.rest)
-        return f"time lost: {', '.join(named)}"
-    if line.grade is Grade.MEASURED and not line.bound:
-        return ""
-    return f"bound by {line.bound}" if line.bound else ""
+        return f"time lost: {', '.join(list(named)[:LARGEST])}"
+    short = ""
+    if line.of is not None and line.of.fraction < 1:
+        short = f"{percent(1 - line.of.fraction)} below the promise"
+    return ", ".join(filter(None, (short, f"bound by {line.bound}" if line.bound else "")))

@@ -65,13 +65,12 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     - `whole`: no system of the generation that was asked gave other numbers.
     - `ranks`: of a collective, how many ranks of what kind, and what its bandwidth counts.
     - `of` and `since`: the figure it is held against, and the one that has superseded that.
-    - `others`: what other documents print or imply for the same figure, superseded ones too; shares of each.
+    - `others`: what other documents print or imply for the same figure, superseded ones too.
     - `clock`: the share of what the clocks allow, of the best case; `clock_value` is that bound.
     - `expected`: what the band of the nearest published evidence leaves of the best value, low before high,
       in the unit of the sweep; `votes` stand behind it, `widened` and `band_note` as in `Band` and `Nearest`.
     - `published`: the best of the nearest class that has one; `above` says where the model is far above it.
-    - `of_core`: of a wider scope that nobody published, the best published of one core beside what is promised
-      of one core.
+    - `of_core`: where nobody published the scope, the best published of one core, beside the promise of one.
     - `bound` and `rest`: what the best case waits for most, as its model names it, and what takes its time.
     - `own`: our product at the shapes that others published, where the line is about a product.
     - `muted`: nothing published stands near enough for an interval, and `reason` says why. Such a line comes
