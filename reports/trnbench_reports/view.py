@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import blake2s
 
 from trnbench import (
     Grade,
@@ -20,6 +19,7 @@ from trnbench import (
     nearness_of,
 )
 from trnbench_reports import numbers, words
+from trnbench_reports.address import figure_of
 
 GOOD = (Status.OK, Status.DOCUMENT_LOW)
 COLOURS = 8
@@ -28,14 +28,8 @@ _PREFERRED_DTYPES = ("bf16", "fp16", "fp32")
 
 
 def anchor(index: int, measurement: Measurement) -> str:
-    """The id of the case's row, the same whenever the page is written again."""
-    return anchor_of(index, measurement.id)
-
-
-def anchor_of(index: int, case_id: str) -> str:
-    """`anchor` of a case by its id, in the run of this index."""
-    key = f"{index}|{case_id}".encode("utf-8", "surrogatepass")
-    return "c" + blake2s(key, digest_size=5).hexdigest()
+    """The address of the case's explanation, without its `#`."""
+    return figure_of(index, measurement)
 
 
 def primary(measurement: Measurement) -> Metric | None:

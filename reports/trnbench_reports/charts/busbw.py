@@ -76,12 +76,20 @@ def draw(id: str, index: int, title: str, sweeps: Sequence[Sweep], what: str) ->
                 continue
             anchor = address.figure_of(index, point.case)
             says = view.tooltip(point.case)
-            plane.mark(point.size, point.rate, colour=colour, says=says, anchor=anchor, series=place, shape=place)
+            plane.mark(
+                point.size, point.rate, colour=colour, says=says, anchor=anchor, series=place, shape=place
+            )
             if point.published:
                 told = f"published: {numbers.show(point.published, 'B/s')} at {numbers.show(point.size, 'B')}"
                 to = address.figure_of(index, point.case, address.PUBLISHED)
                 plane.mark(
-                    point.size, point.published, colour="var(--fg)", says=told, anchor=to, series=place, shape=3
+                    point.size,
+                    point.published,
+                    colour="var(--fg)",
+                    says=told,
+                    anchor=to,
+                    series=place,
+                    shape=3,
                 )
     label = f"{title}. {words.plural(len(points), 'case')} on {words.plural(len(shown), 'system')}."
     return Figure(
