@@ -1,4 +1,4 @@
-"""One collective over message sizes: what the model takes, what its best algorithm would, what the links allow."""
+"""One collective over message sizes: what is taken, what the best algorithm would, what the links allow."""
 
 from __future__ import annotations
 
@@ -96,7 +96,8 @@ def draw(id: str, index: int, title: str, sweeps: Sequence[Sweep], what: str) ->
         id=id,
         title=title,
         label=label,
-        caption="thick: taken; level: documented; dashed: what the links allow; dotted: best algorithm; ◆ published",
+        caption="thick: taken; level: documented; dashed: what the links allow; dotted: best algorithm; "
+        "◆ published",
         drawing=plane.svg(label),
         series=tuple(
             Series(

@@ -62,13 +62,21 @@ def render(runs: Sequence[Run]) -> Markup | str:
 
 
 def kinds(run: Run) -> dict[tuple[str, str], list[Measurement]]:
-    """(kind of ranks, metric) → good cases: nothing that counts other ranks or other bytes is drawn together."""
+    """(kind of ranks, metric) → good cases: what counts other ranks or other bytes is not drawn together.
+
+    The kind that all-reduces run on comes first.
+    """
     found: dict[tuple[str, str], list[Measurement]] = {}
     for each in run.measurements:
         ranks = view.rank_kind(each)
         if ranks and each.status in view.GOOD and each.primary in RATES and _rate(each) is not None:
             found.setdefault((ranks, each.primary), []).append(each)
-    return dict(sorted(found.items(), key=lambda item: (RATES.index(item[0][1]), -len(item[1]))))
+
+    def place(item: tuple[tuple[str, str], list[Measurement]]) -> tuple[int, bool, int]:
+        (_, metric), cases = item
+        return RATES.index(metric), all(each.case.kernel != LEAD[0] for each in cases), -len(cases)
+
+    return dict(sorted(found.items(), key=place))
 
 
 def _panel(
