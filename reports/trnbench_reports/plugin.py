@@ -49,6 +49,7 @@ _FORMATS = (
         ".nccl-tests.txt",
         "trnbench_reports.formats.nccl_tests:write",
     ),
+    ("junit", "cases as tests, for CI servers", ".junit.xml", "trnbench:write_junit"),
     ("openmetrics", "gauges for Prometheus", ".prom", "trnbench_reports.formats.openmetrics:write"),
     ("parquet", "the rows of the CSV as Parquet", ".parquet", "trnbench_reports.formats.arrow:write_parquet"),
 )
