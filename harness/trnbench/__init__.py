@@ -100,7 +100,15 @@ if TYPE_CHECKING:
     from trnbench.results.waterfall import stored as stored_waterfall
     from trnbench.run.api import bench, load_run, open_store, render
     from trnbench.run.drawing import Drawing, SectionFailed
-    from trnbench.run.headline import Headline, HeadlineCard, HeadlineLine, HeadlineRow, headline
+    from trnbench.run.headline import (
+        Headline,
+        HeadlineCard,
+        HeadlineLine,
+        HeadlineRow,
+        axis_text,
+        headline,
+        superseding,
+    )
     from trnbench.run.kernel import emulate_kernel
     from trnbench.run.kernel_run import KernelRun
     from trnbench.section import Format, Importer, Page, Section
@@ -195,7 +203,15 @@ _HOMES = {
     "trnbench.results.run": ("PluginRecord", "Run", "SystemRecord"),
     "trnbench.run.api": ("bench", "load_run", "open_store", "render"),
     "trnbench.run.drawing": ("Drawing", "SectionFailed"),
-    "trnbench.run.headline": ("Headline", "HeadlineCard", "HeadlineLine", "HeadlineRow", "headline"),
+    "trnbench.run.headline": (
+        "Headline",
+        "HeadlineCard",
+        "HeadlineLine",
+        "HeadlineRow",
+        "axis_text",
+        "headline",
+        "superseding",
+    ),
     "trnbench.run.kernel": ("emulate_kernel",),
     "trnbench.run.kernel_run": ("KernelRun",),
     "trnbench.section": ("Format", "Importer", "Page", "Section"),
@@ -353,6 +369,7 @@ __all__ = [
     "Watch",
     "Witness",
     "Work",
+    "axis_text",
     "bench",
     "change_text",
     "check_facts",
@@ -396,6 +413,7 @@ __all__ = [
     "show",
     "signed_error",
     "stored_waterfall",
+    "superseding",
     "topology_svg",
     "torch_missing",
     "torch_refuses",

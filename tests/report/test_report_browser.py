@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +12,7 @@ from page_visit import Visit
 from synthetic_run import make_run, with_verdicts
 
 import trnbench
-from trnbench import Run, Section, Status
+from trnbench import Run, Section
 from trnbench_reports import page, plugin
 from trnbench_reports.charts import figure, scale
 from trnbench_reports.charts.figure import Figure
