@@ -45,7 +45,8 @@ def visit(opened: Visit) -> Visit:
 
 def rows(visit: Visit) -> list[list[str]]:
     found: list[list[str]] = visit.page.evaluate(
-        "[...document.querySelectorAll('#all-cases tbody tr')].map((r) => [...r.cells].map((c) => c.innerText))"
+        "[...document.querySelectorAll('#all-cases tbody tr')]"
+        ".map((row) => [...row.cells].map((cell) => cell.innerText))"
     )
     return found
 
@@ -75,13 +76,13 @@ def test_it_is_searched_and_filtered_and_the_address_keeps_it(visit: Visit, fewe
     visit.page.select_option("#cases-t", "skipped")
     visit.page.select_option("#cases-y", "trn2-16.48xlarge")
     skipped = [
-        m
-        for m in fewer.measurements
-        if m.status is Status.SKIPPED and m.case.instance == "trn2-16.48xlarge"
+        m for m in fewer.measurements if m.status is Status.SKIPPED and m.case.instance == "trn2-16.48xlarge"
     ]
     visit.until("location.hash === '#cases?y=trn2-16.48xlarge&t=skipped'")
     assert len(rows(visit)) == min(len(skipped), 100) > 0
-    other = Visit(visit.page.context.browser, Path(visit.url.removeprefix("file://")), "#cases?q=hbm_copy&sort=-share")
+    other = Visit(
+        visit.page.context.browser, Path(visit.url.removeprefix("file://")), "#cases?q=hbm_copy&sort=-share"
+    )
     other.page.wait_for_selector("#all-cases tbody tr")
     assert {row[0] for row in rows(other)} == {"hbm_copy"}
     assert other.page.locator("th[aria-sort=descending]").inner_text().startswith("% of peak")

@@ -32,7 +32,9 @@ def test_any_values_come_back_byte_for_byte(texts: list[bytes]) -> None:
     assert restored(columns.packed(texts)) == texts
 
 
-@given(st.lists(st.sampled_from([text(each) for each in ({"a": 1}, {"a": [2]}, "x", [1], None)]), max_size=40))
+@given(
+    st.lists(st.sampled_from([text(each) for each in ({"a": 1}, {"a": [2]}, "x", [1], None)]), max_size=40)
+)
 def test_what_repeats_stands_once_and_comes_back(texts: list[bytes]) -> None:
     assert restored(columns.packed(texts)) == texts
 

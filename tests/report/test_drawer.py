@@ -84,9 +84,7 @@ def test_the_script_says_numbers_as_the_core_does(shared: Visit) -> None:
     assert said[2] == [numbers.error(each) for each in errors]
 
 
-def test_every_case_is_found_by_its_id_with_its_band_and_its_losses(
-    shared: Visit, headline_run: Run
-) -> None:
+def test_every_case_is_found_by_its_id_with_its_band_and_its_losses(shared: Visit, headline_run: Run) -> None:
     said = shared.page.evaluate(ALL)
     assert [each[0] for each in said] == [each.id for each in headline_run.measurements]
     for (_, expected, terms, _), case in zip(said, headline_run.measurements, strict=True):
@@ -105,13 +103,15 @@ def test_the_command_repeats_the_case(shared: Visit, headline_run: Run, tmp_path
     from trnbench.cli.main import cli
 
     said = {each[0]: each[3] for each in shared.page.evaluate(ALL)}
-    for case in (of(headline_run, "gemm", "trn2-16.48xlarge"), of(headline_run, "all_reduce", "u-trn2x64")):
+    for kernel, instance in (("gemm", "trn2-16.48xlarge"), ("all_reduce", "u-trn2x64")):
+        case = of(headline_run, kernel, instance)
         words = shlex.split(said[case.id])
         assert words[:2] == ["trnbench", "run"]
         store = str(tmp_path / "store.db")
         done = CliRunner().invoke(cli, ["--store", store, *words[1:], "--dry-run", "--format", "json"])
         assert done.exit_code == 0, done.output
-        assert [each["case"] for each in json.loads(done.stdout)] == [case.id]
+        (planned,) = json.loads(done.stdout)
+        assert (planned["instance"], planned["case"]) == (instance, case.case.fullname)
 
 
 def test_a_product_is_explained_from_value_to_documents(visit: Visit, headline_run: Run) -> None:
@@ -152,7 +152,9 @@ def test_a_product_is_explained_from_value_to_documents(visit: Visit, headline_r
     assert heads[-1] == "Repeat it"
 
 
-def test_an_address_opens_it_at_the_block_that_is_asked_for(browser: Any, file: Path, headline_run: Run) -> None:
+def test_an_address_opens_it_at_the_block_that_is_asked_for(
+    browser: Any, file: Path, headline_run: Run
+) -> None:
     case = of(headline_run, "all_reduce", "trn2-16.48xlarge")
     opened = Visit(browser, file, f"#{figure_of(0, case, 'loss')}")
     opened.explained()

@@ -223,7 +223,9 @@ def test_a_run_with_nothing_in_it() -> None:
 def test_the_page_has_the_sections_of_the_registry_that_writes_it(small: Run) -> None:
     registry = trnbench.load_registry(block=("trn1",))
     html = find_format(registry, "html")
-    order = re.findall(r'<section class="depth\d" id="([\w-]+)"', render_bytes([small], html, registry).decode())
+    order = re.findall(
+        r'<section class="depth\d" id="([\w-]+)"', render_bytes([small], html, registry).decode()
+    )
     # This run was held against nothing, so it has no section on fidelity.
     expected = [s.name for s in BUILT_IN if s.name != "fidelity"]
     assert [name for name in order if name in {s.name for s in BUILT_IN}] == expected

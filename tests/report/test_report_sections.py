@@ -13,7 +13,6 @@ from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Status
 from trnbench_reports import numbers, view
 from trnbench_reports.charts import roofs, spots
 from trnbench_reports.sections import (
-    cases,
     documents,
     fabric,
     generations,
@@ -308,37 +307,6 @@ class TestMethod:
         text = plain(method.render([run]))
         for word in ("ok", "document-low", "suspect", "failed, skipped", "Unvalidated", "Engine bound"):
             assert f" {word} " in text
-
-
-class TestCases:
-    def test_one_table_for_each_kernel_with_its_axes_and_unit(self, small: Run) -> None:
-        text = cases.render([small])
-        assert text.count('<details class="cases"') == len({each.case.kernel for each in small.measurements})
-        head = text[text.index("<thead>") : text.index("</thead>")]
-        assert [name for name in ("dtype", "m", "n", "k") if f">{name}</th>" in head] == [
-            "dtype",
-            "m",
-            "n",
-            "k",
-        ]
-        assert "PFLOPS" in head or "TFLOPS" in head
-
-    def test_comments_are_said_once(self, small: Run) -> None:
-        said = tuple(
-            replace(each, judgement=replace(each.judgement, comment="compared, not judged"))
-            if each.judgement
-            else each
-            for each in small.measurements
-            if each.case.kernel == "softmax"
-        )
-        text = cases.render([replace(small, measurements=said)])
-        assert text.count("compared, not judged") == 1
-        assert f"{len(said)} cases: compared, not judged" in plain(text)
-
-    def test_exact_value_in_the_title(self, small: Run) -> None:
-        case = next(each for each in small.measurements if each.judgement)
-        metric = case.metrics[case.primary]
-        assert f'title="{numbers.exact(metric.value)} {metric.unit}"' in cases.render([small])
 
 
 def test_a_formula_stands_for_a_sweep_only_where_nothing_else_does() -> None:
