@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from trnbench.results.imported import ImportedCase, ImportedRun
     from trnbench.results.json import dumps, loads
     from trnbench.results.json import write as write_json
+    from trnbench.results.junit import write as write_junit
     from trnbench.results.measurement import CaseKey, Judgement, Measurement, Metric, Part, Reason, Status
     from trnbench.results.metric_row import COLUMNS as METRIC_COLUMNS
     from trnbench.results.metric_row import metric_rows
@@ -228,6 +229,7 @@ _RENAMED = {
     "torch_version": ("trnbench.measure.torch.library", "version"),
     "waterfall_from_peak": ("trnbench.results.waterfall", "from_peak"),
     "write_json": ("trnbench.results.json", "write"),
+    "write_junit": ("trnbench.results.junit", "write"),
 }
 _HOME_OF = {name: (module, name) for module, names in _HOMES.items() for name in names} | _RENAMED
 
@@ -401,6 +403,7 @@ __all__ = [
     "unscaled",
     "waterfall_from_peak",
     "write_json",
+    "write_junit",
 ]
 
 

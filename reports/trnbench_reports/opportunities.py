@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 from trnbench import Measurement, Run
 from trnbench_reports import losses, view
-from trnbench_reports.losses import Losses
+from trnbench_reports.losses import LIMIT, Losses
 
 PASSED = 0.95
 """Share of the promise, or of what the clocks allow, from which on nothing that counts is left to gain."""
 LEAST = 0.005
 """Of the time: a smaller cause is none."""
-LIMIT = "limit of "
-"""Begins the step from a document's peak to the model's own limit: nothing in a kernel can change it."""
 
 
 @dataclass(frozen=True, kw_only=True)

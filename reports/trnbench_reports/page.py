@@ -46,6 +46,7 @@ def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
         style=Markup(style),
         script=Markup(script),
         depths={depth: [each for each in placed if each.section.depth == depth] for depth in (1, 2, 3)},
+        titled=any("<h1" in each.body for each in placed if each.section.depth == 1),
         deep={name: hint for name, (hint, _) in deep.items()},
         payloads=[*payloads(runs), *(packed for _, packed in deep.values())],
     )

@@ -12,6 +12,7 @@ _SECTIONS: tuple[tuple[str, str, int, Literal[1, 2, 3]], ...] = (
     ("headline", "Headline", 10, 1),
     ("scoreboard", "Scoreboard", 20, 2),
     ("losses", "Losses", 22, 2),
+    ("links", "Links", 24, 2),
     ("generations", "Generations", 26, 2),
     ("rooflines", "Rooflines", 30, 3),
     ("fabric", "Fabric", 50, 3),
@@ -48,6 +49,7 @@ _FORMATS = (
         ".nccl-tests.txt",
         "trnbench_reports.formats.nccl_tests:write",
     ),
+    ("junit", "cases as tests, for CI servers", ".junit.xml", "trnbench:write_junit"),
     ("openmetrics", "gauges for Prometheus", ".prom", "trnbench_reports.formats.openmetrics:write"),
     ("parquet", "the rows of the CSV as Parquet", ".parquet", "trnbench_reports.formats.arrow:write_parquet"),
 )

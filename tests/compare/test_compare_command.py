@@ -45,6 +45,16 @@ def invoke(*arguments: str) -> Result:
 
 
 @pytest.mark.usefixtures("stored")
+def test_where_nothing_differs_there_is_no_table() -> None:
+    done = invoke("second", "second", "-k", "gemm")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr.splitlines()[-2:] == [
+        "1 no difference shown",
+        "1 of them are exactly the same: --all lists them too",
+    ]
+
+
+@pytest.mark.usefixtures("stored")
 def test_a_table_and_what_is_told_around_it() -> None:
     done = invoke("nightly", "second")
     assert done.exit_code == 0

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
+from junit_schema import valid
 from paired_runs import case, emulated, measured, run_of
 
 from trnbench import Gated, Status
@@ -15,50 +16,6 @@ from trnbench.compare.gate.judging import judged
 from trnbench.compare.gate.junit import junit
 
 HOSTILE = "x\x00\x1b[31m]]>&<b>'\"\n::error::fake %0A | `y`"
-
-# What both the schema of Ant's JUnit task (by Windy Road) and that of Jenkins' xUnit plugin (junit-10) allow:
-# attributes that have to be there, those that may, and children in their order.
-NAMES = r"(?s).*"
-COUNT = r"\d+"
-SECONDS = r"\d+\.\d+"
-SCHEMA: dict[str, tuple[dict[str, str], dict[str, str], tuple[str, ...]]] = {
-    "testsuites": ({}, {"tests": COUNT, "failures": COUNT, "errors": COUNT, "time": SECONDS}, ("testsuite",)),
-    "testsuite": (
-        {
-            "name": NAMES,
-            "timestamp": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",
-            "hostname": r"\S+",
-            "tests": COUNT,
-            "failures": COUNT,
-            "errors": COUNT,
-            "time": SECONDS,
-            "id": COUNT,
-            "package": NAMES,
-        },
-        {"skipped": COUNT},
-        ("properties", "testcase", "system-out", "system-err"),
-    ),
-    "properties": ({}, {}, ("property",)),
-    "property": ({"name": r"(?s).+", "value": NAMES}, {}, ()),
-    "testcase": ({"name": r"(?s).+", "classname": r"\S+", "time": SECONDS}, {}, ("skipped", "failure")),
-    "failure": ({"type": r"\S+", "message": NAMES}, {}, ()),
-    "skipped": ({}, {"message": NAMES}, ()),
-    "system-out": ({}, {}, ()),
-    "system-err": ({}, {}, ()),
-}
-MANY = ("testsuite", "testcase", "property")
-
-
-def valid(element: ElementTree.Element) -> None:
-    needed, allowed, children = SCHEMA[element.tag]
-    assert set(needed) <= set(element.attrib) <= set(needed) | set(allowed)
-    for name, value in element.attrib.items():
-        assert re.fullmatch({**needed, **allowed}[name], value), (element.tag, name, value)
-    places = [children.index(each.tag) for each in element]
-    assert places == sorted(places)
-    assert all(places.count(children.index(tag)) <= 1 for tag in children if tag not in MANY)
-    for each in element:
-        valid(each)
 
 
 @pytest.fixture

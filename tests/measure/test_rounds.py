@@ -11,6 +11,7 @@ import pytest
 from measured_machine import Busy, Quiet
 
 from trnbench import Reason, Run, Status
+from trnbench.results.between import undecided
 from trnbench.results.process_samples import ProcessSamples
 from trnbench.run.execute import execute
 from trnbench.run.plan import plan
@@ -74,17 +75,43 @@ def test_one_process_has_no_interval_and_is_judged_by_its_own_samples(tmp_path: 
 
 
 def test_processes_that_disagree_are_inconclusive_whatever_their_peak(tmp_path: Path) -> None:
-    run = measured("jumps", folder=tmp_path)
+    run = measured("jumps", folder=tmp_path, processes=2)
     (found,) = run.measurements
     assert found.status is Status.INCONCLUSIVE
-    assert found.time_s == pytest.approx(0.022, rel=1e-3)  # the median of 11, 22 and 33 ms
+    assert len(found.processes) == 6  # three times as many as asked for, and no more
+    assert found.time_s == pytest.approx(0.0385, rel=1e-3)  # the median of 11, 22, … and 66 ms
     assert found.reason_text == (
-        "3 processes agree to ±124.2% only; likeliest cause: not known: nothing that was recorded explains "
-        "it; try: repeat it; --processes 5 --sample-time 2 narrows the interval"
+        "6 processes agree to ±56.1% only; likeliest cause: not known: nothing that was recorded explains "
+        "it; try: repeat it; --processes 12 --sample-time 2 narrows the interval"
     )
     assert found.metrics  # the number is shown all the same
     assert run.exit_code() == 0
     assert run.exit_code(strict=True) == 1
+
+
+def test_processes_that_disagree_get_as_many_more_until_they_agree(tmp_path: Path) -> None:
+    steps: list[Step] = []
+    first, second = measured("settles", "well", folder=tmp_path, steps=steps).measurements
+    assert [len(each.processes) for each in (first, second)] == [6, 3]
+    assert (first.status, first.stability and first.stability.verdict) == (Status.OK, "noisy")
+    # All cases have their rounds before one has more.
+    assert [each.ended for each in steps] == [False] * 5 + [True] + [False] * 2 + [True]
+    assert [each.part for each in steps][4:] == pytest.approx([5 / 6, 1.0, 4 / 6, 5 / 6, 1.0])
+
+
+def test_two_processes_that_disagree_get_no_more_on_a_busy_machine() -> None:
+    quiet, busy = Quiet().conditions(), Busy().conditions()
+    apart = [ProcessSamples(samples=(time,) * 9, time_s=time, conditions=quiet) for time in (1.0, 2.0)]
+    assert undecided(apart)
+    assert not undecided(apart[:1])
+    held_back = [msgspec.structs.replace(each, conditions=busy) for each in apart]
+    assert not undecided(held_back)
+    assert undecided(held_back, host_clock=False)
+    loose = [
+        msgspec.structs.replace(each, samples=tuple(each.time_s * share for share in (0.5, 0.6, 1, 1.5, 1.6)))
+        for each in apart
+    ]
+    assert not undecided(loose)
 
 
 def test_a_busy_machine_is_inconclusive_however_well_processes_agree(tmp_path: Path) -> None:
@@ -155,6 +182,15 @@ def test_a_resume_repeats_the_missing_processes_only(tmp_path: Path) -> None:
         assert store.load(run.id) == whole
 
 
+def test_a_case_whose_further_processes_were_cut_short_has_a_result(tmp_path: Path) -> None:
+    registry, run = stopped(tmp_path, 4, "settles")
+    (found,) = run.measurements
+    assert (run.interrupted, run.notes) == (True, ("interrupted: 1 cases would have had more processes",))
+    assert (found.status, len(found.processes)) == (Status.INCONCLUSIVE, 4)
+    whole, _ = resumed(tmp_path, registry, run.id)
+    assert [each.status for each in whole.measurements] == [Status.OK]
+
+
 def test_a_case_that_failed_is_measured_in_all_its_processes_again(tmp_path: Path) -> None:
     registry, run = stopped(tmp_path, 4, "well", "second")
     assert [each.status for each in run.measurements] == [Status.FAILED]
@@ -175,6 +211,6 @@ def test_rounds_are_in_the_journal_as_soon_as_they_are_there(tmp_path: Path) -> 
 
 
 def test_what_a_process_saw_is_json_and_back(tmp_path: Path) -> None:
-    (found,) = measured("jumps", folder=tmp_path).measurements
+    (found,) = measured("well", folder=tmp_path, processes=2).measurements
     for each in found.processes:
         assert msgspec.json.decode(msgspec.json.encode(each), type=ProcessSamples) == each

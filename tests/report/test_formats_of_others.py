@@ -10,13 +10,15 @@ import subprocess
 import sys
 from pathlib import Path
 from statistics import median
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
+from junit_schema import valid
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from stored_run import make_run as make_tiny
 
-from trnbench import Run, Status, bench
+from trnbench import Run, Status, bench, write_junit
 from trnbench.errors import NothingSelected, UsageError
 from trnbench_reports.formats import nccl_tests, openmetrics, pytest_benchmark
 
@@ -141,6 +143,24 @@ ROW = re.compile(r"^ +(\d+) +(\d+) +(\S+) +(\S+) +(-?\d+) +([\d.]+) +([\d.]+) +(
 @pytest.fixture(scope="module")
 def collectives() -> Run:
     return bench(["all_reduce", "all_gather"], instances=["trn2-16.48xlarge"], axes=["size=64K,1M"])
+
+
+def test_junit_tells_a_ci_server_what_failed_and_what_was_left_out() -> None:
+    run = make_tiny()
+    hostile = msgspec.structs.replace(
+        run.measurements[0], status=Status.SUSPECT, reason_text="x\x00\x1b]]>&<b>'\"\n"
+    )
+    run = msgspec.structs.replace(run, measurements=(*run.measurements, hostile))
+    top = ElementTree.fromstring(write_junit([run, run]))
+    valid(top)
+    assert [each.attrib["name"] for each in top] == [f"trnbench run {run.id}"] * 2
+    told = {name: top[0].attrib[name] for name in ("tests", "failures", "errors", "skipped")}
+    assert told == {"tests": "6", "failures": "2", "errors": "1", "skipped": "1"}
+    (crash,) = top[0].findall("testcase/error")
+    assert crash.attrib["type"] == "crash"
+    (skipped,) = top[0].findall("testcase/skipped")
+    assert skipped.attrib["message"].startswith("skipped: ")
+    assert top[0].findall("testcase/failure")[-1].attrib["message"] == "x\ufffd\ufffd]]>&<b>'\"\n"
 
 
 def test_the_table_of_nccl_tests(collectives: Run) -> None:

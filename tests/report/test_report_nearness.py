@@ -38,10 +38,10 @@ def test_a_cell_has_the_class_and_the_interval_of_its_share(marked: Run) -> None
     page = str(scoreboard.render([marked]))
     told = [(each, re.search(r'<small class="near">(.*?)</small>', each)) for each in page.split("<td ")[1:]]
     cells = [(each.partition(">")[0], re.sub(r"</?span>", "", near[1])) for each, near in told if near]
-    said = {near.partition(" · ")[0] for _, near in cells}
+    said = {near.partition(" ")[0] for _, near in cells}
     assert said == {"kernel", "elsewhere", "none"}
     for style, near in cells:
-        kind, _, interval = near.partition(" · ")
+        kind, _, interval = near.partition(" ")
         assert ("faint" in style) is (kind != "kernel")
         assert bool(interval) is (kind == "kernel")
         if interval:

@@ -151,6 +151,42 @@ def test_third_party_sections_are_placed_by_order(small: Run) -> None:
     assert '<a href="#power">Power</a>' in text
 
 
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_section_stands_at_the_depth_of_its_choice(small: Run, depth: Any) -> None:
+    made = Section(
+        name="power", title="Power", order=45, depth=depth, render=lambda runs: Markup("<p>42 W</p>")
+    )  # type: ignore[arg-type]
+    text = render(small, made)
+    assert f'<section class="depth{depth}" id="power"' in text
+    assert text.count("<h1") == 1
+
+
+def test_a_section_without_data_says_what_it_needs_and_what_would_bring_it(small: Run) -> None:
+    made = Section(
+        name="power",
+        title="Power",
+        order=45,
+        depth=2,
+        render=lambda runs: "",  # type: ignore[arg-type]
+        needs="the watts of <each> case",
+        fill="trnbench run --backend neuron",
+    )
+    text = render(small, made)
+    assert (
+        "It takes the watts of &lt;each&gt; case; what brings it: <code>trnbench run --backend neuron</code>."
+        in text
+    )
+
+
+def test_a_section_of_the_first_contract_is_of_the_third_depth() -> None:
+    assert Section(name="power", title="Power", order=45, render="power:render").depth == 3
+
+
+def test_a_page_without_a_headline_has_a_heading(small: Run) -> None:
+    text = page.render([small], [each for each in BUILT_IN if each.depth > 1]).decode()
+    assert text.count("<h1") == 1
+
+
 def test_a_section_that_returns_text_is_escaped(small: Run) -> None:
     def sly(runs: Any) -> str:
         return "<script>alert(1)</script>"
@@ -227,7 +263,8 @@ def test_the_page_has_the_sections_of_the_registry_that_writes_it(small: Run) ->
         r'<section class="depth\d" id="([\w-]+)"', render_bytes([small], html, registry).decode()
     )
     # This run was held against nothing, so it has no section on fidelity.
-    expected = [s.name for s in BUILT_IN if s.name != "fidelity"]
+    placed = sorted(BUILT_IN, key=lambda each: (each.depth, each.order))
+    expected = [s.name for s in placed if s.name != "fidelity"]
     assert [name for name in order if name in {s.name for s in BUILT_IN}] == expected
     without = trnbench.load_registry(block=("reports",))
     assert 'id="scoreboard"' not in render_bytes([small], html, without).decode()

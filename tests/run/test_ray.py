@@ -146,10 +146,12 @@ def test_a_machine_that_dies_costs_one_case() -> None:
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["machines"] == 2
-    statuses = [each[0] for each in told["cases"]]
-    assert sorted(statuses) == ["failed", "ok", "ok", "ok", "ok"]
-    assert {each[3] for each in told["cases"] if each[0] == "ok"} == {1, 2}
+    assert len(told["cases"]) == 5
     (lost,) = (each for each in told["cases"] if each[0] == "failed")
+    measured = [each for each in told["cases"] if each is not lost]
+    # A machine that others keep busy makes a time doubtful, and no case lost.
+    assert {each[0] for each in measured} <= {"ok", "inconclusive"}
+    assert {each[3] for each in measured} == {1, 2}
     assert lost[1] == "crash"
     assert lost[2].endswith(" of the cluster is gone, or its process that ran the case")
 

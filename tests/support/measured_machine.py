@@ -101,6 +101,8 @@ class Backend:
         seconds = 0.033 if lags else 0.011
         if mode == "jumps":
             seconds *= 1 + self._earlier(case)
+        if mode == "settles" and self._earlier(case) == 0:
+            seconds *= 1.12
         made = self._program(seconds, "stale" if wrong else "right", notes)
         seen = observe(
             made,

@@ -105,7 +105,8 @@ def compare(
         for row, each in zip(rows, found.changes, strict=True)
         if every or not (each.exact and not each.effect)
     ]
-    emit(shown, COLUMNS, format)
+    if shown:
+        emit(shown, COLUMNS, format)
     for line in closing(found):
         say(line, level=0)
     if len(shown) < len(rows):

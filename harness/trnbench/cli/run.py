@@ -83,7 +83,8 @@ POLICIES = ("seed", "device", "engine", "latest")
     type=NumberType(kinds.PROCESSES),
     default=PROCESSES,
     metavar="N",
-    help=f"Processes that measure each case, round by round.  [default: {PROCESSES}]",
+    help="Processes that measure each case, round by round; where they disagree, up to three times as many.  "
+    f"[default: {PROCESSES}]",
 )
 @steadiness_options
 @click.option(

@@ -62,12 +62,26 @@ def stability_of(processes: Sequence[ProcessSamples], *, host_clock: bool = True
     return Stability(verdict=verdict, why=f"{fact}; likeliest cause: {cause.what}", advice=cause.advice)
 
 
+def undecided(processes: Sequence[ProcessSamples], *, host_clock: bool = True) -> bool:
+    """Whether nothing but the distance between the processes makes their time doubtful: more of them would
+    narrow its interval."""
+    if len(processes) < 2 or (host_clock and likeliest(processes).disturbs):
+        return False
+    found = _half_of(processes)
+    return found > BEARABLE and 2 * sum(bool(_loose(each)) for each in processes) <= len(processes)
+
+
+def _half_of(processes: Sequence[ProcessSamples]) -> float:
+    """The wider half of the interval between two processes or more, over the time."""
+    interval, time_s = interval_of(processes), time_of(processes)
+    assert interval is not None
+    return max(interval.high - time_s, time_s - interval.low) / time_s
+
+
 def _apart(processes: Sequence[ProcessSamples]) -> tuple[str, str] | None:
     """The verdict and the fact, where the samples do not tell one time."""
-    interval = interval_of(processes)
-    if interval is not None:
-        time_s = time_of(processes)
-        half = max(interval.high - time_s, time_s - interval.low) / time_s
+    if len(processes) > 1:
+        half = _half_of(processes)
         fact = f"{len(processes)} processes agree to ±{half:.1%} only"
         if half > BEARABLE:
             return "unstable", fact

@@ -40,7 +40,7 @@ def likeliest(processes: Sequence[ProcessSamples]) -> Disturbance:
         what="not known: nothing that was recorded explains it"
         if seen
         else "not known: nothing was recorded",
-        advice="repeat it; --processes 5 --sample-time 2 narrows the interval",
+        advice=f"repeat it; --processes {2 * max(2, len(processes))} --sample-time 2 narrows the interval",
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from trnbench.errors import ExitCode, UsageError
@@ -18,11 +19,12 @@ from trnbench.run.outcome import Outcome
 from trnbench.run.pool import Pool
 from trnbench.run.progress import Step
 from trnbench.run.retry import Retries
-from trnbench.run.rounds import Rounds, Task, tasks
+from trnbench.run.rounds import MOST, Rounds, Task
 from trnbench.run.settings import RunSettings
 from trnbench.store.journal import JournalFull
 
 if TYPE_CHECKING:
+    from trnbench.kernels.case import Case
     from trnbench.run.executor import CasePool, Executor
     from trnbench.run.plan import Plan
     from trnbench.store.recording import Recording
@@ -72,37 +74,70 @@ class Conduct:
         self._done: dict[int, Measurement] = {at: measurement for at, (measurement, _) in kept.items()}
         self._fingerprints = {at: fingerprint(document) for at, (_, document) in kept.items()}
         rounds = settings.processes if apart else 1
-        self._rounds = Rounds(attempts, rounds, begun)
-        left = [at for at in range(len(plan.cases)) if at not in kept]
-        # A run of several ranks cannot be resumed (for_ranks): what is lost of it must be little.
-        by_case = executor is not None and executor.name == "ranks"
-        self._tasks = tasks(plan.cases, rounds, left, begun, by_case=by_case)
-        self._cases = tuple(plan.cases[task.position] for task in self._tasks)
-        self._work, self._worked = len(self._tasks), 0
+        # Several ranks know their tasks beforehand (for_ranks); their run cannot be resumed, so what is lost
+        # of it must be little.
+        self._by_case = executor is not None and executor.name == "ranks"
+        self._rounds = Rounds(attempts, rounds, begun, most=1 if self._by_case else MOST * rounds)
+        self._tasks: tuple[Task, ...] = ()
+        self._cases: tuple[Case, ...] = ()
+        self._work = self._worked = 0
         self._pool: CasePool | Pool | None = None
         self.interrupted = False
         self.cut: CutShort | None = None
         self.notes: list[str] = []
 
     def carry_out(self) -> None:
+        why = self._ended_by()
+        if why:
+            before = len(self._done)
+            if self.cut is None:
+                self._end(self._left())  # what would have had more processes has a result all the same
+            self._stopped(why, len(self._done) - before)
+
+    def _ended_by(self) -> str:
+        """Carries out what is to be done, and then what that leaves open; why it ended early, or ""."""
         bad = 0
-        outcomes = self._outcomes()
         try:
-            for index, measurement, document in outcomes:
-                ended = self._taken(self._tasks[index], measurement, document)
-                bad += ended is not None and ended.status in _BAD
-                if 0 < self._settings.maxfail <= bad:
-                    self._stopped(f"stopped after {bad} failed or suspect cases (--maxfail)")
+            while self._next():
+                outcomes = self._outcomes()
+                try:
+                    for index, measurement, document in outcomes:
+                        ended = self._taken(self._tasks[index], measurement, document)
+                        bad += ended is not None and ended.status in _BAD
+                        if 0 < self._settings.maxfail <= bad:
+                            return f"stopped after {bad} failed or suspect cases (--maxfail)"
+                        self._interruption.check()
+                finally:
+                    outcomes.close()
+                if not self._worked:
                     break
-                self._interruption.check()
         except KeyboardInterrupt:
             self.interrupted = True
-            self._stopped("interrupted")
+            return "interrupted"
         except CutShort as error:
             self.cut = error
-            self._stopped(error.what)
-        finally:
-            outcomes.close()
+            return error.what
+        return ""
+
+    def _left(self) -> list[int]:
+        return [at for at in range(len(self._plan.cases)) if at not in self._done]
+
+    def _next(self) -> bool:
+        """Whether there is more to do; a case of which an earlier attempt has all processes is ended."""
+        cases, left = self._plan.cases, self._left()
+        self._tasks = self._rounds.left(cases, left, by_case=self._by_case)
+        self._cases = tuple(cases[task.position] for task in self._tasks)
+        self._work, self._worked = len(self._tasks), 0
+        self._end(sorted({*left}.difference(task.position for task in self._tasks)))
+        return bool(self._tasks)
+
+    def _end(self, positions: Iterable[int]) -> None:
+        """These get no more processes: they are what those say that have been."""
+        for position in positions:
+            whole = self._rounds.ended(self._plan.cases[position], position)
+            if whole is not None:
+                self._keep(position, *whole)
+                self._tell(whole[0], ended=True)
 
     def measurements(self) -> tuple[Measurement, ...]:
         return tuple(self._done[position] for position in sorted(self._done))
@@ -117,21 +152,29 @@ class Conduct:
             return None
         self._worked += 1
         whole = self._rounds.take(self._plan.cases[task.position], task, measurement, document)
-        try:
-            if self._recording is not None and whole is None:
-                self._recording.add_round(task.position, task.round, measurement, document)
-            elif self._recording is not None and whole is not None:
-                self._recording.add(task.position, *whole)
-        except JournalFull as error:
-            assert self._recording is not None
-            raise _full(self._recording, len(self._done), len(self._plan.cases), error) from error
         if whole is not None:
-            self._done[task.position] = whole[0]
-            self._fingerprints[task.position] = fingerprint(whole[1])
-            if task.round + 1 < self._rounds.rounds:
+            self._keep(task.position, *whole)
+            if self._rounds.rounds > 1:
                 self._drop_rounds(task)
+        elif self._recording is not None:
+            with self._room(self._recording):
+                self._recording.add_round(task.position, task.round, measurement, document)
         self._tell(measurement if whole is None else whole[0], ended=whole is not None)
         return whole[0] if whole is not None else None
+
+    def _keep(self, position: int, measurement: Measurement, document: bytes) -> None:
+        if self._recording is not None:
+            with self._room(self._recording):
+                self._recording.add(position, measurement, document)
+        self._done[position] = measurement
+        self._fingerprints[position] = fingerprint(document)
+
+    @contextmanager
+    def _room(self, recording: Recording) -> Iterator[None]:
+        try:
+            yield
+        except JournalFull as error:
+            raise _full(recording, len(self._done), len(self._plan.cases), error) from error
 
     def _drop_rounds(self, task: Task) -> None:
         """What is left of a case that has ended before its last round."""
@@ -152,7 +195,9 @@ class Conduct:
                 Step(done=len(self._done), total=total, measurement=measurement, ended=ended, share=share)
             )
 
-    def _stopped(self, why: str) -> None:
+    def _stopped(self, why: str, undecided: int) -> None:
+        if undecided:
+            self.notes.append(f"{why}: {undecided} cases would have had more processes")
         left = len(self._plan.cases) - len(self._done)
         if left:
             begun = self._rounds.begun

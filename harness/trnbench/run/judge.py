@@ -15,7 +15,7 @@ from trnbench.facts.peak import PeakChoice, PeakPolicy
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.peaks.busbw import scaled
-from trnbench.results.between import interval_of, time_of
+from trnbench.results.between import interval_of, time_of, undecided
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Judgement, Measurement, Metric, Reason, Status
 from trnbench.results.process_samples import ProcessSamples
@@ -115,6 +115,11 @@ class Judge:
             detail=typical.detail,
         )
         return self._weighed(case, seen, system, typical.work, processes, whole=True)
+
+    def undecided(self, rounds: Sequence[Measurement]) -> bool:
+        """Whether more processes of the case would tell more than these do."""
+        processes = tuple(each for one in rounds for each in one.processes)
+        return undecided(processes, host_clock=rounds[0].clock == "host")
 
     def _weighed(
         self,

@@ -17,6 +17,10 @@ _ENDS = (Status.FAILED, Status.SKIPPED)
 """What one process comes to, and no other would change."""
 
 
+MOST = 3
+"""Times as many processes as were asked for, where those lie too far apart to tell one time."""
+
+
 class Task(NamedTuple):
     """One process of one case: its position in the plan, and which round it is, from 0."""
 
@@ -53,12 +57,21 @@ def for_ranks(cases: Sequence[Case], rounds: int) -> tuple[Case, ...]:
 
 
 class Rounds:
-    """Collects what the processes of each case come to; `begun` holds rounds of an earlier attempt."""
+    """Collects what the processes of each case come to; `begun` holds rounds of an earlier attempt.
+
+    A case has `rounds` processes, and as many again, up to `most` in all, while they disagree for no reason
+    that more of them would not help against.
+    """
 
     def __init__(
-        self, attempts: Attempts, rounds: int, begun: Mapping[int, Mapping[int, Measurement]] = {}
+        self,
+        attempts: Attempts,
+        rounds: int,
+        begun: Mapping[int, Mapping[int, Measurement]] = {},
+        *,
+        most: int = 0,
     ) -> None:
-        self._attempts, self.rounds = attempts, rounds
+        self._attempts, self.rounds, self._most = attempts, rounds, max(rounds, most)
         self._seen: dict[int, dict[int, Measurement]] = {at: dict(each) for at, each in begun.items()}
 
     @property
@@ -66,26 +79,52 @@ class Rounds:
         """How many cases have some of their rounds and not all."""
         return len(self._seen)
 
+    def left(self, cases: Sequence[Case], positions: Iterable[int], *, by_case: bool) -> tuple[Task, ...]:
+        """What is still to be done of these, as far as can be told."""
+        wanted: dict[int, list[int]] = {}
+        for position in positions:
+            wanted.setdefault(self._wanted(position), []).append(position)
+        return tuple(
+            task
+            for rounds, those in sorted(wanted.items())
+            for task in tasks(cases, rounds, those, self._seen, by_case=by_case)
+        )
+
     def take(
         self, case: Case, task: Task, measurement: Measurement, document: bytes
     ) -> tuple[Measurement, bytes] | None:
         """The measurement of the whole case and its JSON, once it has all its rounds or one failed."""
         if measurement.status in _ENDS:
-            self._seen.pop(task.position, None)
+            seen = self._seen.pop(task.position, {})
             if measurement.status is Status.SKIPPED or self.rounds == 1:
                 return measurement, document
-            text = f"process {task.round + 1} of {self.rounds}: {measurement.reason_text}"
+            text = f"process {task.round + 1} of {max(self.rounds, len(seen) + 1)}: {measurement.reason_text}"
             whole = msgspec.structs.replace(measurement, reason_text=text) if task.round else measurement
             return whole, dumps_measurement(whole)
         if self.rounds == 1:
             return measurement, document
         seen = self._seen.setdefault(task.position, {})
         seen[task.round] = measurement
+        return None if len(seen) < self._wanted(task.position) else self.ended(case, task.position)
+
+    def ended(self, case: Case, position: int) -> tuple[Measurement, bytes] | None:
+        """The measurement of a case that gets no more rounds; none where some of the first are missing."""
+        seen = self._seen.get(position, {})
         if len(seen) < self.rounds:
             return None
-        del self._seen[task.position]
+        del self._seen[position]
         whole = merged(self._attempts, case, [seen[number] for number in sorted(seen)])
         return whole, dumps_measurement(whole)
+
+    def _wanted(self, position: int) -> int:
+        """How many rounds the case has, by those that are there."""
+        seen = self._seen.get(position, {})
+        full = len(seen) // self.rounds * self.rounds
+        if not full or full != len(seen):
+            return full + self.rounds
+        judge = self._attempts.judge
+        more = full < self._most and judge.undecided([seen[number] for number in sorted(seen)])
+        return full + self.rounds if more else full
 
 
 def merged(attempts: Attempts, case: Case, rounds: Sequence[Measurement]) -> Measurement:
@@ -97,9 +136,10 @@ def merged(attempts: Attempts, case: Case, rounds: Sequence[Measurement]) -> Mea
 
 def carried_out(attempts: Attempts, case: Case, rounds: int) -> Measurement:
     """One case by itself: its processes one after the other."""
-    collected = Rounds(attempts, rounds)
-    pool = Pool(attempts, (case,) * rounds, 1, apart=True)
-    for number, measurement, document in pool.outcomes():
-        if (whole := collected.take(case, Task(0, number), measurement, document)) is not None:
-            return whole[0]
+    collected = Rounds(attempts, rounds, most=MOST * rounds if rounds > 1 else 1)
+    while left := collected.left((case,), (0,), by_case=False):
+        pool = Pool(attempts, (case,) * len(left), 1, apart=True)
+        for number, measurement, document in pool.outcomes():
+            if (whole := collected.take(case, left[number], measurement, document)) is not None:
+                return whole[0]
     raise AssertionError("a pool gave no outcome for a case")

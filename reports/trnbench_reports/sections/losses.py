@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from trnbench import Grade, Run
 from trnbench_reports import address, ladder, losses, numbers, opportunities, view, words
 from trnbench_reports.charts import stack
-from trnbench_reports.losses import Losses
-from trnbench_reports.opportunities import LIMIT, Opportunity
+from trnbench_reports.losses import LIMIT, Losses
+from trnbench_reports.opportunities import Opportunity
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
@@ -98,24 +98,27 @@ def _title(told: Sequence[Opportunity]) -> str:
 
 
 def drawn(found: Sequence[Losses]) -> list[Losses]:
-    """One kernel of each family, the furthest from its peak; those with a waterfall alone.
+    """One kernel of each family, the furthest from its peak; those with a waterfall first.
 
     A family that has a kernel of its own name is shown by that one: the others are steps to it or
     special cases of it.
     """
     names = {each.case.case.kernel for each in found}
     kept: dict[str, Losses] = {}
-    for each in found:
+    for each in sorted(found, key=lambda each: not each.terms):
         case = each.case.case
-        if each.terms and (case.family not in names or case.kernel == case.family):
+        if case.family not in names or case.kernel == case.family:
             kept.setdefault(case.family, each)
-    return sorted(kept.values(), key=opportunities.fraction)[:DRAWN]
+    return sorted(kept.values(), key=lambda each: (not each.terms, opportunities.fraction(each)))[:DRAWN]
 
 
 def _bar(index: int, each: Losses) -> Bar:
     case = each.case
     ranked = sorted(opportunities.causes(each), key=lambda term: -term[1])
-    parts = [(each.terms[0][0], each.time_s - sum(s for _, s in ranked)), *ranked[: stack.KINDS - 2]]
+    if not each.terms:
+        ranked = [("no waterfall is stored", max(0.0, 1 - opportunities.fraction(each)) * each.time_s)]
+    at_peak = each.terms[0][0] if each.terms else "at the peak"
+    parts = [(at_peak, each.time_s - sum(s for _, s in ranked)), *ranked[: stack.KINDS - 2]]
     other = sum(seconds for _, seconds in ranked[stack.KINDS - 2 :])
     if other > 0:
         parts.append(("the rest", other))
