@@ -37,12 +37,15 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     `time_s` per repetition of the case. On failure `reason` is set and the rest may be empty.
     `work` overrides the formula's counts where the backend counted for itself. A measured time without
     its `proof` is judged failed or suspect, never a pass. `conditions` are what the machine was like while
-    the samples were taken.
+    the samples were taken; beside each of them `cpu_s` is the processor time of the process per repetition,
+    `preempted` how often it lost its processor.
     """
 
     evidence: Evidence
     time_s: float | None = None
     samples: tuple[float, ...] = ()
+    cpu_s: tuple[float, ...] = ()
+    preempted: tuple[int, ...] = ()
     clock: str = "model"
     stop_reason: str = ""
     parts: tuple[Part, ...] = ()

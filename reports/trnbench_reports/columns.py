@@ -1,6 +1,7 @@
 """A JSON text by columns: what stands at one place of many objects stands together, and compresses well.
 
-The page's script (assets/columns.js) reads any part of it without putting the rest together. A column is one of
+The page's script (assets/columns.js) reads any part of it without putting the rest together. A column is
+one of
 
 - `["n", "1.5,2e-06,null"]`: numbers and literals, as they were written
 - `["s", ["a", "b"]]`: strings
@@ -52,7 +53,8 @@ def _of_kind(kind: str, values: Sequence[bytes]) -> list[Any]:
 
 def _objects(values: Sequence[bytes]) -> list[Any]:
     shapes: dict[tuple[str, ...], int] = {}
-    which, columns = [], {}
+    which: list[int] = []
+    columns: dict[str, list[bytes]] = {}
     read = _reader(dict)
     for value in values:
         parts = read(value)

@@ -35,6 +35,7 @@ def test_a_case_is_measured_in_three_processes_and_keeps_what_each_saw(tmp_path:
     assert found.status is Status.OK
     assert len(found.processes) == 3
     assert {each.conditions for each in found.processes} == {Quiet().conditions()}
+    assert all(len(each.cpu_s) == len(each.preempted) == len(each.samples) for each in found.processes)
     assert found.samples == tuple(sample for each in found.processes for sample in each.samples)
     assert found.interval is not None
     assert found.time_s is not None

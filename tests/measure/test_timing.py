@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from importlib import metadata
 from typing import Any
 
@@ -50,6 +51,16 @@ def test_samples_are_seconds_per_call(clock: Any, iterations: int) -> None:
     assert len(batch.samples) == 4
     assert batch.samples == pytest.approx([1e-3] * 4, rel=1e-3)
     assert batch.output == "right"
+
+
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_beside_each_sample_stands_what_the_process_got_of_the_processor(iterations: int) -> None:
+    asleep = time_batch(lambda: time.sleep(0.005), rounds=3, iterations=iterations)
+    assert len(asleep.cpu_s) == len(asleep.preempted) == len(asleep.samples) == 3
+    assert all(cpu_s < wall_s for cpu_s, wall_s in zip(asleep.cpu_s, asleep.samples, strict=True))
+    busy = time_batch(lambda: sum(range(20_000)), rounds=3, iterations=iterations)
+    assert all(cpu_s > 0.0 for cpu_s in busy.cpu_s)
+    assert all(times >= 0 for times in busy.preempted)
 
 
 def test_what_surrounds_a_sample_is_not_in_it(clock: Any) -> None:

@@ -45,7 +45,8 @@ def visit(opened: Visit) -> Visit:
 
 def rows(visit: Visit) -> list[list[str]]:
     found: list[list[str]] = visit.page.evaluate(
-        "[...document.querySelectorAll('#all-cases tbody tr')].map((r) => [...r.cells].map((c) => c.innerText))"
+        "[...document.querySelectorAll('#all-cases tbody tr')]"
+        ".map((row) => [...row.cells].map((cell) => cell.innerText))"
     )
     return found
 

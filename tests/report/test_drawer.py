@@ -103,13 +103,15 @@ def test_the_command_repeats_the_case(shared: Visit, headline_run: Run, tmp_path
     from trnbench.cli.main import cli
 
     said = {each[0]: each[3] for each in shared.page.evaluate(ALL)}
-    for case in (of(headline_run, "gemm", "trn2-16.48xlarge"), of(headline_run, "all_reduce", "u-trn2x64")):
+    for kernel, instance in (("gemm", "trn2-16.48xlarge"), ("all_reduce", "u-trn2x64")):
+        case = of(headline_run, kernel, instance)
         words = shlex.split(said[case.id])
         assert words[:2] == ["trnbench", "run"]
         store = str(tmp_path / "store.db")
         done = CliRunner().invoke(cli, ["--store", store, *words[1:], "--dry-run", "--format", "json"])
         assert done.exit_code == 0, done.output
-        assert [each["case"] for each in json.loads(done.stdout)] == [case.id]
+        (planned,) = json.loads(done.stdout)
+        assert (planned["instance"], planned["case"]) == (instance, case.case.fullname)
 
 
 def test_a_product_is_explained_from_value_to_documents(visit: Visit, headline_run: Run) -> None:

@@ -10,7 +10,7 @@ from synthetic_run import make_run
 
 from trnbench import Band, Nearest, Nearness, Run, Status
 from trnbench_reports import view
-from trnbench_reports.sections import cases, scoreboard
+from trnbench_reports.sections import scoreboard
 
 BAND = Band(low=-0.1, high=0.2, votes=9, points=9)
 NEAR = {
@@ -46,18 +46,6 @@ def test_a_cell_has_the_class_and_the_interval_of_its_share(marked: Run) -> None
         assert bool(interval) is (kind == "kernel")
         if interval:
             assert re.fullmatch(r"[\d.]+–[\d.]+\s%", interval)
-
-
-def test_a_row_of_a_case_has_both_in_columns(marked: Run) -> None:
-    page = str(cases.render([marked]))
-    assert '<th scope="col">Nearest</th><th scope="col" class="n">Expect</th>' in page
-    rows = re.findall(
-        r'<tr id="c[0-9a-f]+"( class="faint")?.*?<td>(kernel|elsewhere|none)<td>([^<]*)<td', page
-    )
-    assert len(rows) == len(marked.measurements)
-    for faint, kind, expect in rows:
-        assert bool(faint) is (kind != "kernel")
-        assert bool(expect) is (kind == "kernel")
 
 
 def test_the_tooltip_says_the_same(marked: Run) -> None:

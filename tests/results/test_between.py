@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from trnbench.results.between import interval_of, stability_of, time_of
@@ -45,6 +46,15 @@ def test_the_interval_holds_the_time_and_no_negative_one() -> None:
     many = interval_of([process(1.0)] * 60 + [process(50.0)])
     assert many is not None
     assert many.low <= 1.0 <= many.high
+
+
+def test_it_is_told_how_many_samples_lost_their_processor() -> None:
+    lost = {"samples": (1.0,) * 20, "preempted": (2,) * 5 + (0,) * 15}
+    found = [msgspec.structs.replace(process(1.0, queued_s=1.0, preempted=10), **lost) for _ in range(3)]
+    assert stability_of(found).why == (
+        "it waited for a processor for 50% of the time it could have run, and was preempted 10 times, in 25% "
+        "of the samples"
+    )
 
 
 def test_one_process_has_no_interval() -> None:

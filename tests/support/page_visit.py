@@ -32,7 +32,7 @@ class Visit:
         self.page.evaluate("(to) => { location.hash = to; }", fragment)
 
     def until(self, condition: str) -> None:
-        """Waits for a condition in JavaScript; the page's policy forbids it to be evaluated inside the page."""
+        """Waits for a condition in JavaScript, asked from outside: the page's policy forbids `eval`."""
         for _ in range(200):
             if self.page.evaluate(condition):
                 return

@@ -125,6 +125,8 @@ def _observation(
         evidence=evidence,
         time_s=median(judged) / per,
         samples=tuple(each / per for each in times),
+        cpu_s=tuple(each / per for each in chosen.cpu_s),
+        preempted=chosen.preempted,
         clock="device" if on_device else "host",
         stop_reason=chosen.stop_reason,
         implementation=implementation,

@@ -16,10 +16,13 @@ from trnbench.results.statistics import median
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds per call; `device` is empty where the device has no clock, or cannot tell of these calls."""
+    """Seconds per call; `device` is empty where the device has no clock, or cannot tell of these calls.
+    `cpu_s` and `preempted` as in `Batch`."""
 
     samples: tuple[float, ...]
     device: tuple[float, ...] = ()
+    cpu_s: tuple[float, ...] = ()
+    preempted: tuple[int, ...] = ()
     output: Any = None
 
     @property
@@ -63,7 +66,13 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
             timer=self.timer,
             name=self.name,
         )
-        return Taken(samples=batch.samples, device=tuple(device), output=batch.output)
+        return Taken(
+            samples=batch.samples,
+            device=tuple(device),
+            cpu_s=batch.cpu_s,
+            preempted=batch.preempted,
+            output=batch.output,
+        )
 
     def _queued(
         self, program: Program, queued: Callable[[int], Any], rounds: int, idle: bool = False
@@ -79,7 +88,11 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
             name=self.name,
         )
         return Taken(
-            samples=tuple(each / count for each in batch.samples), device=tuple(device), output=batch.output
+            samples=tuple(each / count for each in batch.samples),
+            device=tuple(device),
+            cpu_s=tuple(each / count for each in batch.cpu_s),
+            preempted=batch.preempted,
+            output=batch.output,
         )
 
     def _before(self, program: Program) -> Callable[[], Any] | None:
@@ -100,6 +113,8 @@ def sampled(
     """Samples until a rule stops, and the output of the last call. `call_s` is what one call takes."""
     samples: list[float] = []
     device: list[float] = []
+    cpu_s: list[float] = []
+    preempted: list[int] = []
     begun = time.monotonic()
     output: Any = None
     while True:
@@ -108,6 +123,8 @@ def sampled(
         taken = way.take(program, rounds)
         samples += taken.samples
         device += taken.device
+        cpu_s += taken.cpu_s
+        preempted += taken.preempted
         output = taken.output
         why = first_reason(rules, device or samples, time.monotonic() - begun)
         if why:
@@ -118,6 +135,8 @@ def sampled(
                 flush=flush,
                 stop_reason=why,
                 device_samples=tuple(device),
+                cpu_s=tuple(cpu_s),
+                preempted=tuple(preempted),
             ), output
 
 

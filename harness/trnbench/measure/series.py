@@ -24,6 +24,8 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     flush: str = "none"  # what was emptied before each sample
     stop_reason: str = ""
     device_samples: tuple[float, ...] = ()  # of the same calls, by the device's own clock
+    cpu_s: tuple[float, ...] = ()  # processor time of this process per call, beside each sample
+    preempted: tuple[int, ...] = ()  # how often it lost its processor meanwhile
 
     @property
     def outliers(self) -> tuple[int, ...]:

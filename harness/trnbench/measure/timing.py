@@ -6,6 +6,7 @@ versions (5.1 has no precision, 5.3 requires it), so they are filled in by its o
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -34,10 +35,42 @@ ARGUMENTS: dict[str, Any] = {
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """Seconds per call of each sample, and the output of the last call."""
+    """Seconds per call of each sample, and the output of the last call; beside each sample the processor
+    time of this process per call, and how often it was preempted: empty where the timer is not read once
+    before and once after each."""
 
     samples: tuple[float, ...]
     output: Any
+    cpu_s: tuple[float, ...] = ()
+    preempted: tuple[int, ...] = ()
+
+
+class _Observed:
+    """A timer read twice for each sample, that looks at this process outside what it times."""
+
+    def __init__(self, timer: Callable[[], float]) -> None:
+        self._timer = timer
+        self._looks: list[tuple[float, int]] = []
+
+    def __call__(self) -> float:
+        if len(self._looks) % 2:
+            now = self._timer()
+            self._looks.append(_look())
+            return now
+        self._looks.append(_look())
+        return self._timer()
+
+    def beside(self, samples: int, iterations: int) -> tuple[tuple[float, ...], tuple[int, ...]]:
+        if len(self._looks) != 2 * samples:
+            return (), ()
+        pairs = list(zip(self._looks[::2], self._looks[1::2], strict=True))
+        cpu_s = tuple((after[0] - before[0]) / iterations for before, after in pairs)
+        return cpu_s, tuple(after[1] - before[1] for before, after in pairs)
+
+
+def _look() -> tuple[float, int]:
+    """Processor time of all threads, and involuntary context switches."""
+    return time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 class _Silent:
@@ -79,12 +112,13 @@ def time_batch(
     """
     from pytest_benchmark import fixture as theirs
 
+    observed = _Observed(timer)
     kind: Any = theirs.BenchmarkFixture  # without type information
     fixture = kind(
         **fixture_arguments(
             kind,
             node=SimpleNamespace(name=name, nodeid=name),
-            timer=SimpleNamespace(target=timer),
+            timer=SimpleNamespace(target=observed),
             add_stats=lambda _: None,
             logger=_Silent(),
         )
@@ -97,7 +131,8 @@ def time_batch(
         iterations=iterations,
     )
     # Its statistics hold seconds per call: it has divided by the iterations already.
-    return Batch(tuple(fixture.stats.stats.data), output)
+    samples = tuple(fixture.stats.stats.data)
+    return Batch(samples, output, *observed.beside(len(samples), iterations))
 
 
 def _nothing_returned(hook: Callable[[], Any] | None) -> Callable[[], None] | None:

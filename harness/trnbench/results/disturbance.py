@@ -56,9 +56,11 @@ def _causes(seen: Sequence[Conditions], processes: Sequence[ProcessSamples]) -> 
     queued = _typical(seen, _queued)
     if queued > QUEUED:
         switched = _typical(seen, lambda each: each.preempted)
+        hit = [sum(map(bool, each.preempted)) / len(each.preempted) for each in processes if each.preempted]
         yield Disturbance(
             what=f"it waited for a processor for {queued:.0%} of the time it could have run, and was "
             f"preempted {switched:,.0f} times"
+            + (f", in {median(hit):.0%} of the samples" if hit and median(hit) >= 0.005 else "")
             + (f"; other processes had {others:.0%} of the processors" if others else ""),
             advice=_END,
             disturbs=True,

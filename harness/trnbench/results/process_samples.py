@@ -28,12 +28,19 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class ProcessSamples(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Seconds per repetition, in the order taken, and the median that this process would have told.
 
+    Beside each sample `cpu_s` is the processor time of the process per repetition, all its threads, and
+    `preempted` how often it lost its processor; both empty where they are not known. What the system tells in
+    ticks of 10 ms (steal, pressure, what others used) and its clock is in `conditions`, of all samples
+    together.
+
     `doubts` speak against the number whatever the machine did meanwhile, `doubts_of_time` only where the
     times can be relied on.
     """
 
     samples: tuple[float, ...]
     time_s: float
+    cpu_s: tuple[float, ...] = ()
+    preempted: tuple[int, ...] = ()
     conditions: Conditions | None = None
     doubts: tuple[str, ...] = ()
     doubts_of_time: tuple[str, ...] = ()

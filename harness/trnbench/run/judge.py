@@ -84,6 +84,8 @@ class Judge:
         proof = seen.proof or Proof()
         process = ProcessSamples(
             samples=seen.samples,
+            cpu_s=seen.cpu_s,
+            preempted=seen.preempted,
             time_s=time_s,
             conditions=seen.conditions,
             doubts=proof.doubts(dict(counts)) if seen.proof is not None else (),
