@@ -59,16 +59,16 @@ def cards(run: Run, lines: Sequence[Line]) -> tuple[Card, ...]:
         rows = []
         for question, name in ROWS.items() if asked else ():
             answered = [each for each in mine if each.question == question]
-            rows += [Row(name=name, line=each, clause=clause(each), own=own_products(each)) for each in answered]
+            rows += [_row(name, each) for each in answered]
             if not answered:
                 rows.append(Row(name=name, line=None, clause="not in this run"))
-        rows += [
-            Row(name=each.kernel, line=each, clause=clause(each))
-            for each in mine
-            if each.question not in ROWS
-        ]
+        rows += [_row(each.kernel, each) for each in mine if each.question not in ROWS]
         made.append(Card(generation=generation, device=devices.get(generation, ""), rows=tuple(rows)))
     return tuple(made)
+
+
+def _row(name: str, line: Line) -> Row:
+    return Row(name=name, line=line, clause=clause(line), own=own_products(line))
 
 
 def clause(line: Line) -> str:
