@@ -33,8 +33,8 @@ def test_each_row_names_the_other_run(pair: tuple[Run, Run]) -> None:
     (one, two) = (run.measurements[0] for run in pair)
     assert one.case.kernel == "gemm"
     assert found[0, one.id].change == found[1, two.id].change == "+10.0 % (exact), slower"
-    assert found[0, one.id].anchor == figure_by_id(1, two.id, "")
-    assert found[1, two.id].anchor == figure_by_id(0, one.id, "")
+    assert found[0, one.id].anchor == figure_by_id(1, two.id, "share")
+    assert found[1, two.id].anchor == figure_by_id(0, one.id, "share")
     same = next(each for each in pair[0].measurements if each.case.kernel == "hbm_read")
     assert found[0, same.id].change == "the same"
     assert not any(
