@@ -44,7 +44,7 @@ def small() -> Run:
 
 
 class TestHeadline:
-    """What the lines say is tested with the core that makes them: tests/run/test_headline.py."""
+    """What the lines say is tested with the core that makes them: tests/run/headline."""
 
     def test_the_question_names_the_devices(self, small: Run) -> None:
         assert headline.question([small]) == "How close does Trainium come to its documents?"
