@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from made_once import made_once
 from spoken import messages_are_whole
 
 import trnbench
@@ -54,10 +57,29 @@ def _own_world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def headline_run() -> trnbench.Run:
-    """What the headline of a run without arguments rests on, of every generation, carried out once."""
-    made = trnbench.bench(("gemm", "hbm_copy", "all_reduce"), jobs=1)
-    return trnbench.loads(trnbench.dumps(made))
+def default_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which `trnbench --store results.db run -q` was typed: every documented system, emulated,
+    kept and reported. What it printed is in `stdout`."""
+
+    def make(folder: Path) -> None:
+        words = ("--store", "results.db", "run", "-q")
+        done = subprocess.run(
+            [sys.executable, "-m", "trnbench", *words], cwd=folder, check=True, stdout=subprocess.PIPE
+        )
+        (folder / "stdout").write_bytes(done.stdout)
+
+    return made_once(tmp_path_factory, "default", make)
+
+
+@pytest.fixture(scope="session")
+def headline_run(tmp_path_factory: pytest.TempPathFactory) -> trnbench.Run:
+    """What the headline of a run without arguments rests on, of every generation."""
+
+    def make(folder: Path) -> None:
+        run = trnbench.bench(("gemm", "hbm_copy", "all_reduce"), jobs=1)
+        (folder / "run.json").write_bytes(trnbench.dumps(run))
+
+    return trnbench.loads((made_once(tmp_path_factory, "headline", make) / "run.json").read_bytes())
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from trnbench import (
     Source,
     Status,
     SystemRecord,
+    axis_text,
     expected,
     grey,
     nearness_of,
@@ -37,9 +38,9 @@ def primary(measurement: Measurement) -> Metric | None:
 
 
 def point_text(measurement: Measurement, *, without: Iterable[str] = ()) -> str:
-    """`m=4096, n=4096`: the axes of a case in a line."""
+    """`m=4,096, n=4,096`, `size=1 GiB`: the axes of a case in a line."""
     skip = set(without)
-    return ", ".join(f"{k}={v}" for k, v in measurement.case.point.items() if k not in skip)
+    return ", ".join(f"{k}={axis_text(measurement, k)}" for k in measurement.case.point if k not in skip)
 
 
 def systems(run: Run) -> list[SystemRecord]:

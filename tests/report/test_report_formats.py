@@ -32,6 +32,7 @@ def test_the_formats_resolve() -> None:
         "nccl-tests": ".nccl-tests.txt",
         "openmetrics": ".prom",
         "parquet": ".parquet",
+        "junit": ".junit.xml",
     }
     assert all(callable(trnbench.resolve(each.write)) for each in FORMATS.values())
 

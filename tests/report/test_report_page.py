@@ -82,6 +82,7 @@ def test_sections_stand_in_order(tags: Tags) -> None:
         "headline",
         "scoreboard",
         "losses",
+        "links",
         "generations",
         "rooflines",
         "fabric",

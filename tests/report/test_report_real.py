@@ -11,7 +11,7 @@ import pytest
 
 import trnbench
 from trnbench import Run, Section
-from trnbench_reports import page, plugin
+from trnbench_reports import address, page, plugin
 
 BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
 
@@ -33,8 +33,9 @@ def test_a_line_for_every_generation_and_fabric(real: Run) -> None:
     linked = [name for name, each in real.systems.items() if each.devices > 1]
     assert sorted(line.systems[0] for line, _ in said if line.question == "all-reduce") == sorted(linked)
     assert {line.generation for line, _ in said if line.question == "product"} == {"trn1", "trn2", "trn3"}
-    for _, words in said:
-        assert f"{words.subject}: {words.result}" in text
+    for line, words in said:
+        share = address.figure_by_id(0, line.sweep.case, address.SHARE).replace("&", "&amp;")
+        assert f'<a class="figure" href="#{share}">{words.share}</a>'.replace(" %", "\u00a0%") in text
 
 
 def test_three_neuronlink_figures_of_trn3_stand_side_by_side(real: Run) -> None:

@@ -49,6 +49,7 @@ class Shown:
     published: Figure | None = None
     published_at: str = ""
     above: str = ""
+    own: str = ""
     reason: str = ""
     loss: str = ""
     others: tuple[str, ...] = field(default=())
@@ -152,6 +153,7 @@ def shown(index: int, row: HeadlineRow) -> Shown:
         published=_published(index, line),
         published_at=_published_at(line),
         above=line.above,
+        own=row.own,
         reason=line.reason,
         loss=address.figure_by_id(index, case, address.LOSS),
         others=tuple(

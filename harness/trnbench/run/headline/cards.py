@@ -9,7 +9,7 @@ import msgspec
 from trnbench.facts.format import percent
 from trnbench.results.run import Run
 from trnbench.run.headline.line import Line
-from trnbench.run.headline.words import at_clock
+from trnbench.run.headline.words import at_clock, own_products
 
 ROWS = {"product": "compute", "stream": "memory", "all-reduce": "links"}
 """Question of a line → the row of its generation's card; any other is called by its kernel."""
@@ -21,12 +21,14 @@ LARGEST = 2
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One bar of a card, and beside it the largest loss in a clause.
 
-    `line` is None where the run has no case that answers; `clause` then says so.
+    `line` is None where the run has no case that answers; `clause` then says so. `own` tells how the model
+    does with products that others published.
     """
 
     name: str
     line: Line | None
     clause: str
+    own: str = ""
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,16 +59,16 @@ def cards(run: Run, lines: Sequence[Line]) -> tuple[Card, ...]:
         rows = []
         for question, name in ROWS.items() if asked else ():
             answered = [each for each in mine if each.question == question]
-            rows += [Row(name=name, line=each, clause=clause(each)) for each in answered]
+            rows += [_row(name, each) for each in answered]
             if not answered:
                 rows.append(Row(name=name, line=None, clause="not in this run"))
-        rows += [
-            Row(name=each.kernel, line=each, clause=clause(each))
-            for each in mine
-            if each.question not in ROWS
-        ]
+        rows += [_row(each.kernel, each) for each in mine if each.question not in ROWS]
         made.append(Card(generation=generation, device=devices.get(generation, ""), rows=tuple(rows)))
     return tuple(made)
+
+
+def _row(name: str, line: Line) -> Row:
+    return Row(name=name, line=line, clause=clause(line), own=own_products(line))
 
 
 def clause(line: Line) -> str:

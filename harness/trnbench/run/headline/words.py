@@ -44,7 +44,7 @@ def said(line: Line, alike: int = 0) -> Said:
     has said the reason.
     """
     expect = ", ".join(filter(None, (_published(line), _expect(line))))
-    parts = (_no_interval(line, alike), _clock(line), _rest(line), _own(line))
+    parts = (_no_interval(line, alike), _clock(line), _rest(line), own_products(line))
     return Said(
         subject=_subject(line),
         result=_result(line),
@@ -195,7 +195,7 @@ def _rest(line: Line) -> str:
     return f"Bound by {line.bound}." if line.bound else ""
 
 
-def _own(line: Line) -> str:
+def own_products(line: Line) -> str:
     """How far they spread; of the time, so that − is too fast. `trnbench validate --same` lists them."""
     if not line.own:
         return ""
