@@ -17,7 +17,7 @@ from trnbench_reports.template import asset, fill
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-STYLES = ("page.css", "first.css", "views.css", "drawer.css")
+STYLES = ("page.css", "first.css", "views.css", "drawer.css", "comparison.css")
 
 
 class Placed(NamedTuple):

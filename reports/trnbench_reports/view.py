@@ -111,6 +111,23 @@ def each_run(runs: Sequence[Run]) -> Iterator[tuple[int, Run, str]]:
         yield index, run, f"{words.capital(str(run.grade))}: run {run.id}" if len(runs) > 1 else ""
 
 
+def each_newest(runs: Sequence[Run]) -> Iterator[tuple[int, Run, str]]:
+    """`each_run`, but of two runs that a comparison holds together only the later one: the other stands
+    beside it, case by case."""
+    if len(runs) == 2 and comparable(*runs):
+        yield 1, runs[1], ""
+    else:
+        yield from each_run(runs)
+
+
+def comparable(before: Run, after: Run) -> bool:
+    """Whether their numbers are of one kind, and some cases are in both."""
+    if before.id == after.id or before.grade is not after.grade or before.policy is not after.policy:
+        return False
+    known = {each.id for each in before.measurements}
+    return any(each.id in known for each in after.measurements)
+
+
 def value_text(measurement: Measurement) -> str:
     metric = primary(measurement)
     return numbers.show(metric.value, metric.unit) if metric else "no value"

@@ -47,7 +47,7 @@ class Row:
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing for a page with a single generation."""
     parts = []
-    for index, run, heading in view.each_run(runs):
+    for index, run, heading in view.each_newest(runs):
         reps = representatives(run)
         if len(reps) < 2:
             continue

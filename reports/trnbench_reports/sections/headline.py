@@ -57,7 +57,7 @@ class Shown:
 
 def render(runs: Sequence[Run]) -> Markup:
     parts = []
-    for index, run, heading in view.each_run(runs):
+    for index, run, heading in view.each_newest(runs):
         found = headline(run)
         parts.append(
             {

@@ -50,7 +50,7 @@ class Row:
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing when no case has ranks."""
     parts = []
-    for index, run, heading in view.each_run(runs):
+    for index, run, heading in view.each_newest(runs):
         panels = [
             made
             for place, (kind, found) in enumerate(kinds(run).items())

@@ -63,7 +63,7 @@ class Row:
 
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing when no case says what was busy."""
-    parts = [made for index, run, heading in view.each_run(runs) if (made := _part(index, run, heading))]
+    parts = [made for index, run, heading in view.each_newest(runs) if (made := _part(index, run, heading))]
     steps = tuple(ladder.NAMES.values())
     return fill("losses", parts=parts, steps=steps, beside=beside(runs)) if parts else ""
 

@@ -45,7 +45,7 @@ class Shown:
 def render(runs: Sequence[Run]) -> Markup:
     others = beside(runs)
     parts = []
-    for index, run, heading in view.each_run(runs):
+    for index, run, heading in view.each_newest(runs):
         wanted = board.generations(run)
         rows, silent = [], []
         for kernel, found in board.groups(run):
