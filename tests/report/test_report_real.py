@@ -39,7 +39,6 @@ def test_a_line_for_every_generation_and_fabric(real: Run) -> None:
         assert f'<a class=figure href="#{link}">{share}</a>' in text
 
 
-
 def test_three_neuronlink_figures_of_trn3_stand_side_by_side(real: Run) -> None:
     from trnbench_reports.sections.disagreements import disagreements
 
