@@ -17,10 +17,13 @@ from random import Random
 from typing import Any, NamedTuple
 
 from forked import carried_out
+from tests.campaign.options import OPTIONS
+from tests.campaign.parsers import PARSERS
 from tests.campaign.rule import BYTES, SECONDS, broken
-from tests.campaign.surfaces import OPTIONS, PARSERS, SURFACES, Surface
+from tests.campaign.surface import Surface
 from tests.campaign.words import mutated
 
+SURFACES = (*PARSERS, *OPTIONS)
 EVERY = 10
 """One row of as many inputs as there are surfaces has each of them; the others have parsers alone, which take
 a hundredth of a command's time."""
@@ -217,7 +220,7 @@ def _own_world(folder: Path) -> dict[str, Any]:
 
 
 def _limit_memory() -> None:
-    from tests.campaign.surfaces import registry
+    from tests.campaign.surface import registry
 
     registry().instance_names()
     with open("/proc/self/statm", encoding="ascii") as stream:

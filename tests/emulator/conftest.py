@@ -1,8 +1,9 @@
-"""Every default case, observed once, for all tests of this folder."""
+"""Every default case, as the default run saw it, for all tests of this folder."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,6 +16,8 @@ from trnbench.kernels.extent import Extent
 from trnbench.registry import Registry, load_registry
 from trnbench.results.measurement import CaseKey, Value
 from trnbench.run.plan import Plan, plan
+from trnbench.run.remembering.backend import Remembering
+from trnbench.store.cache import Cache
 
 
 @pytest.fixture(scope="session")
@@ -33,12 +36,18 @@ def backend() -> EmulatedBackend:
 
 
 @pytest.fixture(scope="session")
-def observed(whole_plan: Plan, backend: EmulatedBackend) -> list[tuple[Case, System, Observation]]:
+def observed(
+    whole_plan: Plan, backend: EmulatedBackend, default_run: Path
+) -> list[tuple[Case, System, Observation]]:
+    """As the default run saw and kept it."""
+    kept = Remembering(backend, Cache(default_run / "results.db"), seed=0)
     found = []
     for case in whole_plan.runnable:
         system = whole_plan.systems[case.key.instance]
         assert backend.unsupported(case, system) == ""
-        found.append((case, system, backend.observe(case, system)))
+        seen = kept.known(case, system)
+        assert seen is not None, case.id
+        found.append((case, system, seen))
     return found
 
 

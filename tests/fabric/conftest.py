@@ -8,6 +8,7 @@ import pytest
 
 from trnbench.emulator.fabric.algorithms.algorithm import Transfer
 from trnbench.emulator.fabric.network import Network
+from trnbench.registry import Registry, load_registry
 from trnbench.topology.builders.assembly import Assembly
 from trnbench.topology.builders.lattice import positions
 from trnbench.topology.builders.switch import connect_switch
@@ -45,6 +46,11 @@ def switch_graph(count: int, bandwidth: float = 1024e9, latency: float = 0.5e-6)
     switch = parts.add("sw", NodeKind.SWITCH)
     connect_switch(parts, switch, nodes, "nl")
     return parts.finish(("switch", count))
+
+
+@pytest.fixture(scope="session")
+def registry() -> Registry:
+    return load_registry()
 
 
 @pytest.fixture(scope="session")

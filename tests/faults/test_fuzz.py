@@ -13,8 +13,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.campaign.inputs import SURFACES
 from tests.campaign.rule import broken
-from tests.campaign.surfaces import SURFACES
 from tests.campaign.words import ATOMS, mutated
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import msgspec
 import pytest
 from beta1_kernel import HEAD, Run
 
-from trnbench.nki import Machine, Trace, load_kernel, record
+from trnbench.nki import Machine, TensorSpec, Trace, load_kernel, record
+from trnbench.nki.dtype import dtype_of
 
 V3 = Machine(
     generation="trn2",
@@ -101,3 +103,19 @@ def beta1(tmp_path: Path, v2: Any) -> Run:
         return record(kernel, args, machine=machine, **{"functional": True, "keep": True, **options})
 
     return recorded
+
+
+@pytest.fixture
+def run_piece(snippets: Snippets, v3: Machine) -> Callable[..., Trace]:
+    """Records a piece of a kernel that makes `t`, on a core that has every instruction; see `nki_values`."""
+    v4 = msgspec.structs.replace(
+        v3, generation="trn3", core="neuroncore-v4", nc_version=4, psum_dtypes=("float32", "bfloat16")
+    )
+    tail = "\nout = nl.ndarray(t.shape, t.dtype, buffer=nl.shared_hbm)\nnl.store(out, t)\nreturn out"
+
+    def carry_out(body: str, args: tuple[Any, ...], functional: bool) -> Trace:
+        kernel, _, _ = load_kernel(snippets.write(body + tail), nki="trnbench")
+        given = args if functional else [TensorSpec(a.shape, dtype_of(a.dtype).name) for a in args]
+        return record(kernel, given, machine=v4, functional=functional)
+
+    return carry_out

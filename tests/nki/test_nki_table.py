@@ -24,7 +24,8 @@ def names_tested() -> dict[str, str]:
     """Public name → the test that runs it, read from the tables of the test files."""
     found: dict[str, str] = {}
     here = ROOT / "tests" / "nki"
-    for path in (here / "test_nki_values_isa.py", here / "test_nki_values_language.py"):
+    for kind in ("isa", "tensor", "language"):
+        path = here / f"test_nki_values_{kind}.py"
         text = path.read_text(encoding="utf-8")
         for name in _KEY.findall(text):
             found.setdefault(name, path.name)

@@ -86,6 +86,12 @@ def test_hook_that_ends_the_process_does_not() -> None:
         ),
         (
             "trnbench_generations",
+            generation("g", facts=(3,)),
+            "Expected `Path`, got `int` - at `$.facts[0]`",
+            "see the fields of trnbench.Generation",
+        ),
+        (
+            "trnbench_generations",
             generation("g", instances=(instance("i", scope="galaxy"),)),
             "Invalid enum value 'galaxy' - at `$.instances[0].scope`",
             "see the fields of trnbench.Generation",

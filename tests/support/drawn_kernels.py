@@ -116,3 +116,9 @@ def source(body: str) -> str:
     """The file of a kernel of one tensor (128, 8192) in fp32."""
     lines = "\n".join("    " + line for line in body.splitlines())
     return f"{HEAD}\n@nki.jit\ndef kernel(x):\n{lines}\n    return x\n"
+
+
+START = (
+    "a, b, total, wide = fetch(x, 0), fetch(x, 64), fetch(x, 128), fetch(x, 0, 512)\nkept, count = [], 0\n"
+)
+"""What stands before a loop that is written out, for `source`."""

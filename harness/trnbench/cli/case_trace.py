@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
-from trnbench.cli.number import NumberType
 from trnbench.cli.output import say
 from trnbench.cli.store_names import complete_cases, complete_runs
+from trnbench.cli.target import force_option
+from trnbench.cli.trace_limit import trace_limit_option
 from trnbench.errors import UnknownName
 
 _APART = 1e-9  # of a time that is the same
@@ -28,15 +28,8 @@ _APART = 1e-9  # of a time that is the same
     metavar="FILE",
     help="Where it goes; open it at ui.perfetto.dev.",
 )
-@click.option(
-    "--trace-limit",
-    type=NumberType(kinds.TRACE),
-    default="64M",
-    show_default=True,
-    metavar="SIZE",
-    help="Largest size of that file.",
-)
-@click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
+@trace_limit_option
+@force_option
 @session
 def trace(shared: Session, /, *, run: str, case: str, output: Path, trace_limit: int, force: bool) -> None:
     """Write the timeline of CASE, an emulated case of a stored run, for Perfetto; print the file's name.

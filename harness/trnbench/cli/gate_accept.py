@@ -9,6 +9,7 @@ import click
 from trnbench.cli.context import Session, session
 from trnbench.cli.output import say
 from trnbench.cli.store_names import complete_runs
+from trnbench.cli.target import force_option
 from trnbench.errors import UsageError
 
 DEFAULT = "trnbench-baseline.json"
@@ -27,7 +28,7 @@ DEFAULT = "trnbench-baseline.json"
     metavar="FILE",
     help=f"Where it goes.  [default: ./{DEFAULT}]",
 )
-@click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
+@force_option
 @session
 def accept(shared: Session, /, *, run: str, why: str, by: str, output: Path, force: bool) -> None:
     """Write RUN as the baseline, with who accepted it, when and why, and print its path.

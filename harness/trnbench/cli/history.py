@@ -12,7 +12,9 @@ from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import Column, emit, emit_json, format_option, say
-from trnbench.cli.store_names import complete_cases, complete_run_tags
+from trnbench.cli.store_names import complete_cases
+from trnbench.cli.stored import run_tags_option
+from trnbench.cli.target import force_option
 from trnbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,14 +55,7 @@ ONE = (
 
 @click.command()
 @click.argument("case", nargs=-1, shell_complete=complete_cases)
-@click.option(
-    "--tag",
-    "tags",
-    multiple=True,
-    metavar="TAG",
-    shell_complete=complete_run_tags,
-    help="Only runs with this tag.",
-)
+@run_tags_option
 @click.option(
     "--last", type=NumberType(kinds.KEPT), default=0, metavar="N", help="Only the N newest runs; 0: all."
 )
@@ -68,7 +63,7 @@ ONE = (
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write a page (HTML) instead."
 )
-@click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
+@force_option
 @format_option
 @session
 def history(

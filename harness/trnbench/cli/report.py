@@ -10,7 +10,7 @@ from trnbench.cli.context import Session, session
 from trnbench.cli.page_name import REPORT, STEM, page_name_of
 from trnbench.cli.reporting import check_name, load_runs, put
 from trnbench.cli.store_names import complete_runs
-from trnbench.cli.target import STDOUT
+from trnbench.cli.target import STDOUT, force_option
 
 
 @click.command()
@@ -22,7 +22,7 @@ from trnbench.cli.target import STDOUT
     metavar="FILE",
     help=f"Where it goes; - for stdout.  [default: as the run had it, ./{REPORT} or ./{STEM}-SELECTION.html]",
 )
-@click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
+@force_option
 @session
 def report(shared: Session, /, *, run: tuple[str, ...], output: Path | None, force: bool) -> None:
     """Write the HTML report of stored runs (the latest one unless named) and print its path."""

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trnbench.cli.bundle import bundle
 from trnbench.cli.output import abandon, say
-from trnbench.cli.page_name import REPORT, page_name
-from trnbench.cli.target import STDOUT
+from trnbench.cli.page_name import REPORT, STEM, page_name
+from trnbench.cli.target import STDOUT, force_option
 from trnbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +21,19 @@ if TYPE_CHECKING:
     from trnbench.results.run import Run
     from trnbench.run.selection import Selection
     from trnbench.section import Format
+
+report_options = bundle(
+    click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help=f"Where the report goes.  [default: ./{REPORT}; of a selection ./{STEM}-SELECTION.html]",
+    ),
+    force_option,
+    click.option("--no-report", is_flag=True, help="Keep the run, write no report."),
+)
+"""Of commands that end in a report: `output`, `force` and `no_report`."""
 
 _TITLE = re.compile(rb"<title>trnbench ([^<]*)</title>")
 

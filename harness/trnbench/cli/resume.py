@@ -15,8 +15,7 @@ from trnbench.cli.ended import tell
 from trnbench.cli.facts import facts_option
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option
-from trnbench.cli.page_name import REPORT, STEM
-from trnbench.cli.reporting import check_html, own_target, report_target
+from trnbench.cli.reporting import check_html, own_target, report_options, report_target
 from trnbench.cli.steadiness import Steadiness, steadiness_options
 from trnbench.cli.store_names import complete_runs
 from trnbench.errors import UsageError
@@ -35,15 +34,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Processes; 0: as many as pay off.  [default: as before]",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help=f"Where the report goes.  [default: ./{REPORT}; of a selection ./{STEM}-SELECTION.html]",
-)
-@click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
-@click.option("--no-report", is_flag=True, help="Keep the run, write no report.")
+@report_options
 @steadiness_options
 @no_cache_option
 @quiet_option

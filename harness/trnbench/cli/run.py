@@ -18,9 +18,8 @@ from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_backends
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import emit, format_option, say
-from trnbench.cli.page_name import REPORT, STEM
 from trnbench.cli.planned import CASE_COLUMNS, EXACT, case_rows
-from trnbench.cli.reporting import check_html, own_target, report_target
+from trnbench.cli.reporting import check_html, own_target, report_options, report_target
 from trnbench.cli.selecting import selection_from, selection_options
 from trnbench.cli.steadiness import Steadiness, steadiness_options
 from trnbench.cli.store_names import complete_run_tags
@@ -105,15 +104,7 @@ POLICIES = ("seed", "device", "engine", "latest")
     shell_complete=complete_run_tags,
     help="Tag the stored run; may be repeated.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help=f"Where the report goes.  [default: ./{REPORT}; of a selection ./{STEM}-SELECTION.html]",
-)
-@click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
-@click.option("--no-report", is_flag=True, help="Keep the run, write no report.")
+@report_options
 @click.option("--dry-run", is_flag=True, help="List the cases, run none.")
 @no_cache_option
 @quiet_option

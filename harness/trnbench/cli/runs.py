@@ -15,7 +15,7 @@ from trnbench.cli.names import complete_instances, complete_kernels
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import Column, emit, emit_json, format_option, say
 from trnbench.cli.store_names import complete_run_tags, complete_runs
-from trnbench.cli.stored import case_row, opening, run_head, run_row, wanted
+from trnbench.cli.stored import case_row, opening, run_head, run_row, run_tags_option, wanted
 from trnbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,14 +37,7 @@ runs.add_command(trace)
 
 
 @runs.command("list")
-@click.option(
-    "--tag",
-    "tags",
-    multiple=True,
-    metavar="TAG",
-    shell_complete=complete_run_tags,
-    help="Only runs with this tag.",
-)
+@run_tags_option
 @format_option
 @session
 def list_(shared: Session, /, *, tags: tuple[str, ...], format: str) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from trnbench.cli.bundle import bundle
 from trnbench.cli.names import (
     complete_axes,
     complete_axis_names,
@@ -21,8 +21,6 @@ from trnbench.cli.names import (
 
 if TYPE_CHECKING:
     from trnbench.run.selection import Selection
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("--tag", "tags"), "TAG", "Kernels with this tag."),
@@ -58,30 +56,27 @@ _OFFERED = {
 }
 """What completion offers behind each of them."""
 
-
-def selection_options(command: F) -> F:
-    """Give `command` the argument KERNEL… and all selection options; see `selection_from`."""
-    for names, metavar, text in reversed(_OPTIONS):
-        offered = _OFFERED[names[-1]]
-        command = click.option(*names, multiple=True, metavar=metavar, help=text, shell_complete=offered)(
-            command
-        )
-    command = click.option(
+selection_options = bundle(
+    click.argument("kernels", nargs=-1, metavar="[KERNEL]...", shell_complete=complete_kernels),
+    click.option(
+        "--shard",
+        default="",
+        metavar="I/N",
+        help="Part I of N of the cases: 1/8 to 8/8 are all of them, each once.",
+    ),
+    click.option(
         "-k",
         "keyword",
         default="",
         metavar="EXPRESSION",
         help="Words with and, or, not: 'gemm and not fp32'.",
-    )(command)
-    command = click.option(
-        "--shard",
-        default="",
-        metavar="I/N",
-        help="Part I of N of the cases: 1/8 to 8/8 are all of them, each once.",
-    )(command)
-    return click.argument("kernels", nargs=-1, metavar="[KERNEL]...", shell_complete=complete_kernels)(
-        command
-    )
+    ),
+    *(
+        click.option(*names, multiple=True, metavar=metavar, help=text, shell_complete=_OFFERED[names[-1]])
+        for names, metavar, text in _OPTIONS
+    ),
+)
+"""The argument KERNEL… and all that choose cases, for `selection_from`."""
 
 
 def selection_from(**chosen: Any) -> Selection:

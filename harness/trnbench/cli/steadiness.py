@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from trnbench.bounded import kinds
+from trnbench.cli.bundle import bundle
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import say
 from trnbench.errors import ExitCode, TrnbenchError
@@ -32,23 +32,20 @@ class Steadiness(NamedTuple):
     strict: bool
 
 
-def steadiness_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--wait-quiet, --require-quiet and --strict."""
-    for option in (
-        click.option("--strict", is_flag=True, help="Exit code 1 for inconclusive cases as well."),
-        click.option(
-            "--require-quiet", is_flag=True, help="Measure nothing on a busy machine: exit code 1 instead."
-        ),
-        click.option(
-            "--wait-quiet",
-            type=NumberType(kinds.QUIET),
-            default=0.0,
-            metavar="SECONDS",
-            help="Wait at most so long for a quiet machine, before a measured run.",
-        ),
-    ):
-        command = option(command)
-    return command
+steadiness_options = bundle(
+    click.option(
+        "--wait-quiet",
+        type=NumberType(kinds.QUIET),
+        default=0.0,
+        metavar="SECONDS",
+        help="Wait at most so long for a quiet machine, before a measured run.",
+    ),
+    click.option(
+        "--require-quiet", is_flag=True, help="Measure nothing on a busy machine: exit code 1 instead."
+    ),
+    click.option("--strict", is_flag=True, help="Exit code 1 for inconclusive cases as well."),
+)
+"""--wait-quiet, --require-quiet and --strict."""
 
 
 def wait_for_quiet(shared: Session, chosen: Backend, by: Executor | None, wanted: Steadiness) -> None:

@@ -1,13 +1,27 @@
-"""Stored runs and their cases, as rows."""
+"""Stored runs: which of them a command is about, and their cases as rows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
+
+from trnbench.cli.store_names import complete_run_tags
+
 if TYPE_CHECKING:
     from trnbench.results.measurement import Measurement
     from trnbench.results.run import Run
     from trnbench.store.summary import RunSummary
+
+run_tags_option = click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    shell_complete=complete_run_tags,
+    help="Only runs with this tag.",
+)
+"""Which stored runs a command is about: those with each of `tags`."""
 
 
 def run_row(each: RunSummary) -> dict[str, object]:

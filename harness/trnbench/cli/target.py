@@ -17,3 +17,6 @@ output_option = click.option(
     help="Where it goes.  [default: stdout]",
 )
 """`@output_option` gives a command the parameter `output`: `STDOUT`, or a path to be checked."""
+
+force_option = click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
+"""For `trnbench.run.writing.check_writable`, which else refuses to replace what trnbench did not write."""

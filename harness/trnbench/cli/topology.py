@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from trnbench.cli.bundle import bundle
 from trnbench.cli.context import Session, session
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.link_figures import neuronlink_direction_option, trn3_links_option
@@ -26,19 +26,13 @@ _SENTENCES = 100
 
 KINDS = ("text", "json", "dot", "svg")
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def graph_options(command: Command) -> Command:
-    """The readings a graph is built by."""
-    for option in (
-        click.option("--cores", is_flag=True, help="Open every device into its NeuronCores."),
-        trn3_links_option,
-        neuronlink_direction_option,
-        facts_option,
-    ):
-        command = option(command)
-    return command
+graph_options = bundle(
+    facts_option,
+    neuronlink_direction_option,
+    trn3_links_option,
+    click.option("--cores", is_flag=True, help="Open every device into its NeuronCores."),
+)
+"""The readings a graph is built by."""
 
 
 @click.group()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trnbench.bounded import kinds
+from trnbench.cli.bundle import bundle
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.link_figures import neuronlink_direction_option, trn3_links_option
 from trnbench.cli.names import complete_systems
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from trnbench.cli.context import Session
     from trnbench.emulator.fabric.systems import Fabric
     from trnbench.topology.graph import Topology
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 LEVELS = ("device", "logical-core", "core")
 CONTEXTS = ("nccom", "graph")
@@ -37,57 +35,54 @@ dtype_option = click.option(
 )
 
 
-def fabric_options(command: Command) -> Command:
-    """The system and the readings of its links; the command gets them as keywords for `fabric_of`."""
-    for option in (
-        facts_option,
-        click.option(
-            "--oversubscription",
-            type=NumberType(kinds.OVERSUBSCRIPTION),
-            default=1.0,
-            show_default=True,
-            help="How many times less the cluster network carries than all adapters together.",
-        ),
-        click.option(
-            "--exact",
-            is_flag=True,
-            help="Simulate what competes unevenly however long it takes, instead of in lockstep.",
-        ),
-        click.option(
-            "--straggler",
-            multiple=True,
-            metavar="RANK=SHARE|TIME",
-            help="A slow rank: 3=0.5 has half its memory bandwidth, 3=50us begins late. Repeatable.",
-        ),
-        click.option(
-            "--degrade",
-            multiple=True,
-            metavar="LINK=FACTOR",
-            help="A slow or dead link: d0-d1=0.5 both ways, 'd0>d1=0' one way. Repeatable.",
-        ),
-        trn3_links_option,
-        neuronlink_direction_option,
-        click.option(
-            "--context",
-            type=click.Choice(CONTEXTS),
-            default="nccom",
-            show_default=True,
-            help="Alone, as nccom-test measures it, or inside a compiled graph.",
-        ),
-        click.option(
-            "--ranks", type=click.Choice(LEVELS), default="device", show_default=True, help="What a rank is."
-        ),
-        click.option(
-            "--instance",
-            "-i",
-            required=True,
-            metavar="INSTANCE",
-            shell_complete=complete_systems,
-            help="The system; a cluster takes a size: trn1-ultracluster:64.",
-        ),
-    ):
-        command = option(command)
-    return command
+fabric_options = bundle(
+    click.option(
+        "--instance",
+        "-i",
+        required=True,
+        metavar="INSTANCE",
+        shell_complete=complete_systems,
+        help="The system; a cluster takes a size: trn1-ultracluster:64.",
+    ),
+    click.option(
+        "--ranks", type=click.Choice(LEVELS), default="device", show_default=True, help="What a rank is."
+    ),
+    click.option(
+        "--context",
+        type=click.Choice(CONTEXTS),
+        default="nccom",
+        show_default=True,
+        help="Alone, as nccom-test measures it, or inside a compiled graph.",
+    ),
+    neuronlink_direction_option,
+    trn3_links_option,
+    click.option(
+        "--degrade",
+        multiple=True,
+        metavar="LINK=FACTOR",
+        help="A slow or dead link: d0-d1=0.5 both ways, 'd0>d1=0' one way. Repeatable.",
+    ),
+    click.option(
+        "--straggler",
+        multiple=True,
+        metavar="RANK=SHARE|TIME",
+        help="A slow rank: 3=0.5 has half its memory bandwidth, 3=50us begins late. Repeatable.",
+    ),
+    click.option(
+        "--exact",
+        is_flag=True,
+        help="Simulate what competes unevenly however long it takes, instead of in lockstep.",
+    ),
+    click.option(
+        "--oversubscription",
+        type=NumberType(kinds.OVERSUBSCRIPTION),
+        default=1.0,
+        show_default=True,
+        help="How many times less the cluster network carries than all adapters together.",
+    ),
+    facts_option,
+)
+"""The system and the readings of its links; the command gets them as keywords for `fabric_of`."""
 
 
 def fabric_of(state: Session, options: dict[str, Any], *, size: int | None = None) -> Fabric:

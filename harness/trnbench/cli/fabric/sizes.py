@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import floor
-from typing import Any
 
 import click
 
 from trnbench.bounded import kinds
+from trnbench.cli.bundle import bundle
 from trnbench.cli.number import NumberType
 
 MOST = 10_000
@@ -17,8 +17,7 @@ MOST = 10_000
 SIZE = NumberType(kinds.MESSAGE)
 """Bytes; a suffix multiplies by a power of two."""
 
-
-_OPTIONS = (
+sweep_options = bundle(
     click.option("-b", "--minbytes", type=SIZE, default="8", show_default=True, help="The smallest message."),
     click.option("-e", "--maxbytes", type=SIZE, default="1G", show_default=True, help="The largest message."),
     click.option(
@@ -30,13 +29,7 @@ _OPTIONS = (
         help="From size to size.",
     ),
 )
-
-
-def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """-b, -e and -f, in this order, of every command that sweeps message sizes."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""-b, -e and -f, in this order, of every command that sweeps message sizes."""
 
 
 def shown(size: float) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from trnbench.cli.context import Session, session
-from trnbench.cli.info.section import Section
 from trnbench.cli.names import complete_subjects
-from trnbench.cli.output import emit, emit_json, format_option, paragraph, write
+from trnbench.cli.output import format_option
 from trnbench.cli.peaks import peak_option, policy_of
+from trnbench.cli.sections import emit_sections
 
 
 @click.command("info")
@@ -34,27 +34,4 @@ def info(state: Session, name: str, policy: str, format: str) -> None:
         raise UnknownName(
             "kernel or instance", name, known, try_="trnbench list kernels, trnbench list instances"
         )
-    _show(name, title, sections, format)
-
-
-def _show(name: str, title: str, sections: list[Section], format: str) -> None:
-    if format == "json":
-        emit_json({"name": name, "title": title} | {key: rows for key, _, rows in sections})
-        return
-    if format == "csv":
-        rows = [
-            {"section": key, "row": index, "key": column, "value": value}
-            for key, _, rows in sections
-            for index, row in enumerate(rows)
-            for column, value in row.items()
-        ]
-        emit(rows, ("section", "row", "key", "value"), "csv")
-        return
-    if format == "md":
-        write(f"# {title}\n\n")
-    else:
-        paragraph(f"{title}\n")
-    for key, columns, rows in sections:
-        if rows:
-            emit(rows, columns, format, title=key.capitalize())
-            write("\n")
+    emit_sections({"name": name, "title": title}, title, sections, format)

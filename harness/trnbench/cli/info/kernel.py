@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from trnbench.cli.info.section import SKIPS, Row, Section, document_name, skips
+from trnbench.cli.info.section import SKIPS, document_name, skips
 from trnbench.cli.output import Column
+from trnbench.cli.sections import Row, Section
 
 if TYPE_CHECKING:
     from trnbench.facts.peak import PeakChoice, PeakPolicy

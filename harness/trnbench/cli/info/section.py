@@ -1,19 +1,16 @@
-"""What a kernel's page and an instance's have in common: sections of rows, skips, names of documents."""
+"""What a kernel's page and an instance's have in common: skips, names of documents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from trnbench.cli.output import Column
+from trnbench.cli.sections import Row
 
 if TYPE_CHECKING:
     from trnbench.generation import System
     from trnbench.run.plan import Plan
-
-Row: TypeAlias = dict[str, object]
-Section: TypeAlias = tuple[str, Sequence[Column | str], list[Row]]
-"""Its key, the columns that a table shows of it, its rows."""
 
 SKIPS: tuple[Column | str, ...] = ("instance", "cases", "of", "reason")
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trnbench.bounded import kinds
 from trnbench.cli.context import Session, quiet_option, session
 from trnbench.cli.nki import arguments as given
 from trnbench.cli.nki.apart import apart
 from trnbench.cli.nki.assuming import WithSwitches
 from trnbench.cli.nki.options import instance_option, kernel_options, runnable, system_of
-from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option, say
+from trnbench.cli.trace_limit import trace_limit_option
 from trnbench.errors import ExitCode, FactError, KernelError, UsageError
 
 if TYPE_CHECKING:
@@ -76,14 +75,7 @@ POLICIES = ("seed", "device", "engine", "latest")
     metavar="FILE.json",
     help="Write the timeline for ui.perfetto.dev.",
 )
-@click.option(
-    "--trace-limit",
-    type=NumberType(kinds.TRACE),
-    default="64M",
-    show_default=True,
-    metavar="SIZE",
-    help="Largest size of that file.",
-)
+@trace_limit_option
 @click.option("--force", is_flag=True, help="Let --trace replace a file that trnbench did not write.")
 @quiet_option
 @format_option

@@ -9,7 +9,8 @@ import click
 from trnbench.cli.context import Session, session
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_instances, complete_models
-from trnbench.cli.output import clean, emit, emit_json, format_option, paragraph, write
+from trnbench.cli.output import format_option, paragraph
+from trnbench.cli.sections import emit_sections
 from trnbench.cli.workload.model_tables import parameter_table, published_tables, shape_table, token_table
 from trnbench.cli.workload.options import job_from, job_options, layout_from, layout_options
 from trnbench.cli.workload.step_tables import memory_table, operation_table, system_table
@@ -58,7 +59,12 @@ def info(
         tables += _step(state, found, instances, facts_of(state, facts), options)
     else:
         _refuse_alone(instances, options)
-    _show(found, tables, format)
+    about = {key: getattr(found, key) for key in ("name", "architecture", "kind", "source", "left_out")}
+    shape = f"{found.layers} layers of {found.hidden:,} features, {found.vocabulary:,} words"
+    emit_sections(about, f"{found.name}: {found.kind}, {shape}", tables, format)
+    if format not in ("json", "csv"):
+        for line in _remarks(found, tables):
+            paragraph(line)
 
 
 def _refuse_alone(instances: tuple[str, ...], options: dict[str, Any]) -> None:
@@ -89,41 +95,6 @@ def _step(
         memory_table(division),
         system_table(state, division, instances, facts),
     ]
-
-
-def _show(model: Model, tables: list[Table], format: str) -> None:
-    if format == "json":
-        emit_json(
-            {
-                "name": model.name,
-                "architecture": model.architecture,
-                "kind": model.kind,
-                "source": model.source,
-                "left_out": model.left_out,
-            }
-            | {key: rows for key, _, rows in tables}
-        )
-        return
-    if format == "csv":
-        flat = [
-            {"section": key, "row": number, "key": column, "value": value}
-            for key, _, rows in tables
-            for number, row in enumerate(rows)
-            for column, value in row.items()
-        ]
-        emit(flat, ("section", "row", "key", "value"), "csv")
-        return
-    shape = f"{model.layers} layers of {model.hidden:,} features, {model.vocabulary:,} words"
-    title = f"{model.name}: {model.kind}, {shape}"
-    if format == "md":
-        write(clean(f"# {title}") + "\n\n")
-    else:
-        paragraph(f"{title}\n")
-    for key, columns, rows in tables:
-        emit(rows, columns, format, title=key.capitalize())
-        write("\n")
-    for line in _remarks(model, tables):
-        paragraph(line)
 
 
 def _remarks(model: Model, tables: list[Table]) -> list[str]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trnbench.bounded import kinds
+from trnbench.cli.bundle import bundle
 from trnbench.cli.number import NumberType
 
 if TYPE_CHECKING:
     from trnbench.workloads.job import Job
     from trnbench.workloads.layout import Layout
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 TASKS = ("train", "prefill", "decode")
 RECOMPUTE = ("none", "selective", "full")
@@ -42,69 +40,63 @@ _TYPES = (
     ("master", "fp32", "Type of the optimiser's copy of the weights; none for none."),
 )
 
-
-def layout_options(command: F) -> F:
-    """Give `command` the options of a layout, for `layout_from`."""
-    command = click.option(
+layout_options = bundle(
+    *(click.option(f"--{name}", type=kind, metavar="N", help=text) for name, kind, text in _LAYOUT),
+    click.option(
+        "--sequence-parallel", is_flag=True, help="Cut what lies between the cut parts along the sequence."
+    ),
+    click.option(
         "--placement",
         default="",
         metavar="CORES",
         help="Which core each rank is: 0,2,1,3.  [default: its number]",
-    )(command)
-    command = click.option(
-        "--sequence-parallel", is_flag=True, help="Cut what lies between the cut parts along the sequence."
-    )(command)
-    for name, kind, text in reversed(_LAYOUT):
-        command = click.option(f"--{name}", type=kind, metavar="N", help=text)(command)
-    return command
+    ),
+)
+"""Of a layout, for `layout_from`."""
 
-
-def job_options(command: F) -> F:
-    """Give `command` the options of a job, for `job_from`."""
-    for name, default, text in reversed(_TYPES):
-        command = click.option(f"--{name}", default=default, metavar="TYPE", show_default=True, help=text)(
-            command
-        )
-    for option in (
-        click.option(
-            "--recompute",
-            type=click.Choice(RECOMPUTE),
-            default="none",
-            show_default=True,
-            help="What the backward pass works out again.",
-        ),
-        click.option(
-            "--kv",
-            type=_TOKENS,
-            metavar="TOKENS",
-            help="Tokens in the cache of each sequence, the new one among them.",
-        ),
-        click.option(
-            "--sequence",
-            type=_TOKENS,
-            metavar="TOKENS",
-            help="Tokens of a sequence that is trained on, or of a prompt.",
-        ),
-        click.option(
-            "--micro-batch",
-            type=_SEQUENCES,
-            default="1",
-            show_default=True,
-            metavar="N",
-            help="Sequences of a rank at once, in training.",
-        ),
-        click.option(
-            "--batch",
-            type=_SEQUENCES,
-            default="1",
-            show_default=True,
-            metavar="N",
-            help="Sequences of a step, on all ranks together.",
-        ),
-        click.option("--task", type=click.Choice(TASKS), help="What is done with the model."),
-    ):
-        command = option(command)
-    return command
+job_options = bundle(
+    click.option("--task", type=click.Choice(TASKS), help="What is done with the model."),
+    click.option(
+        "--batch",
+        type=_SEQUENCES,
+        default="1",
+        show_default=True,
+        metavar="N",
+        help="Sequences of a step, on all ranks together.",
+    ),
+    click.option(
+        "--micro-batch",
+        type=_SEQUENCES,
+        default="1",
+        show_default=True,
+        metavar="N",
+        help="Sequences of a rank at once, in training.",
+    ),
+    click.option(
+        "--sequence",
+        type=_TOKENS,
+        metavar="TOKENS",
+        help="Tokens of a sequence that is trained on, or of a prompt.",
+    ),
+    click.option(
+        "--kv",
+        type=_TOKENS,
+        metavar="TOKENS",
+        help="Tokens in the cache of each sequence, the new one among them.",
+    ),
+    click.option(
+        "--recompute",
+        type=click.Choice(RECOMPUTE),
+        default="none",
+        show_default=True,
+        help="What the backward pass works out again.",
+    ),
+    *(
+        click.option(f"--{name}", default=default, metavar="TYPE", show_default=True, help=text)
+        for name, default, text in _TYPES
+    ),
+)
+"""Of a job, for `job_from`."""
 
 
 def layout_from(options: dict[str, Any]) -> Layout:

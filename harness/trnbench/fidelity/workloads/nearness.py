@@ -19,29 +19,43 @@ from trnbench.fidelity.workloads.kept import read_kept
 from trnbench.fidelity.workloads.published import published_steps
 from trnbench.results.nearness import Nearest, Nearness
 from trnbench.workloads.division import Division
+from trnbench.workloads.hbm import logical_cores
 from trnbench.workloads.job import Task
 
 if TYPE_CHECKING:
     from trnbench.generation import System
     from trnbench.registry import Registry
 
-GROUP = "step"
+GROUP, ULTRASERVER = "step", "step across an UltraServer"
 
 
 def subject_of(division: Division, system: System) -> Subject:
     """What a step is, in the words of evidence: its model is the kernel, task and kind the operation.
 
+    Messages between the instances of an UltraServer are of a group of their own: nobody has published any.
     Sizes are sequences, tokens of each that attention spans, and ranks.
     """
     job, model = division.job, division.model
+    group = f"{ULTRASERVER}, {job.task}" if _crosses(division, system) else f"{GROUP}, {job.task}"
     tokens = job.kv if job.task is Task.DECODE else job.sequence
     return Subject(
         generation=system.generation.name,
-        group=f"{GROUP}, {job.task}",
+        group=group,
         program=shape_of(model),
         operation=kind_of(model),
         sizes={"batch": float(job.batch), "tokens": float(tokens), "ranks": float(division.layout.ranks)},
     )
+
+
+def _crosses(division: Division, system: System) -> bool:
+    """Whether ranks that send to each other lie on several instances of an UltraServer."""
+    if system.instance.scope is not Scope.ULTRASERVER:
+        return False
+    layout = division.layout
+    cores, _ = logical_cores(system, layout.lnc)
+    each = cores // system.hosts
+    together = layout.ranks if division.job.task is Task.TRAIN else layout.tp * layout.cp * layout.pp
+    return together > each or bool(each % layout.tp)
 
 
 def known_steps(registry: Registry) -> list[Known]:
@@ -126,6 +140,7 @@ def nearest_step(division: Division, system: System, nearby: Nearby, version: st
     found = nearby.of(subject_of(division, system), version=version, system=system.name)
     if found.kind in (Nearness.NONE, Nearness.ELSEWHERE):
         where = "" if found.kind is Nearness.NONE else f" on {system.generation.title}"
+        where = " across the instances of an UltraServer" if _crosses(division, system) else where
         return Nearest(
             kind=found.kind,
             points=found.points,

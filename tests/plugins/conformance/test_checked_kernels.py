@@ -1,0 +1,258 @@
+"""The conformance kit on kernels: their data, values, formulas and emulation."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from checked_project import change, found
+
+from trnbench.testing.checks import emulation
+
+Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (
+            'count="hbm_bytes"',
+            'count="flops"',
+            "is judged by 'flops', which its work does not count: hbm_bytes",
+        ),
+        ('bytes={"hbm": moved}', 'bytes={"hbm": -moved}', "work counts hbm_bytes = -"),
+        ("f\"dtype:{point['dtype']}\"", "'magic'", "requires 'magic', which nothing answers"),
+        (
+            'formula="hbm_bytes = 2 · rows · columns · bytes of an element, per core"',
+            'formula=""',
+            "its counts have no formula",
+        ),
+        (
+            "    moved = 2.0",
+            "    import time\n    moved = time.perf_counter_ns() * 2.0",
+            "work counts something else the second time",
+        ),
+    ],
+)
+def test_kernels_that_break_a_rule_are_found(project: Path, old: str, new: str, problem: str) -> None:
+    change(project, "kernel.py", old, new)
+    assert any(each.problem.startswith(problem) for each in found(project, "kernels"))
+
+
+NAMED = "trnbench_kernels gives implementations"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "about", "problem"),
+    [
+        (
+            "plugin.py",
+            ".topology:ring",
+            ".topology:rink",
+            "Instance '{name}.4xlarge'",
+            "trnbench_generations gives topology = '{package}.topology:rink', which cannot be used: "
+            "AttributeError: module '{package}.topology' has no attribute 'rink'",
+        ),
+        (
+            "plugin.py",
+            ".section:render",
+            ".sections:render",
+            "Section '{name}'",
+            "trnbench_reports gives render = '{package}.sections:render', which cannot be used: "
+            "ModuleNotFoundError: No module named '{package}.sections'",
+        ),
+        (
+            "plugin.py",
+            ".section:render",
+            ".section:FAMILY",
+            "Section '{name}'",
+            "trnbench_reports gives render = '{package}.section:FAMILY', which cannot be used: it is str, no "
+            "function",
+        ),
+        (
+            "plugin.py",
+            'base="trn1",',
+            'base="trn1", identify="{package}.topology:here",',
+            "Generation '{name}'",
+            "trnbench_generations gives identify = '{package}.topology:here', which cannot be used: "
+            "AttributeError: module '{package}.topology' has no attribute 'here'",
+        ),
+        (
+            "kernel.py",
+            ':scale"}',
+            ':rescale"}',
+            "Kernel '{package}_scale'",
+            NAMED
+            + "['nki'] = '{package}.kernel_nki:rescale', which cannot be used: unknown kernel 'rescale': "
+            "did you mean scale, scale_inputs?",
+        ),
+        (
+            "kernel.py",
+            ':scale"}',
+            ':scale", "numpy": "{package}.kernel:nothing"}',
+            "Kernel '{package}_scale'",
+            NAMED + "['numpy'] = '{package}.kernel:nothing', which cannot be used: AttributeError: module "
+            "'{package}.kernel' has no attribute 'nothing'",
+        ),
+        (
+            "kernel.py",
+            ':scale"}',
+            ':scale", "collective": "gossip"}',
+            "Kernel '{package}_scale'",
+            NAMED
+            + "['collective'] = 'gossip', which cannot be used: it is not a collective of the emulator: "
+            "all_reduce, all_gather, ",
+        ),
+        (
+            "kernel.py",
+            ':scale"}',
+            ':scale", "nky": "{package}.kernel:_work"}',
+            "Kernel '{package}_scale'",
+            NAMED
+            + "['nky'] = '{package}.kernel:_work', which cannot be used: nothing carries out kind 'nky'",
+        ),
+    ],
+)
+def test_references_that_lead_nowhere_are_found(
+    project: Path, file: str, old: str, new: str, about: str, problem: str
+) -> None:
+    package = next(project.glob("probe_*")).name
+    words = {"package": package, "name": package.replace("_", "-")}
+    for word, value in words.items():
+        new = new.replace(f"{{{word}}}", value)
+    change(project, file, old, new)
+    (finding,) = found(project, "references")
+    assert finding.about == f"{about.format(**words)} of {words['name']} 0.1.0"
+    assert finding.problem.startswith(problem.format(**words))
+    assert finding.try_ == f"correct it in {package}.plugin, or install what it needs"
+
+
+def test_stack_of_others_that_is_not_installed_is_no_fault(project: Path) -> None:
+    (package,) = project.glob("probe_*")
+    change(project, "kernel.py", ':scale"}', f':scale", "torch": "{package.name}.with_torch:scale"}}')
+    (package / "with_torch.py").write_text("import no_such_stack\n\ndef scale(): ...\n")
+    assert found(project, "references") == []
+    (package / "with_torch.py").unlink()
+    (finding,) = found(project, "references")
+    assert f"No module named '{package.name}.with_torch'" in finding.problem
+
+
+def test_values_that_are_not_the_references_are_found(project: Path) -> None:
+    package = next(project.glob("probe_*")).name
+    change(project, "kernel_nki.py", "return 2 * x", "return 3 * x")
+    findings = found(project, "values")
+    assert [each.about for each in findings] == [
+        f"kernel {package}_scale[dtype={dtype},rows=128,columns=2048]" for dtype in ("bf16", "fp32")
+    ]
+    problem = (
+        f"{package}.kernel_nki:scale (kernel_nki.py:13) computes something else than its reference: "
+        "output 0, "
+    )
+    assert all(each.problem.startswith(problem) for each in findings)
+    assert findings[0].try_ == (
+        f"trnbench nki check {package}_scale -i trn1.2xlarge --check reference "
+        "--arg dtype=bf16 --arg rows=128 --arg columns=2048"
+    )
+
+
+def test_kernel_without_a_reference_is_said_and_no_problem(project: Path, trnbench: Trnbench) -> None:
+    change(project, "kernel_nki.py", "def scale_reference", "def another")
+    package = next(project.glob("probe_*")).name
+    told = trnbench("plugin", "check", str(project), "--only", "values")
+    assert (told.returncode, told.stdout) == (
+        0,
+        f"values: kernel {package}_scale\n"
+        f"  warning: not compared: {package}.kernel_nki:scale (kernel_nki.py:13) has no reference\n"
+        "  try:   def scale_reference(...), in NumPy, beside the kernel\n",
+    )
+    assert told.stderr.endswith(": all well, 1 warning (looked at: values 2)\n")
+    rows = trnbench(
+        "plugin", "check", str(project), "--only", "values", "--format", "csv"
+    ).stdout.splitlines()
+    assert rows[0] == "check,about,grade,problem,try"
+    assert rows[1].startswith(f"values,kernel {package}_scale,warning,not compared: ")
+
+
+def test_source_that_takes_no_case_is_said(project: Path) -> None:
+    change(project, "kernel_nki.py", "    return (((int(", "    _ = (((int(")
+    package = next(project.glob("probe_*")).name
+    (finding,) = found(project, "values")
+    assert (finding.about, finding.warning) == (f"kernel {package}_scale", True)
+    assert finding.problem == (
+        "not compared: its NKI sources take none of the cases tried, so that every time is derived"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("operand0=2.0", "operand0=2.0 / 0", "ZeroDivisionError: float division by zero (kernel_nki.py:22)"),
+        ("return 2 * x", "return 2 * y", "failed: NameError: name 'y' is not defined (kernel_nki.py:34)"),
+        ("return 2 * x", "return None", "returns NoneType, not arrays"),
+        ("return 2 * x", "return x[0]", "output 0 has shape [128, 2048], the reference [2048]"),
+        ("def scale_inputs", "def inputs", "its module has no scale_inputs (kernel_nki.py:13)"),
+    ],
+)
+def test_sources_and_references_that_raise_are_found(project: Path, old: str, new: str, problem: str) -> None:
+    change(project, "kernel_nki.py", old, new)
+    findings = found(project, "values")
+    assert len(findings) == 2
+    assert all(problem in each.problem for each in findings), findings
+
+
+@pytest.fixture
+def few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what a project brings: its kernel and products, on its own instance."""
+    sample = emulation._sample
+
+    def few(subject: Any) -> Any:
+        plan, own = sample(subject), {each.name for each in subject.systems}
+        kernels = {"gemm", *(each.name for each in subject.kernels)}
+        kept = [each for each in plan.cases if each.key.instance in own and each.key.kernel in kernels]
+        assert kept
+        systems = {name: plan.systems[name] for name in own}
+        return msgspec.structs.replace(plan, cases=tuple(kept), systems=systems)
+
+    monkeypatch.setattr(emulation, "_sample", few)
+
+
+@pytest.mark.usefixtures("few_cases")
+def test_formula_that_claims_more_than_the_kernel_does_is_found(project: Path) -> None:
+    change(project, "kernel.py", "    moved = 2.0", "    moved = 3.0")
+    problems = [each.problem for each in found(project, "emulation")]
+    assert "its formula claims 1,572,864 bytes of HBM, the recorded kernel does 1,048,576" in problems
+
+
+@pytest.mark.usefixtures("few_cases")
+def test_rate_above_the_clocks_is_found(project: Path) -> None:
+    change(
+        project,
+        "facts.toml",
+        'qualifier = "tensor", printed = "2", unit',
+        'qualifier = "tensor", printed = "0.5", unit',
+    )
+    change(project, "plugin.py", 'base="trn1",', 'base="trn1", costs=HERE / "costs.toml",')
+    (package,) = project.rglob("facts.toml")
+    # A cost table that makes the tensor engine take an eighth of the cycles the array needs.
+    package.with_name("costs.toml").write_text(
+        'schema = 1\n[[instructions.nc_matmul]]\nengine = "tensor"\n'
+        'cycles = "N_moving / 8"\nsource = "none"\n'
+    )
+    problems = [each.problem for each in found(project, "emulation")]
+    assert any("of what the clocks allow" in each for each in problems), problems
+
+
+@pytest.mark.usefixtures("few_cases")
+def test_emulation_that_depends_on_the_clock_is_found(project: Path) -> None:
+    change(
+        project,
+        "kernel.py",
+        "    moved = 2.0",
+        "    import time\n    moved = 1e-9 * time.perf_counter_ns() + 2.0",
+    )
+    problems = [each.problem for each in found(project, "emulation")]
+    assert any(each.startswith("is another result the second time: ") for each in problems)
