@@ -15,7 +15,6 @@ from trnbench.workloads.job import Job, Recompute, Task
 from trnbench.workloads.layout import Layout
 from trnbench.workloads.model import Model
 from trnbench.workloads.own_kernels import OwnKernels
-from trnbench.workloads.shipped import load_model
 
 JOB_AXES = ("batch", "micro_batch", "sequence", "kv", "weights", "dtype", "cache", "recompute")
 LAYOUT_AXES = ("tp", "pp", "dp", "cp", "ep", "expert_tp", "chunks", "sequence_parallel", "zero", "lnc")
@@ -88,6 +87,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return f"{self.model}-{self.job.task}"
 
     def loaded(self) -> Model:
+        from trnbench.workloads.shipped import load_model
+
         return self.described or load_model(self.model)
 
     def values(self) -> dict[str, Value]:

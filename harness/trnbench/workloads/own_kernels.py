@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from math import ceil
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from trnbench.errors import UnknownName, UsageError
 from trnbench.results.measurement import Value
-from trnbench.workloads.calls import Shapes
 from trnbench.workloads.division import Division
-from trnbench.workloads.kernel_times import Call, KernelTimes
 from trnbench.workloads.operators import Elementwise, Exchange, Mixing, Operator, Product
 from trnbench.workloads.rank_operators import last_operators, layer_operators
+
+if TYPE_CHECKING:
+    from trnbench.workloads.calls import Shapes
+    from trnbench.workloads.kernel_times import Call, KernelTimes
 
 ATTENTION, NORM = "attention", "norm"
 
@@ -30,6 +33,8 @@ class OwnKernels(msgspec.Struct, frozen=True):
 
     def call(self, operator: Operator, source: str, shapes: Shapes, kernels: KernelTimes) -> Call:
         """Raises `UsageError` where the kernel does not take the shape, and what asking it raises."""
+        from trnbench.workloads.kernel_times import Call
+
         point = point_of(operator, shapes)
         inputs = kernels.inputs(source, point)
         if inputs is None:
