@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import msgspec
 
 from trnbench.lazy import Ref
+
+Depth: TypeAlias = Literal[1, 2, 3]
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
@@ -12,12 +16,19 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
     `render` references `(runs: Sequence[Run]) -> str`: a safe HTML fragment (markupsafe.Markup),
     or "" when the section has nothing to show. `order` places it: the built-in ones use 10, 20, ….
+
+    `depth` is how far down the page a reader meets it: 1 the first screen, 2 what holds a machine back, 3 the
+    rest, opened on demand. `needs` says what data it is made of and `fill` what would bring them: with both,
+    a section that has nothing to show says so in the place of being left out.
     """
 
     name: str  # also the fragment in the URL: "scoreboard"
     title: str
     order: int
     render: Ref
+    depth: Depth = 3
+    needs: str = ""  # "watts of each case"
+    fill: str = ""  # "trnbench run --backend neuron, as root"
 
 
 class Format(msgspec.Struct, frozen=True, kw_only=True):

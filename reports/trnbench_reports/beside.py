@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import trnbench
 from trnbench import Change, Run, Side, TrnbenchError
-from trnbench_reports import numbers, view
+from trnbench_reports import address, numbers
 
 
 class Beside(NamedTuple):
@@ -38,7 +38,7 @@ def _of(change: Change, other: Side, index: int) -> Beside:
     value = numbers.show(other.value, change.unit) if other.value is not None else str(other.status)
     return Beside(
         value=value,
-        anchor=view.anchor_of(index, other.id),
+        anchor=address.figure_by_id(index, other.id, address.SHARE),
         change=trnbench.change_text(change),
         why="; ".join(filter(None, (change.why, *change.causes))),
     )

@@ -1,6 +1,7 @@
 """A JSON text by columns: what stands at one place of many objects stands together, and compresses well.
 
-The page's script (`data` in page.js) puts it together again, byte for byte. A column is one of
+The page's script (assets/columns.js) reads any part of it without putting the rest together. A column is
+one of
 
 - `["n", "1.5,2e-06,null"]`: numbers and literals, as they were written
 - `["s", ["a", "b"]]`: strings
@@ -13,90 +14,78 @@ The page's script (`data` in page.js) puts it together again, byte for byte. A c
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
-_CELL = re.compile(r'((?:"(?:[^"]|"")*")|[^,"\n]*)[,\n]')
 _FEW = 4  # times as many values as different ones: worth a list of the different ones
-
-
-class _Written(str):
-    """A number or literal as it stands in the text."""
-
-    __slots__ = ()
+_KINDS = {b"{": "o", b"[": "l", b'"': "s"}  # by the first byte; all else is a number or a literal
 
 
 def packed(texts: Sequence[bytes]) -> bytes:
     """One column of as many values; each text is one JSON value without white space between its parts."""
-    values = [json.loads(each, parse_float=_Written, parse_int=_Written) for each in texts]
-    return _dumped(_column(values)) if values else b'["n",""]'
-
-
-def table(text: str, columns: int) -> bytes:
-    """The columns of comma-separated text, cells as they are written, quotes and all."""
-    cells = _CELL.findall(text)
-    found = [_strings(cells[i::columns]) for i in range(columns)]
-    return _dumped(found)
-
-
-def _dumped(tree: Any) -> bytes:
+    tree = _column(texts) if texts else ["n", ""]
     return json.dumps(tree, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _column(values: list[Any]) -> list[Any]:
-    kinds = [_kind(value) for value in values]
+def _column(values: Sequence[bytes]) -> list[Any]:
+    kinds = [_KINDS.get(value[:1], "n") for value in values]
     found = list(dict.fromkeys(kinds))
     if len(found) == 1:
-        return _MAKERS[found[0]](values)
+        return _of_kind(found[0], values)
     nodes = [
-        _MAKERS[name]([value for value, kind in zip(values, kinds, strict=True) if kind == name])
+        _of_kind(name, [value for value, kind in zip(values, kinds, strict=True) if kind == name])
         for name in found
     ]
     return ["m", _joined(found.index(kind) for kind in kinds), nodes]
 
 
-def _kind(value: Any) -> str:
-    if isinstance(value, dict):
-        return "o"
-    if isinstance(value, list):
-        return "l"
-    return "n" if value is None or isinstance(value, bool | _Written) else "s"
+def _of_kind(kind: str, values: Sequence[bytes]) -> list[Any]:
+    """Equal texts are looked into once: most cases share the peaks they are judged by."""
+    if kind == "n":
+        return ["n", b",".join(values).decode()]
+    place: dict[bytes, int] = {}
+    which = [place.setdefault(value, len(place)) for value in values]
+    if len(place) * _FEW > len(values):
+        return _MAKERS[kind](values)
+    return ["d", _MAKERS[kind](list(place)), _joined(which)]
 
 
-def _objects(values: list[dict[str, Any]]) -> list[Any]:
+def _objects(values: Sequence[bytes]) -> list[Any]:
     shapes: dict[tuple[str, ...], int] = {}
-    which = [shapes.setdefault(tuple(value), len(shapes)) for value in values]
-    keys = dict.fromkeys(key for shape in shapes for key in shape)
+    which: list[int] = []
+    columns: dict[str, list[bytes]] = {}
+    read = _reader(dict)
+    for value in values:
+        parts = read(value)
+        which.append(shapes.setdefault(tuple(parts), len(shapes)))
+        for key, part in parts.items():
+            columns.setdefault(key, []).append(bytes(part))
     # As pairs, not as an object: a script would sort keys that look like numbers.
-    columns = [[key, _column([value[key] for value in values if key in value])] for key in keys]
-    return ["o", [list(shape) for shape in shapes], _joined(which), columns]
+    named = [[key, _column(found)] for key, found in columns.items()]
+    return ["o", [list(shape) for shape in shapes], _joined(which), named]
 
 
-def _lists(values: list[list[Any]]) -> list[Any]:
-    inside = [each for value in values for each in value]
-    return ["l", _joined(len(value) for value in values), _column(inside) if inside else ["n", ""]]
+def _lists(values: Sequence[bytes]) -> list[Any]:
+    read = _reader(list)
+    parts = [read(value) for value in values]
+    inside = [bytes(part) for found in parts for part in found]
+    return ["l", _joined(map(len, parts)), _column(inside) if inside else ["n", ""]]
 
 
-def _strings(values: list[str]) -> list[Any]:
-    different = dict.fromkeys(values)
-    if len(different) * _FEW > len(values):
-        return ["s", values]
-    place = {value: number for number, value in enumerate(different)}
-    return ["d", ["s", list(different)], _joined(place[value] for value in values)]
+def _strings(values: Sequence[bytes]) -> list[Any]:
+    return ["s", [json.loads(value) for value in values]]
 
 
-def _literals(values: list[Any]) -> list[Any]:
-    names = {None: "null", True: "true", False: "false"}
-    return ["n", ",".join(value if isinstance(value, str) else names[value] for value in values)]
+_MAKERS: dict[str, Callable[[Sequence[bytes]], list[Any]]] = {"o": _objects, "l": _lists, "s": _strings}
 
 
-_MAKERS: dict[str, Callable[[list[Any]], list[Any]]] = {
-    "o": _objects,
-    "l": _lists,
-    "s": _strings,
-    "n": _literals,
-}
+@lru_cache(maxsize=2)
+def _reader(kind: type) -> Callable[[bytes], Any]:
+    """Of one level: its parts stay the text they are."""
+    import msgspec
+
+    return msgspec.json.Decoder(dict[str, msgspec.Raw] if kind is dict else list[msgspec.Raw]).decode
 
 
 def _joined(numbers: Iterable[int]) -> str:

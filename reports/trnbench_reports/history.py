@@ -1,13 +1,14 @@
-"""The page of `trnbench history`: a chart, the steps and the runs of each case."""
+"""The page of `trnbench history`: a line for each case, the largest steps first, and what they rest on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
 
 from trnbench import CaseHistory, HistoryPoint, HistoryStep
 from trnbench_reports import numbers, words
-from trnbench_reports.charts import scale
+from trnbench_reports.charts import scale, sparkline
 from trnbench_reports.charts.plane import Plane
 from trnbench_reports.policy import policy
 from trnbench_reports.template import asset, fill
@@ -18,21 +19,58 @@ if TYPE_CHECKING:
 _COMMIT = 10
 _WIDTH, _HEIGHT = 620, 150
 _LINE, _WORSE, _BETTER = "var(--g0)", "var(--g8)", "var(--g2)"
+OPENED = 700
+"""Points of the series whose chart, steps and runs stand on the page, those with the largest last step first;
+the others have their line in the table, and the command shows each of them alone."""
+
+
+class Entry(NamedTuple):
+    """A series as a row: its line, and what follows below it for those that have a part of their own."""
+
+    found: CaseHistory
+    line: Markup | str
+    latest: str
+    step: str
+    worse: bool
+    first: str
+    chart: Markup | str
+    steps: list[tuple[str, ...]]
+    runs: list[tuple[str, ...]]
 
 
 def render(found: Sequence[CaseHistory]) -> bytes:
     """One HTML file without a script, the same bytes for the same histories."""
     from markupsafe import Markup
 
-    style = asset("page.css")
+    style = asset("page.css") + asset("history.css")
+    ranked = sorted(found, key=lambda each: -abs(each.steps[-1].change) if each.steps else 0.0)
+    points = accumulate(len(each.points) for each in ranked)
+    opened = max(sum(1 for count in points if count <= OPENED), 1)
     text = fill(
         "history",
         title="history of " + words.plural(len(found), "case"),
         policy=policy(style),
         style=Markup(style),
-        entries=[(each, _chart(each), _steps(each), _runs(each)) for each in found],
+        entries=[_entry(each, opened=at < opened) for at, each in enumerate(ranked)],
+        stepped=sum(1 for each in found if each.steps),
+        opened=opened,
     )
     return words.valid(text).encode("utf-8")
+
+
+def _entry(found: CaseHistory, *, opened: bool) -> Entry:
+    last = found.steps[-1] if found.steps else None
+    return Entry(
+        found=found,
+        line=sparkline.draw(found),
+        latest=numbers.show(found.latest, found.unit) if found.latest is not None else "–",
+        step=_change(last) if last else "",
+        worse=last is not None and last.worse,
+        first=last.first.run if last else "",
+        chart=_chart(found) if opened else "",
+        steps=_steps(found) if opened else [],
+        runs=_runs(found) if opened else [],
+    )
 
 
 def _chart(found: CaseHistory) -> Markup | str:

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 
 from trnbench import Measurement, stored_waterfall, waterfall_from_peak
 
+LIMIT = "limit of "
+"""Begins the step from a document's peak to the model's own limit of an engine or a memory."""
 _OVERLAPPING = ("tensor", "vector", "scalar", "gpsimd", "sync", "dma", "hbm")
 
 
@@ -35,8 +37,10 @@ class Losses:
 
     @property
     def worst(self) -> tuple[str, float] | None:
-        """The largest term that is no work at the peak."""
-        return max(self.terms[1:], key=lambda term: term[1], default=None)
+        """The largest term that is no work at the peak, nor the limit of an engine: that is no cause that
+        a kernel could change. None where there is none."""
+        causes = (term for term in self.terms[1:] if not term[0].startswith(LIMIT))
+        return max(causes, key=lambda term: term[1], default=None)
 
 
 def of(case: Measurement) -> Losses | None:

@@ -1,22 +1,31 @@
-"""The HTML page: sections in order, one style sheet, one script, the data, and a policy that holds them."""
+"""The HTML page: sections by depth, one style sheet, one script, the data, a policy that holds them."""
 
 from __future__ import annotations
 
-import base64
-import gzip
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-import trnbench
 from trnbench import Drawing, Run, Section, SectionFailed
-from trnbench_reports import columns, view, words
+from trnbench_reports import words
 from trnbench_reports.compact import compact
-from trnbench_reports.formats import csv
+from trnbench_reports.deep import folded
+from trnbench_reports.payload import payloads
 from trnbench_reports.policy import policy
+from trnbench_reports.script import script as joined
 from trnbench_reports.template import asset, fill
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+
+STYLES = ("page.css", "first.css", "views.css", "drawer.css", "comparison.css")
+
+
+class Placed(NamedTuple):
+    """A section with what it shows."""
+
+    section: Section
+    body: Markup
+    folded: bool  # in the third depth, and well
 
 
 def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
@@ -26,60 +35,37 @@ def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
     """
     from markupsafe import Markup
 
-    style, script = asset("page.css"), asset("page.js")
-    drawing = Drawing(runs)
-    built = [
-        (section, compact(body))
-        for section in sorted(sections, key=lambda each: (each.order, each.name))
-        if (body := _body(section, drawing))
-    ]
+    style = "".join(asset(name) for name in STYLES)
+    script = joined()
+    placed = _placed(runs, sections)
+    deep = {each.section.name: folded(each.section, each.body) for each in placed if each.folded}
     text = fill(
         "page",
-        runs=runs,
         title=words.clean(", ".join(run.id for run in runs) or "no run", 80),
         policy=policy(style, script),
         style=Markup(style),
         script=Markup(script),
-        sections=built,
-        choices=_choices(runs),
-        data={
-            "json": _packed(columns.packed([trnbench.dumps(trnbench.shortened(run)) for run in runs])),
-            "csv": _packed(columns.table(csv.write(runs).decode(), len(csv.COLUMNS))),
-        },
+        depths={depth: [each for each in placed if each.section.depth == depth] for depth in (1, 2, 3)},
+        titled=any("<h1" in each.body for each in placed if each.section.depth == 1),
+        deep={name: hint for name, (hint, _) in deep.items()},
+        payloads=[*payloads(runs), *(packed for _, packed in deep.values())],
     )
     return words.valid(text.replace("\r\n", "\n").replace("\r", "\n")).encode("utf-8")
 
 
-def _body(section: Section, drawing: Drawing) -> Markup:
+def _placed(runs: Sequence[Run], sections: Iterable[Section]) -> list[Placed]:
+    """By depth, then order; sections without anything to show are left out, or say what would fill them."""
     from markupsafe import escape
 
-    try:
-        return escape(drawing.section(section))
-    except SectionFailed as error:
-        return fill("broken", section=section, what=error.what)
-
-
-def _packed(data: bytes) -> Markup:
-    """Compressed for the page; a fixed time stamp keeps the bytes the same. Repeats cost nothing."""
-    from markupsafe import Markup
-
-    # Markup, so that it is not shortened like text for people; base64 needs no escape.
-    return Markup(base64.b64encode(gzip.compress(data, 9, mtime=0)).decode())
-
-
-def _choices(runs: Sequence[Run]) -> list[tuple[str, str, list[str]]]:
-    """The filters: attribute letter, label, values that occur."""
-    cases = [each for run in runs for each in run.measurements]
-    names = [record.instance for run in runs for record in view.systems(run)]
-    found = (
-        ("y", "System", [*names, *(each.case.instance for each in cases)]),
-        ("k", "Kernel", sorted({each.case.kernel for each in cases})),
-        ("d", "Data type", sorted({each.case.dtype for each in cases if each.case.dtype})),
-        ("e", "Evidence", [str(each.evidence.grade) for each in cases]),
-        ("t", "Status", [str(each.status) for each in cases]),
-    )
-    limits = {"d": 40}
-    return [
-        (letter, label, list(dict.fromkeys(words.clean(v, limits.get(letter, 80)) for v in values)))
-        for letter, label, values in found
-    ]
+    drawing = Drawing(runs)
+    found = []
+    for section in sorted(sections, key=lambda each: (each.depth, each.order, each.name)):
+        try:
+            body, deep = escape(drawing.section(section)), section.depth == 3
+        except SectionFailed as error:
+            body, deep = fill("broken", section=section, what=error.what), False
+        if body:
+            found.append(Placed(section, compact(body), deep))
+        elif section.needs:
+            found.append(Placed(section, fill("lacking", section=section), False))
+    return found

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 import trnbench
 from trnbench import Format, Importer, Page, Section
 
-_SECTIONS = (
-    ("headline", "Headline", 10),
-    ("scoreboard", "Scoreboard", 20),
-    ("rooflines", "Rooflines", 30),
-    ("generations", "Generations", 40),
-    ("fabric", "Fabric", 50),
-    ("losses", "Why not 100 %", 60),
-    ("fidelity", "Fidelity", 70),
-    ("cases", "Cases", 75),
-    ("documents", "Documents", 80),
-    ("method", "Environment and method", 90),
+_SECTIONS: tuple[tuple[str, str, int, Literal[1, 2, 3]], ...] = (
+    ("headline", "Headline", 10, 1),
+    ("comparison", "What changed", 15, 2),
+    ("scoreboard", "Scoreboard", 20, 2),
+    ("losses", "Losses", 22, 2),
+    ("links", "Links", 24, 2),
+    ("generations", "Generations", 26, 2),
+    ("rooflines", "Rooflines", 30, 3),
+    ("fabric", "Fabric", 50, 3),
+    ("fidelity", "Fidelity", 70, 3),
+    ("cases", "Cases", 75, 3),
+    ("documents", "Documents", 80, 3),
+    ("method", "Environment and method", 90, 3),
 )
 _FORMATS = (
     ("html", "one HTML file, opens anywhere, fetches nothing", ".html", "trnbench_reports.page:render"),
@@ -56,8 +59,14 @@ _FORMATS = (
 @trnbench.hookimpl
 def trnbench_reports() -> Iterator[Section | Format | Page]:
     """Names only; a section is imported when the page is written."""
-    for name, title, order in _SECTIONS:
-        yield Section(name=name, title=title, order=order, render=f"trnbench_reports.sections.{name}:render")
+    for name, title, order, depth in _SECTIONS:
+        yield Section(
+            name=name,
+            title=title,
+            order=order,
+            depth=depth,
+            render=f"trnbench_reports.sections.{name}:render",
+        )
     for name, title, suffix, write in _FORMATS:
         yield Format(name=name, title=title, suffix=suffix, write=write, page=name == "html")
     yield Page(name="history", title="cases over the stored runs", write="trnbench_reports.history:render")

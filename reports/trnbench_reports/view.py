@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import blake2s
-from typing import TYPE_CHECKING
 
 from trnbench import (
     Grade,
@@ -16,28 +14,23 @@ from trnbench import (
     Source,
     Status,
     SystemRecord,
+    axis_text,
     expected,
     grey,
     nearness_of,
 )
 from trnbench_reports import numbers, words
-
-if TYPE_CHECKING:
-    pass
+from trnbench_reports.address import figure_of
 
 GOOD = (Status.OK, Status.DOCUMENT_LOW)
+COLOURS = 8
+"""Of generations, `--g0` … of the style sheet."""
 _PREFERRED_DTYPES = ("bf16", "fp16", "fp32")
 
 
 def anchor(index: int, measurement: Measurement) -> str:
-    """The id of the case's row, the same whenever the page is written again."""
-    return anchor_of(index, measurement.id)
-
-
-def anchor_of(index: int, case_id: str) -> str:
-    """`anchor` of a case by its id, in the run of this index."""
-    key = f"{index}|{case_id}".encode("utf-8", "surrogatepass")
-    return "c" + blake2s(key, digest_size=5).hexdigest()
+    """The address of the case's explanation, without its `#`."""
+    return figure_of(index, measurement)
 
 
 def primary(measurement: Measurement) -> Metric | None:
@@ -45,9 +38,9 @@ def primary(measurement: Measurement) -> Metric | None:
 
 
 def point_text(measurement: Measurement, *, without: Iterable[str] = ()) -> str:
-    """`m=4096, n=4096`: the axes of a case in a line."""
+    """`m=4,096, n=4,096`, `size=1 GiB`: the axes of a case in a line."""
     skip = set(without)
-    return ", ".join(f"{k}={v}" for k, v in measurement.case.point.items() if k not in skip)
+    return ", ".join(f"{k}={axis_text(measurement, k)}" for k in measurement.case.point if k not in skip)
 
 
 def systems(run: Run) -> list[SystemRecord]:
@@ -61,9 +54,10 @@ def sources(run: Run) -> dict[str, Source]:
 
 
 def colour(run: Run, generation: str) -> int:
-    """The index of the colour a generation keeps through the whole page."""
-    order = list(dict.fromkeys(each.generation for each in systems(run)))
-    return order.index(generation) % 6 if generation in order else 5
+    """The index of the colour a generation keeps in every report: it follows from the order that its plugin
+    gives it (10, 20, …), not from what else was run."""
+    order = next((each.order for each in systems(run) if each.generation == generation), 0)
+    return (order // 10 - 1) % COLOURS
 
 
 def reach(record: SystemRecord | None, scope: Scope) -> str:
@@ -79,15 +73,22 @@ def best(found: Iterable[Measurement]) -> Measurement | None:
     # A bound by a formula is not set beside what was emulated: it stands for a sweep that has nothing else.
     good = [each for each in good if each.evidence.grade is not Grade.DERIVED] or good
     judged = [each for each in good if each.judgement is not None]
-    if judged:
-        return max(judged, key=lambda each: each.judgement.fraction if each.judgement else 0.0)
+    return max(judged or good, key=merit, default=None)
 
-    def merit(each: Measurement) -> float:
-        metric = primary(each)
-        assert metric is not None
-        return metric.value if metric.better == "higher" else -metric.value
 
-    return max(good, key=merit, default=None)
+def merit(each: Measurement) -> float:
+    """The more the better: the share of the peak, else the value of the primary metric, which there is."""
+    if each.judgement is not None:
+        return each.judgement.fraction
+    metric = primary(each)
+    assert metric is not None
+    return metric.value if metric.better == "higher" else -metric.value
+
+
+def rank_kind(each: Measurement) -> str:
+    """`logical-core ranks` of what runs over links, "" of what has no ranks."""
+    kind = each.detail.get("rank")
+    return f"{words.clean(kind, 30)} ranks" if isinstance(kind, str) and kind else ""
 
 
 def preferred_dtype(found: Iterable[Measurement]) -> str:
@@ -108,6 +109,23 @@ def each_run(runs: Sequence[Run]) -> Iterator[tuple[int, Run, str]]:
     """Index, run, and the heading that tells several runs of one page apart ("" for a single one)."""
     for index, run in enumerate(runs):
         yield index, run, f"{words.capital(str(run.grade))}: run {run.id}" if len(runs) > 1 else ""
+
+
+def each_newest(runs: Sequence[Run]) -> Iterator[tuple[int, Run, str]]:
+    """`each_run`, but of two runs that a comparison holds together only the later one: the other stands
+    beside it, case by case."""
+    if len(runs) == 2 and comparable(*runs):
+        yield 1, runs[1], ""
+    else:
+        yield from each_run(runs)
+
+
+def comparable(before: Run, after: Run) -> bool:
+    """Whether their numbers are of one kind, and some cases are in both."""
+    if before.id == after.id or before.grade is not after.grade or before.policy is not after.policy:
+        return False
+    known = {each.id for each in before.measurements}
+    return any(each.id in known for each in after.measurements)
 
 
 def value_text(measurement: Measurement) -> str:

@@ -183,3 +183,16 @@ def test_a_run_made_in_a_repository_says_its_commit(store: Store) -> None:
     (found, *_) = json.loads(invoke("--format", "json").stdout)
     assert (found["evidence"], found["backend"], found["machine"]) == ("emulated", "emulated", "")
     assert [point["commit"] for point in found["points"]] == [""]
+
+
+def test_the_page_has_a_line_for_each_case_and_marks_its_steps(store: Store, tmp_path: Path) -> None:
+    steady = [measurement(2.0, number=1)]
+    store.save(*[run(day, [measurement(value), *steady]) for day, value in enumerate(VALUES)])
+    assert invoke("-o", "history.html").exit_code == 0
+    text = (tmp_path / "history.html").read_text()
+    assert text.count("<h1>") == 1
+    assert text.count('<svg class="spark"') == 2
+    assert text.count('<path class="better"') + text.count('<path class="worse"') == 1
+    rows = re.findall(r'<tr><th scope="row" class="prose"><a href="#s\d+">([^<]+)</a>', text)
+    assert rows == [case_id(), case_id(1)]  # what moved is first
+    assert "2 lines, 1 with a step, the largest first" in text

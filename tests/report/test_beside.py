@@ -9,9 +9,9 @@ import pytest
 from synthetic_run import make_run
 
 from trnbench import Run
-from trnbench_reports import view
+from trnbench_reports.address import figure_by_id
 from trnbench_reports.beside import beside
-from trnbench_reports.sections import cases, scoreboard
+from trnbench_reports.sections import scoreboard
 
 replace = msgspec.structs.replace
 
@@ -33,8 +33,8 @@ def test_each_row_names_the_other_run(pair: tuple[Run, Run]) -> None:
     (one, two) = (run.measurements[0] for run in pair)
     assert one.case.kernel == "gemm"
     assert found[0, one.id].change == found[1, two.id].change == "+10.0 % (exact), slower"
-    assert found[0, one.id].anchor == view.anchor(1, two)
-    assert found[1, two.id].anchor == view.anchor(0, one)
+    assert found[0, one.id].anchor == figure_by_id(1, two.id, "share")
+    assert found[1, two.id].anchor == figure_by_id(0, one.id, "share")
     same = next(each for each in pair[0].measurements if each.case.kernel == "hbm_read")
     assert found[0, same.id].change == "the same"
     assert not any(
@@ -42,21 +42,10 @@ def test_each_row_names_the_other_run(pair: tuple[Run, Run]) -> None:
     )
 
 
-def test_the_tables_have_two_more_columns(pair: tuple[Run, Run]) -> None:
-    page = str(cases.render(pair))
-    tables = page.split("<details")[1:]
-    with_other = [each for each in tables if "first run to second" in each]
-    assert len(tables) - len(with_other) == 1  # hbm_copy
-    row = re.search(rf'<tr id="{view.anchor(0, pair[0].measurements[0])}".*?(?=<tr|</tbody)', page, re.S)
-    assert row is not None
-    assert f'<a href="#{view.anchor(1, pair[1].measurements[0])}">' in row[0]
-    assert "+10.0 % (exact), slower" in row[0]
-
-
 def test_the_board_says_it_below_the_number(pair: tuple[Run, Run]) -> None:
     page = str(scoreboard.render(pair))
     assert re.search(
-        r"other run <a href=\"#c[0-9a-f]+\">[^<]+</a>: \+10\.0 % \(exact\), slower</small>", page
+        r"other run <a href=\"#case=[^\"]+\">[^<]+</a>: \+10\.0 % \(exact\), slower</small>", page
     )
 
 
@@ -64,7 +53,7 @@ def test_the_board_says_it_below_the_number(pair: tuple[Run, Run]) -> None:
 def test_one_run_or_three_have_nothing_beside_them(pair: tuple[Run, Run], count: int) -> None:
     runs = [replace(pair[0], id=str(number)) for number in range(count)]
     assert beside(runs) == {}
-    assert "other run" not in str(scoreboard.render(runs)) + str(cases.render(runs))
+    assert "other run" not in str(scoreboard.render(runs))
 
 
 def test_runs_with_nothing_in_common(pair: tuple[Run, Run]) -> None:

@@ -1,4 +1,4 @@
-"""Every per cent of headline and scoreboard, worked out again from the stored JSON and the book of facts.
+"""Every per cent of the first two depths, worked out again from the stored JSON and the book of facts.
 
 Nothing here calls what chose the peaks, judged the cases or made the words: rates are work over time, figures
 are the facts' own values times counts of devices and cores.
@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 import trnbench
-from trnbench_reports import view
-from trnbench_reports.sections import scoreboard
+from trnbench_reports import board, opportunities
+from trnbench_reports.charts import promised
+from trnbench_reports.sections import headline, scoreboard
 
 COUNTS = {
     "flops_per_s": "flops",
@@ -57,28 +58,92 @@ def test_every_per_cent_of_the_headline(run: trnbench.Run, raw: Raw) -> None:
 
 
 def test_every_per_cent_of_the_scoreboard(run: trnbench.Run, raw: Raw) -> None:
-    used = {each.case.instance for each in run.measurements}
-    records = [each for each in view.systems(run) if each.instance in used]
-    pairs = zip(run.measurements, raw["measurements"], strict=True)
-    cases = {view.anchor(0, each): data for each, data in pairs}
+    cases = {_id(each): each for each in raw["measurements"]}
     seen = 0
-    for _, rows in scoreboard.groups(0, run, records):
+    for _, rows in board.groups(run):
         for row in rows:
             kinds = set()
-            for cell, record in zip(row.cells, records, strict=True):
-                if cell is None or "%" not in cell.text:
+            for cell, shown in zip(row.cells, scoreboard.cells(0, row), strict=True):
+                if cell is None or shown is None or cell.best is None or "%" not in shown.text:
                     continue
-                case = cases[cell.anchor]
-                assert case["case"]["instance"] == record.instance
-                assert case is _highest(raw, case)
-                kinds.add((case["primary"], _linked(case) and _spoken(case)))
-                fraction = _rate(case) / _figure(raw, case, _chosen(case))
-                (text,) = PERCENT.findall(cell.text)
-                _check(text, fraction, cell.text)
-                _interval(raw, case, fraction, cell.near)
+                case = cases[cell.best.id]
+                assert case["case"]["instance"] in cell.systems
+                assert case is _end(raw, case, max)
+                kinds.add((case["primary"], _linked(case) and _spoken(case), case["detail"].get("rank")))
+                fraction = _share(raw, case)
+                (text,) = PERCENT.findall(shown.text)
+                _check(text, fraction, shown.text)
+                assert shown.value is not None
+                assert abs(shown.value - fraction) <= 1e-6 * fraction
+                if shown.least:
+                    (text,) = PERCENT.findall(shown.least)
+                    _check(text, _share(raw, _end(raw, case, min)), shown.least)
+                _interval(raw, case, fraction, shown.near)
                 seen += 1
-            assert len(kinds) <= 1, f"{row.kernel} {row.label} mixes {kinds}"
-    assert seen >= 3
+            assert len(kinds) <= 1, f"{row.kernel} {row.variant.label} mixes {kinds}"
+    assert seen >= 2
+
+
+def test_every_per_cent_and_place_of_the_first_screen(run: trnbench.Run, raw: Raw) -> None:
+    """What the cards say, and where the marks of their bars stand."""
+    cases = {_id(each): each for each in raw["measurements"]}
+    found = trnbench.headline(run).cards
+    assert found
+    for card in found:
+        for row in card.rows:
+            if row.line is None:
+                continue
+            line, shown = row.line, headline.shown(0, row)
+            case = cases[line.sweep.case]
+            figure, rate = _figure(raw, case, _chosen(case)), _rate(case)
+            assert shown.share is not None
+            (text,) = PERCENT.findall(shown.share.text)
+            _check(text, rate / figure, shown.share.text)
+            _clause(raw, case, shown.clause)
+            marks = {each.kind: each.value for each in promised.ticks(line) if each.kind != "other"}
+            assert abs(marks["promise"] - figure) <= 1e-6 * figure
+            if "clock" in marks and _chosen(case)["metric"] == "peak_flops":
+                assert abs(marks["clock"] - _clock_figure(raw, case)) <= 1e-6 * marks["clock"]
+            if line.of_core is not None:
+                core = cases[line.of_core.case]
+                best = core["evidence"]["nearest"]["best"]
+                wanted = best["value"] / _figure(raw, core, _chosen(core))
+                assert abs(line.of_core.fraction - wanted) <= 1e-6 * wanted
+            band = (case["evidence"]["nearest"] or {}).get("band")
+            assert (shown.expect is not None) is (band is not None)
+
+
+def _clause(raw: Raw, case: Raw, clause: str) -> None:
+    """The two largest causes; at its clock what the clock leaves; else what is missing."""
+    told = PERCENT.findall(clause)
+    fraction = _share(raw, case)
+    at_clock = case["judgement"]["of_engine_bound"] and _rate(case) / _clock_figure(raw, case) >= 0.98
+    if at_clock:
+        wanted = [_clock_figure(raw, case) / _figure(raw, case, _chosen(case))]
+    else:
+        wanted = _beyond(case, fraction)[:2] or ([1 - fraction] if fraction < 1 else [])
+    assert len(told) == len(wanted), (clause, wanted)
+    for text, value in zip(told, wanted, strict=True):
+        _check(text, value, clause)
+
+
+def test_every_figure_of_the_losses(run: trnbench.Run, raw: Raw) -> None:
+    """Seconds that go with a cause, from the stored terms and the figure of the facts."""
+    cases = {_id(each): each for each in raw["measurements"]}
+    told = opportunities.of(opportunities.chosen(run))
+    for each in told:
+        case = cases[each.case.id]
+        wanted = _lost(case, _share(raw, case))
+        assert any(abs(each.seconds - value) <= 1e-6 * case["time_s"] for value in wanted), each.cause
+
+
+def _lost(case: Raw, fraction: float) -> list[float]:
+    """The part of each stored term beyond the time at the peak."""
+    at, peak_s, found = 0.0, fraction * case["time_s"], []
+    for _, seconds in case["detail"]["waterfall"]:
+        found.append(max(at + seconds - max(at, peak_s), 0.0))
+        at += seconds
+    return found
 
 
 def _interval(raw: Raw, case: Raw, fraction: float, near: str) -> None:
@@ -172,8 +237,14 @@ def _best(raw: Raw, like: Raw, system: str) -> Raw:
     return max((each for each in _alike(raw, like) if each["case"]["instance"] == system), key=_rate)
 
 
-def _highest(raw: Raw, like: Raw) -> Raw:
-    return max(_alike(raw, like), key=lambda each: _rate(each) / _figure(raw, each, _chosen(each)))
+def _end(raw: Raw, like: Raw, which: Any) -> Raw:
+    """The highest or the lowest share of the sweep that `like` is of."""
+    found: Raw = which(_alike(raw, like), key=lambda each: _share(raw, each))
+    return found
+
+
+def _share(raw: Raw, case: Raw) -> float:
+    return _rate(case) / _figure(raw, case, _chosen(case))
 
 
 def _alike(raw: Raw, like: Raw) -> list[Raw]:

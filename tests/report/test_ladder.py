@@ -9,7 +9,7 @@ import pytest
 
 import trnbench
 from trnbench import Run
-from trnbench_reports import ladder
+from trnbench_reports import address, ladder
 from trnbench_reports.sections import losses
 
 
@@ -39,9 +39,13 @@ def test_one_row_for_each_data_type_at_its_largest_size(climbed: Run) -> None:
 def test_the_section_shows_the_shares_and_links_to_the_cases(climbed: Run) -> None:
     text = str(losses.render([climbed]))
     assert "What writing it well brings" in text
-    row = text[text.index('<table class="data ladder">') :]
-    assert row.count("<tr data-ref=") >= 2
-    assert row.count('class="step"') == 6
+    table = text[text.index('aria-label="What writing it well brings"') :]
+    assert [table.count(f'">{name}</th>') for name in ladder.NAMES.values()] == [1, 1, 1]
+    for rung in ladder.rungs(climbed):
+        for case in rung.cases:
+            assert case is not None
+            link = address.figure_of(0, case, address.SHARE).replace("&", "&amp;")
+            assert f'<a class="figure" href="#{link}">' in table
 
 
 @pytest.mark.parametrize("missing", ["gemm_naive", "gemm"])

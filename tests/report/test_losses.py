@@ -15,7 +15,7 @@ from synthetic_run import make_run
 
 from trnbench import Evidence, Grade, Measurement, Run, Scope, Status, bench
 from trnbench.results.waterfall import JUDGED
-from trnbench_reports import losses, numbers
+from trnbench_reports import losses, numbers, opportunities
 from trnbench_reports.charts import engines, waterfall
 from trnbench_reports.sections import losses as section
 
@@ -67,7 +67,7 @@ def case_of(run: Run, kernel: str = "gemm") -> Measurement:
 
 
 def test_worst_first_and_one_core(stored: Run) -> None:
-    found = section.chosen(stored)
+    found = opportunities.chosen(stored)
     shares = [each.case.judgement.fraction for each in found if each.case.judgement]
     assert len(shares) == len(found) > 3
     assert shares == sorted(shares)
@@ -87,27 +87,61 @@ def test_worst_first_and_one_core(stored: Run) -> None:
 def test_links_are_left_to_the_fabric(stored: Run) -> None:
     linked = {each.case.kernel for each in stored.measurements if each.work.get("link_bytes")}
     assert linked
-    assert not linked & {each.case.case.kernel for each in section.chosen(stored)}
+    assert not linked & {each.case.case.kernel for each in opportunities.chosen(stored)}
 
 
 def test_one_drawing_of_each_kernel(stored: Run) -> None:
-    shown = section.drawn(section.chosen(stored))
+    shown = section.drawn(opportunities.chosen(stored))
     names = [each.case.case.kernel for each in shown]
-    assert len(set(names)) == len(names) <= section.SHOWN
+    assert len(set(names)) == len(names) <= section.DRAWN
 
 
-def test_the_page_says_the_finding_the_cause_and_the_command(stored: Run) -> None:
+def test_the_page_says_the_finding_the_causes_and_the_command(stored: Run) -> None:
     text = plain(section.render([stored]))
-    first = next(each for each in section.drawn(section.chosen(stored)))
-    assert first.case.judgement is not None
-    share = numbers.percent(first.case.judgement.fraction).replace(numbers.NBSP, " ")
-    lost = numbers.percent(0.75 * (1 - first.case.judgement.fraction)).replace(numbers.NBSP, " ")
+    told = opportunities.of(opportunities.chosen(stored))
+    first = told[0]
+    assert first.cause == "waiting for DMA"
+    share = numbers.percent(first.share).replace(numbers.NBSP, " ")
+    seconds = numbers.show(first.seconds, "s").replace(numbers.NBSP, " ")
     assert (
-        f"Emulated. {first.case.case.kernel} on {first.case.case.instance}, core: {share} of peak; "
-        f"the largest cause is waiting for DMA, {lost} of the time" in text
+        f"Most time goes with waiting for DMA in {first.case.case.kernel} on "
+        f"{first.case.case.generation}: −{seconds}, {share} of its time" in text
     )
-    assert "for ui.perfetto.dev: trnbench nki run gemm --trace gemm.json" in text
-    assert text.count("the terms add up to the time ") >= len(section.drawn(section.chosen(stored)))
+    assert "trnbench nki run gemm --lines" in text
+    assert "At the peak" in text
+
+
+def test_opportunities_by_time_and_their_sum(stored: Run) -> None:
+    """With the work at the peak the causes of a case are its time."""
+    found = opportunities.chosen(stored)
+    told = opportunities.of(found)
+    seconds = [each.seconds for each in told]
+    assert seconds == sorted(seconds, reverse=True)
+    assert not any(opportunities.passed(each.losses) for each in told)
+    for each in found:
+        if each.terms:
+            lost = sum(seconds for _, seconds in opportunities.causes(each))
+            assert lost == pytest.approx((1 - min(opportunities.fraction(each), 1)) * each.time_s)
+
+
+def test_a_limit_of_the_engine_is_no_cause(stored: Run) -> None:
+    """What a document promises beyond the engine's reach: told apart, ranked nowhere."""
+    case = case_of(stored)
+    time = case.time_s
+    assert time
+    assert case.judgement is not None
+    low = replace(
+        case,
+        judgement=replace(case.judgement, fraction=0.1, of_engine_bound=0.2),
+        detail={**case.detail, "waterfall": [["vector at its peak", 0.9 * time], ["launch", 0.1 * time]]},
+    )
+    found = losses.of(low)
+    assert found is not None
+    assert found.worst == ("launch", pytest.approx(0.1 * time))
+    assert [each.cause for each in opportunities.of([found])] == ["launch"]
+    text = plain(section.render([replace(stored, measurements=(low,))]))
+    assert "beyond what vector can do 80.0 %" in text
+    assert "1 kernel whose document promises what the engine cannot do" in text
 
 
 def test_bars_of_a_waterfall_begin_where_the_last_one_ended(stored: Run) -> None:
@@ -159,11 +193,12 @@ def test_a_strip_is_steps_on_its_ground_line() -> None:
 
 def test_without_a_waterfall_the_parts_of_the_model_are_shown() -> None:
     run: Run = make_run(sizes=3, extra_kernels=0)
-    found = section.chosen(run)
+    found = opportunities.chosen(run)
     assert found
     assert not any(each.terms for each in found)
     text = plain(section.render([run]))
-    assert "share of the time busy" in text
+    assert "no waterfall is stored" in text
+    assert "Busy: tensor" in text
     assert "for ui.perfetto.dev" not in text
 
 
@@ -230,7 +265,7 @@ def test_names_of_a_hostile_plugin_stay_text(synthetic_case: Measurement) -> Non
 
 def test_a_run_of_one_scope_alone_says_what_holds_it_back() -> None:
     run = bench(["gemm"], instances=["trn2-16.48xlarge"], scopes=["device"], axes=["size=4096", "dtype=bf16"])
-    (found,) = section.chosen(run)
+    (found,) = opportunities.chosen(run)
     assert found.case.case.scope is Scope.DEVICE
     assert sum(seconds for _, seconds in found.terms) == pytest.approx(found.time_s)
     assert found.worst is not None

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from page_visit import Visit
 from synthetic_run import make_run, with_verdicts
 
 import trnbench
-from trnbench import Run, Section, Status
+from trnbench import Run, Section
 from trnbench_reports import page, plugin
 from trnbench_reports.charts import figure, scale
 from trnbench_reports.charts.figure import Figure
@@ -58,38 +57,6 @@ CHECKER = """
 """
 
 
-class Visit:
-    """One page open in the browser; keeps everything it complains about and asks for."""
-
-    def __init__(self, browser: Any, file: Path, fragment: str = "", **options: Any) -> None:
-        options = {"viewport": {"width": 1400, "height": 900}, **options}
-        self.context = browser.new_context(accept_downloads=True, **options)
-        self.page = self.context.new_page()
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.add_init_script(
-            "addEventListener('securitypolicyviolation', (e) => console.error('policy', e.violatedDirective))"
-        )
-        self.url = file.as_uri()
-        self.page.goto(self.url + fragment)
-
-    def close(self) -> None:
-        self.context.close()
-
-    def shown(self) -> int:
-        """Case rows that are not filtered out."""
-        return int(
-            self.page.evaluate("document.querySelectorAll('details.cases tbody tr:not([hidden])').length")
-        )
-
-    def search(self, words: str) -> None:
-        self.page.fill("#q", words)
-        self.page.wait_for_timeout(250)
-
-
 @pytest.fixture(scope="module")
 def whole(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a run of everything."""
@@ -113,6 +80,12 @@ def written(run: Run, folders: pytest.TempPathFactory) -> Path:
     return path
 
 
+def opened_deep(visit: Visit, name: str) -> None:
+    """A section of the third depth, as its button opens it."""
+    visit.page.click(f"#{name} .open-deep")
+    visit.page.wait_for_selector(f"#{name} .deep")
+
+
 @pytest.fixture
 def visit(browser: Any, file: Path) -> Iterator[Visit]:
     opened = Visit(browser, file)
@@ -123,12 +96,12 @@ def visit(browser: Any, file: Path) -> Iterator[Visit]:
 def test_no_complaint_no_request_no_violation(browser: Any, whole: Path) -> None:
     visit = Visit(browser, whole)
     tab = visit.page
-    tab.mouse.wheel(0, 4000)
-    tab.click(".twist >> nth=0")
-    tab.click(".legend button >> nth=0")
-    tab.hover("svg.chart >> nth=1")
-    visit.search("gemm")
-    tab.wait_for_timeout(200)
+    tab.evaluate("document.querySelectorAll('.open-deep').forEach((button) => button.click())")
+    tab.wait_for_selector("#all-cases tbody tr")
+    tab.locator(".twist:visible").first.click()
+    tab.locator(".legend button:visible").first.click()
+    tab.locator("svg.chart:visible").last.hover()
+    tab.wait_for_timeout(100)
     assert visit.complaints == []
     assert visit.requests == [visit.url]
     visit.close()
@@ -158,89 +131,15 @@ def test_ready_within_a_second_of_processor_time(browser: Any, whole: Path) -> N
     context.close()
 
 
-def test_search_filters_every_table(visit: Visit, fewer: Run) -> None:
-    everything = len(fewer.measurements)
-    assert visit.shown() == everything
-    visit.search("softmax u-trn2x64")
-    wanted = [m for m in fewer.measurements if m.case.kernel == "softmax" and m.case.instance == "u-trn2x64"]
-    assert visit.shown() == len(wanted) > 0
-    assert visit.page.inner_text("#matches") == f"{len(wanted)} of {everything:,} cases match"
-    assert visit.page.locator(".board tbody tr.main:visible").count() == 0  # no row names both
-    visit.search("softmax")
-    assert visit.page.locator(".board tbody tr.main:visible").count() == 1
-    visit.page.click("#clear")
-    visit.page.wait_for_timeout(100)
-    assert visit.shown() == everything
-    assert visit.page.inner_text("#matches") == ""
-
-
-def test_filters_narrow_tables_board_and_charts(visit: Visit, fewer: Run) -> None:
-    visit.page.select_option("#f-y", "trn2-16.48xlarge")
-    visit.page.select_option("#f-k", "gemm")
-    visit.page.select_option("#f-d", "fp8")
-    visit.page.wait_for_timeout(250)
-    wanted = [
-        m
-        for m in fewer.measurements
-        if (m.case.instance, m.case.kernel, m.case.dtype) == ("trn2-16.48xlarge", "gemm", "fp8")
-    ]
-    assert visit.shown() == len(wanted) > 0
-    assert visit.page.locator(".board thead th:visible").count() == 2
-    assert visit.page.locator("#roof-0-0 [data-id]:not(.dim)").count() == 0
-    visit.page.select_option("#f-k", "")
-    visit.page.select_option("#f-d", "")
-    visit.page.select_option("#f-t", "skipped")
-    visit.page.wait_for_timeout(250)
-    skipped = [
-        m
-        for m in fewer.measurements
-        if m.status is Status.SKIPPED
-        and m.case.generation == "trn2"
-        and m.case.instance == "trn2-16.48xlarge"
-    ]
-    assert visit.shown() == len(skipped)
-
-
-def test_the_fragment_carries_the_view(browser: Any, file: Path, visit: Visit) -> None:
-    visit.search("hbm_copy")
-    visit.page.select_option("#f-y", "u-trn2x64")
-    visit.page.wait_for_timeout(250)
-    visit.page.click('.toc a[href="#cases"]')
-    fragment = visit.page.evaluate("location.hash")
-    assert fragment == "#cases?q=hbm_copy&y=u-trn2x64"
-    other = Visit(browser, file, fragment)
-    assert other.page.input_value("#q") == "hbm_copy"
-    assert other.page.input_value("#f-y") == "u-trn2x64"
-    assert other.shown() == visit.shown() > 0
-    top = other.page.evaluate("document.getElementById('cases').getBoundingClientRect().top")
-    assert abs(top) < 60
-    assert other.complaints == []
-    other.close()
-
-
-def test_back_returns_to_the_view_before(visit: Visit) -> None:
-    visit.page.click('.toc a[href="#documents"]')
-    visit.page.click('.toc a[href="#method"]')
-    visit.page.go_back()
-    assert visit.page.evaluate("location.hash") == "#documents"
-
-
 def test_a_hostile_fragment_does_nothing(browser: Any, file: Path) -> None:
-    opened = Visit(
-        browser, file, "#<img src=x onerror=alert(1)>?q=<script>alert(1)</script>&y=nowhere&%E0%A4%A"
-    )
+    opened = Visit(browser, file, "#cases?q=<script>alert(1)</script>&y=nowhere&sort=<img>&%E0%A4%A")
+    opened.page.wait_for_selector("#all-cases form")
+    assert opened.page.input_value("#cases-q") == "<script>alert(1)</script>"
+    opened.follow("case=<img src=x onerror=alert(1)>")
+    opened.until("document.getElementById('drawer-title').textContent === 'Not in this page'")
     assert opened.complaints == []
-    assert opened.page.input_value("#q") == "<script>alert(1)</script>"
-    assert opened.page.locator("main img").count() == 0
+    assert opened.page.locator("img").count() == 0
     opened.close()
-
-
-def test_a_number_on_the_board_leads_to_its_case(visit: Visit) -> None:
-    visit.page.click(".board tr.main td a >> nth=0")
-    row = visit.page.locator("tr.hit")
-    assert row.count() == 1
-    assert row.is_visible()
-    assert "gemm" in visit.page.evaluate("document.querySelector('tr.hit').closest('details').dataset.kernel")
 
 
 def test_further_rows_open_and_close(visit: Visit) -> None:
@@ -255,6 +154,7 @@ def test_further_rows_open_and_close(visit: Visit) -> None:
 
 
 def test_the_pointer_finds_the_nearest_point(visit: Visit) -> None:
+    opened_deep(visit, "rooflines")
     mark = visit.page.locator("#roof-0-3 [data-id]").first
     mark.scroll_into_view_if_needed()
     box = mark.bounding_box()
@@ -270,7 +170,8 @@ def test_the_pointer_finds_the_nearest_point(visit: Visit) -> None:
     assert tip.is_hidden()
 
 
-def test_arrows_step_and_enter_goes_to_the_row(visit: Visit) -> None:
+def test_arrows_step_and_enter_explains(visit: Visit) -> None:
+    opened_deep(visit, "rooflines")
     chart = visit.page.locator("#roof-0-3 svg.chart")
     chart.focus()
     visit.page.keyboard.press("ArrowRight")
@@ -285,10 +186,13 @@ def test_arrows_step_and_enter_goes_to_the_row(visit: Visit) -> None:
     visit.page.keyboard.press("Escape")
     assert visit.page.locator("#tip").is_hidden()
     visit.page.keyboard.press("ArrowLeft")
-    id = visit.page.evaluate("document.querySelector('#roof-0-3 .at').dataset.id")
+    address = visit.page.evaluate("document.querySelector('#roof-0-3 .at').dataset.id")
     visit.page.keyboard.press("Enter")
-    assert visit.page.evaluate("document.querySelector('tr.hit').id") == id
-    assert visit.page.evaluate("document.activeElement.id") == id
+    visit.explained()
+    assert visit.page.evaluate("location.hash") == f"#{address}"
+    visit.page.keyboard.press("Escape")
+    visit.page.wait_for_selector("#drawer:not([open])", state="attached")
+    assert visit.page.evaluate("document.activeElement === document.querySelector('#roof-0-3 svg.chart')")
 
 
 def test_points_without_a_row_are_read_out_too(browser: Any, fewer: Run, tmp_path: Path) -> None:
@@ -299,7 +203,9 @@ def test_points_without_a_row_are_read_out_too(browser: Any, fewer: Run, tmp_pat
         return figure.show(Figure(id="lone", title=label, label=label, drawing=plane.svg(label)))
 
     path = tmp_path / "lone.html"
-    path.write_bytes(page.render([fewer], [Section(name="lone", title="Lone", order=1, render=lone)]))  # type: ignore[arg-type]
+    path.write_bytes(
+        page.render([fewer], [Section(name="lone", title="Lone", order=1, depth=2, render=lone)])
+    )  # type: ignore[arg-type]
     visit = Visit(browser, path)
     visit.page.focus("#lone svg.chart")
     visit.page.keyboard.press("ArrowRight")
@@ -312,6 +218,7 @@ def test_points_without_a_row_are_read_out_too(browser: Any, fewer: Run, tmp_pat
 
 
 def test_the_legend_dims_the_rest(visit: Visit) -> None:
+    opened_deep(visit, "rooflines")
     visit.page.locator("#roof-0-3 .legend button", has_text="gemm bf16").click()
     dimmed = visit.page.locator("#roof-0-3 [data-id].dim").count()
     whole = visit.page.locator("#roof-0-3 [data-id]").count()
@@ -320,33 +227,21 @@ def test_the_legend_dims_the_rest(visit: Visit) -> None:
     assert visit.page.locator("#roof-0-3 .dim").count() == 0
 
 
-@pytest.mark.parametrize("kind", ["json", "csv"])
-def test_the_data_can_be_saved(visit: Visit, fewer: Run, kind: str) -> None:
+def test_the_data_can_be_saved(visit: Visit, fewer: Run) -> None:
     with visit.page.expect_download() as waiting:
-        visit.page.click(f'[data-save="{kind}"]')
+        visit.page.click("[data-save=json]")
     download = waiting.value
-    assert download.suggested_filename == f"trnbench-{fewer.id}.{kind}"
-    data = Path(download.path()).read_bytes()
-    if kind == "json":
-        assert trnbench.loads(data) == fewer
-    else:
-        rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
-        assert {row["run"] for row in rows} == {fewer.id}
-        assert len(rows) >= len(fewer.measurements)
+    assert download.suggested_filename == f"trnbench-{fewer.id}.json"
+    assert trnbench.loads(Path(download.path()).read_bytes()) == fewer
     assert visit.complaints == []
 
 
 def test_readable_without_script(browser: Any, file: Path, fewer: Run) -> None:
     opened = Visit(browser, file, java_script_enabled=False)
     tab = opened.page
-    assert tab.locator(".sentences li").count() == len(trnbench.headline(fewer).lines)
-    assert tab.locator("#filters").is_hidden()
+    assert tab.locator("#headline a.figure").count() >= len(trnbench.headline(fewer).lines)
     assert tab.locator("[data-save=json]").is_hidden()
     assert tab.locator(".board tr.more").first.is_visible()
-    assert tab.locator("#roof-0-3 svg.chart").is_visible()
-    assert tab.locator("#roof-0-3 svg.chart title").count() > 10
-    tab.locator("details.cases summary").first.click()
-    assert tab.locator("details.cases tbody tr").first.is_visible()
     assert opened.requests == [opened.url]
     opened.close()
 
@@ -364,10 +259,7 @@ def test_wide_and_narrow_in_light_and_dark(browser: Any, file: Path, width: int,
     if width < 500:
         assert tab.locator(".board thead").is_hidden()
         cell = tab.locator(".board tr.main td").first
-        assert cell.evaluate("(e) => getComputedStyle(e, '::before').content") == '"trn1.2xlarge"'
-        assert tab.locator(".toc").is_hidden()
-        tab.locator("#side > summary").click()
-        assert tab.locator(".toc").is_visible()
+        assert cell.evaluate("(e) => getComputedStyle(e, '::before').content") == '"trn1"'
     opened.close()
 
 
@@ -375,10 +267,8 @@ def test_print_leaves_the_controls_out(browser: Any, file: Path) -> None:
     opened = Visit(browser, file, color_scheme="dark")
     tab = opened.page
     tab.emulate_media(media="print", color_scheme="dark")
-    assert tab.locator("#filters").is_hidden()
-    assert tab.locator(".toc").is_hidden()
+    assert tab.locator("#hour").is_hidden()
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert tab.evaluate("getComputedStyle(document.getElementById('rooflines')).breakBefore") == "page"
     assert len(tab.pdf()) > 10_000
     opened.close()
 
@@ -389,13 +279,18 @@ def test_hostile_results_are_words(browser: Any, hostile: Run, tmp_path: Path) -
     for width in (1400, 390):
         opened = Visit(browser, path, viewport={"width": width, "height": 800})
         tab = opened.page
+        tab.evaluate("document.querySelectorAll('.open-deep').forEach((button) => button.click())")
+        tab.wait_for_selector("#all-cases tbody tr")
         tab.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-        tab.wait_for_timeout(100)
+        for link in tab.locator("#all-cases tbody th a").all()[:9]:
+            tab.evaluate("(to) => { location.hash = to; }", link.get_attribute("href"))
+            opened.explained()
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width
+            assert tab.evaluate("document.querySelector('#drawer-body').scrollWidth") <= width
+            tab.click("#drawer-close")
         assert opened.complaints == []
         assert opened.requests == [opened.url]
         assert tab.title() == "trnbench <script>document.title='owned'</script>"
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        visit_search = opened.search
-        visit_search("</script>")
-        assert opened.shown() > 0
+        tab.fill("#cases-q", "</script>")
+        opened.until("document.querySelector('#all-cases .note').textContent.includes('of 60 in all')")
         opened.close()

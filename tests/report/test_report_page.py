@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import re
 from html.parser import HTMLParser
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 from markupsafe import Markup
 from synthetic_run import make_run
+from unpacked_columns import restored
+from whole_page import unfolded
 
 import trnbench
 from trnbench import Run, Section
 from trnbench.run.render import find_format, render_bytes
-from trnbench_reports import columns, page, plugin
+from trnbench_reports import page, plugin
 
 BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
 LIMIT = 2_200_000
@@ -48,7 +52,8 @@ class Tags(HTMLParser):
 
 
 def render(run: Run, *more: Section) -> str:
-    return page.render([run], [*BUILT_IN, *more]).decode("utf-8")
+    """With every section opened."""
+    return unfolded(page.render([run], [*BUILT_IN, *more]).decode("utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +67,7 @@ def tags(text: str) -> Tags:
 
 
 def test_same_runs_same_bytes(run: Run, text: str) -> None:
-    assert page.render([run], reversed(BUILT_IN)) == text.encode()
+    assert unfolded(page.render([run], reversed(BUILT_IN)).decode()) == text
 
 
 def test_size_of_the_default_run(text: str, run: Run) -> None:
@@ -76,10 +81,11 @@ def test_sections_stand_in_order(tags: Tags) -> None:
     assert names == [
         "headline",
         "scoreboard",
-        "rooflines",
-        "generations",
-        "fabric",
         "losses",
+        "links",
+        "generations",
+        "rooflines",
+        "fabric",
         "cases",
         "documents",
         "method",
@@ -112,33 +118,27 @@ def test_nothing_is_fetched_and_nothing_is_styled_inline(tags: Tags) -> None:
                 assert values[name].startswith("#") or values[name] == "data:,", (tag, values)
 
 
-def test_ids_are_unique_and_links_lead_somewhere(tags: Tags) -> None:
+def test_ids_are_unique_and_links_lead_somewhere(tags: Tags, run: Run) -> None:
     ids = [values["id"] for _, values in tags.found if "id" in values]
     assert len(ids) == len(set(ids))
     known = set(ids)
     links = {v["href"][1:] for tag, v in tags.found if tag == "a"}
     links |= {v["data-id"] for _, v in tags.found if "data-id" in v}
-    links |= {v["data-ref"] for _, v in tags.found if "data-ref" in v}
-    assert links - known == set()
+    cases = {parse_qs(each)["case"][0] for each in links if each.startswith("case=")}
+    assert {each for each in links if not each.startswith("case=")} - known == set()
+    assert cases <= {each.id for each in run.measurements}
+    assert len(cases) > 100
     for _, values in tags.found:
         for value in values.values():
             for reference in re.findall(r"url\(#([^)]+)\)", value):
                 assert reference in known
 
 
-def test_every_case_has_its_row(tags: Tags, run: Run) -> None:
-    rows = {
-        v["id"] for tag, v in tags.found if tag == "tr" and re.fullmatch("c[0-9a-f]{10}", v.get("id", ""))
-    }
-    assert len(rows) == len(run.measurements)
-
-
 def test_the_data_comes_back_whole(tags: Tags, run: Run) -> None:
     """As columns; test_columns puts them together again."""
-    import gzip
-
     (packed,) = [text for _, values, text in tags.inline if values.get("id") == "data-json"]
-    assert gzip.decompress(base64.b64decode(packed)) == columns.packed([trnbench.dumps(run)])
+    (text,) = restored(gzip.decompress(base64.b64decode(packed)))
+    assert trnbench.loads(text) == run
 
 
 def test_third_party_sections_are_placed_by_order(small: Run) -> None:
@@ -147,9 +147,45 @@ def test_third_party_sections_are_placed_by_order(small: Run) -> None:
 
     text = render(small, Section(name="power", title="Power", order=45, render=power))  # type: ignore[arg-type]
     assert "<p>42 W</p>" in text
-    order = re.findall(r'<section id="(\w+)"', text)
-    assert order.index("generations") + 1 == order.index("power") == order.index("fabric") - 1
+    order = re.findall(r'<section class="depth\d" id="(\w+)"', text)
+    assert order.index("rooflines") + 1 == order.index("power") == order.index("fabric") - 1
     assert '<a href="#power">Power</a>' in text
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_section_stands_at_the_depth_of_its_choice(small: Run, depth: Any) -> None:
+    made = Section(
+        name="power", title="Power", order=45, depth=depth, render=lambda runs: Markup("<p>42 W</p>")
+    )  # type: ignore[arg-type]
+    text = render(small, made)
+    assert f'<section class="depth{depth}" id="power"' in text
+    assert text.count("<h1") == 1
+
+
+def test_a_section_without_data_says_what_it_needs_and_what_would_bring_it(small: Run) -> None:
+    made = Section(
+        name="power",
+        title="Power",
+        order=45,
+        depth=2,
+        render=lambda runs: "",  # type: ignore[arg-type]
+        needs="the watts of <each> case",
+        fill="trnbench run --backend neuron",
+    )
+    text = render(small, made)
+    assert (
+        "It takes the watts of &lt;each&gt; case; what brings it: <code>trnbench run --backend neuron</code>."
+        in text
+    )
+
+
+def test_a_section_of_the_first_contract_is_of_the_third_depth() -> None:
+    assert Section(name="power", title="Power", order=45, render="power:render").depth == 3
+
+
+def test_a_page_without_a_headline_has_a_heading(small: Run) -> None:
+    text = page.render([small], [each for each in BUILT_IN if each.depth > 1]).decode()
+    assert text.count("<h1") == 1
 
 
 def test_a_section_that_returns_text_is_escaped(small: Run) -> None:
@@ -204,14 +240,14 @@ def test_the_example_of_the_documentation_works(small: Run) -> None:
 
 
 def test_several_runs_are_told_apart() -> None:
-    one = make_run(sizes=3, extra_kernels=0, id="run-one")
-    two = make_run(sizes=3, extra_kernels=0, id="run-two")
-    text = page.render([one, two], BUILT_IN).decode()
-    tags = Tags(text)
+    """Of two that can be compared the later one leads: test_comparison_section.py."""
+    names = ("run-one", "run-two", "run-three")
+    text = page.render([make_run(sizes=1, extra_kernels=0, id=each) for each in names], BUILT_IN).decode()
+    tags = Tags(unfolded(text))
     ids = [values["id"] for _, values in tags.found if "id" in values]
     assert len(ids) == len(set(ids))
-    assert "<h3>Emulated: run run-one</h3>" in text
-    assert "<h3>Emulated: run run-two</h3>" in text
+    for name in names:
+        assert f"<h3>Emulated: run {name}</h3>" in text
 
 
 def test_a_run_with_nothing_in_it() -> None:
@@ -224,9 +260,12 @@ def test_a_run_with_nothing_in_it() -> None:
 def test_the_page_has_the_sections_of_the_registry_that_writes_it(small: Run) -> None:
     registry = trnbench.load_registry(block=("trn1",))
     html = find_format(registry, "html")
-    order = re.findall(r'<section id="([\w-]+)"', render_bytes([small], html, registry).decode())
-    # This run was held against nothing, so it has no section on fidelity.
-    expected = [s.name for s in BUILT_IN if s.name != "fidelity"]
+    order = re.findall(
+        r'<section class="depth\d" id="([\w-]+)"', render_bytes([small], html, registry).decode()
+    )
+    # This run was held against nothing, and is alone.
+    placed = sorted(BUILT_IN, key=lambda each: (each.depth, each.order))
+    expected = [s.name for s in placed if s.name not in ("fidelity", "comparison")]
     assert [name for name in order if name in {s.name for s in BUILT_IN}] == expected
     without = trnbench.load_registry(block=("reports",))
     assert 'id="scoreboard"' not in render_bytes([small], html, without).decode()
@@ -241,7 +280,7 @@ class TestHostile:
     def test_no_tag_and_no_attribute_comes_from_data(self, bad: str) -> None:
         tags = Tags(bad)
         scripts = [values for tag, values, _ in tags.inline if tag == "script"]
-        assert [v.get("type") for v in scripts] == ["text/plain", "text/plain", None]
+        assert [v.get("type") for v in scripts] == ["text/plain", None]
         for tag, values in tags.found:
             assert not [name for name in values if name.startswith("on") or name == "style"], (tag, values)
             assert not values.get("href", "#").startswith("javascript")
@@ -255,5 +294,7 @@ class TestHostile:
 
     def test_endless_names_are_cut(self, bad: str) -> None:
         visible = re.sub(r"<script.*?</script>", "", bad, flags=re.DOTALL)
+        # Addresses are whole, or they would lead nowhere.
+        visible = re.sub(r'(href|data-id)="?#?case=[^">]*', "", visible)
         assert "name-" * 450 not in visible
         assert len(bad.encode()) < LIMIT

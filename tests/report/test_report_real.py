@@ -11,7 +11,7 @@ import pytest
 
 import trnbench
 from trnbench import Run, Section
-from trnbench_reports import page, plugin
+from trnbench_reports import address, page, plugin
 
 BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
 
@@ -24,7 +24,7 @@ def real(headline_run: Run) -> Run:
 def test_every_section_is_whole(real: Run) -> None:
     text = page.render([real], BUILT_IN).decode()
     assert "could not be written" not in text
-    assert re.findall(r'<section id="(\w+)"', text) == [each.name for each in BUILT_IN]
+    assert re.findall(r'<section class="depth\d" id="(\w+)"', text) == [each.name for each in BUILT_IN]
 
 
 def test_a_line_for_every_generation_and_fabric(real: Run) -> None:
@@ -33,8 +33,10 @@ def test_a_line_for_every_generation_and_fabric(real: Run) -> None:
     linked = [name for name, each in real.systems.items() if each.devices > 1]
     assert sorted(line.systems[0] for line, _ in said if line.question == "all-reduce") == sorted(linked)
     assert {line.generation for line, _ in said if line.question == "product"} == {"trn1", "trn2", "trn3"}
-    for _, words in said:
-        assert f"{words.subject}: {words.result}" in text
+    for line, words in said:
+        link = address.figure_by_id(0, line.sweep.case, address.SHARE).replace("&", "&amp;")
+        share = words.share.replace(" ", "\u00a0")
+        assert f'<a class=figure href="#{link}">{share}</a>' in text
 
 
 def test_three_neuronlink_figures_of_trn3_stand_side_by_side(real: Run) -> None:

@@ -10,10 +10,9 @@ from synthetic_run import make_run
 
 import trnbench
 from trnbench import Grade, Measurement, PeakPolicy, Run, Scope, Status
-from trnbench_reports import numbers, view
-from trnbench_reports.charts import roofs, spots
+from trnbench_reports import address, board, numbers, view
+from trnbench_reports.charts import promised, roofs, spots
 from trnbench_reports.sections import (
-    cases,
     documents,
     fabric,
     generations,
@@ -47,28 +46,58 @@ def small() -> Run:
 class TestHeadline:
     """What the lines say is tested with the core that makes them: tests/run/headline."""
 
-    def test_the_words_are_those_of_the_core_in_its_order(self, small: Run) -> None:
-        shown = re.findall(r"<li class=\"([^\"]*)\">(.*?)</li>", str(headline.render([small])))
-        made = trnbench.headline(small).said
-        assert made
-        bare = [plain(re.sub(r"<[^>]+>", "", text)) for _, text in shown]
-        assert bare == [said.text for _, said in made]
-        assert [("faint" in kind.split()) for kind, _ in shown] == [line.muted for line, _ in made]
+    def test_the_question_names_the_devices(self, small: Run) -> None:
+        assert headline.question([small]) == "How close does Trainium come to its documents?"
+        one = only(small, "trn2-16.48xlarge")
+        assert headline.question([one]) == "How close does Trainium2 come to its documents?"
+        text = headline.render([small])
+        assert text.count("<h1") == 1
+        assert '<h1 id="h-headline">How close does Trainium come' in text
 
-    def test_the_share_leads_to_its_case(self, small: Run) -> None:
-        found = trnbench.headline(small)
-        for item, (line, _) in zip(headline.items(0, small, found), found.said, strict=True):
-            (case,) = (each for each in small.measurements if each.id == line.sweep.case)
-            assert item.anchor == view.anchor(0, case)
-            link = rf'<a href="#{item.anchor}" title="([^"]*)">{re.escape(item.share)}</a>'
-            (title,) = re.findall(link, str(headline.render([small])))
+    def test_a_bar_for_every_line_of_the_core(self, small: Run) -> None:
+        text = headline.render([small])
+        cards = trnbench.headline(small).cards
+        assert text.count("<article") == len(cards) == 3
+        lines = [row.line for card in cards for row in card.rows if row.line]
+        assert text.count('<svg class="scale"') == len(lines)
+        for line in lines:
             assert line.of is not None
-            assert line.of.document in title
+            share = numbers.percent(line.of.fraction)
+            link = address.figure_by_id(0, line.sweep.case, address.SHARE).replace("&", "&amp;")
+            assert f'<a class="figure" href="#{link}">{share}</a>' in text
+            assert numbers.show(line.sweep.worst, line.sweep.unit) in text
+
+    def test_all_marks_of_a_bar_are_told_and_stand_on_it(self, small: Run) -> None:
+        line = next(
+            row.line
+            for card in trnbench.headline(small).cards
+            for row in card.rows
+            if row.line and row.line.of
+        )
+        assert line.of is not None
+        line = replace(line, expected=(line.sweep.best * 0.8, line.sweep.best * 1.1), muted=False)
+        drawn = str(promised.draw(line))
+        (label,) = re.findall('aria-label="([^"]*)"', drawn)
+        for mark in promised.ticks(line):
+            assert mark.says in label
+        assert "expect " in label
+        assert "model: " in label
+        places = [float(each) for each in re.findall(r'(?:x|x1)="([\d.]+)%"', drawn)]
+        assert places
+        assert all(0 <= each <= 100 for each in places)
+
+    def test_a_figure_far_beyond_the_promise_is_told_not_drawn(self, small: Run) -> None:
+        line = next(row.line for card in trnbench.headline(small).cards for row in card.rows if row.line)
+        assert line.of is not None
+        far = replace(line.of, value=line.of.value * 4, source="old", superseded_by="new")
+        drawn = promised.ticks(replace(line, others=(far,)))
+        assert "other" not in {each.kind for each in drawn}
 
     def test_nothing_without_a_band_is_bold(self, small: Run) -> None:
-        shown = re.findall(r"<li class=\"[^\"]*faint\">(.*?)</li>", str(headline.render([small])))
-        assert len(shown) == len(trnbench.headline(small).lines)
-        assert not any("<strong" in text or "<b>" in text for text in shown)
+        rows = str(headline.render([small])).split('<div class="bar3')[1:]
+        assert rows
+        assert all(each.startswith(" faint") for each in rows)
+        assert not any("<b>" in each.partition('class="says"')[2] for each in rows)
 
     def test_what_an_emulated_number_is(self, small: Run) -> None:
         text = plain(headline.render([small]))
@@ -77,7 +106,7 @@ class TestHeadline:
             replace(each, evidence=replace(each.evidence, grade=Grade.MEASURED))
             for each in small.measurements
         )
-        assert "model" not in plain(headline.render([replace(small, measurements=measured)]))
+        assert "by a model" not in plain(headline.render([replace(small, measurements=measured)]))
 
     def test_suspect_and_failed_cases_shout(self, run: Run) -> None:
         assert "trn1.2xlarge: 1 SUSPECT, 1 FAILED" in plain(headline.render([run]))
@@ -87,32 +116,69 @@ class TestHeadline:
             replace(each, status=Status.FAILED, reason_text="the worker died") for each in small.measurements
         )
         text = plain(headline.render([replace(small, measurements=failed)]))
-        assert "no case gave a number to hold against a document" in text
+        assert "No case gave a number to hold against a document" in text
         assert "most often: the worker died" in text
+
+    def test_a_run_that_skipped_all_is_headed_so(self, small: Run) -> None:
+        skipped = tuple(
+            replace(each, status=Status.SKIPPED, time_s=None, metrics={}, judgement=None)
+            for each in small.measurements
+        )
+        made = headline.render([replace(small, measurements=skipped, grade=Grade.DOCUMENTED)])
+        assert ">No case could run</h1>" in made
+        assert "ocumented" not in plain(made)
 
     def test_what_was_run(self, run: Run) -> None:
         text = plain(headline.render([run]))
-        assert f"Run {run.id}" in text
-        assert "Cases 1,771" in text
+        assert f"run {run.id}" in text
+        assert "1,771 cases of" in text
         for status, count in run.counts().items():
-            assert f"{status} {count:,}" in text
+            if count and str(status) != "ok":
+                assert f"{count:,} {status}".lower() in text.lower()
 
 
 class TestScoreboard:
-    def test_the_best_of_the_sweep_at_the_widest_scope(self, small: Run) -> None:
+    def test_the_best_and_the_least_of_the_sweep_of_one_device(self, small: Run) -> None:
         text = scoreboard.render([only(small, "trn2-16.48xlarge")])
-        best = max(
+        shares = [
             each.judgement.fraction
             for each in small.measurements
             if each.judgement
             and each.case.instance == "trn2-16.48xlarge"
             and each.case.kernel == "gemm"
             and each.case.dtype == "bf16"
-            and each.case.scope is Scope.INSTANCE
-        )
+            and each.case.scope is Scope.DEVICE
+        ]
         row = text[text.index('class="main"') : text.index("</tr>", text.index('class="main"'))]
-        assert f'<span class="num">{numbers.percent(best)}</span> <abbr title="emulated">E</abbr>' in row
-        assert f'class="fill g-emulated" width="{best * 100:.1f}%"' in row
+        assert f"<small>{numbers.percent(min(shares))} – </small>" in row
+        assert f'{numbers.percent(max(shares))}</a> <abbr title="emulated">E</abbr>' in row
+        assert f'data-v="{max(shares):.6g}"' in row
+        assert 'class="fill g-emulated"' in row
+
+    def test_larger_systems_do_not_repeat_a_device(self, small: Run) -> None:
+        for kernel, rows in board.groups(small):
+            shares = [
+                (row.variant.dtype, cell.systems, round(cell.share, 9))
+                for row in rows
+                for cell in row.cells
+                if cell is not None and cell.share is not None and row.variant.reach != "core"
+            ]
+            assert len(shares) == len(set(shares)), kernel
+
+    def test_a_row_has_one_scope_type_metric_and_kind_of_ranks(self, small: Run) -> None:
+        for _, rows in board.groups(small):
+            for row in rows:
+                cases = [case for cell in row.cells if cell for case in cell.cases if case.time_s]
+                assert len({(each.case.dtype, each.primary, view.rank_kind(each)) for each in cases}) <= 1
+
+    def test_systems_stand_apart_only_where_they_differ(self, small: Run) -> None:
+        apart = 0
+        for _, rows in board.groups(small):
+            for variant in {row.variant for row in rows}:
+                mine = [row for row in rows if row.variant == variant]
+                assert all(bool(row.system) is (len(mine) > 1) for row in mine)
+                apart += len(mine) > 1
+        assert apart
 
     def test_a_failure_shows_beside_the_best(self, run: Run) -> None:
         text = scoreboard.render([run])
@@ -153,8 +219,14 @@ class TestScoreboard:
         assert "1 case above the documented figure, yet below what rows, columns and clocks allow" in plain(
             text
         )
-        assert 'width="100.0%"' in text
         assert f"104.0{numbers.NBSP}%" in text
+
+
+def test_a_generation_keeps_its_colour_in_every_report(small: Run) -> None:
+    for generation, name in (("trn1", "trn1.2xlarge"), ("trn3", "trn3-gen2-ultraserver")):
+        alone = only(small, name)
+        assert view.colour(alone, generation) == view.colour(small, generation)
+    assert len({view.colour(small, each) for each in ("trn1", "trn2", "trn3")}) == 3
 
 
 class TestRooflines:
@@ -193,19 +265,36 @@ class TestRooflines:
 
 
 class TestGenerations:
-    def test_gain_got_over_gain_promised(self, small: Run) -> None:
-        text = plain(generations.render([small]))
-        assert "trn1 trn1.32xlarge trn2 trn2-16.48xlarge trn3 trn3-gen1-ultraserver" in text
-        assert re.search(r"3\.0× of the 3\.0× promised over trn1", text)
+    def test_one_device_is_held_against_one_device(self, small: Run) -> None:
+        text = generations.render([small])
+        whole = plain(text)
+        assert "One device" in whole
+        assert "one device of trn1.32xlarge trn2 one device of trn2-16.48xlarge" in whole
+        assert re.search(r"3\.0× of the 3\.0× promised over trn1", whole)
+        links = {m.id: f"#{address.figure_of(0, m)}".replace("&", "&amp;") for m in small.measurements}
+        shown = [each for each in small.measurements if links[each.id] in text]
+        assert shown
+        assert {each.case.scope for each in shown} == {Scope.DEVICE, Scope.CORE}
 
     def test_the_same_point_is_compared(self, small: Run) -> None:
         best = {}
         for each in small.measurements:
-            if each.case.fullname.startswith("gemm[dtype=bf16,m=8192,n=8192,k=8192]@core"):
+            if each.case.fullname.startswith("gemm[dtype=bf16,m=8192,n=8192,k=8192]@device"):
                 best[each.case.instance] = each
         one, two = best["trn1.32xlarge"], best["trn2-16.48xlarge"]
         ratio = two.metrics["flops_per_s"].value / one.metrics["flops_per_s"].value
         assert f"{numbers.times(ratio)} of the " in plain(generations.render([small]))
+
+    def test_the_promise_has_its_document_and_what_superseded_it(self, run: Run) -> None:
+        text = plain(generations.render([run]))
+        case = next(
+            each
+            for each in run.measurements
+            if each.case.fullname.startswith("gemm[dtype=bf16,m=8192") and each.case.scope is Scope.DEVICE
+        )
+        assert case.judgement is not None
+        figure = numbers.show(case.judgement.peaks.chosen.value, "FLOP/s").replace(numbers.NBSP, " ")
+        assert f"{figure}, trn1-page 2025" in text
 
     def test_a_missing_cell_says_what_is_missing(self, small: Run) -> None:
         kept = tuple(
@@ -308,37 +397,6 @@ class TestMethod:
         text = plain(method.render([run]))
         for word in ("ok", "document-low", "suspect", "failed, skipped", "Unvalidated", "Engine bound"):
             assert f" {word} " in text
-
-
-class TestCases:
-    def test_one_table_for_each_kernel_with_its_axes_and_unit(self, small: Run) -> None:
-        text = cases.render([small])
-        assert text.count('<details class="cases"') == len({each.case.kernel for each in small.measurements})
-        head = text[text.index("<thead>") : text.index("</thead>")]
-        assert [name for name in ("dtype", "m", "n", "k") if f">{name}</th>" in head] == [
-            "dtype",
-            "m",
-            "n",
-            "k",
-        ]
-        assert "PFLOPS" in head or "TFLOPS" in head
-
-    def test_comments_are_said_once(self, small: Run) -> None:
-        said = tuple(
-            replace(each, judgement=replace(each.judgement, comment="compared, not judged"))
-            if each.judgement
-            else each
-            for each in small.measurements
-            if each.case.kernel == "softmax"
-        )
-        text = cases.render([replace(small, measurements=said)])
-        assert text.count("compared, not judged") == 1
-        assert f"{len(said)} cases: compared, not judged" in plain(text)
-
-    def test_exact_value_in_the_title(self, small: Run) -> None:
-        case = next(each for each in small.measurements if each.judgement)
-        metric = case.metrics[case.primary]
-        assert f'title="{numbers.exact(metric.value)} {metric.unit}"' in cases.render([small])
 
 
 def test_a_formula_stands_for_a_sweep_only_where_nothing_else_does() -> None:

@@ -87,6 +87,7 @@ def _measure(
     work: dict[str, float] | None = None,
     parts: tuple[Part, ...] = (),
     extra: tuple[Metric, ...] = (),
+    detail: dict[str, Any] | None = None,
 ) -> Measurement:
     judgement = None
     status = Status.OK
@@ -122,6 +123,7 @@ def _measure(
         bound=(parts or (Part(name="tensor", seconds=0.0),))[0].name,
         implementation=f"nki: trnbench.kernels.nki.{kernel}:{kernel}",
         judgement=judgement,
+        detail=detail or {},
     )
 
 
@@ -286,6 +288,11 @@ def collective(system: tuple[Any, ...], kernel: str, sizes: tuple[int, ...]) -> 
                 extra=(algbw,),
                 work={"link_bytes": float(size)},
                 parts=(Part(name="link", seconds=time_s - alpha), Part(name="latency", seconds=alpha)),
+                detail={
+                    "rank": "device" if kernel == "all_to_all" else "logical-core",
+                    "bound_s": 0.6 * time_s,
+                    "tried_s": {"ring": time_s, "mesh": 0.8 * time_s},
+                },
             )
         )
     return found

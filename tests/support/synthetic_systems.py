@@ -165,7 +165,7 @@ def record(system: tuple[Any, ...]) -> SystemRecord:
         instance=name,
         generation=generation,
         title=title,
-        order=order,
+        order=10 * order,
         scope=scope,
         device=f"trainium{order}",
         core=f"neuroncore-v{order + 1}",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from trnbench.bounded import kinds
@@ -9,6 +11,7 @@ from trnbench.cli.context import Session, session
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import Column, emit, emit_json, format_option, say
 from trnbench.cli.store_names import complete_runs
+from trnbench.errors import UsageError
 
 COLUMNS = (
     Column("id", "case"),
@@ -47,6 +50,14 @@ _CSV = (
 @click.option(
     "--across", is_flag=True, help="Compare numbers of two kinds too: evidence, scope, peaks, ranks."
 )
+@click.option(
+    "--html",
+    "page",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the report of both runs, with what changed, instead; - for stdout.",
+)
+@click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
 @click.option("--all", "every", is_flag=True, help="List cases that are exactly the same as well.")
 @format_option
 @session
@@ -61,6 +72,8 @@ def compare(
     b: str,
     threshold: float | None,
     across: bool,
+    page: Path | None,
+    force: bool,
     every: bool,
     format: str,
 ) -> None:
@@ -79,9 +92,17 @@ def compare(
     from trnbench.store.tag import LATEST
 
     same = bool(a or b) and not after
+    if page is not None:
+        _check_page(page, force=force, narrowed=bool(keyword or a or b or across or threshold is not None))
     with Store(shared.store_path) as store:
         first = found_run(before or (LATEST if same else f"{LATEST}~1"), store)
         second = first if same else found_run(after or LATEST, store)
+    if page is not None:
+        from trnbench.cli.reporting import put
+        from trnbench.run.render import find_format
+
+        put(shared, (first, second), find_format(shared.registry, "html"), page)
+        return
     found = compared(
         first,
         second,
@@ -111,6 +132,23 @@ def compare(
         say(line, level=0)
     if len(shown) < len(rows):
         say(f"{len(rows) - len(shown):,} of them are exactly the same: --all lists them too", level=0)
+
+
+def _check_page(page: Path, *, force: bool, narrowed: bool) -> None:
+    """Raises `UsageError` where the page cannot be written, or would not show what was asked for."""
+    from trnbench.cli.reporting import check_name
+    from trnbench.cli.target import STDOUT
+    from trnbench.run.writing import check_writable
+
+    if narrowed:
+        raise UsageError(
+            "--html writes the page of two whole runs",
+            cause="-k, --a, --b, --across and --threshold are of the table alone",
+            try_="trnbench compare BEFORE AFTER --html FILE, and filter on the page",
+        )
+    if page != STDOUT:
+        check_name(page)
+        check_writable(page, force=force)
 
 
 def _head(found: object) -> dict[str, object]:

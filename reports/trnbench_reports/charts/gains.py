@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trnbench_reports import numbers
 from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import Figure, Series
 from trnbench_reports.charts.plane import Plane
@@ -55,7 +54,7 @@ def draw(id: str, gains: Sequence[Gain], reach: str) -> Figure | None:
         plane.line(ends, colour=colour, width=2, series=lane)
         plane.mark(gain.got, row, colour=colour, says=gain.tooltip, anchor=gain.anchor, series=lane)
     short = sum(gain.got < (gain.promised or 0) * 0.98 for gain in kept)
-    title = f"{reach.capitalize()}: {short} of {len(kept)} gains stay short of what the documents promise"
+    title = f"One {reach}: {short} of {len(kept)} gains stay short of what the documents promise"
     by_generation = {gain.generation: gain.colour for gain in kept}
     label = f"{title}. Dot: gain got; upright line: gain promised."
     return Figure(
@@ -64,10 +63,5 @@ def draw(id: str, gains: Sequence[Gain], reach: str) -> Figure | None:
         label=label,
         caption="dot: gain got; upright line: gain promised; widest miss first",
         drawing=plane.svg(label),
-        columns=("kernel", "generation", "got", "promised"),
-        rows=tuple(
-            (g.anchor, (g.name, g.generation, numbers.times(g.got), numbers.times(g.promised or 0)))
-            for g in kept
-        ),
         series=tuple(Series(index=i, name=g, colour=by_generation[g]) for i, g in enumerate(generations)),
     )

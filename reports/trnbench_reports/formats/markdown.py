@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trnbench import Run, headline
-from trnbench_reports import view, words
-from trnbench_reports.sections.scoreboard import Cell, groups
+from trnbench_reports import board, words
+from trnbench_reports.sections.scoreboard import Shown, cells
 
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+!|~"})
 
@@ -34,31 +34,33 @@ def _run(run: Run) -> list[str]:
 
 
 def _board(run: Run) -> list[str]:
-    records = [r for r in view.systems(run) if any(m.case.instance == r.instance for m in run.measurements)]
-    names = [_plain(record.instance) for record in records]
+    names = [_plain(name) for name in board.generations(run)]
     lines = [
         f"| kernel | {' | '.join(names)} |",
         f"|---|{'---:|' * len(names)}",
     ]
-    for kernel, rows in groups(0, run, records):
+    for kernel, rows in board.groups(run):
         for row in rows:
-            if row.main:
-                label = _plain(f"{kernel} {row.label}".strip())
-                lines.append(f"| {label} | {' | '.join(_cell(cell) for cell in row.cells)} |")
+            if row.main or row.variant == rows[0].variant:
+                label = _plain(f"{kernel} {row.variant.label}".strip())
+                lines.append(f"| {label} | {' | '.join(_cell(cell) for cell in cells(0, row))} |")
     lines += [
         "",
-        "Best of each sweep in per cent of the documented peak. "
+        "Least and best of each sweep in per cent of the documented peak. "
         "M measured, E emulated, P published, D documented, F derived.",
     ]
     return lines
 
 
-def _cell(cell: Cell | None) -> str:
+def _cell(cell: Shown | None) -> str:
     if cell is None:
         return ""
-    shout = f" **{_plain(cell.note).upper()}**" if cell.note else ""
+    least = f"{_plain(cell.least)} – " if cell.least else ""
     within = f" {_plain(cell.within)}" if cell.within else ""
-    return f"{_plain(cell.text)} {cell.letter}".rstrip() + within + shout
+    near = f"; {_plain(cell.near)}" if cell.near else ""
+    where = f" ({_plain(cell.systems)})" if cell.systems else ""
+    shout = f" **{_plain(cell.note).upper()}**" if cell.note else ""
+    return f"{least}{_plain(cell.text)} {cell.letter}".rstrip() + within + near + where + shout
 
 
 def _plain(text: object, limit: int = 300) -> str:

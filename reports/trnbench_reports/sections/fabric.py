@@ -22,7 +22,7 @@ def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing when no case has a bus bandwidth."""
     parts = []
     faint: dict[str, None] = {}
-    for index, run, heading in view.each_run(runs):
+    for index, run, heading in view.each_newest(runs):
         drawn = []
         for number, (kernel, found) in enumerate(view.by_kernel(run.measurements).items()):
             curves = _curves(index, run, found)

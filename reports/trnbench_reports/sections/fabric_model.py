@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Measurement, Run, SystemRecord
@@ -109,6 +109,32 @@ def pictures(index: int, run: Run) -> list[dict[str, Any]]:
         if title:
             found.append({"title": title, "svg": drawn, "tables": tables, "hottest": hottest})
     return found
+
+
+def picture(index: int, run: Run, system: str, kernels: Collection[str]) -> dict[str, Any] | None:
+    """One topology with the load of its links under the largest message of one of `kernels`."""
+    topology = run.topologies.get(system)
+    if topology is None:
+        return None
+    for kernel in kernels:
+        for record, cases in sweeps(run, kernel):
+            last = cases[-1]
+            loads = links.expanded(topology, last.detail.get("link_load"))
+            if record.instance != system or loads is None or not any(loads):
+                continue
+            where = words.clean(system, 60)
+            busiest = links.row(links.summary(topology, loads)[0])
+            title = (
+                f"{where}, {words.clean(kernel, 40)} of {numbers.show(size(last), 'B')}: "
+                f"{busiest[0]} links at {busiest[2]}"
+            )
+            return {
+                "title": title,
+                "svg": links.picture(topology, loads, title),
+                "address": view.anchor(index, last),
+                "bands": [label for _, label in links.BANDS],
+            }
+    return None
 
 
 def _hottest(case: Measurement) -> list[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""Section 4: the same kernel on each generation, and what became of the promised gain."""
+"""The same kernel on one device of each generation: gain got against gain promised, with the documents."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trnbench import Measurement, Run, Scope, SystemRecord
-from trnbench_reports import numbers, view, words
+from trnbench import Measurement, Run, Scope, SystemRecord, superseding
+from trnbench_reports import address, numbers, view, words
 from trnbench_reports.charts import figure
 from trnbench_reports.charts.gains import Gain, draw
 from trnbench_reports.template import fill
@@ -15,44 +15,58 @@ from trnbench_reports.template import fill
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+REACHES = ((Scope.DEVICE, "one device"), (Scope.CORE, "one core"))
+"""What is compared, each with its own kind: never a device with a core, nor systems of other sizes."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
+    """`promise` names the figure and its document, `since` what has superseded it."""
+
     value: str = ""
-    exact: str = ""
+    letter: str = ""
     share: str = ""
+    expect: str = ""
+    faint: bool = False
+    promise: str = ""
+    since: str = ""
     gain: str = ""
     missing: str = ""
-    anchor: str = ""
+    address: str = ""
+    share_address: str = ""
+    peak_address: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
     kernel: str
     point: str
-    grade: str
     cells: tuple[Cell, ...]
 
 
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing for a page with a single generation."""
     parts = []
-    for index, run, heading in view.each_run(runs):
+    for index, run, heading in view.each_newest(runs):
         reps = representatives(run)
         if len(reps) < 2:
             continue
         tables = []
-        for reach in ("core", "whole system"):
-            rows, gains = _rows(index, run, reps, reach)
+        for scope, name in REACHES:
+            rows, gains = _rows(index, run, reps, scope)
             if rows:
-                made = draw(f"gain-{index}-{reach[:4]}", gains, reach) if gains else None
-                tables.append((reach, rows, figure.show(made) if made else ""))
-        parts.append((heading, [(r, view.colour(run, r.generation)) for r in reps], tables))
-    return fill("generations", parts=parts) if any(tables for _, _, tables in parts) else ""
+                made = draw(f"gain-{index}-{scope}", gains, str(scope)) if gains else None
+                tables.append((name, rows, figure.show(made) if made else ""))
+        if tables:
+            parts.append((heading, [(r, view.colour(run, r.generation)) for r in reps], tables))
+    return fill("generations", parts=parts) if parts else ""
 
 
 def representatives(run: Run) -> list[SystemRecord]:
-    """One system for each generation: the largest single instance, else the smallest larger system."""
+    """One system for each generation: the largest single instance, else the smallest larger system.
+
+    Its devices are those of all others.
+    """
     chosen: dict[str, SystemRecord] = {}
     ran = {each.case.instance for each in run.measurements}
     for record in view.systems(run):
@@ -69,13 +83,14 @@ def _merit(record: SystemRecord) -> tuple[bool, int]:
     return single, record.devices if single else -record.devices
 
 
-def _rows(index: int, run: Run, reps: Sequence[SystemRecord], reach: str) -> tuple[list[Row], list[Gain]]:
+def _rows(index: int, run: Run, reps: Sequence[SystemRecord], scope: Scope) -> tuple[list[Row], list[Gain]]:
     rows: list[Row] = []
     gains: list[Gain] = []
     for kernel, found in view.by_kernel(run.measurements).items():
-        for dtype in dict.fromkeys(each.case.dtype for each in found):
-            mine = [each for each in found if each.case.dtype == dtype]
-            made = _row(index, run, kernel, dtype, mine, reps, reach, gains)
+        here = [each for each in found if each.case.scope is scope]
+        for dtype in dict.fromkeys(each.case.dtype for each in here):
+            mine = [each for each in here if each.case.dtype == dtype]
+            made = _row(index, run, kernel, dtype, mine, reps, gains)
             if made is not None:
                 rows.append(made)
     return rows, gains
@@ -88,34 +103,32 @@ def _row(
     dtype: str,
     found: Sequence[Measurement],
     reps: Sequence[SystemRecord],
-    reach: str,
     gains: list[Gain],
 ) -> Row | None:
     """The point that most generations ran, and ran best: like is compared with like."""
     table: dict[str, dict[str, Measurement]] = {}
+    names = {record.instance for record in reps}
     for each in found:
-        record = next((r for r in reps if r.instance == each.case.instance), None)
-        if record is not None and view.reach(record, each.case.scope) == reach:
-            table.setdefault(view.point_text(each), {})[record.generation] = each
-    if not table:
-        return None
+        if each.case.instance in names:
+            table.setdefault(view.point_text(each), {})[each.case.generation] = each
 
-    def merit(point: str) -> tuple[int, float]:
+    def merit(point: str) -> tuple[int, float, float]:
         good = [each for each in table[point].values() if each.status in view.GOOD and view.primary(each)]
-        return len(good), sum(each.judgement.fraction for each in good if each.judgement)
+        judged = sum(each.judgement.fraction for each in good if each.judgement)
+        return len(good), judged, sum(view.merit(each) for each in good)
 
-    point = max(table, key=merit)
-    if merit(point)[0] == 0:
+    point = max(table, key=merit, default="")
+    # A kernel of one generation alone has no gain to show.
+    if not table or merit(point)[0] < 2:
         return None
     cases = table[point]
     first: Measurement | None = None
     cells = []
+    name = " ".join(filter(None, (words.clean(kernel, 40), dtype)))
     for record in reps:
         case = cases.get(record.generation)
         if case is None or case.status not in view.GOOD or view.primary(case) is None:
-            cells.append(
-                Cell(missing=_missing(case, record), anchor=view.anchor(index, case) if case else "")
-            )
+            cells.append(Cell(missing=_missing(case, record)))
             continue
         gain = ""
         if first is None:
@@ -124,7 +137,6 @@ def _row(
             gain = _gain(first, case)
             got, promised = _ratios(first, case)
             if got is not None:
-                name = " ".join(filter(None, (words.clean(kernel, 40), dtype)))
                 gains.append(
                     Gain(
                         name=name,
@@ -136,35 +148,54 @@ def _row(
                         tooltip=f"{name}: {gain}",
                     )
                 )
-        cells.append(_cell(index, case, gain))
-    good = [each for each in cases.values() if each.status in view.GOOD]
-    grades = list(dict.fromkeys(str(each.evidence.grade) for each in good))
-    label = " ".join(filter(None, (kernel, dtype)))
-    rest = next(iter(cases.values()))
-    return Row(
-        kernel=label,
-        point=view.point_text(rest, without=("dtype",)),
-        grade=" and ".join(grades),
-        cells=tuple(cells),
-    )
+        cells.append(_cell(index, run, case, gain))
+    some = next(iter(cases.values()))
+    return Row(kernel=name, point=view.point_text(some, without=("dtype",)), cells=tuple(cells))
 
 
-def _cell(index: int, case: Measurement, gain: str) -> Cell:
+def _cell(index: int, run: Run, case: Measurement, gain: str) -> Cell:
     metric = view.primary(case)
     assert metric is not None
+    promise, since = _documents(run, case)
     return Cell(
         value=numbers.show(metric.value, metric.unit),
-        exact=f"{numbers.exact(metric.value)} {metric.unit}",
+        letter=case.evidence.grade.letter,
         share=numbers.percent(case.judgement.fraction) if case.judgement else "no documented peak",
+        expect=view.expect_text(case),
+        faint=view.faint(case),
+        promise=promise,
+        since=since,
         gain=gain,
-        anchor=view.anchor(index, case),
+        address=address.figure_of(index, case),
+        share_address=address.figure_of(index, case, address.SHARE),
+        peak_address=address.figure_of(index, case, address.PEAK),
     )
+
+
+def _documents(run: Run, case: Measurement) -> tuple[str, str]:
+    """`625 TFLOPS, seed-trn2 2024` and what has superseded that document; "" where there is none."""
+    if case.judgement is None:
+        return "", ""
+    peaks = case.judgement.peaks
+    unit = numbers.unit_of(peaks.chosen.metric)
+    book = run.books.get(case.case.generation)
+
+    def named(source: str) -> str:
+        known = book.sources.get(source) if book is not None else None
+        year = (known.date or known.version).partition("-")[0] if known is not None else ""
+        return " ".join(filter(None, (words.clean(source, 40) or "the clocks", words.clean(year, 12))))
+
+    newer = superseding(run, case)
+    since = f"{numbers.show(newer.value, unit)}, {named(newer.source)}" if newer is not None else ""
+    return f"{numbers.show(peaks.chosen.value, unit)}, {named(peaks.chosen.source)}", since
 
 
 def _ratios(first: Measurement, case: Measurement) -> tuple[float | None, float | None]:
     """Gain got and gain promised; a shorter time is a gain as well."""
     old, new = view.primary(first), view.primary(case)
     if old is None or new is None or old.value <= 0 or new.value <= 0 or old.unit != new.unit:
+        return None, None
+    if first.evidence.grade is not case.evidence.grade:
         return None, None
     got = new.value / old.value if new.better == "higher" else old.value / new.value
     if first.judgement is None or case.judgement is None:
@@ -174,12 +205,12 @@ def _ratios(first: Measurement, case: Measurement) -> tuple[float | None, float 
 
 
 def _gain(first: Measurement, case: Measurement) -> str:
+    if first.evidence.grade is not case.evidence.grade:
+        return f"not compared: {first.evidence.grade} against {case.evidence.grade}"
     got, promised = _ratios(first, case)
     if got is None:
         return "not comparable: other unit"
     since = words.clean(first.case.generation, 20)
-    if first.evidence.grade is not case.evidence.grade:
-        return f"not compared: {first.evidence.grade} against {case.evidence.grade}"
     if promised is None:
         return f"{numbers.times(got)} of {since}, no gain promised"
     return f"{numbers.times(got)} of the {numbers.times(promised)} promised over {since}"

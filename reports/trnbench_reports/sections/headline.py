@@ -1,52 +1,223 @@
-"""Section 1: the headline that the core makes, and what was run."""
+"""The first screen: the question, what was run, and a card for each generation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from trnbench import Headline, Run, headline
-from trnbench_reports import view
+from trnbench import Grade, HeadlineCard, HeadlineLine, HeadlineRow, Run, Scope, headline
+from trnbench_reports import address, numbers, view, words
+from trnbench_reports.charts import promised
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-@dataclass(frozen=True, kw_only=True)
-class Item:
-    """The words of a line as the core says them; `share` leads to the case at `anchor`."""
+_PRODUCT = {"gemm": "product", "hbm_copy": "copy within memory", "all_reduce": "all-reduce"}
 
-    subject: str
-    result: str
-    share: str
-    promise: str
-    trust: str
-    detail: str
-    anchor: str
-    colour: int
-    faint: bool
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A number as it is shown and the fragment that explains it."""
+
+    text: str
+    address: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """A row of a card: `got` first, then what it is held against; empty strings where there is nothing."""
+
+    name: str
+    what: str
+    clause: str
+    faint: bool = False
+    bar: Markup | str = ""
+    by: str = ""
+    got: Figure | None = None
+    share: Figure | None = None
+    of: Figure | None = None
+    of_document: str = ""
+    since: Figure | None = None
+    since_document: str = ""
+    low: str = ""
+    swept: str = ""
+    expect: Figure | None = None
+    behind: str = ""
+    published: Figure | None = None
+    published_at: str = ""
+    above: str = ""
+    own: str = ""
+    reason: str = ""
+    loss: str = ""
+    others: tuple[str, ...] = field(default=())
 
 
 def render(runs: Sequence[Run]) -> Markup:
     parts = []
-    for index, run, heading in view.each_run(runs):
+    for index, run, heading in view.each_newest(runs):
         found = headline(run)
-        counts = [(str(status), count) for status, count in run.counts().items()]
-        parts.append((heading, run, found, items(index, run, found), counts))
-    return fill("headline", parts=parts)
-
-
-def items(index: int, run: Run, found: Headline) -> list[Item]:
-    """In the order of the core: what may be believed first."""
-    cases = {each.id: each for each in run.measurements}
-    return [
-        Item(
-            **said._asdict(),
-            anchor=view.anchor(index, cases[line.sweep.case]),
-            colour=view.colour(run, line.generation),
-            faint=line.muted,
+        parts.append(
+            {
+                "heading": heading,
+                "run": run,
+                "found": found,
+                "cards": [shown_card(index, run, card) for card in found.cards],
+                "counts": [(str(status), n) for status, n in run.counts().items() if n],
+                "kernels": len({each.case.kernel for each in run.measurements}),
+                "systems": len({each.case.instance for each in run.measurements}),
+                "by": _by(run),
+                "held": _held(run),
+            }
         )
-        for line, said in found.said
+    return fill("headline", parts=parts, question=question(runs))
+
+
+def question(runs: Sequence[Run]) -> str:
+    """The reader's own: "How close does Trainium come to its documents?"."""
+    if all(run.all_skipped for run in runs):
+        return "No case could run" if any(run.measurements for run in runs) else "No case was carried out"
+    ran = {each.case.instance for run in runs for each in run.measurements}
+    devices = [
+        words.clean(record.device or record.generation, 40)
+        for run in runs
+        for record in view.systems(run)
+        if record.instance in ran
     ]
+    names = list(dict.fromkeys(each.rstrip("0123456789") or each for each in dict.fromkeys(devices)))
+    if len(set(devices)) == 1:
+        names = devices[:1]
+    said = words.listed([words.capital(each) for each in names[:4]]) or "this machine"
+    verb, its = ("do", "their") if len(names) > 1 else ("does", "its")
+    return f"How close {verb} {said} come to {its} documents?"
+
+
+def _by(run: Run) -> str:
+    """`emulated by trnbench schedule + flows 7`, or how else."""
+    found = dict.fromkeys(
+        " ".join(filter(None, (f"{each.evidence.grade} by {each.evidence.by}", each.evidence.version)))
+        for each in run.measurements
+        if each.time_s is not None and each.evidence.grade is not Grade.DERIVED
+    )
+    return words.listed([words.clean(each, 80) for each in list(found)[:3]])
+
+
+def _held(run: Run) -> str:
+    """What bands rest on."""
+    if run.fidelity is None or not run.fidelity.points:
+        return ""
+    kernels = {each.vote for each in run.fidelity.points if each.vote}
+    return (
+        f"bands from {words.plural(len(run.fidelity.points), 'published point')} of "
+        f"{words.plural(len(kernels), 'kernel')} and collectives"
+    ).replace("kernels and collectives", "kernels, streams and collectives")
+
+
+def shown_card(index: int, run: Run, card: HeadlineCard) -> dict[str, object]:
+    return {
+        "name": words.capital(words.clean(card.device or card.generation, 40)),
+        "colour": view.colour(run, card.generation),
+        "rows": [shown(index, row) for row in card.rows],
+    }
+
+
+def shown(index: int, row: HeadlineRow) -> Shown:
+    line = row.line
+    if line is None:
+        return Shown(name=row.name, what="", clause=row.clause, faint=True)
+    case = line.sweep.case
+
+    def figure(text: str, metric: str) -> Figure:
+        return Figure(text=text, address=address.figure_by_id(index, case, metric))
+
+    unit, sweep = line.sweep.unit, line.sweep
+    return Shown(
+        name=row.name,
+        what=_what(line),
+        clause=row.clause,
+        faint=line.muted,
+        bar=promised.draw(line) if sweep.better == "higher" else "",
+        by="model" if line.grade is Grade.EMULATED else str(line.grade),
+        got=figure(numbers.show(sweep.best, unit), sweep.metric),
+        share=figure(numbers.percent(line.of.fraction), address.SHARE) if line.of else None,
+        of=figure(numbers.show(line.of.value, unit), address.PEAK) if line.of else None,
+        of_document=_document(line.of.source, line.of.date) if line.of else "",
+        since=figure(numbers.show(line.since.value, unit), address.SINCE) if line.since else None,
+        since_document=_document(line.since.source, line.since.date) if line.since else "",
+        low="the document's figure is low" if line.of and line.of.fraction > 1 else "",
+        swept=_swept(line),
+        expect=figure(_between(line), address.EXPECT) if line.expected else None,
+        behind=_behind(line),
+        published=_published(index, line),
+        published_at=_published_at(line),
+        above=line.above,
+        own=row.own,
+        reason=line.reason,
+        loss=address.figure_by_id(index, case, address.LOSS),
+        others=tuple(
+            f"{numbers.show(each.value, unit)} ({_document(each.source, each.date)}"
+            + (f", superseded by {each.superseded_by})" if each.superseded_by else ")")
+            for each in line.others
+        ),
+    )
+
+
+def _what(line: HeadlineLine) -> str:
+    """`bf16 product, one device`; of a fabric its system and who takes part."""
+    name = " ".join(filter(None, (line.dtype, _PRODUCT.get(line.kernel, line.kernel))))
+    if line.ranks:
+        return f"{name}, {', '.join(line.systems)}: {line.ranks}"
+    if line.scope.rank <= Scope.DEVICE.rank and line.whole:
+        return f"{name}, one {str(line.scope).replace('-', ' ')}"
+    return f"{name}, {', '.join(line.systems)}"
+
+
+def _document(source: str, date: str) -> str:
+    return " ".join(filter(None, (words.clean(source, 60) or "the clocks", date.partition("-")[0])))
+
+
+def _swept(line: HeadlineLine) -> str:
+    sweep = line.sweep
+    if sweep.points == 1:
+        return f"at {sweep.over}" if sweep.over else ""
+    at = f"at {sweep.at}, " if sweep.at else ""
+    over = (sweep.over or f"{sweep.points} cases").replace(" to ", "–")
+    return f"{at}best of {over}, from {numbers.show(sweep.worst, sweep.unit)}"
+
+
+def _between(line: HeadlineLine) -> str:
+    assert line.expected is not None
+    low, high = (numbers.show(each, line.sweep.unit) for each in line.expected)
+    return view.ranged(low, high)
+
+
+def _behind(line: HeadlineLine) -> str:
+    if line.expected is None:
+        return ""
+    votes = (
+        words.plural(line.votes, "vote") if line.votes else f"no vote, the band of {line.widened or 'all'}"
+    )
+    widened = "widened" if line.votes and line.widened else ""
+    return ", ".join(filter(None, (line.nearness, votes, widened, line.band_note)))
+
+
+def _published(index: int, line: HeadlineLine) -> Figure | None:
+    if line.of_core is not None:
+        best, case = line.of_core.published, line.of_core.case
+    elif line.published is not None and line.published.metric == line.sweep.metric:
+        best, case = line.published, line.sweep.case
+    else:
+        return None
+    return Figure(
+        text=numbers.show(best.value, best.unit), address=address.figure_by_id(index, case, address.PUBLISHED)
+    )
+
+
+def _published_at(line: HeadlineLine) -> str:
+    """Where that stands when it is not the very same: on one core, at another size."""
+    if line.of_core is not None:
+        return "on one core"
+    best = line.published
+    return f"at {best.at}" if best is not None and best.at and not best.reaches else ""

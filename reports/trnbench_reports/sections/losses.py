@@ -1,4 +1,4 @@
-"""Section 6: what lies between the peak and the result, for the kernels that matter, worst first."""
+"""What holds kernels back: where the time goes, and every cause by what would go with it."""
 
 from __future__ import annotations
 
@@ -6,48 +6,217 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from trnbench import Grade, Measurement, Run
-from trnbench_reports import ladder, losses, numbers, view, words
-from trnbench_reports.charts import engines, figure, waterfall
-from trnbench_reports.losses import Losses
+from trnbench import Grade, Run
+from trnbench_reports import address, ladder, losses, numbers, opportunities, view, words
+from trnbench_reports.charts import stack
+from trnbench_reports.losses import LIMIT, Losses
+from trnbench_reports.opportunities import Opportunity
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-SHOWN = 9
-"""Kernels drawn, one of each family; the table beneath has all of them."""
+DRAWN = 8
+"""Kernels with a bar, one of each family."""
+SHOWN, FOLDED = 12, 24
+"""Rows of the table, and of what is folded beneath it; smaller ones are counted."""
+_NAMED = 3
+"""Causes that are named beside a bar."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """One kernel: its bar, its strips, and in words the causes with their addresses."""
+
+    name: str
+    where: str
+    address: str
+    reached: str
+    bar: Markup
+    causes: list[tuple[str, str]]
+    loss: str
+    strip: Markup | str
+    busy: str
+    lines: str
+    faint: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One kernel on one generation, at the best case of its sweep."""
+    """One opportunity: what goes with its cause."""
 
-    anchor: str
     kernel: str
-    system: str
     point: str
+    where: str
+    colour: int
+    cause: str
+    seconds: str
+    share: str
+    value: float
+    fraction: float
     reached: str
-    bound: str
-    largest: str
-    time: str
-    grade: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    heading: str
-    figures: list[tuple[str, list[Markup], str]]  # kernel, drawings, the command of its timeline
-    rows: list[Row]
-    left_out: int
-    ladder: list[dict[str, Any]]
+    letter: str
+    address: str
+    at: str
+    faint: bool
 
 
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing when no case says what was busy."""
-    parts = [made for index, run, heading in view.each_run(runs) if (made := _part(index, run, heading))]
+    parts = [made for index, run, heading in view.each_newest(runs) if (made := _part(index, run, heading))]
     steps = tuple(ladder.NAMES.values())
-    return fill("losses", parts=parts, shown=SHOWN, steps=steps, beside=beside(runs)) if parts else ""
+    return fill("losses", parts=parts, steps=steps, beside=beside(runs)) if parts else ""
+
+
+def _part(index: int, run: Run, heading: str) -> dict[str, Any] | None:
+    found = opportunities.chosen(run)
+    if not found:
+        return None
+    told = opportunities.of(found)
+    return {
+        "heading": heading,
+        "title": _title(told),
+        "bars": [_bar(index, each) for each in drawn(found)],
+        "rows": [_row(index, run, each) for each in told[:SHOWN]],
+        "more": [_row(index, run, each) for each in told[SHOWN : SHOWN + FOLDED]],
+        "smaller": max(0, len(told) - SHOWN - FOLDED),
+        "passed": [_passed(index, each) for each in found if opportunities.passed(each)],
+        "beyond": [_beyond(index, each) for each in found if _is_beyond(each)],
+        "ladder": [_rung(index, each) for each in ladder.rungs(run)],
+    }
+
+
+def _title(told: Sequence[Opportunity]) -> str:
+    if not told:
+        return "No cause takes half a per cent of any kernel that is short of its peak"
+    first = told[0]
+    return (
+        f"Most time goes with {words.clean(first.cause, 60)} in {words.clean(first.case.case.kernel, 40)} "
+        f"on {words.clean(first.case.case.generation, 30)}: −{numbers.show(first.seconds, 's')}, "
+        f"{numbers.percent(first.share)} of its time"
+    )
+
+
+def drawn(found: Sequence[Losses]) -> list[Losses]:
+    """One kernel of each family, the furthest from its peak; those with a waterfall first.
+
+    A family that has a kernel of its own name is shown by that one: the others are steps to it or
+    special cases of it.
+    """
+    names = {each.case.case.kernel for each in found}
+    kept: dict[str, Losses] = {}
+    for each in sorted(found, key=lambda each: not each.terms):
+        case = each.case.case
+        if case.family not in names or case.kernel == case.family:
+            kept.setdefault(case.family, each)
+    return sorted(kept.values(), key=lambda each: (not each.terms, opportunities.fraction(each)))[:DRAWN]
+
+
+def _bar(index: int, each: Losses) -> Bar:
+    case = each.case
+    ranked = sorted(opportunities.causes(each), key=lambda term: -term[1])
+    if not each.terms:
+        ranked = [("no waterfall is stored", max(0.0, 1 - opportunities.fraction(each)) * each.time_s)]
+    at_peak = each.terms[0][0] if each.terms else "at the peak"
+    parts = [(at_peak, each.time_s - sum(s for _, s in ranked)), *ranked[: stack.KINDS - 2]]
+    other = sum(seconds for _, seconds in ranked[stack.KINDS - 2 :])
+    if other > 0:
+        parts.append(("the rest", other))
+    busy = sorted(each.busy, key=lambda entry: -entry[1])
+    lanes = [(name, shares) for name, shares in each.strip if shares][:6]
+    told = ", ".join(f"{words.clean(n, 24)} {numbers.percent(s / each.time_s)}" for n, s in busy[:4])
+    return Bar(
+        name=case.case.kernel,
+        where=f"{case.case.generation}, {view.point_text(case)}",
+        address=address.figure_of(index, case, address.SHARE),
+        reached=numbers.percent(opportunities.fraction(each)),
+        bar=stack.bar([(name, seconds / each.time_s) for name, seconds in parts]),
+        causes=[
+            (_cause(name), numbers.percent(seconds / each.time_s))
+            for name, seconds in ranked[:_NAMED]
+            if seconds > opportunities.LEAST * each.time_s
+        ],
+        loss=address.figure_of(index, case, address.LOSS),
+        strip=stack.strip(lanes, f"when each engine was busy: {told}") if lanes else "",
+        busy=told,
+        lines=_lines(each),
+        faint=view.faint(case),
+    )
+
+
+def _cause(name: str) -> str:
+    """What the largest causes are called: a limit of the model is what the engine can do, not a loss."""
+    if name.startswith(LIMIT):
+        return f"beyond what {words.clean(name.removeprefix(LIMIT).removesuffix(' in the model'), 40)} can do"
+    return words.clean(name, 60)
+
+
+def _lines(each: Losses) -> str:
+    """The command that tells the time by source line, from the one that writes the timeline."""
+    command, trace, _ = each.command.partition(" --trace ")
+    return f"{command} --lines" if trace else ""
+
+
+def _row(index: int, run: Run, each: Opportunity) -> Row:
+    case = each.case
+    return Row(
+        kernel=case.case.kernel,
+        point=view.point_text(case),
+        where=case.case.generation,
+        colour=view.colour(run, case.case.generation),
+        cause=each.cause,
+        seconds=f"−{numbers.show(each.seconds, 's')}",
+        share=numbers.percent(each.share),
+        value=each.seconds,
+        fraction=each.share,
+        reached=numbers.percent(opportunities.fraction(each.losses)),
+        letter=case.evidence.grade.letter,
+        address=address.figure_of(index, case, address.LOSS),
+        at=address.figure_of(index, case, address.SHARE),
+        faint=view.faint(case),
+    )
+
+
+def _passed(index: int, each: Losses) -> tuple[str, str, str]:
+    case = each.case
+    name = f"{words.clean(case.case.kernel, 40)} {words.clean(case.case.generation, 30)}"
+    text = numbers.percent(opportunities.fraction(each))
+    return name, text, address.figure_of(index, case, address.SHARE)
+
+
+def _is_beyond(each: Losses) -> bool:
+    """Whether most of what is missing lies between the document and what the engine can do of this."""
+    return bool(each.terms) and any(
+        name.startswith(LIMIT) and seconds > 0.5 * (1 - opportunities.fraction(each)) * each.time_s
+        for name, seconds in each.terms[1:]
+        if seconds > 0 and not opportunities.passed(each)
+    )
+
+
+def _beyond(index: int, each: Losses) -> tuple[str, str, str]:
+    return _passed(index, each)
+
+
+def _rung(index: int, rung: ladder.Rung) -> dict[str, Any]:
+    """A row of the table: what each step reaches of the peak, and how much faster the last one is."""
+    first = rung.first
+    return {
+        "kernel": rung.kernel,
+        "where": first.case.generation,
+        "point": view.point_text(first),
+        "letter": first.evidence.grade.letter,
+        "steps": [
+            (
+                address.figure_of(index, each, address.SHARE),
+                numbers.percent(each.judgement.fraction) if each.judgement else view.value_text(each),
+                min(each.judgement.fraction, 1.0) if each.judgement else 0.0,
+            )
+            if each is not None
+            else None
+            for each in rung.cases
+        ],
+        "gain": numbers.times(rung.gain) if rung.gain is not None else "",
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +252,7 @@ def beside(runs: Sequence[Run]) -> list[Beside]:
                 seen, said = profiled.get(name), model.get(name)
                 rows.append(
                     Beside(
-                        anchor=view.anchor(index, each),
+                        anchor=address.figure_of(index, each, address.BUSY),
                         case=words.clean(each.id, 120),
                         engine=name,
                         profiled=numbers.show(seen, "s") if seen is not None else "",
@@ -95,109 +264,3 @@ def beside(runs: Sequence[Run]) -> list[Beside]:
                     )
                 )
     return rows
-
-
-def chosen(run: Run) -> list[Losses]:
-    """The best case of each kernel on each generation, the furthest from its peak first.
-
-    One core where a kernel has such cases: what holds it back there holds it back everywhere, and
-    sharing is another cause. Links and networks are the fabric's section.
-    """
-    groups: dict[tuple[str, str], list[Measurement]] = {}
-    for each in run.measurements:
-        linked = each.work.get("link_bytes") or each.work.get("network_bytes")
-        if each.status in view.GOOD and each.judgement and not linked and losses.of(each) is not None:
-            groups.setdefault((each.case.kernel, each.case.generation), []).append(each)
-    found = []
-    for cases in groups.values():
-        nearest = min(each.case.scope.rank for each in cases)
-        best = view.best(each for each in cases if each.case.scope.rank == nearest)
-        told = losses.of(best) if best is not None else None
-        if told is not None:
-            found.append(told)
-    return sorted(found, key=lambda each: (_fraction(each), each.case.id))
-
-
-def drawn(found: Sequence[Losses]) -> list[Losses]:
-    """One kernel of each family on one generation, the worst; those with a waterfall before those without.
-
-    A family that has a kernel of its own name is shown by that one: the others are steps to it or
-    special cases of it.
-    """
-    names = {each.case.case.kernel for each in found}
-    kept: dict[str, Losses] = {}
-    for each in sorted(found, key=lambda each: not each.terms):
-        case = each.case.case
-        if case.family not in names or case.kernel == case.family:
-            kept.setdefault(case.family, each)
-    return sorted(kept.values(), key=lambda each: (not each.terms, _fraction(each)))[:SHOWN]
-
-
-def _part(index: int, run: Run, heading: str) -> Part | None:
-    found = chosen(run)
-    if not found:
-        return None
-    figures = []
-    for number, each in enumerate(drawn(found)):
-        colour = view.colour(run, each.case.case.generation)
-        anchor = view.anchor(index, each.case)
-        pictures = []
-        if each.terms:
-            pictures.append(figure.show(waterfall.draw(f"loss-{index}-{number}", each, colour, anchor)))
-        if each.busy:
-            pictures.append(figure.show(engines.draw(f"busy-{index}-{number}", each, colour, anchor)))
-        figures.append((waterfall.heading(each), pictures, each.command))
-    return Part(
-        heading=heading,
-        figures=figures,
-        rows=[_row(index, each) for each in found],
-        left_out=len({each.case.case.kernel for each in found}) - len(figures),
-        ladder=[_rung(index, each) for each in ladder.rungs(run)],
-    )
-
-
-def _rung(index: int, rung: ladder.Rung) -> dict[str, Any]:
-    """A row of the table: what each step reaches of the peak, and how much faster the last one is."""
-    first = rung.first
-    return {
-        "kernel": rung.kernel,
-        "system": first.case.instance,
-        "anchor": view.anchor(index, rung.cases[-1] or first),
-        "point": view.point_text(first),
-        "grade": str(first.evidence.grade),
-        "steps": [
-            (
-                view.anchor(index, each),
-                numbers.percent(each.judgement.fraction) if each.judgement else view.value_text(each),
-                min(each.judgement.fraction, 1.0) if each.judgement else 0.0,
-            )
-            for each in rung.cases
-            if each is not None
-        ],
-        "gain": numbers.times(rung.gain) if rung.gain is not None else "",
-    }
-
-
-def _fraction(each: Losses) -> float:
-    return each.case.judgement.fraction if each.case.judgement else 1.0
-
-
-def _row(index: int, each: Losses) -> Row:
-    case = each.case
-    worst = each.worst
-    if worst is not None:
-        largest = f"{words.clean(worst[0], 40)}, {numbers.percent(worst[1] / each.time_s)}"
-    else:
-        name, seconds = max(each.busy, key=lambda entry: entry[1])
-        largest = f"{words.clean(name, 40)} busy {numbers.percent(seconds / each.time_s)}"
-    return Row(
-        anchor=view.anchor(index, case),
-        kernel=case.case.kernel,
-        system=case.case.instance,
-        point=view.point_text(case),
-        reached=numbers.percent(_fraction(each)),
-        bound=case.bound,
-        largest=largest,
-        time=numbers.show(each.time_s, "s"),
-        grade=str(case.evidence.grade),
-    )

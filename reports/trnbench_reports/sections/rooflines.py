@@ -20,7 +20,7 @@ def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing when no case did arithmetic on bytes of HBM."""
     parts = [
         (heading, [figure.show(each) for each in _figures(index, run)])
-        for index, run, heading in view.each_run(runs)
+        for index, run, heading in view.each_newest(runs)
     ]
     drawn = [part for part in parts if part[1]]
     return fill("rooflines", parts=drawn) if drawn else ""

@@ -1,4 +1,4 @@
-"""Section 2: kernels against systems, per cent of the documented peak."""
+"""The scoreboard: kernels against generations, every sweep by its range with the best marked."""
 
 from __future__ import annotations
 
@@ -7,167 +7,140 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trnbench import Measurement, Run, Status, SystemRecord, nearness_of
-from trnbench_reports import numbers, view, words
+from trnbench import Measurement, Run, Status, nearness_of
+from trnbench_reports import address, board, numbers, view, words
 from trnbench_reports.beside import Beside, beside
+from trnbench_reports.charts import span
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-Variant = tuple[str, str, str]  # reach, dtype, what is counted where that is not the kernel's usual metric
-_COUNTED = {"network_bytes_per_s": "bytes of a host on the network", "busbw_bytes_per_s": "bus bandwidth"}
-
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
-    """One number of the board. `fraction` draws the bar; without one the value stands alone."""
+class Shown:
+    """A cell as the page shows it: `text` of the best and the address that explains it.
+
+    `least`: the other end of the range, "" for a single case. `near`: class of the nearest published evidence
+    and what to expect by its band. `value` sorts.
+    """
 
     text: str
     title: str
-    anchor: str = ""
+    address: str
+    status: str
     letter: str = ""
     grade: str = ""
-    fraction: float | None = None
-    status: str = ""
-    note: str = ""  # "2 suspect": what a best-of must not hide
-    near: str = ""  # the class of the nearest published evidence, and what to expect by its band
-    within: str = ""  # "±2 %", between the processes of a measured case
-    faint: bool = False  # emulated, without a band
-    other: Beside | None = None  # the same case in the other run of the page
-    data: tuple[tuple[str, str], ...] = ()  # data type, evidence, status: what filters look at
-
-    @property
-    def width(self) -> str:
-        """Of the bar, in per cent of the cell, never beyond it."""
-        return f"{min(max(self.fraction or 0, 0), 1) * 100:.1f}%"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    kernel: str
-    label: str
-    cells: tuple[Cell | None, ...]
-    main: bool
+    value: float | None = None
+    least: str = ""
+    drawn: Markup | str = ""
+    near: str = ""
+    within: str = ""
+    faint: bool = False
+    note: str = ""
+    systems: str = ""
+    other: Beside | None = None
 
 
 def render(runs: Sequence[Run]) -> Markup:
-    parts = []
     others = beside(runs)
-    for index, run, heading in view.each_run(runs):
-        records = [
-            r for r in view.systems(run) if any(m.case.instance == r.instance for m in run.measurements)
-        ]
-        low = run.counts()[Status.DOCUMENT_LOW]
-        made = groups(index, run, records, others)
-        parts.append((heading, records, made, _usual(made), _skips(run), _loud(index, run), low))
-    return fill(
-        "scoreboard",
-        parts=parts,
-        colour={
-            (run.id, r.instance): view.colour(run, r.generation) for run in runs for r in view.systems(run)
-        },
-        runs=runs,
-    )
-
-
-def groups(
-    index: int,
-    run: Run,
-    records: Sequence[SystemRecord],
-    others: Mapping[tuple[int, str], Beside] = {},
-) -> list[tuple[str, list[Row]]]:
-    """Rows by kernel: the main one first, every other scope and data type below it.
-
-    A row has one metric: what a cluster's collectives put on the network stands apart from the bus bandwidth
-    of one scale-up domain.
-    """
-    own = {record.instance: record for record in records}
-    made = []
-    for kernel, found in view.by_kernel(run.measurements).items():
-        table: dict[Variant, dict[str, list[Measurement]]] = defaultdict(lambda: defaultdict(list))
-        usual = Counter(each.primary for each in found if each.primary).most_common(1)
-        for each in found:
-            reach = view.reach(own.get(each.case.instance), each.case.scope)
-            other = each.primary if usual and each.primary not in ("", usual[0][0]) else ""
-            counted = _COUNTED.get(other, other.replace("_", " "))
-            table[reach, each.case.dtype, counted][each.case.instance].append(each)
-        main = _main(table)
-        order = sorted(
-            table, key=lambda v: (v[:2] != main[:2], v != main, _REACH.get(v[0], 1), v[1] != main[1], v[2])
+    parts = []
+    for index, run, heading in view.each_newest(runs):
+        wanted = board.generations(run)
+        rows, silent = [], []
+        for kernel, found in board.groups(run):
+            shown = [(row, cells(index, row, others)) for row in found]
+            kept = [
+                (row, made)
+                for place, (row, made) in enumerate(shown)
+                if any(cell and cell.status != "skipped" for cell in made)
+                or (place == 0 and any(cell for _, rest in shown for cell in rest if cell and cell.letter))
+            ]
+            if kept:
+                rows.append((kernel, kept))
+            else:
+                silent.append(words.clean(kernel, 60))
+        parts.append(
+            {
+                "heading": heading,
+                "id": f"board-{index}",
+                "generations": [(name, view.colour(run, name), _systems(run, name)) for name in wanted],
+                "rows": rows,
+                "silent": silent,
+                "families": sorted({words.clean(found[0].family, 40) for _, found in board.groups(run)}),
+                "letters": sorted(
+                    {cell.letter for _, kept in rows for _, m in kept for cell in m if cell and cell.letter}
+                ),
+                "skips": _skips(run),
+                "loud": _loud(index, run),
+                "low": run.counts()[Status.DOCUMENT_LOW],
+            }
         )
-        rows = []
-        for variant in order:
-            cells = []
-            for record in records:
-                here = table[variant].get(record.instance, [])
-                rest = [each for each in found if each.case.instance == record.instance]
-                cells.append(_cell(index, here, rest if variant == main else here, others))
-            reach, dtype, counted = variant
-            label = " · ".join(filter(None, (dtype, reach, counted)))
-            leads = variant[:2] == main[:2]
-            rows.append(Row(kernel=kernel, label=label, cells=tuple(cells), main=leads))
-        made.append((kernel, rows))
-    return made
+    return fill("scoreboard", parts=parts)
 
 
-_REACH = {"whole system": 0, "cluster": 1, "ultraserver": 2, "instance": 3, "device": 4, "core": 6}
+def _systems(run: Run, generation: str) -> str:
+    ran = {each.case.instance for each in run.measurements}
+    names = [
+        words.clean(record.instance, 60)
+        for record in view.systems(run)
+        if record.generation == generation and record.instance in ran
+    ]
+    return ", ".join(names[:6])
 
 
-def _main(table: dict[Variant, dict[str, list[Measurement]]]) -> Variant:
-    """The widest scope, in the data type the documents lead with."""
-    widest = min((reach for reach, _, _ in table), key=lambda reach: _REACH.get(reach, 5))
-    wanted = view.preferred_dtype(
-        [
-            each
-            for (reach, _, _), by in table.items()
-            if reach == widest
-            for cases in by.values()
-            for each in cases
-        ]
-    )
-    return next((each for each in sorted(table) if each[:2] == (widest, wanted)), next(iter(table)))
+def cells(index: int, row: board.Row, others: Mapping[tuple[int, str], Beside] = {}) -> list[Shown | None]:
+    """Of a row, in the order of its generations."""
+    return [_cell(index, row, each, others) if each is not None else None for each in row.cells]
 
 
 def _cell(
-    index: int,
-    here: Sequence[Measurement],
-    all_of_kernel: Sequence[Measurement],
-    others: Mapping[tuple[int, str], Beside],
-) -> Cell | None:
-    bad = [each for each in all_of_kernel if each.status in (*_BAD, Status.INCONCLUSIVE)]
-    bad.sort(key=lambda each: each.status is Status.INCONCLUSIVE)
-    counts = Counter(str(each.status) for each in bad)
+    index: int, row: board.Row, cell: board.Cell, others: Mapping[tuple[int, str], Beside]
+) -> Shown | None:
+    counts = Counter(str(each.status) for each in cell.bad)
     note = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-    top = view.best(here)
+    systems = ", ".join(words.clean(each, 60) for each in cell.systems) if row.system else ""
+    top, least = cell.best, cell.least
     if top is not None:
-        share = top.judgement.fraction if top.judgement else None
-        return Cell(
+        share = cell.share
+        metric = address.SHARE if share is not None else top.primary
+        low = least.judgement.fraction if least is not None and least.judgement is not None else None
+        return Shown(
             text=numbers.percent(share) if share is not None else view.value_text(top),
             title=view.tooltip(top),
-            anchor=view.anchor(index, bad[0] if bad and not here else top),
+            address=address.figure_of(index, top, metric),
+            status=str(top.status),
             letter=top.evidence.grade.letter,
             grade=str(top.evidence.grade),
-            fraction=share,
-            status=str(top.status),
-            note=note,
+            value=share,
+            least=_least(least),
+            drawn=span.draw(low, share, str(top.evidence.grade)) if share is not None and row.main else "",
             near=_near(top),
             within=view.interval_text(top),
             faint=view.faint(top),
+            note=note,
+            systems=systems,
             other=others.get((index, top.id)),
-            data=_data(top),
         )
-    if not here and not bad:
+    worst = cell.bad[0] if cell.bad else cell.cases[0] if cell.cases else None
+    if worst is None:
         return None
-    worst = bad[0] if bad else here[0]
-    return Cell(
+    return Shown(
         text=str(worst.status),
         title=words.clean(worst.reason_text or str(worst.reason) or "no reason was recorded", 300),
-        anchor=view.anchor(index, worst),
+        address=address.figure_of(index, worst, address.SHARE),
         status=str(worst.status),
-        note=note if len(bad) > 1 else "",
-        data=_data(worst),
+        note=note if len(cell.bad) > 1 else "",
+        systems=systems,
     )
+
+
+def _least(least: Measurement | None) -> str:
+    if least is None:
+        return ""
+    if least.judgement is not None:
+        return numbers.percent(least.judgement.fraction)
+    return view.value_text(least)
 
 
 def _near(top: Measurement) -> str:
@@ -179,26 +152,6 @@ def _near(top: Measurement) -> str:
 def _causes(each: Measurement) -> str:
     causes = each.judgement.causes if each.judgement else ()
     return "; ".join(cause for cause in causes if cause not in each.reason_text)
-
-
-def _data(each: Measurement) -> tuple[tuple[str, str], ...]:
-    return (
-        ("d", words.clean(each.case.dtype, 40)),
-        ("e", str(each.evidence.grade)),
-        ("t", str(each.status)),
-    )
-
-
-def _usual(groups: Sequence[tuple[str, list[Row]]]) -> dict[str, str]:
-    """What most cells have stands once at the board; page.js gives it back to the cells."""
-    cells = [cell for _, rows in groups for row in rows for cell in row.cells if cell is not None]
-    counts = Counter(pair for cell in cells for pair in cell.data)
-    return {
-        name: max(
-            (pair for pair in counts if pair[0] == name), key=lambda pair: counts[pair], default=("", "")
-        )[1]
-        for name in "det"
-    }
 
 
 def _skips(run: Run) -> list[tuple[str, str, str, int]]:
@@ -218,21 +171,23 @@ def _skips(run: Run) -> list[tuple[str, str, str, int]]:
     ]
 
 
-_BAD = (Status.SUSPECT, Status.FAILED)
-
-
 def _loud(index: int, run: Run) -> list[tuple[str, list[tuple[str, str, Measurement, str]]]]:
-    """Suspect and failed cases, and inconclusive ones, each kind with its heading: anchor, name, measurement,
-    likely causes that its reason does not say."""
+    """Suspect and failed cases, and inconclusive ones, each kind with its heading: address, name,
+    measurement, likely causes that its reason does not say."""
     kinds = (
-        ("Suspect and failed", _BAD),
+        ("Suspect and failed", board.BAD),
         ("Inconclusive: not steady enough to judge", (Status.INCONCLUSIVE,)),
     )
     told = [
         (
             heading,
             [
-                (view.anchor(index, each), words.clean(each.id, 200), each, _causes(each))
+                (
+                    address.figure_of(index, each, address.SHARE),
+                    words.clean(each.id, 200),
+                    each,
+                    _causes(each),
+                )
                 for each in run.measurements
                 if each.status in statuses
             ],

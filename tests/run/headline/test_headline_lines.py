@@ -30,7 +30,7 @@ class TestLines:
             if each.case.generation == "trn2"
             and each.case.kernel == "gemm"
             and each.case.dtype == "bf16"
-            and each.case.scope is Scope.CORE
+            and each.case.scope is Scope.DEVICE
         ]
         values = [each.metrics["flops_per_s"].value for each in mine]
         assert (line.sweep.worst, line.sweep.best) == (min(values), max(values))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trnbench.facts.scope import Scope
 from trnbench.fidelity.nearness.best import above
 from trnbench.results.evidence import Grade
 from trnbench.results.expectation import NOT_RECORDED, expected
@@ -10,8 +11,8 @@ from trnbench.results.nearness import Nearness
 from trnbench.results.own_product import OwnProduct
 from trnbench.results.run import Run
 from trnbench.run.headline.axes import swept
-from trnbench.run.headline.line import Line, Sweep
-from trnbench.run.headline.promised import promised, superseding
+from trnbench.run.headline.line import Line, PerCore, Sweep
+from trnbench.run.headline.promised import others, promised, superseding
 from trnbench.run.headline.question import PRODUCTS, Answer, primary
 from trnbench.run.headline.rest import rest
 
@@ -56,7 +57,9 @@ def line(run: Run, answer: Answer) -> Line:
         ranks=_ranks(run, best, metric),
         of=promised(run, best),
         since=superseding(run, best),
+        others=others(run, best),
         clock=judged.of_engine_bound if judged is not None else None,
+        clock_value=_clock(best),
         nearness=str(nearest.kind) if nearest is not None else "",
         expected=expected(best) if band is not None else None,
         votes=band.votes if band is not None else 0,
@@ -64,12 +67,42 @@ def line(run: Run, answer: Answer) -> Line:
         band_note=nearest.note if nearest is not None and band is not None else "",
         published=nearest.best if nearest is not None else None,
         above=above(metric.value, metric, nearest.best) if nearest is not None else "",
+        of_core=_of_core(run, answer, best) if nearest is not None and nearest.best is None else None,
         bound=best.bound,
         rest=rest(best),
         own=_own(run, answer, best),
         muted=bool(reason),
         reason=reason,
     )
+
+
+def _clock(case: Measurement) -> float | None:
+    judged = case.judgement
+    bound = judged.peaks.engine_bound if judged is not None else None
+    return bound.value if bound is not None else None
+
+
+def _of_core(run: Run, answer: Answer, best: Measurement) -> PerCore | None:
+    """The same product at the same point on one core of the same system: what was published of that.
+
+    Of products alone: cores do not share their engines, but they share memory and links.
+    """
+    for each in run.measurements if answer.question.kernels == PRODUCTS else ():
+        if (
+            best.case.scope is Scope.DEVICE
+            and each.case.scope is Scope.CORE
+            and each.case.instance == best.case.instance
+            and each.case.kernel == best.case.kernel
+            and each.case.point == best.case.point
+            and each.judgement is not None
+        ):
+            nearest, metric = each.evidence.nearest, each.metrics.get(best.primary)
+            found = nearest.best if nearest is not None else None
+            promise = each.judgement.peaks.chosen.value
+            if found is None or metric is None or found.metric != metric.name or not promise > 0:
+                return None
+            return PerCore(published=found, fraction=found.value / promise, case=each.id)
+    return None
 
 
 def _muted(case: Measurement) -> str:

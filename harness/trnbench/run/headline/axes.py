@@ -23,9 +23,9 @@ def swept(cases: Sequence[Measurement], best: Measurement) -> tuple[str, str]:
         together.setdefault(column, []).append(name)
     moving = {column: held for column, held in together.items() if len(set(column)) > 1}
     if not moving:
-        return ", ".join(f"{'='.join(held)} {_one(best, held[0])}" for held in together.values()), ""
+        return ", ".join(f"{'='.join(held)} {axis_text(best, held[0])}" for held in together.values()), ""
     over = [f"{'='.join(held)} {_range(column, best, held[0])}" for column, held in moving.items()]
-    at = [_one(best, held[0]) for held in moving.values()]
+    at = [axis_text(best, held[0]) for held in moving.values()]
     return ", ".join(over), ", ".join(at)
 
 
@@ -37,7 +37,8 @@ def _range(column: Sequence[Value | None], case: Measurement, name: str) -> str:
     return ", ".join(kinds) if len(kinds) <= _NAMED else f"{len(kinds)} kinds"
 
 
-def _one(case: Measurement, name: str) -> str:
+def axis_text(case: Measurement, name: str) -> str:
+    """`1 GiB` or `4,096`: where the case stands on an axis, in words."""
     return _shown(case.case.point.get(name, ""), case, name)
 
 

@@ -41,6 +41,15 @@ class Promised(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     date: str = ""
     printed: bool = True
     note: str = ""
+    superseded_by: str = ""
+
+
+class PerCore(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The best published of one core; `fraction` of what is promised of one core, by the same document."""
+
+    published: BestPublished
+    fraction: float
+    case: str
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,10 +65,12 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     - `whole`: no system of the generation that was asked gave other numbers.
     - `ranks`: of a collective, how many ranks of what kind, and what its bandwidth counts.
     - `of` and `since`: the figure it is held against, and the one that has superseded that.
-    - `clock`: the share of what the clocks allow, of the best case.
+    - `others`: what other documents print or imply for the same figure, superseded ones too.
+    - `clock`: the share of what the clocks allow, of the best case; `clock_value` is that bound.
     - `expected`: what the band of the nearest published evidence leaves of the best value, low before high,
       in the unit of the sweep; `votes` stand behind it, `widened` and `band_note` as in `Band` and `Nearest`.
     - `published`: the best of the nearest class that has one; `above` says where the model is far above it.
+    - `of_core`: where nobody published the scope, the best published of one core, beside the promise of one.
     - `bound` and `rest`: what the best case waits for most, as its model names it, and what takes its time.
     - `own`: our product at the shapes that others published, where the line is about a product.
     - `muted`: nothing published stands near enough for an interval, and `reason` says why. Such a line comes
@@ -78,7 +89,9 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ranks: str = ""
     of: Promised | None = None
     since: Promised | None = None
+    others: tuple[Promised, ...] = ()
     clock: float | None = None
+    clock_value: float | None = None
     nearness: str = ""
     expected: tuple[float, float] | None = None
     votes: int = 0
@@ -86,6 +99,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     band_note: str = ""
     published: BestPublished | None = None
     above: str = ""
+    of_core: PerCore | None = None
     bound: str = ""
     rest: tuple[Cause, ...] = ()
     own: tuple[OwnProduct, ...] = ()

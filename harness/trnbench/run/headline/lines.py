@@ -9,6 +9,7 @@ import msgspec
 from trnbench.results.measurement import Status
 from trnbench.results.run import Run
 from trnbench.run.headline.answered import line
+from trnbench.run.headline.cards import Card, cards
 from trnbench.run.headline.line import Line
 from trnbench.run.headline.promised import UNSTATED
 from trnbench.run.headline.question import QUESTIONS, answers
@@ -20,6 +21,7 @@ _ASKED = [each.name for each in QUESTIONS]
 
 class Headline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`lines`: by question and generation, what has no band last; `silence`: why there is no line, else "".
+    `cards`: the same lines by generation.
     `alarms`: (system, `1 suspect, 2 failed`) of each with such or inconclusive cases. `means`: what an
     emulated number is.
     `footnote`: what is to be known of the figures of several lines.
@@ -30,6 +32,7 @@ class Headline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     means: str = ""
     footnote: str = ""
     silence: str = ""
+    cards: tuple[Card, ...] = ()
 
     @property
     def said(self) -> tuple[tuple[Line, Said], ...]:
@@ -58,6 +61,7 @@ def headline(run: Run) -> Headline:
         means=_means(run),
         footnote=UNSTATED_NOTE if unstated else "",
         silence="" if found else _silence(run),
+        cards=cards(run, found),
     )
 
 

@@ -46,6 +46,25 @@ def superseding(run: Run, case: Measurement) -> Promised | None:
     return _promised(run, case, latest, judgement.fraction * chosen.value / latest.value)
 
 
+def others(run: Run, case: Measurement) -> tuple[Promised, ...]:
+    """Every other figure of the same scope that a document prints or implies, each value once, least first.
+
+    What the clocks allow is no document's figure and is left out.
+    """
+    judgement = case.judgement
+    if judgement is None or not math.isfinite(judgement.fraction):
+        return ()
+    chosen = judgement.peaks.chosen
+    found: dict[float, Promised] = {}
+    for peak in judgement.peaks.alternatives:
+        if peak.policy is PeakPolicy.ENGINE or not peak.value > 0 or peak.value == chosen.value:
+            continue
+        made = _promised(run, case, peak, judgement.fraction * chosen.value / peak.value)
+        if made is not None:
+            found.setdefault(round(peak.value, 3), made)
+    return tuple(found[value] for value in sorted(found))
+
+
 def _replacing(book: FactBook, old: Fact, source: str, dtype: str) -> Fact | None:
     """The figure of the same subject, metric, scope and kind that `source` prints."""
     found = book.select(
@@ -79,4 +98,5 @@ def _promised(run: Run, case: Measurement, peak: Peak, fraction: float) -> Promi
         date=(source.date or source.version) if source else "",
         printed=peak.evidence == "documented",
         note=UNSTATED if unstated else "",
+        superseded_by=peak.superseded_by,
     )

@@ -33,7 +33,7 @@ class Question(NamedTuple):
 
 
 QUESTIONS = (
-    Question("product", PRODUCTS, Scope.CORE),
+    Question("product", PRODUCTS, Scope.DEVICE),
     Question("stream", ("hbm_copy", "hbm_read", "hbm_write", "hbm_triad"), Scope.DEVICE),
     Question("all-reduce", ("all_reduce",), None, apart=True),
 )

@@ -44,7 +44,7 @@ def said(line: Line, alike: int = 0) -> Said:
     has said the reason.
     """
     expect = ", ".join(filter(None, (_published(line), _expect(line))))
-    parts = (_no_interval(line, alike), _clock(line), _rest(line), _own(line))
+    parts = (_no_interval(line, alike), _clock(line), _rest(line), own_products(line))
     return Said(
         subject=_subject(line),
         result=_result(line),
@@ -79,7 +79,7 @@ def _since(line: Line) -> str:
     if line.of is None:
         return ""
     words = ""
-    if line.of.fraction > 1 and not _at_clock(line):
+    if line.of.fraction > 1 and not at_clock(line):
         allowed = "no clock bounds it" if line.clock is None else "the clocks allow more"
         words += f", the figure is low: {allowed}"
     if line.since is not None:
@@ -126,12 +126,13 @@ def _detail(line: Line) -> str:
     return f"{words}; {of.note}" if of.note else words
 
 
-def _at_clock(line: Line) -> bool:
+def at_clock(line: Line) -> bool:
+    """Whether a model says of the line what its clock is, and nothing of a kernel."""
     return line.clock is not None and line.clock >= AT_CLOCK and str(line.grade) == "emulated"
 
 
 def _clock(line: Line) -> str:
-    return "At its clock: a clock held against a document, not a kernel." if _at_clock(line) else ""
+    return "At its clock: a clock held against a document, not a kernel." if at_clock(line) else ""
 
 
 def _no_interval(line: Line, alike: int) -> str:
@@ -166,6 +167,9 @@ def _published(line: Line) -> str:
     """Its class is told where the interval that follows is of another; its size and ranks where they bound
     nothing here, so that no multiple of it means anything."""
     best = line.published
+    if line.of_core is not None:
+        one = line.of_core.published
+        return f"best published {show(one.value, one.unit)} on one core ({one.id})"
     if best is None or best.metric != line.sweep.metric:
         return ""
     kind = "" if line.expected is not None and str(best.kind) == line.nearness else f"{best.kind}: "
@@ -183,7 +187,7 @@ def _above(line: Line, published: float) -> str:
 
 
 def _rest(line: Line) -> str:
-    if _at_clock(line):
+    if at_clock(line):
         return ""
     if line.rest:
         causes = (f"{each.name.removesuffix(' in the model')} {percent(each.share)}" for each in line.rest)
@@ -191,7 +195,7 @@ def _rest(line: Line) -> str:
     return f"Bound by {line.bound}." if line.bound else ""
 
 
-def _own(line: Line) -> str:
+def own_products(line: Line) -> str:
     """How far they spread; of the time, so that − is too fast. `trnbench validate --same` lists them."""
     if not line.own:
         return ""

@@ -1,0 +1,89 @@
+"""What a kernel would gain if one cause of its time went away, by the stored waterfalls, largest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trnbench import Measurement, Run
+from trnbench_reports import losses, view
+from trnbench_reports.losses import LIMIT, Losses
+
+PASSED = 0.95
+"""Share of the promise, or of what the clocks allow, from which on nothing that counts is left to gain."""
+LEAST = 0.005
+"""Of the time: a smaller cause is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opportunity:
+    """`seconds` of the case's time go with the cause; `share` of it."""
+
+    losses: Losses
+    cause: str
+    seconds: float
+
+    @property
+    def case(self) -> Measurement:
+        return self.losses.case
+
+    @property
+    def share(self) -> float:
+        return self.seconds / self.losses.time_s
+
+
+def chosen(run: Run) -> list[Losses]:
+    """The best case of each kernel on each generation, the furthest from its peak first.
+
+    One core where a kernel has such cases: what holds it back there holds it back everywhere, and
+    sharing is another cause. Links and networks have a view of their own.
+    """
+    groups: dict[tuple[str, str], list[Measurement]] = {}
+    for each in run.measurements:
+        linked = each.work.get("link_bytes") or each.work.get("network_bytes")
+        if each.status in view.GOOD and each.judgement and not linked and losses.of(each) is not None:
+            groups.setdefault((each.case.kernel, each.case.generation), []).append(each)
+    found = []
+    for cases in groups.values():
+        nearest = min(each.case.scope.rank for each in cases)
+        best = view.best(each for each in cases if each.case.scope.rank == nearest)
+        told = losses.of(best) if best is not None else None
+        if told is not None:
+            found.append(told)
+    return sorted(found, key=lambda each: (fraction(each), each.case.id))
+
+
+def fraction(each: Losses) -> float:
+    """Of the promise that is reached; 1 where nothing was promised."""
+    return each.case.judgement.fraction if each.case.judgement else 1.0
+
+
+def passed(each: Losses) -> bool:
+    """Whether next to nothing is left to gain, against the document or against the clocks."""
+    judged = each.case.judgement
+    return judged is not None and max(judged.fraction, judged.of_engine_bound or 0.0) >= PASSED
+
+
+def of(found: Sequence[Losses]) -> list[Opportunity]:
+    """Every cause of at least half a per cent that a kernel can change, by the time that goes with it."""
+    made = [
+        Opportunity(losses=each, cause=cause, seconds=seconds)
+        for each in found
+        if not passed(each)
+        for cause, seconds in causes(each)
+        if seconds > LEAST * each.time_s and not cause.startswith(LIMIT)
+    ]
+    return sorted(made, key=lambda each: (-each.seconds, each.case.id, each.cause))
+
+
+def causes(each: Losses) -> Iterator[tuple[str, float]]:
+    """What takes time beyond the work at the peak, (name, seconds); with that work they add up to the time.
+
+    A step back (a limit of the model above the document) is taken off what follows it.
+    """
+    gained = 0.0
+    for name, seconds in each.terms[1:]:
+        left = seconds + gained
+        gained = min(left, 0.0)
+        if left > 0.0:
+            yield name, left

@@ -1,0 +1,130 @@
+"""What changed from one run of the page to another: ranked by change, each bar with both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import trnbench
+from trnbench import Change, Run, RunComparison, Side, TrnbenchError, Verdict
+from trnbench_reports import address, numbers, view, words
+from trnbench_reports.charts.paired import bars
+from trnbench_reports.template import fill
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+SHOWN = 60
+"""Cases in the table, the largest changes; the command has all."""
+_FIRST = 3
+_REASONS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One case in both runs; texts, and the addresses that explain its two values."""
+
+    kernel: str
+    system: str
+    point: str
+    before: str
+    after: str
+    before_at: str
+    after_at: str
+    bar: Markup
+    change: str
+    effect: str  # the number that the column sorts by
+    verdict: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """The first run of the page against a later one."""
+
+    before: str
+    after: str
+    counts: str
+    first: tuple[Row, ...]
+    differs: tuple[str, ...]
+    rows: tuple[Row, ...]
+    left_out: int
+    same: int
+    refused: tuple[tuple[str, int], ...]
+    missing: tuple[str, ...]
+    new: tuple[str, ...]
+    nothing: str = ""
+
+
+def render(runs: Sequence[Run]) -> Markup | str:
+    """Nothing of a page of one run."""
+    parts = [_part(runs, index) for index in range(1, len(runs)) if runs[index].id != runs[0].id]
+    return fill("comparison", parts=parts) if parts else ""
+
+
+def _part(runs: Sequence[Run], index: int) -> Part:
+    before, after = runs[0], runs[index]
+    try:
+        found = trnbench.compare_runs(before, after)
+    except TrnbenchError as error:
+        told = ": ".join(filter(None, (error.what, error.cause)))
+        return Part(
+            before=before.id, after=after.id, counts="", first=(), differs=(), rows=(), left_out=0, same=0,
+            refused=(), missing=(), new=(), nothing=told,
+        )  # fmt: skip
+    changed = [each for each in found.changes if not (each.exact and not each.effect)]
+    rows = tuple(_row(runs, index, each) for each in changed[:SHOWN])
+    judged = [row for row, each in zip(rows, changed, strict=False) if _moved(each)]
+    return Part(
+        before=before.id,
+        after=after.id,
+        counts=_counts(found),
+        first=tuple(judged[:_FIRST]),
+        differs=found.differs,
+        rows=rows,
+        left_out=len(changed) - len(rows),
+        same=len(found.changes) - len(changed),
+        refused=tuple(Counter(each.why for each in found.refused).most_common(_REASONS)),
+        missing=found.missing,
+        new=found.new,
+    )
+
+
+def _moved(change: Change) -> bool:
+    return change.verdict in (Verdict.FASTER, Verdict.SLOWER)
+
+
+def _counts(found: RunComparison) -> str:
+    parts = [f"{len(some):,} {verdict}" for verdict in Verdict if (some := found.of(verdict))]
+    if unjudged := found.of(None):
+        parts.append(f"{len(unjudged):,} without a verdict")
+    if found.refused:
+        parts.append(f"{len(found.refused):,} not compared")
+    return ", ".join(parts) or "nothing that ran in either"
+
+
+def _row(runs: Sequence[Run], index: int, change: Change) -> Row:
+    case = change.case
+    system = runs[index].systems.get(case.instance)
+    return Row(
+        kernel=case.kernel,
+        system=case.instance,
+        point=", ".join((str(case.scope), *(f"{name}={value}" for name, value in case.point.items()))),
+        before=_value(change, change.before),
+        after=_value(change, change.after),
+        before_at=address.figure_by_id(0, change.before.id, change.metric),
+        after_at=address.figure_by_id(index, change.after.id, change.metric),
+        bar=bars(change, view.colour(runs[index], system.generation if system else case.generation)),
+        change=trnbench.change_text(change),
+        effect=repr(change.effect) if change.effect is not None else "",
+        verdict=str(change.verdict or "no verdict"),
+        why="; ".join(filter(None, (change.why, *change.causes))),
+    )
+
+
+def _value(change: Change, side: Side) -> str:
+    if side.value is None:
+        return str(side.status)
+    return words.clean(numbers.show(side.value, change.unit), 40)

@@ -1,0 +1,221 @@
+"""What collectives make of the links: one kind of ranks at a time, on one screen each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from trnbench import Measurement, Metric, Nearness, Run
+from trnbench_reports import address, board, numbers, view, words
+from trnbench_reports.charts import busbw, figure
+from trnbench_reports.charts.busbw import Point, Sweep
+from trnbench_reports.sections import fabric_model
+from trnbench_reports.template import fill
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+LEAD = ("all_reduce", "all_to_all")
+"""The collective that a kind of ranks is drawn by; else the one with most cases."""
+KINDS = 4
+"""Kinds of ranks with a panel of their own; the style sheet has rules for as many."""
+RATES = ("busbw_bytes_per_s", "network_bytes_per_s")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One collective on one system, at the largest message."""
+
+    kernel: str
+    system: str
+    colour: int
+    size: str
+    rate: str
+    share: str
+    value: float | None
+    of_bound: str
+    bound: float | None
+    letter: str
+    expect: str
+    faint: bool
+    taken: str
+    better: str
+    lost: str
+    address: str
+    share_address: str
+    loss_address: str
+
+
+def render(runs: Sequence[Run]) -> Markup | str:
+    """Nothing when no case has ranks."""
+    parts = []
+    for index, run, heading in view.each_newest(runs):
+        panels = [
+            made
+            for place, (kind, found) in enumerate(kinds(run).items())
+            if place < KINDS and (made := _panel(index, run, place, kind, found)) is not None
+        ]
+        if panels:
+            parts.append({"heading": heading, "panels": panels, "id": index})
+    return fill("links", parts=parts) if parts else ""
+
+
+def kinds(run: Run) -> dict[tuple[str, str], list[Measurement]]:
+    """(kind of ranks, metric) → good cases: what counts other ranks or other bytes is not drawn together.
+
+    The kind that all-reduces run on comes first.
+    """
+    found: dict[tuple[str, str], list[Measurement]] = {}
+    for each in run.measurements:
+        ranks = view.rank_kind(each)
+        if ranks and each.status in view.GOOD and each.primary in RATES and _rate(each) is not None:
+            found.setdefault((ranks, each.primary), []).append(each)
+
+    def place(item: tuple[tuple[str, str], list[Measurement]]) -> tuple[int, bool, int]:
+        (_, metric), cases = item
+        return RATES.index(metric), all(each.case.kernel != LEAD[0] for each in cases), -len(cases)
+
+    return dict(sorted(found.items(), key=place))
+
+
+def _panel(
+    index: int, run: Run, place: int, kind: tuple[str, str], found: Sequence[Measurement]
+) -> dict[str, Any] | None:
+    by_kernel = view.by_kernel(list(found))
+    lead = next((name for name in LEAD if name in by_kernel), max(by_kernel, key=lambda k: len(by_kernel[k])))
+    sweeps = _sweeps(run, by_kernel[lead])
+    if not sweeps:
+        return None
+    counted = board.COUNTED[kind[1]]
+    what = "bus bandwidth" if kind[1] == RATES[0] else counted
+    return {
+        "name": kind[0] if kind[1] == RATES[0] else f"{kind[0]}, {counted}",
+        "figure": figure.show(
+            busbw.draw(f"links-{index}-{place}", index, _title(lead, kind[0], sweeps), sweeps, what)
+        ),
+        "rows": _rows(index, run, by_kernel),
+        "picture": _picture(index, run, by_kernel[lead]),
+    }
+
+
+def _rate(each: Measurement) -> Metric | None:
+    metric = each.metrics.get(each.primary)
+    size = fabric_model.size(each)
+    return metric if metric is not None and metric.value > 0 and size > 0 and each.time_s else None
+
+
+def _sweeps(run: Run, found: Sequence[Measurement]) -> list[Sweep]:
+    """A system each, the generations in their order."""
+    made = []
+    for record in view.systems(run):
+        mine = sorted((m for m in found if m.case.instance == record.instance), key=fabric_model.size)
+        if not mine:
+            continue
+        judged = next((m.judgement for m in reversed(mine) if m.judgement is not None), None)
+        promised = judged.peaks.chosen.value if judged is not None else 0.0
+        made.append(
+            Sweep(
+                system=words.clean(record.instance, 60),
+                colour=view.colour(run, record.generation),
+                points=tuple(point(each) for each in mine),
+                promised=promised if judged is not None and judged.metric == mine[0].primary else 0.0,
+                faint=any(view.faint(each) for each in mine),
+            )
+        )
+    return made
+
+
+def point(case: Measurement) -> Point:
+    """`case` has a rate, a size and a time."""
+    metric = _rate(case)
+    assert metric is not None
+    assert case.time_s
+    tried = fabric_model.seconds(case.detail.get("tried_s"))
+    name = min(tried, key=lambda each: tried[each]) if tried else ""
+    nearest = case.evidence.nearest
+    best = nearest.best if nearest is not None else None
+    same = best is not None and best.kind is Nearness.SAME and best.metric == metric.name
+    bound_s = case.detail.get("bound_s")
+    bound = bound_s if isinstance(bound_s, int | float) and not isinstance(bound_s, bool) else 0.0
+    return Point(
+        case=case,
+        size=fabric_model.size(case),
+        rate=metric.value,
+        # The same bytes in another time.
+        best=metric.value * case.time_s / tried[name] if name else 0.0,
+        best_name=words.clean(name, 40),
+        bound=metric.value * case.time_s / bound if bound > 0 else 0.0,
+        published=best.value if best is not None and same else 0.0,
+    )
+
+
+def _title(kernel: str, ranks: str, sweeps: Sequence[Sweep]) -> str:
+    """The finding: how far the best of the systems comes, against the document and against the links."""
+    tops = [(sweep, max(sweep.points, key=lambda point: point.rate)) for sweep in sweeps]
+    sweep, top = max(tops, key=lambda each: each[1].rate / each[0].promised if each[0].promised else 0.0)
+    judged = top.case.judgement
+    share = f", {numbers.percent(judged.fraction)} of the document" if judged is not None else ""
+    bound = f", {numbers.percent(top.rate / top.bound)} of what the links allow" if top.bound else ""
+    named = kernel.replace("_", "-")
+    return (
+        f"{words.capital(words.clean(named, 40))} between {ranks}: at best "
+        f"{numbers.show(top.rate, 'B/s')} on {sweep.system}{share}{bound}"
+    )
+
+
+def _rows(index: int, run: Run, by_kernel: Mapping[str, Sequence[Measurement]]) -> list[Row]:
+    rows = []
+    for kernel, found in by_kernel.items():
+        for sweep in _sweeps(run, found):
+            last = sweep.points[-1]
+            case, judged = last.case, last.case.judgement
+            taken = words.clean(case.implementation.removeprefix("collective: ").partition(",")[0], 40)
+            gain = last.best / last.rate - 1 if last.best else 0.0
+            lost = _lost(case)
+            rows.append(
+                Row(
+                    kernel=kernel,
+                    system=sweep.system,
+                    colour=sweep.colour,
+                    size=numbers.show(last.size, "B"),
+                    rate=numbers.show(last.rate, "B/s"),
+                    share=numbers.percent(judged.fraction) if judged is not None else "–",
+                    value=judged.fraction if judged is not None else None,
+                    of_bound=numbers.percent(last.rate / last.bound) if last.bound else "–",
+                    bound=last.rate / last.bound if last.bound else None,
+                    letter=case.evidence.grade.letter,
+                    expect=view.expect_text(case),
+                    faint=sweep.faint,
+                    taken=taken,
+                    better=f"{last.best_name} +{numbers.percent(gain)}" if gain > 0.005 else "",
+                    lost=f"{words.clean(lost[0], 40)} {numbers.percent(lost[1])}" if lost else "",
+                    address=address.figure_of(index, case),
+                    share_address=address.figure_of(index, case, address.SHARE),
+                    loss_address=address.figure_of(index, case, address.LOSS),
+                )
+            )
+    return rows
+
+
+def _lost(case: Measurement) -> tuple[str, float] | None:
+    """The largest term beside the ideal one, as a share of the time."""
+    parts = fabric_model.seconds(case.detail.get("waterfall_s"))
+    rest = {name: seconds for name, seconds in parts.items() if name != "ideal"}
+    if not rest or not case.time_s:
+        return None
+    name = max(rest, key=lambda each: rest[each])
+    return name, rest[name] / case.time_s
+
+
+def _picture(index: int, run: Run, found: Sequence[Measurement]) -> dict[str, Any] | None:
+    """The smallest system that can be drawn: what a larger one does, it does as well."""
+    kernels = {each.case.kernel for each in found}
+    systems = {each.case.instance for each in found}
+    drawn = [
+        (len(topology.links), made)
+        for name in systems
+        if (topology := run.topologies.get(name)) is not None
+        and (made := fabric_model.picture(index, run, name, kernels)) is not None
+    ]
+    return min(drawn, key=lambda each: each[0])[1] if drawn else None
