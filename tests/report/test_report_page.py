@@ -240,14 +240,14 @@ def test_the_example_of_the_documentation_works(small: Run) -> None:
 
 
 def test_several_runs_are_told_apart() -> None:
-    one = make_run(sizes=3, extra_kernels=0, id="run-one")
-    two = make_run(sizes=3, extra_kernels=0, id="run-two")
-    text = page.render([one, two], BUILT_IN).decode()
-    tags = Tags(text)
+    """Of two that can be compared the later one leads: test_comparison_section.py."""
+    names = ("run-one", "run-two", "run-three")
+    text = page.render([make_run(sizes=1, extra_kernels=0, id=each) for each in names], BUILT_IN).decode()
+    tags = Tags(unfolded(text))
     ids = [values["id"] for _, values in tags.found if "id" in values]
     assert len(ids) == len(set(ids))
-    assert "<h3>Emulated: run run-one</h3>" in text
-    assert "<h3>Emulated: run run-two</h3>" in text
+    for name in names:
+        assert f"<h3>Emulated: run {name}</h3>" in text
 
 
 def test_a_run_with_nothing_in_it() -> None:
@@ -263,9 +263,9 @@ def test_the_page_has_the_sections_of_the_registry_that_writes_it(small: Run) ->
     order = re.findall(
         r'<section class="depth\d" id="([\w-]+)"', render_bytes([small], html, registry).decode()
     )
-    # This run was held against nothing, so it has no section on fidelity.
+    # This run was held against nothing, and is alone.
     placed = sorted(BUILT_IN, key=lambda each: (each.depth, each.order))
-    expected = [s.name for s in placed if s.name != "fidelity"]
+    expected = [s.name for s in placed if s.name not in ("fidelity", "comparison")]
     assert [name for name in order if name in {s.name for s in BUILT_IN}] == expected
     without = trnbench.load_registry(block=("reports",))
     assert 'id="scoreboard"' not in render_bytes([small], html, without).decode()

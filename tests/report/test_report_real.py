@@ -34,8 +34,9 @@ def test_a_line_for_every_generation_and_fabric(real: Run) -> None:
     assert sorted(line.systems[0] for line, _ in said if line.question == "all-reduce") == sorted(linked)
     assert {line.generation for line, _ in said if line.question == "product"} == {"trn1", "trn2", "trn3"}
     for line, words in said:
-        share = address.figure_by_id(0, line.sweep.case, address.SHARE).replace("&", "&amp;")
-        assert f'<a class="figure" href="#{share}">{words.share}</a>'.replace(" %", "\u00a0%") in text
+        link = address.figure_by_id(0, line.sweep.case, address.SHARE).replace("&", "&amp;")
+        share = words.share.replace(" ", "\u00a0")
+        assert f'<a class=figure href="#{link}">{share}</a>' in text
 
 
 def test_three_neuronlink_figures_of_trn3_stand_side_by_side(real: Run) -> None:
