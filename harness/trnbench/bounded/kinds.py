@@ -80,6 +80,16 @@ DEGREE = Number("degree", "it counts ranks that share the work", "8", 1, 2**20, 
 SEQUENCES = Number("batch", "it counts sequences", "16", 1, 2**31 - 1, whole=True)
 TOKENS = Number("length", "it counts tokens", "4096", 1, 2**31 - 1, whole=True)
 
+# Plans.
+AWAITED = Number(
+    "time", "it is a time with ms or s behind it", "20ms", 0, 100_000, smallest=1e-9, units=OF_A_SECOND
+)
+TRAINED = Number(
+    "number of tokens", "it counts tokens, with K, M, B or T behind it for thousands to millions of millions",
+    "1T", 1, 10**18, units={"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12},
+)  # fmt: skip
+SHOWN = Number("number of rows", "it counts options", "10", 1, 100_000, whole=True)
+
 # Axes of kernels.
 AXIS = Number(
     "number",
