@@ -120,9 +120,13 @@ if TYPE_CHECKING:
     from trnbench.workloads.hbm import Fit, fit
     from trnbench.workloads.job import Job, Recompute, Task
     from trnbench.workloads.layout import Layout
+    from trnbench.workloads.measures import Measures, measures
     from trnbench.workloads.model import Model
     from trnbench.workloads.shipped import load_model
     from trnbench.workloads.shipped import shipped_names as shipped_models
+    from trnbench.workloads.step import StepModel, step
+    from trnbench.workloads.step_constants import StepConstants
+    from trnbench.workloads.step_parts import StepParts, StepTime
 
 _HOMES = {
     "backend": "Backend Calibration Detection Observation",
@@ -205,8 +209,12 @@ _HOMES = {
     "workloads.hbm": "Fit fit",
     "workloads.job": "Job Recompute Task",
     "workloads.layout": "Layout",
+    "workloads.measures": "Measures measures",
     "workloads.model": "Model",
     "workloads.shipped": "load_model shipped_models=shipped_names",
+    "workloads.step": "StepModel step",
+    "workloads.step_constants": "StepConstants",
+    "workloads.step_parts": "StepParts StepTime",
 }
 """Module of trnbench → its public names; `name=attribute` where the module calls it otherwise."""
 
@@ -218,22 +226,22 @@ __all__ = [
     "FidelityTable", "FidelityTold", "Figure", "Finding", "Findings", "Fit", "Format", "Gated", "Generation",
     "Grade", "Growth", "Headline", "HeadlineCard", "HeadlineLine", "HeadlineRow", "HistoryPoint",
     "HistoryStep", "ImportedCase", "ImportedRun", "Importer", "Instance", "Job", "Judgement", "Kernel",
-    "KernelError", "KernelRun", "Layout", "Link", "LinkClass", "LinkKind", "Measurement", "Metric",
-    "MissingFile", "Model", "Nearest", "Nearness", "Node", "NodeKind", "NotJson", "NothingSelected",
+    "KernelError", "KernelRun", "Layout", "Link", "LinkClass", "LinkKind", "Measurement", "Measures",
+    "Metric", "MissingFile", "Model", "Nearest", "Nearness", "Node", "NodeKind", "NotJson", "NothingSelected",
     "Observation", "Outcome", "Page", "Part", "Peak", "PeakChoice", "PeakPolicy", "PluginError",
     "PluginRecord", "Point", "PrimaryMetric", "Program", "Proof", "Provenance", "PublishedAs", "Reason",
     "Recompute", "Rule", "RuleDirection", "Run", "RunComparison", "Scope", "Section", "SectionFailed",
-    "Session", "Side", "Source", "Spread", "Statement", "Status", "Store", "StoreError", "System",
-    "SystemRecord", "Task", "Timing", "Topology", "TopologyError", "TrnbenchError", "UnitError",
-    "UnknownName", "UsageError", "Variant", "Verdict", "Watch", "Witness", "Work", "axis_text", "bench",
-    "change_text", "check_facts", "compare_runs", "disturbed", "divide", "dumps", "emulate_kernel",
-    "expected", "expected_time", "fidelity_told", "fit", "gate", "grey", "headline", "hookimpl",
-    "host_flush", "item_bytes", "load_model", "load_registry", "load_run", "loads", "metric_rows",
-    "nccl_operation", "nccl_table", "nearness_of", "needs", "observe", "observe_torch_case",
-    "observe_torch_collective", "open_store", "parse_json", "per_core", "percent", "render", "resolve",
-    "session", "set_cuda_precision", "shipped_models", "shortened", "show", "signed_error",
-    "stored_waterfall", "superseding", "topology_svg", "torch_missing", "torch_refuses", "torch_version",
-    "unscaled", "waterfall_from_peak", "write_json", "write_junit",
+    "Session", "Side", "Source", "Spread", "Statement", "Status", "StepConstants", "StepModel", "StepParts",
+    "StepTime", "Store", "StoreError", "System", "SystemRecord", "Task", "Timing", "Topology",
+    "TopologyError", "TrnbenchError", "UnitError", "UnknownName", "UsageError", "Variant", "Verdict", "Watch",
+    "Witness", "Work", "axis_text", "bench", "change_text", "check_facts", "compare_runs", "disturbed",
+    "divide", "dumps", "emulate_kernel", "expected", "expected_time", "fidelity_told", "fit", "gate", "grey",
+    "headline", "hookimpl", "host_flush", "item_bytes", "load_model", "load_registry", "load_run", "loads",
+    "measures", "metric_rows", "nccl_operation", "nccl_table", "nearness_of", "needs", "observe",
+    "observe_torch_case", "observe_torch_collective", "open_store", "parse_json", "per_core", "percent",
+    "render", "resolve", "session", "set_cuda_precision", "shipped_models", "shortened", "show",
+    "signed_error", "step", "stored_waterfall", "superseding", "topology_svg", "torch_missing",
+    "torch_refuses", "torch_version", "unscaled", "waterfall_from_peak", "write_json", "write_junit",
 ]  # fmt: skip
 
 

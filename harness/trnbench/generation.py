@@ -52,12 +52,15 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     facts: tuple[Path, ...]
     costs: Path | None = None
     published: Path | None = None
+    published_steps: Path | None = None  # of whole models
+    steps: Path | None = None  # what composed steps gave of them, and bands, when both were last compared
     public_kernels: Path | None = None  # what public kernels gave when they were last run
     bands: Path | None = None  # of the model's error by nearness, made when both were last compared
     products: Path | None = None  # our own beside published ones, timed when both were last compared
     untouched: Path | None = (
         None  # points the model had not seen before its rules changed, with errors of then
     )
+    workloads: Path | None = None  # constants of a model's step, see docs/workloads.md
     base: str = ""
     instances: tuple[Instance, ...] = ()
     contract: int = 1  # version of the plugin contract it was written for

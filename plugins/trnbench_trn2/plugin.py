@@ -22,9 +22,12 @@ def trnbench_generations() -> Iterator[Generation]:
         facts=tuple(HERE / "facts" / f"{name}.toml" for name in FACTS),
         costs=HERE / "costs.toml",
         published=HERE / "published.toml",
+        published_steps=HERE / "published_steps.toml",
+        steps=HERE / "steps.json",
         public_kernels=HERE / "public_kernels.json",
         bands=HERE / "bands.json",
         products=HERE / "products.json",
+        workloads=HERE / "workloads.toml",
         untouched=HERE / "untouched.toml",
         instances=(
             Instance(

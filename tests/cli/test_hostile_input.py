@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from trnbench.cli.main import cli
 
 FABRIC = ("fabric", "run", "all_reduce", "-i", "trn1.32xlarge", "-e", "64K")
+PLAN = ("plan", "gpt2", "--task", "decode")
 RUN = ("run", "gemm", "-i", "trn1.2xlarge", "-a", "size=256", "--dry-run")
 KERNEL = "def k(a):\n    return a\n"
 LONG = "9" * 5000
@@ -152,6 +153,7 @@ def test_one_message_at_once(words: tuple[str, ...], message: str | None) -> Non
 OPTIONS = {
     "--jobs": RUN, "--timeout": RUN, "--maxfail": RUN, "--seed": RUN, "--retries": RUN, "--sample-time": RUN,
     "--processes": RUN, "--wait-quiet": RUN,
+    "--tpot": PLAN, "--ttft": PLAN, "--prompt": PLAN, "--tokens": PLAN, "--days": PLAN,
     "--keep": ("runs", "prune"), "--older-than": ("runs", "prune"), "--max-broken": ("validate",),
     "--stepfactor": FABRIC, "--minbytes": FABRIC, "--maxbytes": FABRIC, "--step": FABRIC,
     "--oversubscription": FABRIC,

@@ -18,7 +18,7 @@ from trnbench.peaks.engine import engine_bound
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Reason
 
-QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25)
+QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=8)
 
 
 def test_it_is_a_backend_that_is_always_there(backend: EmulatedBackend) -> None:
@@ -89,7 +89,7 @@ def test_what_no_document_gives_is_named(observed: Any) -> None:
 
 def test_deterministic(observed: Any) -> None:
     fresh = EmulatedBackend()
-    for case, system, seen in observed[::29]:
+    for case, system, seen in observed[::59]:
         again = fresh.observe(case, system)
         assert msgspec.json.encode(again) == msgspec.json.encode(seen), case.id
 

@@ -46,7 +46,7 @@ CAUSES = st.sampled_from(
 QUIET = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     deadline=None,
-    max_examples=25,
+    max_examples=10,
 )
 
 

@@ -219,7 +219,7 @@ def test_results_say_what_they_assume_and_what_semaphores_cost(registry: Registr
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     deadline=None,
-    max_examples=25,
+    max_examples=12,
 )
 def test_a_later_semaphore_never_ends_earlier(
     registry: Registry, tmp_path_factory: pytest.TempPathFactory, body: str, more: int
@@ -244,7 +244,7 @@ def test_a_later_semaphore_never_ends_earlier(
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     deadline=None,
-    max_examples=25,
+    max_examples=12,
 )
 def test_causes_that_cannot_delay_anything_are_left_out_of_a_waterfall_rightly(
     registry: Registry, tmp_path_factory: pytest.TempPathFactory, body: str, where: str

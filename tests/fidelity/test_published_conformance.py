@@ -46,6 +46,7 @@ class Plugin:
         self.folder = folder
         self.public_kernels: Path | None = None
         self.untouched: Path | None = None
+        self.published_steps: Path | None = None
         (folder / "facts.toml").write_text(FACTS)
         (folder / "costs.toml").write_text(COSTS)
         (folder / "published.toml").write_text(f"schema = 1\n[[group]]\npoints = [ {points} ]\n")
@@ -61,6 +62,7 @@ class Plugin:
             published=self.folder / "published.toml",
             public_kernels=self.public_kernels,
             untouched=self.untouched,
+            published_steps=self.published_steps,
             instances=(
                 Instance(
                     name="mine.1",
@@ -150,3 +152,44 @@ def test_sequences_name_published_points(tmp_path: Path) -> None:
     assert findings(Registry.of(mine=plugin)) == [
         f"generation mine: {path}: sequence 's': names 'gone', which is no point of the file: known: b"
     ]
+
+
+STEP = """schema = 1
+[[reading]]
+id = "r"
+says = "so"
+[[group]]
+source = "s"
+locator = "row 1"
+hardware = "x"
+instances = 1
+model_printed = "M"
+types_printed = "bf16"
+metric = "TPOT"
+unit = "ms/token"
+task = "decode"
+use = "step"
+model = "gpt2"
+system = "mine.1"
+readings = ["r"]
+points = [ { id = "a", printed = "2.5", job = { kv = 64 } } ]
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "problem"),
+    [
+        (STEP, "cannot be composed: no document gives the HBM of mine.1 (its device, mine, has no fact of"),
+        (STEP.replace("gpt2", "gpt2000"), "cannot be composed: unknown model 'gpt2000'"),
+        (STEP.replace("= 2", "= 3").replace("schema = 1", "schema = 3"), "FILE: schema is 3"),
+    ],
+)
+def test_a_published_step_is_one_of_a_system(tmp_path: Path, steps: str, problem: str) -> None:
+    plugin = Plugin(tmp_path, POINT)
+    plugin.published_steps = tmp_path / "steps.toml"
+    plugin.published_steps.write_text(steps)
+    registry = Registry.of(mine=plugin)
+    (loaded,) = registry.loaded
+    found = facts._published_steps(Subject(registry, loaded, ()), registry.generations["mine"])
+    (finding,) = (each for each in found if isinstance(each, Finding))
+    assert finding.problem.replace(str(plugin.published_steps), "FILE").startswith(problem)

@@ -57,10 +57,11 @@ def test_new_project_installs_and_passes_its_own_tests(
     assert tested.returncode == 0, tested.stdout + tested.stderr
     assert f"{len(CHECKS) + 2} passed" in tested.stdout
 
-    checked = trnbench("plugin", "check", "acme-trn9")
+    only = [word for check in list(CHECKS)[:3] for word in ("--only", check)]
+    checked = trnbench("plugin", "check", "acme-trn9", *only)
     assert (checked.returncode, checked.stdout) == (0, "")
-    assert checked.stderr.startswith(
-        "acme-trn9 (acme-trn9 0.1.0): all well (looked at: loading 2, imports 7, references 3, "
+    assert checked.stderr == (
+        "acme-trn9 (acme-trn9 0.1.0): all well (looked at: loading 2, imports 7, references 3)\n"
     )
     own = trnbench("acme-trn9")
     assert own.stdout == "acme-trn9.4xlarge: 4 devices, 128 GiB of device memory\n"

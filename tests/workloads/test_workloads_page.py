@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from trnbench.cli.main import cli
 from trnbench.workloads.architecture import architectures
+from trnbench.workloads.measures import FORMULAS as MEASURES
 from trnbench.workloads.memory import FORMULAS
 from trnbench.workloads.parameters import parameters
 from trnbench.workloads.shipped import load_model
@@ -21,15 +22,17 @@ def page(root: Path) -> str:
     return (root / "docs" / "workloads.md").read_text(encoding="utf-8")
 
 
-def test_the_commands_run(page: str) -> None:
-    (block,) = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
-    commands = [shlex.split(line) for line in block.splitlines()]
-    assert len(commands) == 5
+def test_the_commands_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
+    commands = [shlex.split(line) for block in blocks for line in block.splitlines()]
+    assert [len(block.splitlines()) for block in blocks] == [5, 2, 1]
     for dollar, program, *words in commands:
         assert (dollar, program) == ("$", "trnbench")
         done = CliRunner().invoke(cli, words, prog_name="trnbench")
         assert done.exit_code == 0, done.stderr
         assert done.stdout
+    assert (tmp_path / "layer.json").stat().st_size
 
 
 def test_the_python_runs(page: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,3 +58,5 @@ def test_every_architecture_is_listed(page: str) -> None:
 def test_every_formula_stands_as_the_code_has_it(page: str) -> None:
     table = page.partition("| part | formula |")[2].partition("\n\n")[0]
     assert dict(re.findall(r"^\| `([a-z]+)` \| (.*) \|$", table, re.MULTILINE)) == FORMULAS
+    table = page.partition("| measure | formula |")[2].partition("\n\n")[0]
+    assert dict(re.findall(r"^\| `([a-z_]+)` \| (.*) \|$", table, re.MULTILINE)) == MEASURES

@@ -57,6 +57,7 @@ RANKS = Number(
 
 # What is kept of runs and of the model's errors.
 KEPT = Number("number of runs", "it counts the newest runs", "10", 0, COUNTED, whole=True)
+SAMPLE = Number("number of cases", "it counts cases", "10000", 1, COUNTED, whole=True)
 DAYS = Number("age", "it is a number of days", "30", 0, 36_500)
 BROKEN = Number("number of points", "it counts published inequalities", "0", 0, COUNTED, whole=True)
 PERCENT = Number("percentage", "it is a number with % behind it", "3%", 0, 1_000_000, units={"%": 1})
@@ -79,6 +80,16 @@ LAYERS = Number("number of layers", "it counts layers", "32", 1, 4096, whole=Tru
 DEGREE = Number("degree", "it counts ranks that share the work", "8", 1, 2**20, whole=True)
 SEQUENCES = Number("batch", "it counts sequences", "16", 1, 2**31 - 1, whole=True)
 TOKENS = Number("length", "it counts tokens", "4096", 1, 2**31 - 1, whole=True)
+
+# Plans.
+AWAITED = Number(
+    "time", "it is a time with ms or s behind it", "20ms", 0, 100_000, smallest=1e-9, units=OF_A_SECOND
+)
+TRAINED = Number(
+    "number of tokens", "it counts tokens, with K, M, B or T behind it for thousands to millions of millions",
+    "1T", 1, 10**18, units={"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12},
+)  # fmt: skip
+SHOWN = Number("number of rows", "it counts options", "10", 1, 100_000, whole=True)
 
 # Axes of kernels.
 AXIS = Number(

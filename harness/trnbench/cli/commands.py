@@ -35,6 +35,7 @@ BUILT_IN = {
     "topology": "Show, check and export the graph of a system.",
     "fabric": "Ask the links: collectives, pairs, cuts, scaling, assumptions.",
     "workload": "Models: parameters, operations, memory, where they fit.",
+    "plan": "Rank layouts and instances for a model, by time or dollars.",
     "plugin": "List, check and create plugins.",
     "runs": "List, show, trace, tag and delete stored runs.",
     "compare": "Say what changed from one run to another.",

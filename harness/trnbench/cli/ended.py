@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from trnbench.run.plan import Plan
 
 
+FAMILY = "workload"  # trnbench.workloads.step_kernel's
+
 REASONS = 5
 """Different ones that are told of a run that skipped every case, the commonest first."""
 
@@ -38,9 +40,9 @@ def tell(shared: Session, planned: Plan, ended: Ended, target: Path | None, form
     done, failure = ended.run, ended.failure
     if done.interrupted:
         target = None
-    if target is not None and (unwritten := _write_report(shared, done, target)):
+    if target is not None and (unwritten := write_report(shared, done, target)):
         target, failure = None, failure or unwritten
-    failure = failure or _none_ran(done)
+    failure = failure or none_ran(done)
     code = int(failure.exit_code) if failure else ended.code
     _summarise(done, ended.store, target, format, code)
     if done.interrupted:
@@ -52,7 +54,7 @@ def tell(shared: Session, planned: Plan, ended: Ended, target: Path | None, form
     return code
 
 
-def _none_ran(done: Run) -> TrnbenchError | None:
+def none_ran(done: Run) -> TrnbenchError | None:
     """The error of a run in which every case was skipped: nothing came of it, and why."""
     if done.interrupted or not done.all_skipped:
         return None
@@ -65,15 +67,18 @@ def _none_ran(done: Run) -> TrnbenchError | None:
     told = [f"{count:,} × {reason}" for reason, count in reasons[:REASONS]]
     if len(reasons) > REASONS:
         told.append(f"{len(reasons) - REASONS:,} more reasons")
-    kernel = done.measurements[0].case.kernel
+    case = done.measurements[0].case
+    where = f"trnbench info {case.kernel}   where it runs"
+    if case.family == FAMILY:
+        where = "trnbench workload info MODEL --task …   where it fits"
     return NothingSelected(
         "the one selected case was skipped" if total == 1 else f"all {total:,} selected cases were skipped",
         cause="; ".join(told),
-        try_=f"trnbench runs show {done.id}   says why, case by case; trnbench info {kernel}   where it runs",
+        try_=f"trnbench runs show {done.id}   says why, case by case; {where}",
     )
 
 
-def _write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | None:
+def write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | None:
     """Its failure is told after the summary: the run itself is safe."""
     from trnbench.run.render import find_format, render_bytes
     from trnbench.run.writing import write_whole

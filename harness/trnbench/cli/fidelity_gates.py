@@ -14,10 +14,15 @@ from trnbench.errors import ExitCode, UnknownName, UsageError
 from trnbench.quoting import quoted
 
 if TYPE_CHECKING:
-    from trnbench.results.fidelity import FamilyFidelity, Fidelity
+    from trnbench.fidelity.workloads.errors import StepFidelity
+    from trnbench.results.fidelity import Errors, FamilyFidelity, Fidelity
 
 PUBLIC = "public"
 """Stands for all public kernels of a generation, whatever their family."""
+
+
+TASKS = ("decode", "prefill", "train")
+"""Of steps of whole models: with --family workloads limits are of these, on all generations."""
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,15 +42,20 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     broken: int | None = None
 
 
-def parsed(medians: Sequence[str], p90s: Sequence[str], broken: int | None) -> Gates:
-    """Raises `UsageError` for what is no limit, `UnknownName` for another family."""
-    limits = [_limit("median", each) for each in medians] + [_limit("p90", each) for each in p90s]
+def parsed(medians: Sequence[str], p90s: Sequence[str], broken: int | None, *, steps: bool = False) -> Gates:
+    """`steps`: limits are of tasks, of steps of whole models.
+
+    Raises `UsageError` for what is no limit, `UnknownName` for another family.
+    """
+    from trnbench.fidelity.family import FAMILIES
+
+    known = TASKS if steps else (*FAMILIES, PUBLIC)
+    limits = [_limit("median", each, known) for each in medians]
+    limits += [_limit("p90", each, known) for each in p90s]
     return Gates(limits=tuple(limits), broken=broken)
 
 
-def _limit(name: str, text: str) -> Limit:
-    from trnbench.fidelity.family import FAMILIES
-
+def _limit(name: str, text: str, known: Sequence[str]) -> Limit:
     family, equals, number = text.partition("=")
     percent = kinds.PERCENT.parsed(number)
     if not equals or percent is None:
@@ -54,8 +64,8 @@ def _limit(name: str, text: str) -> Limit:
             cause="it is a family, an equals sign and a percentage",
             try_=f"--max-{name} hbm=3%",
         )
-    if family not in (*FAMILIES, PUBLIC):
-        raise UnknownName("family", family, (*FAMILIES, PUBLIC), try_="trnbench validate: every family")
+    if family not in known:
+        raise UnknownName("family", family, known, try_="trnbench validate: every family")
     return Limit(name=name, family=family, e=math.log1p(float(percent) / 100))
 
 
@@ -76,25 +86,38 @@ def judge(found: Fidelity, gates: Gates) -> ExitCode:
     return ExitCode.GATE if failed else ExitCode.OK
 
 
-def _over(found: Fidelity, limit: Limit) -> Iterator[str]:
-    from trnbench.results.error_text import size_text
+def judge_steps(found: StepFidelity, gates: Gates) -> ExitCode:
+    """The same of steps: errors with the constants fitted without each model."""
+    from trnbench.fidelity.workloads.errors import EVERYWHERE
 
+    rows = {row.family: row.crossed for row in found.rows if row.generation == EVERYWHERE}
+    failed = [text for limit in gates.limits for text in _beyond(limit, rows.get(limit.family), "all")]
+    for text in failed:
+        say(f"error: {text}")
+    return ExitCode.GATE if failed else ExitCode.OK
+
+
+def _over(found: Fidelity, limit: Limit) -> Iterator[str]:
     rows = [each for each in _rows(found, limit.family) if each.errors]
     if not rows:
         yield f"{limit.option}: no point of it is emulated, so nothing is shown"
     for row in rows:
-        assert row.errors is not None
-        e = row.errors.median if limit.name == "median" else row.errors.p90
-        what = "median error" if limit.name == "median" else "90th percentile"
-        if e is None:
-            yield (
-                f"{limit.option}: {row.generation} has {row.errors.votes} votes, a 90th percentile takes five"
-            )
-        elif e > limit.e:
-            yield (
-                f"{limit.option}: the {what} of {row.generation} is {size_text(e)}, "
-                f"allowed are {size_text(limit.e)}"
-            )
+        yield from _beyond(limit, row.errors, row.generation)
+
+
+def _beyond(limit: Limit, errors: Errors | None, generation: str) -> Iterator[str]:
+    from trnbench.results.error_text import size_text
+
+    if errors is None:
+        yield f"{limit.option}: no point of it is emulated, so nothing is shown"
+        return
+    e = errors.median if limit.name == "median" else errors.p90
+    what = "median error" if limit.name == "median" else "90th percentile"
+    if e is None:
+        yield f"{limit.option}: {generation} has {errors.votes} votes, a 90th percentile takes five"
+    elif e > limit.e:
+        allowed = size_text(limit.e)
+        yield f"{limit.option}: the {what} of {generation} is {size_text(e)}, allowed are {allowed}"
 
 
 def _rows(found: Fidelity, family: str) -> list[FamilyFidelity]:

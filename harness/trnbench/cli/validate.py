@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from trnbench.registry import Registry
 
 TABLES = ("points", "bounds", "sequences", "moved")
+WORKLOADS = "workloads"
+"""Steps of whole models: no family of kernels, with an errors table of its own."""
 
 
 @click.command("validate")
@@ -118,6 +120,10 @@ def validate(
     Each kernel has one vote, |error| averaged over its points; one row per family and generation, with what
     the model was fitted on, shaped by and never touched. Kernels run from public sources are counted as
     the plugins keep them; --kernels runs them anew. A family of the limits may be `public`: all of those.
+
+    --family workloads composes published steps of whole models instead: errors by task, generation and kind
+    of model, with each model left out of the fit of the constants; its limits are of decode, prefill and
+    train.
     """
     from trnbench.cli import fidelity_gates, fidelity_tables
     from trnbench.compiler import assumptions
@@ -125,7 +131,8 @@ def validate(
     from trnbench.fidelity.validate import validate as hold
 
     registry = state.registry
-    _check_names(registry, families, generations)
+    steps = WORKLOADS in families
+    _check_names(registry, () if steps else families, generations)
     if own:
         of_points = families or instances or kernels or sources or assume or table
         if of_points or medians or p90s or most_broken is not None:
@@ -141,9 +148,18 @@ def validate(
                 try_="trnbench validate --same: of all generations",
             )
         return ExitCode.OK
-    gates = fidelity_gates.parsed(medians, p90s, most_broken)
+    gates = fidelity_gates.parsed(medians, p90s, most_broken, steps=steps)
     # An alias becomes the name; a size stays, and without one every size is meant.
     systems = {"".join((registry.instance(each)[1].name, *each.partition(":")[1:])) for each in instances}
+    if steps:
+        from trnbench.cli import validate_steps
+
+        given = {"--kernels": kernels, "--sources": sources, "--assume": assume, "--max-broken": most_broken}
+        given |= {f"--{table}": table not in (None, "points"), "another --family": len(set(families)) > 1}
+        validate_steps.refuse([name for name, value in given.items() if value not in (None, False, ())])
+        return validate_steps.validate_steps(
+            state, generations, frozenset(systems), table == "points", gates, format
+        )
     if kernels is not None and not kernels.is_dir():
         raise MissingFile(
             f"--kernels: {kernels} is no folder",
@@ -194,7 +210,7 @@ def _check_names(registry: Registry, families: Iterable[str], generations: Itera
 
     for name in families:
         if name not in FAMILIES:
-            raise UnknownName("family", name, FAMILIES, try_="trnbench validate: every family")
+            raise UnknownName("family", name, (*FAMILIES, WORKLOADS), try_="trnbench validate: every family")
     for name in generations:
         if name not in registry.generations:
             raise UnknownName("generation", name, registry.generations, try_="trnbench list generations")

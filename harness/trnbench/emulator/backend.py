@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -14,6 +14,7 @@ from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.kernels.spread import Spread
+from trnbench.lazy import resolve
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Part
 
@@ -30,6 +31,14 @@ MODEL_VERSION = "7"
 
 SCHEDULED = "instruction by instruction: queues, operands, buffers, DMA engines; costs as documented"
 LINKS = "flows on the documented links, max-min fair; starts and efficiencies fitted to published points"
+
+
+class CaseAnswers(Protocol):
+    """What a reference among a kernel's implementations, of kind "model", names: as `Backend`."""
+
+    def unsupported(self, case: Case, system: System) -> str: ...
+
+    def observe(self, case: Case, system: System) -> Observation: ...
 
 
 class EmulatedBackend:
@@ -62,6 +71,8 @@ class EmulatedBackend:
         if not system.costs:
             what = "a transfer" if case.kernel.spread.linked else "a core"
             return f"{system.generation.name} has no cost table, so no time follows for {what}"
+        if (model := _model(case)) is not None:
+            return model.unsupported(case, system)
         if "collective" in kinds or case.kernel.spread.linked:
             from trnbench.emulator.fabric.cases import KNOWN
 
@@ -76,6 +87,8 @@ class EmulatedBackend:
 
     def observe(self, case: Case, system: System) -> Observation:
         """Deterministic: the same case on the same facts gives the same picosecond."""
+        if (model := _model(case)) is not None:
+            return model.observe(case, system)
         kinds = case.kernel.implementations
         if "collective" in kinds:
             seen = self._fabric.collective(case, system)
@@ -137,6 +150,15 @@ def _derived(timed: Estimate) -> Observation:
         evidence=Evidence(grade=Grade.DERIVED, by=FORMULA, version=MODEL_VERSION, note=timed.formula),
         stop_reason="formula",
     )
+
+
+def _model(case: Case) -> CaseAnswers | None:
+    """What answers for cores and links together, where the kernel names it."""
+    reference = case.kernel.implementations.get("model", "")
+    if ":" not in reference:
+        return None
+    answers: CaseAnswers = resolve(reference)
+    return answers
 
 
 def _observation(seen: Any, reach: str) -> Observation:

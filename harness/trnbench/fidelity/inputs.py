@@ -13,9 +13,10 @@ from trnbench.store.cache import digest_of
 from trnbench.store.source_digest import files_digest, package_of, packages_digest
 
 if TYPE_CHECKING:
+    from trnbench.generation import Generation
     from trnbench.registry import Registry
 
-_OURS = ("trnbench.fidelity", "trnbench.kernels")
+_OURS = ("trnbench.fidelity", "trnbench.kernels", "trnbench.workloads")
 
 
 def inputs_of(registry: Registry, generations: Collection[str]) -> object:
@@ -46,6 +47,10 @@ def inputs_digest(registry: Registry, generations: Collection[str]) -> bytes:
     )
 
 
+def _more(each: Generation) -> tuple[Path | None, ...]:
+    return each.published_steps, each.workloads, each.public_kernels, each.untouched
+
+
 def _files(registry: Registry, generations: Collection[str]) -> list[Path]:
     chosen = [registry.generations[name] for name in generations]
     bases = [registry.generations[each.base] for each in chosen if each.base in registry.generations]
@@ -53,7 +58,7 @@ def _files(registry: Registry, generations: Collection[str]) -> list[Path]:
         {
             path
             for each in (*chosen, *bases)
-            for path in (*each.facts, each.costs, each.published, each.public_kernels, each.untouched)
+            for path in (*each.facts, each.costs, each.published, *_more(each))
             if path is not None
         }
     )

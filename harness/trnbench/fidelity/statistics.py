@@ -42,9 +42,10 @@ def counted_error(point: Comparison) -> float | None:
     return min(ends, key=abs)
 
 
-def of_votes(found: Iterable[tuple[str, str, float]]) -> Errors | None:
+def of_votes(found: Iterable[tuple[str, str, float]], *, spans: bool = True) -> Errors | None:
     """Of (vote, id, e): None where there is none. A row that is there twice counts once; p90 as in
-    `results.statistics.quantile`; intervals by bootstrap, the same for the same votes."""
+    `results.statistics.quantile`; intervals by bootstrap, the same for the same votes; none without
+    `spans`."""
     rows = sorted(set(found))
     if not rows:
         return None
@@ -61,9 +62,9 @@ def of_votes(found: Iterable[tuple[str, str, float]]) -> Errors | None:
         bias=median([sum(each) / len(each) for each in votes.values()]),
         worst=abs(worst),
         worst_id=worst_id,
-        median_span=None if few else _span(sizes, 0.5),
+        median_span=_span(sizes, 0.5) if spans and not few else None,
         p90=None if few else quantile(sizes, 0.9),
-        p90_span=None if few else _span(sizes, 0.9),
+        p90_span=_span(sizes, 0.9) if spans and not few else None,
         listed={id: e for _, id, e in sorted(rows, key=lambda row: row[1])} if few else {},
     )
 

@@ -84,9 +84,10 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
       planned at all: an exclusion, not a skip).
     - `refuses(point, extent)`: "" or why this many ranks cannot share this point (a skip).
     - `implementations`: kind → reference. Kinds: "nki", "nki-mx", "nki-beta1", "torch", "torch-distributed",
-      "numpy", "c", "collective", "model".
+      "numpy", "c", "collective", "model" ("roofline", or a reference to what a model answers with).
     - `groups`: of a collective that groups of devices carry out at once, each for itself, a reference to
       `(topology) -> ((rank, …), …)`: equally large, no rank twice; its size is that of one group.
+    - `subject`: what it is about beside its point: of a model's step the model and its layout. Data.
     - `tests`: what documents say that it puts to the test; each of its cases repeats it.
     - `published`: what published measurements call it; without one they are looked for under the kernel's
       own name.
@@ -113,6 +114,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     implementations: Mapping[str, Ref] = {}
     published: PublishedAs | None = None
     groups: Ref = ""
+    subject: object = None
     tests: tuple[Statement, ...] = ()
 
     def axis(self, name: str) -> Axis | None:

@@ -15,7 +15,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     `link_bytes`: what one rank must send over the links (the collective's lower bound); of the
     collective it is the busbw factor times the payload.
     `network_bytes`: what one host must send to other hosts, where a network joins them.
-    `elements`, `instructions`: how many are worked on or issued, where a kernel is about those.
+    `elements`, `instructions`: how many are worked on or issued, where a kernel is about those; `tokens` of a
+    model's step.
     `formula`: how flops and bytes follow from the axes, for people.
     """
 
@@ -26,6 +27,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     network_bytes: float = 0.0
     elements: float = 0.0
     instructions: float = 0.0
+    tokens: float = 0.0
     formula: str = ""
 
     def as_counts(self) -> dict[str, float]:
@@ -43,4 +45,6 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
             counts["elements"] = self.elements
         if self.instructions:
             counts["instructions"] = self.instructions
+        if self.tokens:
+            counts["tokens"] = self.tokens
         return counts

@@ -44,6 +44,8 @@ def merged_costs(
         path = generations[each].costs
         if path is not None:
             merged = merge(merged, reading.costs(path))
+        if (constants := generations[each].workloads) is not None:
+            merged = merge(merged, {"step": reading.costs(constants).get("constants", {})})
     return merged
 
 

@@ -7,12 +7,12 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
 from trnbench.backend import Backend
 from trnbench.errors import BadInput, TrnbenchError, debugging
-from trnbench.fidelity.nearness.nearby import Nearby
 from trnbench.generation import System
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.limit import CaseTimeout, limited
@@ -30,6 +30,12 @@ NEXT = "; try: "
 """In the text of a failed case: what comes behind it is what to type next."""
 
 
+class Beside(Protocol):
+    """Puts the nearest published evidence beside what is emulated."""
+
+    def measurement(self, measurement: Measurement, case: Case, system: System) -> Measurement: ...
+
+
 class Attempts:
     """Tries cases with one backend, and judges them by one policy; `nearby` puts the nearest published
     evidence beside what is emulated."""
@@ -44,7 +50,7 @@ class Attempts:
         timeout_s: float = 0.0,
         seed: int = 0,
         keep_identity: bool = False,
-        nearby: Nearby | None = None,
+        nearby: Beside | None = None,
     ) -> None:
         self.backend, self.systems, self.judge = backend, systems, judge
         self.timeout_s, self.seed, self.keep_identity = timeout_s, seed, keep_identity

@@ -10,12 +10,14 @@ from trnbench.results.evidence import Grade
 from trnbench.results.measurement import Measurement
 from trnbench.results.waterfall import stored
 from trnbench.run.plan import extent_of
+from trnbench.workloads.step_kernel import FAMILY
 
 if TYPE_CHECKING:
     from trnbench.emulator.trace import Timeline
     from trnbench.registry import Registry
 
 TERMS = "its terms stand in a row: on links all steps are solved at once, so there are no moments"
+STEP = "its parts stand in a row; trnbench workload run --trace FILE shows a layer operator by operator"
 
 
 class CaseTrace(NamedTuple):
@@ -40,6 +42,8 @@ def case_trace(found: Measurement, registry: Registry) -> CaseTrace:
     from trnbench.emulator.core.cases import CaseModel
 
     key = found.case
+    if key.family == FAMILY:
+        return _of_links(found, STEP)
     kernel = registry.kernels.get(key.kernel)
     if kernel is None:
         raise UnknownName("kernel", key.kernel, registry.kernels, try_="trnbench plugin list")
@@ -59,7 +63,7 @@ def case_trace(found: Measurement, registry: Registry) -> CaseTrace:
     return CaseTrace(timeline, timing.latency_s)
 
 
-def _of_links(found: Measurement) -> CaseTrace:
+def _of_links(found: Measurement, missing: str = TERMS) -> CaseTrace:
     """One slice for each term of the stored time, one behind the other."""
     from trnbench.emulator.clock import ticks_up
     from trnbench.emulator.trace import Slice, Timeline
@@ -71,6 +75,6 @@ def _of_links(found: Measurement) -> CaseTrace:
         slices.append(Slice(0, "time", name, start, duration, {"seconds": seconds}))
         start += duration
     timeline = Timeline(
-        processes={0: f"{found.case.instance} {found.case.scope}"}, slices=slices, missing=TERMS
+        processes={0: f"{found.case.instance} {found.case.scope}"}, slices=slices, missing=missing
     )
     return CaseTrace(timeline, found.time_s or 0.0)

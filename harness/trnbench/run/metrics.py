@@ -77,6 +77,8 @@ def derive(case: Case, counts: Mapping[str, float], time_s: float) -> dict[str, 
             add("busbw_bytes_per_s", rate, "B/s", formula, scope=rank, direction=Direction.ONE_WAY)
         elif count == "payload_bytes":
             add("algbw_bytes_per_s", rate, "B/s", "payload_bytes / time: the collective's whole tensor")
+        elif count == "tokens":
+            add("tokens_per_s", rate, "token/s", "tokens / time: new ones of all sequences")
         elif count.endswith("_bytes"):
             add(f"{count}_per_s", rate, "B/s", f"{count} / time")
     if counts.get("flops") and counts.get("hbm_bytes"):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from trnbench.backend import Backend
 from trnbench.fidelity.nearness.nearby import nearby
 from trnbench.results.evidence import Grade
-from trnbench.run.attempt import Attempts
+from trnbench.run.attempt import Attempts, Beside
 from trnbench.run.judge import Judge
+from trnbench.run.nearby_steps import NearbySteps
 from trnbench.run.remembering.backend import remembering
 from trnbench.run.returned import detected
 from trnbench.run.settings import RunSettings
@@ -39,5 +40,11 @@ def prepared(
         timeout_s=settings.timeout_s or (MEASURED_LIMIT_S if grade is Grade.MEASURED else 0.0),
         seed=settings.seed,
         keep_identity=settings.keep_identity,
-        nearby=nearby(registry, plan.systems) if grade is Grade.EMULATED else None,
+        nearby=_beside(plan, registry) if grade is Grade.EMULATED else None,
     )
+
+
+def _beside(plan: Plan, registry: Registry) -> Beside:
+    if plan.selection.workload is not None:
+        return NearbySteps.of(registry)
+    return nearby(registry, plan.systems)

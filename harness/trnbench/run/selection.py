@@ -11,6 +11,8 @@ import msgspec
 from trnbench.errors import NothingSelected, UnknownName
 from trnbench.facts.scope import Scope
 from trnbench.kernels.kernel import Kernel
+from trnbench.workloads.asked import Asked
+from trnbench.workloads.step_kernel import step_kernel
 
 if TYPE_CHECKING:
     from trnbench.generation import Instance
@@ -39,11 +41,15 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     excludes: tuple[str, ...] = ()  # --exclude
     shard: str = ""  # --shard: which part of the cases, and of how many
     kinds: tuple[str, ...] = ()  # of implementation that the backend carries out; empty: all
+    workload: Asked | None = None  # a model's step, in place of kernels by name
 
     @classmethod
-    def of(cls, *, keyword: str = "", shard: str = "", **chosen: Iterable[str]) -> Selection:
+    def of(
+        cls, *, keyword: str = "", shard: str = "", workload: Asked | None = None, **chosen: Iterable[str]
+    ) -> Selection:
         """These fields, in whatever they come. Raises `TypeError` for a name that is no field."""
-        return cls(keyword=keyword, shard=shard, **{name: tuple(values) for name, values in chosen.items()})
+        listed = {name: tuple(values) for name, values in chosen.items()}
+        return cls(keyword=keyword, shard=shard, workload=workload, **listed)
 
     def asked(self) -> str:
         """The options that would ask for this, one line; "" for a default run."""
@@ -58,7 +64,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             ("--zip", self.zips),
             ("--exclude", self.excludes),
         )
-        parts = [*self.kernels, *([f"-k '{self.keyword}'"] if self.keyword else [])]
+        named = (self.workload.name,) if self.workload is not None else self.kernels
+        parts = [*named, *([f"-k '{self.keyword}'"] if self.keyword else [])]
         parts += [f"{option} {value}" for option, values in options for value in values]
         parts += [f"--shard {self.shard}"] if self.shard else []
         return " ".join(parts)
@@ -69,6 +76,8 @@ def choose_kernels(kernels: Mapping[str, Kernel], selection: Selection) -> tuple
 
     Raises `UnknownName` for a plain name nobody has, `NothingSelected` when none is left.
     """
+    if selection.workload is not None:
+        return (step_kernel(selection.workload),)
     chosen = list(kernels.values())
     chosen = _narrow(chosen, "kernel", selection.kernels, lambda kernel: (kernel.name,))
     chosen = _narrow(chosen, "tag", selection.tags, lambda kernel: kernel.tags, list(kernels.values()))

@@ -16,7 +16,7 @@ from trnbench.errors import KernelError
 from trnbench.nki import Machine, TensorSpec, load_kernel, record
 from trnbench.nki.provide import provide
 
-LARGEST = 12_000  # instructions of one that is compared
+LARGEST = 4_000  # instructions of one that is compared
 
 
 def points(kernel: Any) -> list[dict[str, Any]]:

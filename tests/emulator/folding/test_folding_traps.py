@@ -26,7 +26,7 @@ TRAPS, ERRORS = LOOPS["traps"], LOOPS["errors"]
 QUIET = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     deadline=None,
-    max_examples=40,
+    max_examples=25,
 )
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from checked_project import change, found
+
+from trnbench.testing.checks import emulation
 
 Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -200,12 +204,30 @@ def test_sources_and_references_that_raise_are_found(project: Path, old: str, ne
     assert all(problem in each.problem for each in findings), findings
 
 
+@pytest.fixture
+def few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what a project brings: its kernel and products, on its own instance."""
+    sample = emulation._sample
+
+    def few(subject: Any) -> Any:
+        plan, own = sample(subject), {each.name for each in subject.systems}
+        kernels = {"gemm", *(each.name for each in subject.kernels)}
+        kept = [each for each in plan.cases if each.key.instance in own and each.key.kernel in kernels]
+        assert kept
+        systems = {name: plan.systems[name] for name in own}
+        return msgspec.structs.replace(plan, cases=tuple(kept), systems=systems)
+
+    monkeypatch.setattr(emulation, "_sample", few)
+
+
+@pytest.mark.usefixtures("few_cases")
 def test_formula_that_claims_more_than_the_kernel_does_is_found(project: Path) -> None:
     change(project, "kernel.py", "    moved = 2.0", "    moved = 3.0")
     problems = [each.problem for each in found(project, "emulation")]
     assert "its formula claims 1,572,864 bytes of HBM, the recorded kernel does 1,048,576" in problems
 
 
+@pytest.mark.usefixtures("few_cases")
 def test_rate_above_the_clocks_is_found(project: Path) -> None:
     change(
         project,
@@ -224,6 +246,7 @@ def test_rate_above_the_clocks_is_found(project: Path) -> None:
     assert any("of what the clocks allow" in each for each in problems), problems
 
 
+@pytest.mark.usefixtures("few_cases")
 def test_emulation_that_depends_on_the_clock_is_found(project: Path) -> None:
     change(
         project,

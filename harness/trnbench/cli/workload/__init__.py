@@ -6,14 +6,16 @@ import click
 
 from trnbench.cli.workload.info import info
 from trnbench.cli.workload.list import list_
+from trnbench.cli.workload.run import run
 
 
 @click.group()
 def workload() -> None:
-    """Models: parameters, operations, memory, and the systems they fit on."""
+    """Models: parameters, operations, memory, and what a step of theirs takes."""
 
 
 workload.add_command(list_)
 workload.add_command(info)
+workload.add_command(run)
 
 __all__ = ["workload"]

@@ -140,13 +140,20 @@ PLAN: dict[str, tuple[Constant, ...]] = {
 }
 
 
-def fit(generation: str, points: Mapping[str, Published], systems: Mapping[str, System]) -> dict[str, Fitted]:
+def fit(
+    generation: str,
+    points: Mapping[str, Published],
+    systems: Mapping[str, System],
+    start: Mapping[str, float] | None = None,
+) -> dict[str, Fitted]:
     """The constants of a generation by key. `systems` by the names that points use.
 
-    Raises KeyError for a point of the plan that is not there.
+    The first round begins at `start`, or in the middle of every grid; where `start` is what the points give,
+    it is the only one. Raises KeyError for a point of the plan that is not there.
     """
     plan = PLAN[generation]
-    values = {constant.key: constant.grid()[len(constant.grid()) // 2] for constant in plan}
+    middles = {constant.key: constant.grid()[len(constant.grid()) // 2] for constant in plan}
+    values = {**middles, **(start or {})}
     tables: dict[str, dict[str, list[float]]] = {}
     known: Known = {}
     for _ in range(ROUNDS):

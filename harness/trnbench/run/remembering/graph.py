@@ -1,4 +1,5 @@
-"""A system's graph and its summary; the summary of one that is described once is kept."""
+"""A system's graph and its summary; the summary of one that is described once is kept, in this process and
+for others."""
 
 from __future__ import annotations
 
@@ -12,14 +13,22 @@ from trnbench.store.cache import Cache, digest_of
 from trnbench.store.source_digest import package_of, packages_digest
 from trnbench.topology.graph import Topology
 
+_MADE: dict[bytes, bytes] = {}
+"""Summaries that this process made, by what they follow from."""
+_MOST = 256
+"""Of them: a program may ask for clusters of every size."""
+
 
 def described(
     system: System, notes: list[str], cache: Cache | None, *, drawn: bool
 ) -> tuple[Topology | None, dict[str, Any]]:
     """The graph, where it is `drawn` or had to be built, and its summary. A system without a graph still has
     its core cases; why it has none is noted."""
-    key = _key(system) if cache is not None else b""
-    known = _known(cache.get(key)) if cache is not None else None
+    key = _key(system)
+    content = _MADE.get(key)
+    if content is None and cache is not None:
+        content = cache.get(key)
+    known = _known(content)
     graph = _graph(system, notes) if drawn or known is None else None
     if known is not None:
         return graph, known
@@ -28,6 +37,8 @@ def described(
     from trnbench.topology.summary import summarise
 
     summary = summarise(graph)
+    if len(_MADE) < _MOST:
+        _MADE[key] = msgspec.json.encode(summary)
     if cache is not None:
         cache.put(key, msgspec.json.encode(summary))
     return graph, summary

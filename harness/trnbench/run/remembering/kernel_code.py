@@ -26,4 +26,15 @@ def kernel_digest(kernel: Kernel) -> bytes:
         msgspec.json.encode(named, order="deterministic"),
         msgspec.json.encode(code.files, order="deterministic"),
         packages_digest(name.partition(".")[0] for name in others if name),
+        _of_subject(kernel),
+    )
+
+
+def _of_subject(kernel: Kernel) -> bytes:
+    """What it is about, and every NKI source: which of them a model's step takes follows from its shapes."""
+    if kernel.subject is None:
+        return b""
+    return digest_of(
+        msgspec.json.encode(kernel.subject, order="deterministic"),
+        packages_digest(("trnbench.kernels.nki", "trnbench.workloads")),
     )

@@ -35,6 +35,7 @@ def facts(subject: Subject) -> Iterator[Finding | str]:
         yield from _disagreements(book, generation)
         yield from _counts(subject, generation, book)
         yield from _published(subject, generation)
+        yield from _published_steps(subject, generation)
 
 
 def _sources(book: FactBook) -> Iterator[Finding]:
@@ -122,6 +123,31 @@ def _lists_of_points(
             yield from load_untouched(generation.untouched, (point.id for point in points)).errors
     except TrnbenchError as error:
         yield Finding(f"generation {generation.name}", f"{error.what}: {error.cause}", error.try_)
+
+
+def _published_steps(subject: Subject, generation: Generation) -> Iterator[Finding | str]:
+    """Steps of models that others measured: the file loads, and each usable one is a step of a system."""
+    if generation.published_steps is None:
+        return
+    from trnbench.fidelity.prediction import NotEmulated
+    from trnbench.fidelity.workloads.compose import composed
+    from trnbench.fidelity.workloads.load import load_steps
+
+    try:
+        points = load_steps(generation.published_steps, generation.name).points
+    except TrnbenchError as error:
+        yield Finding(f"generation {generation.name}", f"{error.what}: {error.cause}", error.try_)
+        return
+    for point in points:
+        yield point.id
+        if not point.usable:
+            continue
+        try:
+            composed(point, subject.registry)
+        except NotEmulated as no:
+            yield Finding(
+                f"point {point.id}", f"cannot be composed: {no.why}", 'use = "none" and a note that says why'
+            )
 
 
 def _published(subject: Subject, generation: Generation) -> Iterator[Finding | str]:

@@ -1,0 +1,195 @@
+"""`trnbench plan`: which layout on which instance, for a model that decodes or is trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trnbench.bounded import kinds
+from trnbench.cli.context import Session, session
+from trnbench.cli.facts import facts_of, facts_option
+from trnbench.cli.names import complete_instances, complete_models
+from trnbench.cli.number import NumberType
+from trnbench.cli.output import format_option, say
+from trnbench.errors import ExitCode, NothingSelected
+
+if TYPE_CHECKING:
+    from trnbench.compare.plan.wanted import Wanted
+    from trnbench.generation import System
+
+BY = ("time", "throughput", "dollars")
+
+
+@click.command("plan")
+@click.argument("model", shell_complete=complete_models)
+@click.option("--task", type=click.Choice(("decode", "train")), required=True, help="What is done with it.")
+@click.option(
+    "-i",
+    "--instance",
+    "instances",
+    multiple=True,
+    metavar="NAME",
+    help="Name, alias or NAME:SIZE. Repeatable.  [default: every system of a run]",
+    shell_complete=complete_instances,
+)
+@click.option(
+    "--batch",
+    "batches",
+    default="",
+    metavar="N[,N…]",
+    help="Sequences of a replica, or of a training step.  [default: 1 to 64; 1024]",
+)
+@click.option("--tpot", type=NumberType(kinds.AWAITED), metavar="TIME", help="Most that a token may take.")
+@click.option(
+    "--ttft",
+    type=NumberType(kinds.AWAITED),
+    metavar="TIME",
+    help="Most until the first token; with --prompt.",
+)
+@click.option("--prompt", type=NumberType(kinds.TOKENS), metavar="TOKENS", help="Tokens of a prompt.")
+@click.option(
+    "--kv",
+    type=NumberType(kinds.TOKENS),
+    default="4096",
+    show_default=True,
+    metavar="TOKENS",
+    help="Tokens in the cache of each sequence.",
+)
+@click.option(
+    "--sequence",
+    type=NumberType(kinds.TOKENS),
+    default="4096",
+    show_default=True,
+    metavar="TOKENS",
+    help="Tokens of a sequence that is trained on.",
+)
+@click.option("--tokens", type=NumberType(kinds.TRAINED), metavar="N", help="Of the whole training: 1T.")
+@click.option("--days", type=NumberType(kinds.DAYS), metavar="N", help="Most that the training may take.")
+@click.option("--weights", default="bf16", show_default=True, metavar="TYPE", help="Type of the weights.")
+@click.option(
+    "--prices",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="CSV with the columns instance, region, kind, dollars per hour, date.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(BY),
+    help="What comes first.  [default: dollars with --prices, else throughput of a device]",
+)
+@click.option("--top", type=NumberType(kinds.SHOWN), default="10", show_default=True, help="Rows shown.")
+@click.option(
+    "--allow-no-evidence",
+    is_flag=True,
+    help="Let an option come first of whose class nothing is published.",
+)
+@facts_option
+@format_option
+@session
+def plan(
+    state: Session,
+    /,
+    *,
+    model: str,
+    instances: tuple[str, ...],
+    prices: Path | None,
+    top: int,
+    allow_no_evidence: bool,
+    facts: Any,
+    format: str,
+    **options: Any,
+) -> ExitCode:
+    """Rank the layouts of MODEL on all systems: by time, throughput or dollars, with what limits each.
+
+    Every layout is held against HBM, its divisions, the limits given and the least time that documents allow,
+    and composed from kernels and collectives where it passes; the others are listed with the reason. Times
+    have the band of the model's error on published steps of their class; an option without one is never
+    first unless --allow-no-evidence says so. No price is shipped: --prices brings yours.
+    """
+    from trnbench.cli.plan_tables import show_plan
+    from trnbench.compare.plan import price, search
+
+    wanted = _wanted(model, prices is not None, options)
+    known = price.read_prices(prices) if prices is not None else ()
+    systems = _systems(state, instances, facts_of(state, facts), wanted)
+    made = search.plan(
+        state.registry, wanted, systems, known, lambda name: say(f"looking at {name}", level=1)
+    )
+    show_plan(state.registry, made, top=top, any_evidence=allow_no_evidence, format=format)
+    if not made.options:
+        raise NothingSelected(
+            f"no layout of {wanted.model.name} is feasible",
+            cause="all were refused, each with its reason above",
+            try_="a longer --tpot, --ttft or --days, another -i, or smaller --weights",
+        )
+    if not made.banded and not allow_no_evidence:
+        raise NothingSelected(
+            f"nothing is published of this task for {wanted.model.name} on these systems",
+            cause="all feasible options are without a band, so none is put first",
+            try_="--allow-no-evidence, or another -i",
+        )
+    return ExitCode.OK
+
+
+def _wanted(model: str, priced: bool, options: dict[str, Any]) -> Wanted:
+    from trnbench.compare.plan.wanted import BATCHES, By, Wanted
+    from trnbench.errors import UsageError
+    from trnbench.workloads.job import Task, check_dtype
+    from trnbench.workloads.shipped import load_model
+
+    task = Task(options["task"])
+    check_dtype(options["weights"], "--weights")
+    given = {"--tokens": options["tokens"], "--days": options["days"]}
+    if task is Task.TRAIN:
+        given = {"--tpot": options["tpot"], "--ttft": options["ttft"], "--prompt": options["prompt"]}
+    for option, value in given.items():
+        if value is not None:
+            raise UsageError(
+                f"{option} says nothing of --task {task}",
+                cause="tokens are trained on in days, and decoded one after the other",
+                try_="--task train --tokens 1T --days 30"
+                if task is Task.DECODE
+                else "--task decode --tpot 20ms",
+            )
+    batches = tuple(
+        kinds.SEQUENCES.counted(each, "--batch") for each in options["batches"].split(",") if each
+    )
+    return Wanted(
+        model=load_model(model),
+        task=task,
+        batches=batches or (BATCHES if task is Task.DECODE else (1024,)),
+        kv=options["kv"],
+        prompt=options["prompt"] or 0,
+        tpot_s=options["tpot"] or 0.0,
+        ttft_s=options["ttft"] or 0.0,
+        sequence=options["sequence"],
+        tokens=options["tokens"] or 0.0,
+        days=options["days"] or 0.0,
+        weights=options["weights"],
+        by=By(options["by"] or ("dollars" if priced else "throughput")),
+    )
+
+
+def _systems(state: Session, instances: tuple[str, ...], facts: Any, wanted: Wanted) -> list[System]:
+    """Those named, else all of a run that have cores of ours; a cluster only where training may fill it."""
+    from trnbench.workloads.job import Task
+
+    registry = state.registry
+    if instances:
+        return [registry.system(name, facts) for name in instances]
+    found = []
+    for name in registry.instance_names():
+        generation, instance = registry.instance(name)
+        if not instance.default or generation.costs is None:
+            continue
+        if not instance.sizable:
+            found.append(registry.system(name, facts))
+        elif wanted.task is Task.TRAIN:
+            found += [registry.system(f"{name}:{size}", facts) for size in SIZES]
+    return found
+
+
+SIZES = (4, 16, 64)
+"""Instances of a cluster that a training is tried on where none are named."""

@@ -1,0 +1,164 @@
+"""`trnbench workload run`: steps of a model on its layouts, as cases of a run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trnbench.bounded import kinds
+from trnbench.cli.context import Session, no_cache_option, quiet_option, session
+from trnbench.cli.facts import facts_of, facts_option
+from trnbench.cli.names import complete_instances, complete_models
+from trnbench.cli.number import NumberType
+from trnbench.cli.output import format_option
+from trnbench.cli.store_names import complete_run_tags
+from trnbench.cli.workload.options import job_from, job_options, layout_from, layout_options
+
+if TYPE_CHECKING:
+    from trnbench.run.selection import Selection
+    from trnbench.run.settings import RunSettings
+
+
+@click.command("run")
+@click.argument("model", shell_complete=complete_models)
+@click.option(
+    "-i",
+    "--instance",
+    "instances",
+    multiple=True,
+    metavar="NAME",
+    help="Name, alias, glob or NAME:SIZE. Repeatable.  [default: every system of a run]",
+    shell_complete=complete_instances,
+)
+@job_options
+@layout_options
+@click.option(
+    "-a",
+    "--axis",
+    "axes",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="Sweep batch, kv, sequence, tp or another option: batch=1,4,16, 'kv[pow2]=10:14'.",
+)
+@click.option("--zip", "zips", multiple=True, metavar="A,B", help="These axes move together.")
+@click.option("--exclude", "excludes", multiple=True, metavar="TERMS", help="Leave out points.")
+@facts_option
+@click.option("--jobs", type=NumberType(kinds.JOBS), metavar="N", help="Processes; 0: as many as pay off.")
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="TAG",
+    shell_complete=complete_run_tags,
+    help="Tag the stored run; may be repeated.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write a report of the run, too."
+)
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="One layer and one step of the first case, for ui.perfetto.dev.",
+)
+@click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
+@no_cache_option
+@quiet_option
+@format_option
+@session
+def run(
+    state: Session,
+    /,
+    *,
+    model: str,
+    facts: tuple[Path, ...],
+    jobs: int | None,
+    labels: tuple[str, ...],
+    output: Path | None,
+    trace: Path | None,
+    force: bool,
+    format: str,
+    **options: Any,
+) -> int:
+    """Put together what a step of MODEL takes: a name of `workload list`, or a config.json.
+
+    Each system and each point of the axes is a case of a run, which is kept like every other.
+    """
+    from trnbench.cli.carrying import carry_out
+    from trnbench.cli.reporting import check_html, report_target
+    from trnbench.cli.steadiness import Steadiness
+    from trnbench.cli.workload.told import tell_steps
+    from trnbench.cli.workload.tracing import write_step_trace
+    from trnbench.run.api import choose_backend
+    from trnbench.run.plan import plan
+    from trnbench.run.writing import check_writable
+    from trnbench.store.path import check_named, store_path
+
+    target = output and report_target(output, force=force)
+    if target is not None:
+        check_html(state)
+    if trace is not None:
+        check_writable(trace, force=force, example="trace.json")
+    settings = _settings(state, jobs, labels, facts_of(state, facts))
+    check_named(store_path(state.store_path))
+    selection = _selection(model, options)
+    planned = plan(state.registry, selection, extra_facts=facts_of(state, facts))
+    chosen = choose_backend(state.registry)
+    ended = carry_out(state, planned, chosen, settings, None, Steadiness(0.0, False, False))
+    code = tell_steps(state, planned, ended, target, format)
+    if trace is not None:
+        write_step_trace(planned, ended.run, trace)
+    return code
+
+
+def _selection(model: str, options: dict[str, Any]) -> Selection:
+    """Raises `UsageError` for what does not divide, where there is only one layout to divide by."""
+    from trnbench.errors import UnknownName, UsageError
+    from trnbench.run.axes import parse_sweep
+    from trnbench.run.selection import Selection
+    from trnbench.workloads.asked import AXES, Asked
+    from trnbench.workloads.division import divide
+    from trnbench.workloads.shipped import load_model, shipped_names
+
+    if not options["task"]:
+        raise UsageError(
+            "--task is not given",
+            cause="what a step takes depends on what is done",
+            try_="--task decode --kv 4096, --task prefill --sequence 2048, or --task train --sequence 4096",
+        )
+    swept = tuple(dict.fromkeys(parse_sweep(typed).axis for typed in options["axes"]))
+    for name in swept:
+        if name not in AXES:
+            raise UnknownName("axis", name, AXES, try_="-a batch=1,4,16")
+    described = load_model(model)
+    job, layout = job_from(options), layout_from(options)
+    if not swept:
+        divide(described, layout, job)
+    asked = Asked.of(described, job, layout, swept=swept, shipped=model in shipped_names())
+    return Selection.of(
+        instances=options["instances"],
+        axes=options["axes"],
+        zips=options["zips"],
+        excludes=options["excludes"],
+        workload=asked,
+    )
+
+
+def _settings(
+    state: Session, jobs: int | None, labels: tuple[str, ...], facts: tuple[Path, ...]
+) -> RunSettings:
+    from trnbench.facts.peak import as_policy
+    from trnbench.run.settings import RunSettings
+    from trnbench.store.tag import checked_tags
+
+    configured = state.settings
+    return RunSettings(
+        policy=as_policy(configured.policy),
+        jobs=configured.jobs if jobs is None else jobs,
+        tags=checked_tags(labels),
+        argv=tuple(sys.argv),
+        facts=tuple(str(each.absolute()) for each in facts),
+    ).checked()

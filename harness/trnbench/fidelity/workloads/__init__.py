@@ -1,0 +1,1 @@
+"""Published steps of whole models, and how far a composed step is from them (docs/fidelity.md)."""

@@ -1,0 +1,132 @@
+"""Errors of composed steps by class of task, generation and kind; as fitted, and with each model left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from trnbench.fidelity.statistics import of_votes
+from trnbench.fidelity.workloads.constants import constants
+from trnbench.fidelity.workloads.kept import KeptSteps
+from trnbench.results.fidelity import Errors
+from trnbench.workloads.step_constants import Constant
+
+EVERYWHERE = "all"
+"""Generation of a row that counts a task on all of them, whatever the kind of model."""
+
+
+class StepError(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A published step beside ours, in seconds. `e` = ln(model / published); `e_cross` with constants that
+    were fitted without its model, `e_naive` of the sum on paper. `why`: the reason where there is no answer.
+    """
+
+    id: str
+    generation: str
+    family: str = ""
+    vote: str = ""
+    published: float | None = None
+    model: float | None = None
+    floor: float | None = None
+    e: float | None = None
+    e_cross: float | None = None
+    e_naive: float | None = None
+    inside: bool | None = (
+        None  # whether what was published lies in the band of those that are not of its model
+    )
+    why: str = ""
+
+    @property
+    def task(self) -> str:
+        return self.family.partition(",")[0]
+
+
+class StepRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One class on one generation, or a task on all. `inside` of `banded` points lie in their bands."""
+
+    family: str
+    generation: str
+    errors: Errors | None
+    crossed: Errors | None
+    naive: Errors | None
+    inside: int
+    banded: int
+
+
+class StepFidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All published steps beside the model `by` of version `version`."""
+
+    by: str
+    version: str
+    rows: tuple[StepRow, ...]
+    points: tuple[StepError, ...]
+
+
+def step_errors(kept: KeptSteps, named: Mapping[str, Constant]) -> list[StepError]:
+    """Of the points of one generation, with its constants `named`."""
+    now = constants(named)
+    found = []
+    for each in kept.answers:
+        if each.why:
+            found.append(StepError(id=each.id, generation=each.generation, why=each.why))
+            continue
+        crossed = each.time_s(constants(named, each.vote))
+        found.append(
+            StepError(
+                id=each.id,
+                generation=each.generation,
+                family=each.family,
+                vote=each.vote,
+                published=each.published_s,
+                model=each.time_s(now),
+                floor=each.floor_s,
+                e=math.log(each.time_s(now) / each.published_s),
+                e_cross=math.log(crossed / each.published_s),
+                e_naive=math.log(each.naive_s / each.published_s),
+            )
+        )
+    return found
+
+
+def rows(points: Sequence[StepError]) -> tuple[StepRow, ...]:
+    """Each task on all generations, and behind it its classes on each, in the order of the points."""
+    classes = dict.fromkeys((each.family, each.generation) for each in points if not each.why)
+    made: list[StepRow] = []
+    for task in dict.fromkeys(family.partition(",")[0] for family, _ in classes):
+        mine = [each for each in points if each.task == task]
+        made.append(_row(task, EVERYWHERE, mine))
+        for family, generation in sorted(classes):
+            if family.startswith(f"{task},"):
+                made.append(
+                    _row(
+                        family,
+                        generation,
+                        [p for p in mine if (p.family, p.generation) == (family, generation)],
+                    )
+                )
+    return tuple(made)
+
+
+def _row(family: str, generation: str, mine: Sequence[StepError]) -> StepRow:
+    return StepRow(
+        family=family,
+        generation=generation,
+        errors=_errors(mine, "e", spans=False),
+        crossed=_errors(mine, "e_cross"),
+        naive=_errors(mine, "e_naive", spans=False),
+        inside=sum(bool(each.inside) for each in mine),
+        banded=sum(each.inside is not None for each in mine),
+    )
+
+
+def _errors(points: Iterable[StepError], name: str, *, spans: bool = True) -> Errors | None:
+    """A model on a task has one vote, |e| averaged over its points."""
+    return of_votes(
+        (
+            (f"{each.vote} / {each.family}", each.id, e)
+            for each in points
+            if (e := getattr(each, name)) is not None
+        ),
+        spans=spans,
+    )

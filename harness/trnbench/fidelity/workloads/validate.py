@@ -1,0 +1,93 @@
+"""Holds composed steps against every published step of the installed generations."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Set
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from trnbench.fidelity.bench import Bench
+from trnbench.fidelity.inputs import inputs_digest
+from trnbench.fidelity.nearness.bands import Bands
+from trnbench.fidelity.workloads.answer import answers
+from trnbench.fidelity.workloads.errors import StepError, StepFidelity, rows, step_errors
+from trnbench.fidelity.workloads.kept import KeptSteps
+from trnbench.fidelity.workloads.nearness import inside, known_steps, step_bands
+from trnbench.fidelity.workloads.published import published_steps
+from trnbench.store.cache import Cache, digest_of
+from trnbench.workloads.step_constants import Constant, read_constants
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
+
+
+def answered(
+    registry: Registry, generations: Collection[str] = (), cache: Cache | None = None
+) -> dict[str, KeptSteps]:
+    """Generation → the installed model's answers to its published steps, without bands.
+
+    From `cache` where nothing has changed; made anew they take a minute or two of a processor.
+    """
+    by, version = Bench(registry).model()
+    found: dict[str, KeptSteps] = {}
+    for name, steps in published_steps(registry, generations).items():
+        key = digest_of("published steps", inputs_digest(registry, [name])) if cache is not None else b""
+        content = cache.get(key) if cache is not None else None
+        if content is not None:
+            with suppress(msgspec.MsgspecError):  # else it is made anew
+                found[name] = msgspec.msgpack.decode(content, type=KeptSteps)
+                continue
+        made = tuple(answers(registry, steps.points))
+        found[name] = KeptSteps(generation=name, by=by, version=version, answers=made)
+        if cache is not None:
+            cache.put(key, msgspec.msgpack.encode(found[name]))
+    return found
+
+
+def named_constants(registry: Registry, generation: str) -> dict[str, Constant]:
+    """Those of the generation's file; none where it brings none."""
+    path = registry.generations[generation].workloads
+    return read_constants(path) if path is not None else {}
+
+
+def compared(registry: Registry, kept: dict[str, KeptSteps], systems: Set[str] = frozenset()) -> StepFidelity:
+    """The answers as errors, with the constants of the generations' files.
+
+    `systems`: only points of these, a name without a size meaning every size. Coverage of the bands is that
+    of all points, whatever is selected.
+    """
+    points: list[StepError] = []
+    for name, each in kept.items():
+        points += step_errors(each, named_constants(registry, name))
+    known = known_steps(registry)
+    lies = inside(known, points)
+    points = [msgspec.structs.replace(each, inside=lies.get(each.id)) for each in points]
+    if systems:
+        wanted = {
+            point.id
+            for steps in published_steps(registry).values()
+            for point in steps.points
+            if systems & {point.system, point.system.partition(":")[0]}
+        }
+        points = [each for each in points if each.id in wanted]
+    first = next(iter(kept.values()), None)
+    return StepFidelity(
+        by=first.by if first else "",
+        version=first.version if first else "",
+        rows=rows(points),
+        points=tuple(points),
+    )
+
+
+def made_bands(registry: Registry, kept: dict[str, KeptSteps]) -> dict[str, Bands]:
+    """Generation → bands by the answers in `kept`, each point with constants fitted without its model."""
+    errors = {
+        point.id: point.e_cross
+        for name, each in kept.items()
+        for point in step_errors(each, named_constants(registry, name))
+        if point.e_cross is not None
+    }
+    first = next(iter(kept.values()))
+    return step_bands(known_steps(registry), errors, first.by, first.version)

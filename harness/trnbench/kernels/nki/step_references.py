@@ -1,0 +1,97 @@
+"""What the NKI kernels of a model's step compute, in plain NumPy; written as `references` is."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+EPSILON = 1e-5
+BETA1, BETA2, ADAM_EPSILON, RATE, DECAY = 0.9, 0.95, 1e-8, 1e-4, 0.1
+"""Those of `few` and `elementwise`, which cannot be imported here: a kernel's source needs an `nki`."""
+
+
+def linear_few(x: Array, w: Array) -> Array:
+    """(copies, columns, tiles, tokens) of x (copies, rows, parts, tokens) and w (copies, rows, tiles, parts ·
+    columns)."""
+    copies, rows, parts, _ = x.shape
+    weights = w.astype(x.dtype).reshape(copies, rows, w.shape[2], parts, -1)
+    return np.asarray(np.einsum("erpt,ernpc->ecnt", x, weights))
+
+
+def norm_few(x: Array, gamma: Array) -> Array:
+    """x / sqrt(mean of squares + ε) · γ of every token, features along the first two axes."""
+    return np.asarray(x / np.sqrt((x * x).mean(axis=(0, 1), keepdims=True) + EPSILON) * gamma[:, :, None])
+
+
+def attention_cached(q: Array, k: Array, v: Array) -> Array:
+    """softmax(qᵀ·k / √width) · v of every cache; key p · spread + j has its value at (p, j)."""
+    caches, rows, parts, heads = q.shape
+    weights = _softmax(np.einsum("crph,crpk->chk", q, k) / np.sqrt(rows * parts))
+    values = v.reshape(caches, -1, v.shape[3])
+    out = np.einsum("chk,ckw->cwh", weights, values)
+    columns = min(v.shape[3], 128)
+    return np.asarray(out.reshape(caches, -1, columns, heads).transpose(0, 2, 1, 3))
+
+
+def flash(q: Array, k: Array, v: Array, causal: bool, window: int, block: int = 2048) -> Array:
+    """softmax(qᵀ·k / √width) · v of every head; blocks of keys before the window are left out."""
+    return np.asarray(np.einsum("hqk,hkd->hqd", _softmax(scores_of(q, k, causal, window, block)), v))
+
+
+def flash_backward(
+    q: Array,
+    k: Array,
+    v: Array,
+    by_token: Array,
+    gradient: tuple[Array, Array],
+    kept: Array,
+    causal: bool,
+    window: int,
+    block: int = 2048,
+) -> Array:
+    """Gradients of q, k and v (Dao et al. 2022, algorithm 4)."""
+    along, across = gradient
+    weights = np.exp(scores_of(q, k, causal, window, block) + kept[:, :, :1])
+    inward = np.einsum("hrpq,hrpk->hqk", along, v) - kept[:, :, 1:]
+    slopes = weights * inward / np.sqrt(q.shape[1] * q.shape[2])
+    return np.asarray(
+        [
+            np.einsum("hqk,hkd->hqd", slopes, by_token[1]),
+            np.einsum("hqk,hqd->hkd", slopes, by_token[0]),
+            np.einsum("hqk,hqd->hkd", weights, across),
+        ]
+    )
+
+
+def scores_of(q: Array, k: Array, causal: bool, window: int, block: int = 2048) -> Array:
+    """Of queries and keys; what is hidden is -∞."""
+    scores = np.einsum("hrpq,hrpk->hqk", q, k) / np.sqrt(q.shape[1] * q.shape[2])
+    own, other = np.arange(scores.shape[1])[:, None], np.arange(scores.shape[2])[None, :]
+    if causal:
+        scores = np.where(other <= own, scores, -np.inf)
+    if window:
+        first = np.maximum(own // block * block - window, 0) // block * block
+        scores = np.where(other >= first, scores, -np.inf)
+    return np.asarray(scores)
+
+
+def _softmax(scores: Array) -> Array:
+    grown = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(grown / grown.sum(axis=-1, keepdims=True))
+
+
+def combine(x: Array, operands: int) -> Array:
+    """x · operands; of a single one x · sigmoid(x)."""
+    return np.asarray(x * operands if operands > 1 else x / (1 + np.exp(-x)))
+
+
+def adam(weights: Array, gradient: Array, moments: Array, master: bool) -> tuple[Array, Array]:
+    """Weights, and what is kept of them, after Adam with decoupled decay; bias is not corrected."""
+    first = BETA1 * moments[0] + (1 - BETA1) * gradient
+    second = BETA2 * moments[1] + (1 - BETA2) * gradient**2
+    own = moments[2] if master else weights
+    changed = own * (1 - RATE * DECAY) - RATE * first / (np.sqrt(second) + ADAM_EPSILON)
+    return changed, np.asarray([first, second, *([changed] if master else [])])

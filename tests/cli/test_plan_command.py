@@ -1,0 +1,101 @@
+"""`trnbench plan` as a person meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from trnbench.cli.main import cli
+from trnbench.cli.plan import plan as command
+from trnbench.compare.plan import search
+
+SMALL = ("pythia-70m", "--task", "decode", "--batch", "1,4", "--kv", "512")
+ON = ("-i", "trn1.2xlarge")
+PRICES = """instance,region,kind,dollars per hour,date
+trn1.2xlarge,us-east-1,on demand,1.34,2026-01-01
+"""
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(cli, ["-q", "plan", *args])
+
+
+@pytest.fixture(autouse=True)
+def _today(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from datetime import date
+
+    monkeypatch.setattr(search, "today", lambda: date(2026, 11, 22))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prices.csv").write_text(PRICES)
+
+
+def test_options_refusals_prices_and_the_front() -> None:
+    assert command.name == "plan"
+    result = run(*SMALL, *ON, "--prices", "prices.csv")
+    assert result.exit_code == 0, result.output
+    first, *_ = result.stdout.splitlines()
+    assert first == "By dollars"
+    assert "dollars/M tokens" in result.stdout
+    assert "Decided by: " in result.stdout
+    assert (
+        "Price: trn1.2xlarge, us-east-1, on demand, 1.34 dollars an hour on 2026-01-01, 325 days old: look "
+        "whether it still holds." in " ".join(result.stdout.split())
+    )
+    assert "●" in result.stdout
+    assert "On the front: trn1.2xlarge" in result.stdout
+
+
+def test_all_of_it_for_programs() -> None:
+    found = json.loads(run(*SMALL, *ON, "--format", "json").stdout)
+    assert (found["model"], found["task"], found["by"]) == ("pythia-70m", "decode", "throughput")
+    assert len(found["options"]) == 4
+    one = found["options"][0]
+    assert one["low_s"] < one["time_s"]
+    assert one["dollars"] is None
+    assert found["decided_by"]["name"]
+    assert found["front"]
+    csv = run(*SMALL, *ON, "--format", "csv").stdout.splitlines()
+    assert csv[0].startswith("system,layout,batch")
+    assert len(csv) == 5
+
+
+def test_without_evidence_nothing_comes_first() -> None:
+    small = ("pythia-70m", "--task", "train", "--tokens", "1B", "--batch", "64", "--sequence", "256")
+    refused = run(*small, "-i", "trn2-16.48xlarge")
+    assert refused.exit_code == 5
+    assert "Without evidence, not ranked" in refused.stdout
+    assert refused.output.endswith(
+        "error: nothing is published of this task for pythia-70m on these systems\n"
+        "  cause: all feasible options are without a band, so none is put first\n"
+        "  try:   --allow-no-evidence, or another -i\n"
+    )
+    allowed = run(*small, "-i", "trn2-16.48xlarge", "--allow-no-evidence")
+    assert allowed.exit_code == 0
+    assert "no band" in allowed.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "text"),
+    [
+        (
+            (*SMALL, *ON, "--tpot", "1us"),
+            5,
+            "error: no layout of pythia-70m is feasible\n  cause: all were refused",
+        ),
+        ((*SMALL, *ON, "--tokens", "1T"), 2, "error: --tokens says nothing of --task decode\n"),
+        (("gpt2", "--task", "train", "--tpot", "1s"), 2, "error: --tpot says nothing of --task train\n"),
+        ((*SMALL, "--tpot", "fast"), 2, "error: --tpot 'fast' is no time\n"),
+        ((*SMALL, "--batch", "1,x"), 2, "error: --batch 'x' is no batch\n"),
+        ((*SMALL, "--prices", "none.csv"), 2, "error: there is no file none.csv\n"),
+        (("bert-base", "--task", "decode", *ON), 2, "error: bert-base is an encoder\n"),
+        (("nobody", "--task", "decode"), 2, "error: unknown model 'nobody'\n"),
+        ((*SMALL, "--weights", "bf17"), 2, "error: unknown dtype 'bf17'\n"),
+    ],
+)
+def test_mistakes(args: tuple[str, ...], code: int, text: str) -> None:
+    result = run(*args)
+    assert result.exit_code == code
+    assert text in result.output, result.output

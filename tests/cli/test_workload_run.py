@@ -1,0 +1,173 @@
+"""`trnbench workload run`: steps as cases of a run, and what a wrong call says."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from trnbench.cli.main import cli
+from trnbench.store.store import Store
+
+STEP = ("llama-3.2-1b", "--task", "decode", "--tp", "8", "--kv", "512")
+
+
+def invoke(store: Path, *words: str) -> Result:
+    return CliRunner().invoke(cli, ["--store", str(store), *words], prog_name="trnbench")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("steps") / "results.db"
+
+
+@pytest.fixture(scope="module")
+def run(store: Path) -> dict[str, Any]:
+    """Two batches on two systems."""
+    systems = ("-i", "trn1.32xlarge", "-i", "trn3-gen2-ultraserver")
+    done = invoke(
+        store, "workload", "run", *STEP, *systems, "-a", "batch=1,8", "--label", "a", "--format", "json"
+    )
+    assert done.exit_code == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_each_system_and_point_is_a_case(run: dict[str, Any]) -> None:
+    assert [each["case"] for each in run["steps"]] == [
+        f"{system}::llama-3.2-1b-decode[batch={batch},kv=512,dtype=bf16,tp=8]@{scope}"
+        for system, scope in (("trn1.32xlarge", "instance"), ("trn3-gen2-ultraserver", "ultraserver"))
+        for batch in (1, 8)
+    ]
+    assert {each["status"] for each in run["steps"]} == {"ok"}
+    assert run["exit_code"] == 0
+
+
+def test_a_step_says_where_its_time_goes_and_what_it_means(run: dict[str, Any]) -> None:
+    for each in run["steps"]:
+        assert sum(each["parts"].values()) == each["time_s"]
+        assert each["tokens_per_s"] == each["batch"] / each["time_s"]
+        assert 0 < each["mfu"] < each["mbu"] < 1
+        assert each["memory"]["device"] < each["memory"]["capacity"]
+        assert [part for part, _ in each["if_fixed"]] == sorted(
+            each["parts"], key=lambda p: -each["parts"][p]
+        )
+    one, eight = run["steps"][:2]
+    assert one["time_s"] < eight["time_s"] < 8 * one["time_s"]
+
+
+def test_what_nobody_published_has_no_band(run: dict[str, Any]) -> None:
+    by_system = {each["system"]: each for each in run["steps"]}
+    assert by_system["trn3-gen2-ultraserver"]["nearness"] == "elsewhere"
+    assert by_system["trn3-gen2-ultraserver"]["expected_low_s"] is None
+    near = by_system["trn1.32xlarge"]
+    assert near["expected_low_s"] < near["time_s"] < near["expected_high_s"]
+
+
+def test_a_run_is_kept_shown_compared_and_exported_like_every_other(store: Path, run: dict[str, Any]) -> None:
+    words = ("workload", "run", *STEP, "-i", "trn1.32xlarge", "-a", "batch=1,8", "--label", "b")
+    again = invoke(store, *words)
+    assert again.exit_code == 0, again.stderr
+    with Store(store) as opened:
+        first, second = opened.load("a"), opened.load("b")
+    kept = {each.id: each for each in first.measurements}
+    for each in second.measurements:  # from the cache, to the last digit
+        assert each == kept[each.id]
+    assert "llama-3.2-1b-decode" in invoke(store, "runs", "show", "a").stdout
+    compared = invoke(store, "compare", "a", "b", "--format", "json")
+    assert compared.exit_code == 0, compared.stderr
+    exported = invoke(store, "export", "b", "--as", "csv")
+    rows = list(csv.DictReader(io.StringIO(exported.stdout)))
+    assert "tokens_per_s" in {row["metric"] for row in rows}
+
+
+def test_a_table_shows_the_axes_that_differ_and_the_parts_beside_each_other(store: Path) -> None:
+    shown = invoke(store, "workload", "run", *STEP, "-i", "trn1.32xlarge", "-a", "batch=1,8").stdout
+    head, _, first, second, *rest = shown.splitlines()
+    assert head.split()[:3] == ["system", "batch", "time"]
+    assert (first.split()[:2], second.split()[:2]) == (["trn1.32xlarge", "1"], ["trn1.32xlarge", "8"])
+    parts = [line.split("  ")[0] for line in rest[rest.index("Parts") + 3 :]]
+    assert parts[: parts.index("all")] == [part for part in parts if part in shown][: parts.index("all")]
+    assert "constants fitted on" in shown
+
+
+def test_a_resumed_run_makes_its_steps_again_from_what_it_was_asked(store: Path, tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(
+        json.dumps(
+            {
+                "model_type": "llama",
+                "hidden_size": 256,
+                "num_hidden_layers": 2,
+                "num_attention_heads": 4,
+                "num_key_value_heads": 2,
+                "intermediate_size": 512,
+                "vocab_size": 1000,
+                "tie_word_embeddings": False,
+            }
+        )
+    )
+    words = ("workload", "run", str(config), "-i", "trn1.2xlarge", "--task", "prefill", "--sequence", "128")
+    done = invoke(store, *words, "--label", "own")
+    assert done.exit_code == 0, done.stderr
+    config.unlink()
+    resumed = invoke(store, "resume", "own")
+    assert resumed.exit_code == 2
+    assert "is complete: none of its 1 cases is missing" in resumed.stderr
+
+
+def test_a_layer_and_a_step_are_written_for_viewers(store: Path, tmp_path: Path) -> None:
+    target = tmp_path / "trace.json"
+    words = ("workload", "run", *STEP, "-i", "trn1.32xlarge", "--trace", str(target))
+    done = invoke(store, *words, "--format", "json")
+    assert done.exit_code == 0, done.stderr
+    (step,) = json.loads(done.stdout)["steps"]
+    events = [each for each in json.loads(target.read_text())["traceEvents"] if each["ph"] == "X"]
+    whole = [each for each in events if each["pid"] == 0]
+    assert [each["name"] for each in whole] == list(step["parts"])
+    assert sum(each["dur"] for each in whole) == pytest.approx(step["time_s"] * 1e6, rel=1e-6)
+    names = [each["name"] for each in events if each["pid"] == 1]
+    assert {"query", "attention", "mlp gate", "reduce: all_reduce"} <= set(names)
+
+
+WRONG = [
+    (
+        ("llama-3.2-1b", "--kv", "512"),
+        "error: --task is not given\n"
+        "  cause: what a step takes depends on what is done\n"
+        "  try:   --task decode --kv 4096, --task prefill --sequence 2048, or --task train --sequence 4096\n",
+    ),
+    (
+        ("llama-3.2-1b", "--task", "decode", "--tp", "3", "--kv", "512"),
+        "error: a network of 8192 features is not divided by --tp 3\n"
+        "  cause: each rank has as many of them as the others\n"
+        "  try:   --tp 2\n",
+    ),
+    (
+        (*STEP, "-a", "sizes=1"),
+        "error: unknown axis 'sizes'\n"
+        "  cause: known: batch, cache, chunks, cp, dp, dtype, ep, expert_tp, kv, lnc, micro_batch, pp, … "
+        "(18 in all)\n"
+        "  try:   -a batch=1,4,16\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "text"), WRONG)
+def test_a_wrong_call_says_what_to_type(words: tuple[str, ...], text: str, store: Path) -> None:
+    done = invoke(store, "workload", "run", *words, "-i", "trn1.32xlarge")
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", text)
+
+
+def test_what_does_not_fit_is_refused_with_the_reason(store: Path) -> None:
+    words = ("workload", "run", "llama-3-70b", "--task", "decode", "--kv", "512", "-i", "trn1.2xlarge")
+    done = invoke(store, *words)
+    assert done.exit_code == 5
+    assert "does not fit: 132 GiB on a device of 32 GiB" in done.stdout
+    assert "  cause: 1 × does not fit: 132 GiB on a device of 32 GiB\n" in done.stderr
+    assert "trnbench workload info MODEL --task …   where it fits" in done.stderr

@@ -1,0 +1,145 @@
+"""What is shipped of composed steps: constants, bands and the page follow from the kept answers."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from trnbench.fidelity.tables import inserted
+from trnbench.fidelity.workloads.answer import answers
+from trnbench.fidelity.workloads.constants import fitted_constants
+from trnbench.fidelity.workloads.errors import EVERYWHERE, StepFidelity
+from trnbench.fidelity.workloads.fitting import fit
+from trnbench.fidelity.workloads.kept import KeptSteps, kept_steps
+from trnbench.fidelity.workloads.nearness import nearby_steps, nearest_step
+from trnbench.fidelity.workloads.published import published_steps
+from trnbench.fidelity.workloads.tables import BEGIN, END, markdown
+from trnbench.fidelity.workloads.validate import compared, made_bands, named_constants
+from trnbench.registry import Registry, load_registry
+from trnbench.results.fidelity import Errors
+from trnbench.results.nearness import Nearness
+from trnbench.workloads.division import divide
+from trnbench.workloads.job import Job, Task
+from trnbench.workloads.layout import Layout
+from trnbench.workloads.shipped import load_model
+
+PAGE = Path(__file__).parents[2] / "docs" / "fidelity.md"
+CHEAP = ("t1-sdk-enc-distilbert-base-uncased-b1-s128-lat", "t2-nxdi-qwen35-2b-tp4-tpot")
+
+
+@cache
+def registry() -> Registry:
+    return load_registry()
+
+
+@cache
+def kept() -> dict[str, KeptSteps]:
+    return kept_steps(registry())
+
+
+@cache
+def fidelity() -> StepFidelity:
+    return compared(registry(), kept())
+
+
+def row(family: str, generation: str = EVERYWHERE) -> Errors:
+    (found,) = (each for each in fidelity().rows if (each.family, each.generation) == (family, generation))
+    assert found.crossed is not None
+    return found.crossed
+
+
+def test_every_published_step_is_answered() -> None:
+    for name, steps in published_steps(registry()).items():
+        assert [each.id for each in kept()[name].answers] == [each.id for each in steps.points]
+        unanswered = {each.id for each in kept()[name].answers if each.why}
+        assert unanswered == {each.id for each in steps.points if not each.usable}
+
+
+def test_kept_answers_are_those_of_the_model_now() -> None:
+    for name, steps in published_steps(registry()).items():
+        chosen = [each for each in steps.points if each.id in CHEAP]
+        then = {each.id: each for each in kept()[name].answers}
+        for now in answers(registry(), chosen):
+            for row_now, row_then in zip(now.rows, then[now.id].rows, strict=True):
+                assert row_now == pytest.approx(row_then, rel=1e-9), ".ci/renew_steps makes them anew"
+            assert (now.family, now.vote, now.why) == (then[now.id].family, then[now.id].vote, "")
+
+
+def test_constants_are_what_the_kept_answers_give() -> None:
+    for name, each in kept().items():
+        made = fitted_constants(fit(each.answers), each.answers)
+        shipped = named_constants(registry(), name)
+        assert made.keys() == shipped.keys()
+        assert len(shipped) <= 5
+        for constant, there in shipped.items():
+            assert made[constant].value == pytest.approx(there.value, rel=1e-3), constant
+            assert made[constant].held_out == pytest.approx(there.held_out, rel=1e-3), constant
+            assert made[constant].points == there.points
+
+
+def test_bands_are_what_the_kept_answers_give() -> None:
+    made = made_bands(registry(), kept())
+    for name, each in kept().items():
+        assert each.groups == made[name].groups
+
+
+def test_the_page_shows_them() -> None:
+    page = PAGE.read_text()
+    assert page == inserted(page, markdown(fidelity()), BEGIN, END), ".ci/renew_steps makes it anew"
+
+
+def test_no_step_is_faster_than_documents_allow() -> None:
+    for each in fidelity().points:
+        if not each.why:
+            assert each.model is not None
+            assert each.floor is not None
+            assert each.model >= each.floor, each.id
+
+
+def test_errors_with_models_left_out_are_as_far_as_was_asked() -> None:
+    """Factors of median and 90th percentile over models; classes beyond them say so by their bands."""
+    assert row("decode").median <= math.log(1.15)
+    assert (row("decode").p90 or math.inf) <= math.log(1.35)
+    assert row("prefill, encoder", "trn1").median <= math.log(1.15)
+    assert row("train, dense", "trn1").median <= math.log(1.20)
+    assert row("prefill, dense", "trn1").median <= math.log(1.20) + 0.005
+
+
+def test_the_naive_sum_is_further_off_in_every_class() -> None:
+    for each in fidelity().rows:
+        assert each.naive is not None
+        assert each.crossed is not None
+        assert each.naive.median > each.crossed.median, (each.family, each.generation)
+
+
+def test_leaving_a_model_out_takes_every_spelling_of_it() -> None:
+    constants = named_constants(registry(), "trn1")
+    votes = {each.vote for each in fidelity().points if each.generation == "trn1" and each.vote}
+    for each in constants.values():
+        assert set(each.held_out) == votes
+    of_70b = {each.vote for each in fidelity().points if each.vote and "-70b-" in each.id}
+    assert len(of_70b) == 1
+
+
+def test_a_step_has_the_band_of_its_class_and_none_where_nothing_is_published() -> None:
+    near = nearby_steps(registry())
+    decode = Job(task=Task.DECODE, batch=4, kv=4096)
+    version = kept()["trn1"].version
+
+    def nearest(model: str, system: str, tp: int, job: Job = decode) -> tuple[Nearness, bool, str]:
+        division = divide(load_model(model), Layout(tp=tp), job)
+        found = nearest_step(division, registry().system(system), near, version)
+        return found.kind, found.band is not None, found.note
+
+    assert nearest("llama-3.1-70b", "trn1.32xlarge", 32) == (Nearness.SAME, True, "")
+    assert nearest("llama-3.1-70b", "trn1.32xlarge", 8) == (Nearness.KERNEL, True, "")
+    assert nearest("qwen2.5-72b", "trn1.32xlarge", 32) == (Nearness.OPERATION, True, "")
+    assert nearest("mixtral-8x7b", "trn2-16.48xlarge", 32) == (Nearness.OPERATION, True, "")
+    kind, banded, note = nearest("llama-3-70b", "trn3-gen2-ultraserver", 32)
+    assert (kind, banded) == (Nearness.ELSEWHERE, False)
+    assert note == "no step of this task is published on Trainium3: none of its numbers has a band"
+    train = Job(task=Task.TRAIN, batch=64, sequence=2048)
+    assert nearest("llama-3-8b", "trn2-16.48xlarge", 32, train)[:2] == (Nearness.ELSEWHERE, False)

@@ -1,0 +1,101 @@
+"""`trnbench validate --family workloads` as a person meets it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+
+import pytest
+from click.testing import CliRunner, Result
+
+from trnbench.cli.main import cli
+from trnbench.fidelity.workloads import validate
+from trnbench.fidelity.workloads.errors import StepFidelity
+from trnbench.fidelity.workloads.kept import KeptSteps, kept_steps
+from trnbench.registry import Registry
+
+_COMPARED: dict[object, StepFidelity] = {}
+_compared = validate.compared
+
+
+@pytest.fixture(autouse=True)
+def _kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers as shipped: composing them takes a minute."""
+
+    def answered(
+        registry: Registry, generations: Collection[str] = (), cache: object = None
+    ) -> dict[str, KeptSteps]:
+        found = kept_steps(registry)
+        return {name: each for name, each in found.items() if not generations or name in generations}
+
+    def compared(registry: Registry, kept: dict[str, KeptSteps], systems: frozenset[str]) -> StepFidelity:
+        key = (tuple(kept), systems)
+        if key not in _COMPARED:
+            _COMPARED[key] = _compared(registry, kept, systems)
+        return _COMPARED[key]
+
+    monkeypatch.setattr(validate, "answered", answered)
+    monkeypatch.setattr(validate, "compared", compared)
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(cli, ["-q", "validate", "--family", "workloads", *args])
+
+
+def test_what_breaks_documents_comes_first_then_errors_by_class() -> None:
+    result = run()
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("Faster than documents allow")
+    assert "Counts 101 of 150 published steps (67 %)" in result.stdout
+    assert "decode, dense" in result.stdout
+    assert "Classes of under five models, point by point, left out:" in result.stdout
+
+
+def test_rows_and_points_for_programs() -> None:
+    rows = json.loads(run("--format", "json").stdout)
+    first = rows[0]
+    assert (first["class"], first["generation"], first["left_out_votes"]) == ("decode", "all", 12)
+    assert first["naive_median"] > first["left_out_median"]
+    points = {each["id"]: each for each in json.loads(run("--points", "--format", "json").stdout)}
+    assert len(points) == 150
+    one = points["t1-sdk-llama-3-8b-b1-s4096-i128-tpot"]
+    assert (one["family"], one["published"]) == ("decode, dense", pytest.approx(5.86e-3))
+    assert one["floor"] < one["model"]
+    assert "follows from TTFT and TPOT" in points["t1-sdk-llama-3-8b-b1-s4096-i128-tps"]["why"]
+
+
+def test_a_generation_or_a_system_alone() -> None:
+    of_one = json.loads(run("--generation", "trn2", "--points", "--format", "json").stdout)
+    assert {each["generation"] for each in of_one} == {"trn2"}
+    of_system = json.loads(run("-i", "trn1.2xlarge", "--points", "--format", "json").stdout)
+    assert len(of_system) == 10
+
+
+def test_a_limit_on_a_task() -> None:
+    assert run("--max-median", "decode=15%", "--max-p90", "decode=35%").exit_code == 0
+    result = run("--max-median", "decode=1%")
+    assert result.exit_code == 1
+    assert "error: --max-median decode: the median error of all is " in result.output
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        (
+            ("--bounds",),
+            "--family workloads does not go with --bounds\n"
+            "  cause: it compares steps of whole models, which have neither sources of kernels nor "
+            "sequences\n"
+            "  try:   trnbench validate --family workloads --points",
+        ),
+        (("--family", "hbm"), "--family workloads does not go with another --family"),
+        (("--max-broken", "3"), "--family workloads does not go with --max-broken"),
+        (("--max-median", "hbm=3%"), "unknown family 'hbm'\n  cause: known: decode, prefill, train"),
+        (("-i", "u-trn2x64"), "no published step is selected"),
+    ],
+)
+def test_what_does_not_go_together(args: tuple[str, ...], text: str) -> None:
+    result = run(*args)
+    assert result.exit_code in (2, 5)
+    assert text in result.output, result.output

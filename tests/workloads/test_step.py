@@ -1,0 +1,182 @@
+"""A step put together: parts that add up, bounds that hold, what a change of layout or job does."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import trnbench
+from trnbench.generation import System
+from trnbench.registry import load_registry
+from trnbench.workloads.division import Division, divide
+from trnbench.workloads.floor import floor
+from trnbench.workloads.job import Job, Recompute, Task
+from trnbench.workloads.layout import Layout
+from trnbench.workloads.operators import Elementwise, Exchange, Product
+from trnbench.workloads.step import Composition, StepModel
+from trnbench.workloads.step_constants import NONE, StepConstants, constants_of
+from trnbench.workloads.step_parts import BUBBLE, COLLECTIVES, HOST, MEMORY, OPTIMISER, PARTS, StepParts
+
+MODEL = StepModel()
+DECODE = Job(task=Task.DECODE, batch=1, kv=2112)
+
+
+@pytest.fixture(scope="module")
+def trn1() -> System:
+    return load_registry().system("trn1.32xlarge")
+
+
+@pytest.fixture(scope="module")
+def trn2() -> System:
+    return load_registry().system("trn2-16.48xlarge")
+
+
+def _division(job: Job, layout: Layout, model: str = "llama-3.2-1b") -> Division:
+    return divide(trnbench.load_model(model), layout, job)
+
+
+def _parts(job: Job, layout: Layout, system: System, model: str = "llama-3.2-1b") -> StepParts:
+    return MODEL.parts(_division(job, layout, model), system)
+
+
+def test_parts_are_in_the_order_of_a_table_and_add_up(trn1: System) -> None:
+    found = _parts(DECODE, Layout(tp=8), trn1).time(constants_of(trn1))
+    assert list(found.parts) == [name for name in PARTS if name in found.parts]
+    assert found.time_s == sum(found.parts.values())
+    assert {MEMORY, COLLECTIVES} <= set(found.parts)
+
+
+def test_the_public_function_takes_a_name_and_the_constants_of_the_generation(trn1: System) -> None:
+    found = trnbench.step("llama-3.2-1b", Layout(tp=8), DECODE, trn1)
+    assert found == _parts(DECODE, Layout(tp=8), trn1).time(constants_of(trn1))
+
+
+def test_each_constant_adds_to_a_part_of_its_own(trn1: System) -> None:
+    parts = _parts(DECODE, Layout(tp=8), trn1)
+    without = parts.time(NONE)
+    told = {"host_s": 1e-3, "collective_s": 1e-5, "operator_s": 1e-6, "engine_share": 0.5}
+    for name, value in told.items():
+        more = parts.time(msgspec.structs.replace(NONE, **{name: value}))
+        new = set(more.parts) - set(without.parts)
+        assert len(new) == 1, name
+        assert more.time_s - without.time_s == pytest.approx(more.parts[new.pop()], rel=1e-9)
+
+
+def test_a_layer_has_as_many_collectives_as_its_operators(trn1: System) -> None:
+    division = _division(DECODE, Layout(tp=8))
+    made = Composition(MODEL, division, trn1)
+    ((_, operators),) = made.passes(0)
+    exchanges = sum(isinstance(each, Exchange) for each in operators)
+    assert exchanges == 2
+    assert made.stretches(operators).series().collectives == exchanges
+    # Beside the layers: what is looked up, and the scores.
+    assert made.parts().stages[0].collectives == exchanges * 16 + 2
+
+
+def test_one_rank_sends_nothing(trn1: System) -> None:
+    assert COLLECTIVES not in _parts(DECODE, Layout(), trn1).time(NONE).parts
+
+
+def test_weights_stream_in_while_engines_work(trn1: System) -> None:
+    """Between two collectives a rank takes no less than its weights take to arrive, and less than the sum."""
+    made = Composition(MODEL, _division(DECODE, Layout(tp=8)), trn1)
+    product = Product(name="up", tokens=1, inputs=2048, outputs=1024)
+    alone = made.stretches([product]).series().all
+    twice = made.stretches([product, product]).series().all
+    assert alone < twice < 2 * alone
+    weights = 2 * 2 * 2048 * 1024
+    rate = trn1.fact(trnbench.Scope.DEVICE, "hbm_bandwidth")
+    assert rate is not None
+    assert twice > weights / (rate / 2)
+
+
+def test_an_activation_leaves_with_its_product_and_alone_takes_its_own_time(trn1: System) -> None:
+    made = Composition(MODEL, _division(DECODE, Layout(tp=8)), trn1)
+    product = Product(name="mlp up", tokens=1, inputs=2048, outputs=1024)
+    activation = Elementwise(name="mlp activation", rows=1, width=1024)
+    alone = made.stretches([product]).series()
+    assert made.stretches([product, activation]).series() == alone
+    assert made.stretches([activation]).series().all > 0
+
+
+def test_training_has_a_backward_pass_an_optimiser_and_what_is_worked_out_again(trn1: System) -> None:
+    job = Job(task=Task.TRAIN, batch=4, sequence=512)
+    layout = Layout(tp=8, dp=2, sequence_parallel=True, zero=1)
+    prefill = _parts(Job(task=Task.PREFILL, batch=2, sequence=512), Layout(tp=8, dp=2), trn1).time(NONE)
+    plain = _parts(job, layout, trn1).time(NONE)
+    assert plain.parts[OPTIMISER] > 0
+    assert plain.time_s > 3 * prefill.time_s  # two micro-batches, forward and backward
+    again = [
+        _parts(msgspec.structs.replace(job, recompute=each), layout, trn1).time(NONE).time_s
+        for each in (Recompute.NONE, Recompute.SELECTIVE, Recompute.FULL)
+    ]
+    assert again == sorted(again)
+    assert len(set(again)) == 3
+
+
+def test_the_bubble_is_what_the_schedule_says(trn1: System) -> None:
+    job = Job(task=Task.TRAIN, batch=8, sequence=512)
+    found = _parts(job, Layout(tp=2, pp=4), trn1)
+    assert (found.micro_batches, found.bubble) == (8, 3.0)
+    time = found.time(NONE)
+    series = time.time_s - time.parts[BUBBLE] - found.once.all
+    assert time.parts[BUBBLE] == pytest.approx(series * 3 / 8)
+    interleaved = _parts(job, Layout(tp=2, pp=4, chunks=2), trn1)
+    assert interleaved.bubble == 1.5
+
+
+def test_a_micro_batch_passes_all_stages_of_an_inference(trn1: System) -> None:
+    whole = _parts(DECODE, Layout(tp=2), trn1).time(NONE).time_s
+    staged = _parts(DECODE, Layout(tp=2, pp=4), trn1).time(NONE).time_s
+    assert whole < staged < 1.1 * whole  # what the stages send each other is little
+
+
+def test_two_cores_share_the_work_of_a_rank(trn2: System) -> None:
+    one = _parts(DECODE, Layout(tp=4, lnc=1), trn2).time(NONE).parts[MEMORY]
+    two = _parts(DECODE, Layout(tp=4), trn2).time(NONE).parts[MEMORY]
+    assert two < one
+
+
+def test_experts_that_no_token_meets_are_not_read(trn2: System) -> None:
+    one, two, many = (
+        _parts(Job(task=Task.DECODE, batch=batch, kv=512), Layout(tp=4), trn2, "qwen3-30b-a3b").time(NONE)
+        for batch in (1, 2, 64)
+    )
+    assert one.time_s < two.time_s < many.time_s
+
+
+def test_what_no_kernel_does_is_counted_as_roofline(trn2: System) -> None:
+    assert _parts(DECODE, Layout(tp=4), trn2).time(NONE).roofline_share == 0.0
+
+
+def test_the_host_is_paid_once_a_step(trn1: System) -> None:
+    found = _parts(Job(task=Task.TRAIN, batch=8, sequence=512), Layout(tp=8), trn1)
+    assert found.time(StepConstants(host_s=0.25)).parts[HOST] == 0.25
+
+
+SMALL = ("llama-3.2-1b", "qwen3-0.6b", "gemma-2-2b", "bert-base", "qwen3-30b-a3b", "gpt2")
+SYSTEMS = ("trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver")
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    model=st.sampled_from(SMALL),
+    system=st.sampled_from(SYSTEMS),
+    task=st.sampled_from(Task),
+    tp=st.sampled_from((1, 2, 4)),
+    dp=st.sampled_from((1, 2)),
+    batch=st.sampled_from((2, 8)),
+    length=st.sampled_from((128, 640)),
+)
+def test_no_step_is_faster_than_documents_allow(
+    model: str, system: str, task: Task, tp: int, dp: int, batch: int, length: int
+) -> None:
+    described = trnbench.load_model(model)
+    if described.encoder and task is Task.DECODE:
+        task = Task.PREFILL
+    job = Job(task=task, batch=batch, sequence=length, kv=length)
+    on = load_registry().system(system)
+    division = divide(described, Layout(tp=tp, dp=dp), job)
+    assert MODEL.parts(division, on).time(NONE).time_s >= floor(division, on).time_s
