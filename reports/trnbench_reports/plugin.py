@@ -56,6 +56,18 @@ _FORMATS = (
 )
 
 
+_PARTS = (
+    ("headline", ".svg"),
+    ("headline", ".md"),
+    ("scoreboard", ".svg"),
+    ("scoreboard", ".md"),
+    ("losses", ".svg"),
+    ("losses", ".md"),
+    ("links", ".svg"),
+    ("generations", ".svg"),
+)
+
+
 @trnbench.hookimpl
 def trnbench_reports() -> Iterator[Section | Format | Page]:
     """Names only; a section is imported when the page is written."""
@@ -69,6 +81,14 @@ def trnbench_reports() -> Iterator[Section | Format | Page]:
         )
     for name, title, suffix, write in _FORMATS:
         yield Format(name=name, title=title, suffix=suffix, write=write, page=name == "html")
+    for part, suffix in _PARTS:
+        yield Format(
+            name=f"{part}{suffix}",
+            title=f"the {part} of the page alone",
+            suffix=f".{part}{suffix}",
+            write=f"trnbench_reports.formats.parts:{part}_{suffix[1:]}",
+            part=part,
+        )
     yield Page(name="history", title="cases over the stored runs", write="trnbench_reports.history:render")
 
 

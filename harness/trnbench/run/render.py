@@ -41,6 +41,27 @@ def find_format(registry: Registry, name: str) -> Format:
     return known[name]
 
 
+def find_part(registry: Registry, part: str, suffix: str) -> Format:
+    """The format that writes `part` of the page with this ending (".svg"), for "" the one that is words.
+
+    Raises `UnknownName` for a part, `UsageError` for an ending that it is not written in.
+    """
+    parts = [each for each in formats(registry).values() if each.part]
+    mine = {each.suffix.rpartition(".")[2]: each for each in parts if each.part == part}
+    if not mine:
+        known = list(dict.fromkeys(each.part for each in parts))
+        raise UnknownName("part of the page", part, known, try_=f"trnbench report --part {known[0]}")
+    wanted = suffix.lower().removeprefix(".") or ("md" if "md" in mine else next(iter(mine)))
+    if wanted not in mine:
+        endings = " or ".join(f".{each}" for each in mine)
+        raise UsageError(
+            f"{part} is not written as {suffix}",
+            cause=f"of this part there is {endings}",
+            try_=f"trnbench report --part {part} -o {part}.{next(iter(mine))}",
+        )
+    return mine[wanted]
+
+
 def find_page(registry: Registry, name: str) -> Page:
     """The page of the command `name`. Raises `UsageError` where no plugin brings it."""
     page = registry.pages.get(name)
