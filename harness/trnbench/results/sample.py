@@ -18,8 +18,8 @@ def sampled(run: Run, count: int) -> Run:
     says what was left out. The same run gives the same sample.
 
     Kept for certain: what failed, is suspect or inconclusive, and of each kernel, data type, scope and system
-    the case nearest to its peak. Of the rest every n-th, so that sweeps stay sweeps. The run's digest is of the
-    whole, and is left out.
+    the case nearest to its peak. Of the rest every n-th, so that sweeps stay sweeps. The run's digest is of
+    the whole, and is left out.
     """
     cases = run.measurements
     if len(cases) <= count:
@@ -51,6 +51,6 @@ def _note(cases: tuple[Measurement, ...], kept: tuple[Measurement, ...]) -> str:
     others = f" and {more} more" if more > 0 else ""
     return (
         f"A sample: {len(kept):,} of {len(cases):,} cases. All that failed, are suspect or inconclusive are "
-        "here, and of each kernel, data type, scope and system the one nearest to its peak; of the rest every "
-        f"n-th. Left out: {', '.join(most)}{others}."
+        "here, and of each kernel, data type, scope and system the one nearest to its peak; of the rest every"
+        f" n-th. Left out: {', '.join(most)}{others}."
     )
