@@ -10,6 +10,7 @@ from trnbench import Format, Importer, Page, Section
 
 _SECTIONS: tuple[tuple[str, str, int, Literal[1, 2, 3]], ...] = (
     ("headline", "Headline", 10, 1),
+    ("workloads", "Workloads", 12, 1),
     ("comparison", "What changed", 15, 2),
     ("scoreboard", "Scoreboard", 20, 2),
     ("losses", "Losses", 22, 2),
