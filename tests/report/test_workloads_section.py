@@ -39,7 +39,9 @@ def step(like: Measurement, name: str = "llama-decode", time_s: float = 0.02) ->
 def stored() -> Run:
     run = make_run(sizes=1, extra_kernels=0)
     likes = [
-        e for e in run.measurements if e.case.kernel == "softmax" and e.case.scope is Scope.INSTANCE and e.time_s
+        e
+        for e in run.measurements
+        if e.case.kernel == "softmax" and e.case.scope is Scope.INSTANCE and e.time_s
     ]
     fits = [step(e, time_s=0.02 * (place + 1)) for place, e in enumerate(likes[:2])]
     large = replace(

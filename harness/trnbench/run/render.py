@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 from typing import TYPE_CHECKING
 
 from trnbench.errors import PluginError, TrnbenchError, UnknownName, UsageError
@@ -98,15 +99,20 @@ def render_page(found: Sequence[object], page: Page) -> bytes:
     return made
 
 
-def render_bytes(runs: Sequence[Run], format: Format, registry: Registry) -> bytes:
-    """The runs in `format`, a page with the sections of `registry`.
+def render_bytes(
+    runs: Sequence[Run], format: Format, registry: Registry, *, before: Run | None = None
+) -> bytes:
+    """The runs in `format`, a page with the sections of `registry`, and what changed since the run `before`.
 
     Raises `PluginError` when its writer fails.
     """
     try:
         write = resolve(format.write)
         with seldom_collected(), aside():
-            made = write(runs, registry.sections) if format.page else write(runs)
+            if format.page and before is not None and "before" in signature(write).parameters:
+                made = write(runs, registry.sections, before=before)
+            else:
+                made = write(runs, registry.sections) if format.page else write(runs)
     except TrnbenchError:
         raise
     except BaseException as error:
