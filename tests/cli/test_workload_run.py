@@ -171,3 +171,79 @@ def test_what_does_not_fit_is_refused_with_the_reason(store: Path) -> None:
     assert "does not fit: 132 GiB on a device of 32 GiB" in done.stdout
     assert "  cause: 1 × does not fit: 132 GiB on a device of 32 GiB\n" in done.stderr
     assert "trnbench workload info MODEL --task …   where it fits" in done.stderr
+
+
+KERNEL = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def pass_on(q):
+    result = nl.ndarray(q.shape, dtype=q.dtype, buffer=nl.shared_hbm)
+    for head in nl.affine_range(q.shape[0]):
+        tile = nl.ndarray(q.shape[1:], dtype=q.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=q[head])
+        nisa.dma_copy(dst=result[head], src=tile)
+    return result
+
+
+def pass_on_inputs(point):
+    return (((point["heads"], point["head_dim"], point["seq"]), "bfloat16"),) if point["seq"] == 1 else None
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> str:
+    path = tmp_path / "own.py"
+    path.write_text(KERNEL)
+    return f"{path}::pass_on"
+
+
+def test_an_own_kernel_stands_beside_ours_with_what_it_costs_its_neighbours(store: Path, own: str) -> None:
+    words = ("workload", "run", *STEP, "-i", "trn1.32xlarge", "--operator", f"attention={own}")
+    done = invoke(store, *words, "--format", "json")
+    assert done.exit_code == 0, done.stderr
+    ours, theirs = json.loads(done.stdout)["steps"]
+    assert (ours["attention"], theirs["attention"]) == ("shipped", own)
+    # It does next to nothing, and reads no cache; but nothing stays in SBUF around it.
+    assert theirs["parts"]["attention"] < ours["parts"]["attention"]
+    assert theirs["parts"]["weights and cache"] > ours["parts"]["weights and cache"]
+    assert theirs["parts"]["matrix work"] == pytest.approx(ours["parts"]["matrix work"])
+
+
+def test_an_own_kernel_that_is_edited_is_not_taken_from_the_cache(store: Path, own: str) -> None:
+    words = ("workload", "run", *STEP, "-i", "trn1.32xlarge", "--operator", f"attention={own}")
+    before = json.loads(invoke(store, *words, "--format", "json").stdout)["steps"][1]["time_s"]
+    path = Path(own.partition("::")[0])
+    path.write_text(
+        KERNEL.replace("src=tile)", "src=tile)\n        nisa.dma_copy(dst=result[head], src=tile)")
+    )
+    after = json.loads(invoke(store, *words, "--format", "json").stdout)["steps"][1]["time_s"]
+    assert after > before
+
+
+def test_an_own_kernel_that_does_not_take_the_shape_says_so(store: Path, own: str) -> None:
+    words = ("workload", "run", "llama-3.2-1b", "--task", "prefill", "--sequence", "128", "--tp", "8")
+    done = invoke(store, *words, "-i", "trn1.32xlarge", "--operator", f"attention={own}", "--format", "json")
+    assert done.exit_code == 3
+    failed = json.loads(done.stdout)["steps"][1]
+    assert failed["status"] == "failed"
+    assert "own.py::pass_on does not take attention at heads 4, kv_heads 1" in failed["reason"]
+    assert "its …_inputs gives None for that" in failed["reason"]
+
+
+@pytest.mark.parametrize(
+    ("operator", "text"),
+    [
+        ("attention", "error: --operator 'attention' names no kernel\n"),
+        ("flash=trnbench.kernels.nki.attention:attention", "error: unknown operator 'flash'\n"),
+        ("attention=trnbench.kernels.nki.attention:none", "error: unknown kernel 'none'\n"),
+    ],
+)
+def test_an_operator_that_is_none_is_refused(operator: str, text: str, store: Path) -> None:
+    done = invoke(store, "workload", "run", *STEP, "-i", "trn1.32xlarge", "--operator", operator)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(text)
+    assert "try:   " in done.stderr

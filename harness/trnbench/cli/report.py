@@ -30,15 +30,35 @@ from trnbench.cli.target import STDOUT, force_option
     metavar="N",
     help="Put at most N cases of each run on the page, and say what was left out.",
 )
+@click.option(
+    "--part",
+    metavar="NAME",
+    help="One part of the page alone (headline, scoreboard, …) as Markdown on stdout; with -o FILE.svg as a "
+    "drawing, with -o FILE.md as Markdown.",
+)
 @force_option
 @session
 def report(
-    shared: Session, /, *, run: tuple[str, ...], output: Path | None, sample: int | None, force: bool
+    shared: Session,
+    /,
+    *,
+    run: tuple[str, ...],
+    output: Path | None,
+    sample: int | None,
+    part: str | None,
+    force: bool,
 ) -> None:
     """Write the HTML report of stored runs (the latest one unless named) and print its path."""
-    from trnbench.run.render import find_format
+    from trnbench.run.render import find_format, find_part
     from trnbench.run.writing import check_writable
 
+    if part is not None:
+        chosen = find_part(shared.registry, part, "" if output is None or output == STDOUT else output.suffix)
+        target = output or STDOUT
+        if target != STDOUT:
+            check_writable(target, force=force)
+        put(shared, load_runs(shared, run), chosen, target)
+        return
     if output is not None and output != STDOUT:
         check_name(output)
         check_writable(output, force=force)

@@ -170,12 +170,17 @@ def seen_by(fit: Mapping[str, Any], id: str) -> bool:
     return any(fnmatchcase(id, each) for each in fit["points"])
 
 
+STEP = "step"
+"""Where a cost table has the constants of a model's step (`registry.costs`)."""
+
+
 def constants(costs: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every fitted constant of a cost table: rows of [[fits]], and tables with `value` and `points`."""
+    """Every constant of a cost table fitted on measurements: rows of [[fits]], and tables with `value` and
+    `points`. Those of a model's step are fitted on published steps (`fidelity.workloads`)."""
     for fit in costs.get("fits", ()):
         yield str(fit.get("name", "")), fit
     for key, table in costs.items():
-        if isinstance(table, Mapping):
+        if isinstance(table, Mapping) and key != STEP:
             yield from _nested(key, table)
 
 

@@ -40,11 +40,11 @@ def prepared(
         timeout_s=settings.timeout_s or (MEASURED_LIMIT_S if grade is Grade.MEASURED else 0.0),
         seed=settings.seed,
         keep_identity=settings.keep_identity,
-        nearby=_beside(plan, registry) if grade is Grade.EMULATED else None,
+        nearby=_beside(plan, registry, cache) if grade is Grade.EMULATED else None,
     )
 
 
-def _beside(plan: Plan, registry: Registry) -> Beside:
+def _beside(plan: Plan, registry: Registry, cache: Cache | None) -> Beside:
     if plan.selection.workload is not None:
-        return NearbySteps.of(registry)
+        return NearbySteps.of(registry, cache)
     return nearby(registry, plan.systems)

@@ -12,7 +12,6 @@ from trnbench.errors import NothingSelected, UnknownName
 from trnbench.facts.scope import Scope
 from trnbench.kernels.kernel import Kernel
 from trnbench.workloads.asked import Asked
-from trnbench.workloads.step_kernel import step_kernel
 
 if TYPE_CHECKING:
     from trnbench.generation import Instance
@@ -77,6 +76,8 @@ def choose_kernels(kernels: Mapping[str, Kernel], selection: Selection) -> tuple
     Raises `UnknownName` for a plain name nobody has, `NothingSelected` when none is left.
     """
     if selection.workload is not None:
+        from trnbench.workloads.step_kernel import step_kernel
+
         return (step_kernel(selection.workload),)
     chosen = list(kernels.values())
     chosen = _narrow(chosen, "kernel", selection.kernels, lambda kernel: (kernel.name,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,12 +14,15 @@ from trnbench.workloads.division import Division, divide
 from trnbench.workloads.job import Job, Recompute, Task
 from trnbench.workloads.layout import Layout
 from trnbench.workloads.model import Model
-from trnbench.workloads.shipped import load_model
+from trnbench.workloads.own_kernels import OwnKernels
 
 JOB_AXES = ("batch", "micro_batch", "sequence", "kv", "weights", "dtype", "cache", "recompute")
 LAYOUT_AXES = ("tp", "pp", "dp", "cp", "ep", "expert_tp", "chunks", "sequence_parallel", "zero", "lnc")
 AXES = (*JOB_AXES, *LAYOUT_AXES)
 """In the order of a case's name; `dtype` is the type of the activations."""
+
+SHIPPED = "shipped"
+"""Of an operator's axis: the kernel of trnbench."""
 
 _WORDS = {
     "weights": "type of the weights",
@@ -37,7 +41,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """A model, by its name where trnbench describes it, what is done with it, and on which layout.
 
     `axes` are those that cases are told apart by; all others are as `job` and `layout` have them.
-    `operators`: kernels of a user's in place of ours, by what they do: ("attention", "kernel.py::flash").
+    `operators`: kernels of a user's, by what they do: ("attention", "kernel.py::flash"). Each is an axis of
+    its own, so that a step stands beside that with our kernel in its place, `SHIPPED`.
     """
 
     model: str
@@ -82,15 +87,31 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return f"{self.model}-{self.job.task}"
 
     def loaded(self) -> Model:
+        from trnbench.workloads.shipped import load_model
+
         return self.described or load_model(self.model)
 
     def values(self) -> dict[str, Value]:
         """Of its axes, as asked for."""
         return {name: _value(self.job, self.layout, name) for name in self.axes}
 
+    def own(self, point: Mapping[str, Value]) -> OwnKernels:
+        """The user's kernels that `point` has in place of ours."""
+        return OwnKernels(
+            tuple((name, source) for name, source in self.operators if point.get(name) == source)
+        )
+
+    def files(self) -> tuple[Path, ...]:
+        """That kernels of a user's are in."""
+        return tuple(Path(source.partition("::")[0]) for _, source in self.operators if "::" in source)
+
     def kernel_axes(self) -> tuple[Axis, ...]:
         """As a kernel has them, each with the one value that was asked for."""
-        return tuple(
+        own = [
+            Axis(name=name, values=(SHIPPED, source), kind="str", about="our kernel, or the user's")
+            for name, source in self.operators
+        ]
+        usual = [
             Axis(
                 name=name,
                 values=(value,),
@@ -99,7 +120,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
                 least=0 if name in ("zero", "expert_tp", "lnc", "sequence_parallel") else 1,
             )
             for name, value in self.values().items()
-        )
+        ]
+        return (*usual, *own)
 
     def at(self, point: Mapping[str, Value]) -> Division:
         """With the values of `point`. Raises `UsageError` for what does not divide, `UnknownName` for a

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -15,6 +16,8 @@ from trnbench.generation import System
 from trnbench.nki import TensorSpec
 from trnbench.nki.load import load_kernel
 from trnbench.nki.provide import provide
+from trnbench.nki.source import inputs_of
+from trnbench.results.measurement import Value
 
 LIMIT = 500_000
 """Instructions of one kernel, as of a case."""
@@ -41,7 +44,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     `inputs`: ((size, …), dtype) for a tensor. `times`: how often it runs, one after the other, which may
     be a part (of experts that are met on average). `stays`: its activations are in SBUF, and what it makes
-    of them remains there. `weights`: it also reads what lies in HBM.
+    of them remains there. `weights`: it also reads what lies in HBM. `own`: `source` is a user's kernel.
     """
 
     source: str
@@ -49,6 +52,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     times: float = 1.0
     stays: bool = False
     weights: bool = True
+    own: bool = False
 
 
 class KernelTimes:
@@ -79,7 +83,7 @@ class KernelTimes:
         return self._known[key]
 
     def _timing(self, call: Call, system: System, cores: int, without: Without) -> Timing:
-        kernel, module = self._kernel(call.source)
+        kernel, module = self._kernel(call.source if call.own else _HERE + call.source)
         cut = getattr(module, f"{call.source.rpartition(':')[2]}_pieces", None)
         pieces = cut(call.inputs) if cut is not None else ()
         launch = Launch(cores=cores, limit=LIMIT, without=without, explain=False)
@@ -89,10 +93,17 @@ class KernelTimes:
 
     def _kernel(self, source: str) -> tuple[Any, Any]:
         if source not in self._loaded:
-            ref = source if "::" in source else _HERE + source
-            kernel, module, _ = load_kernel(ref, nki="trnbench")
+            kernel, module, _ = load_kernel(source, nki="trnbench")
             self._loaded[source] = (kernel, module)
         return self._loaded[source]
+
+    def inputs(self, source: str, point: Mapping[str, Value]) -> tuple[Any, ...] | None:
+        """What the user's kernel takes for `point`, by its `…_inputs`; None where it says that it does not.
+
+        Raises `KernelError`, `MissingFile` and `UnknownName` for one that cannot be loaded or asked.
+        """
+        _, module = self._kernel(source)
+        return inputs_of(module, source.replace("::", ":"), point)
 
 
 def _stays(call: Call) -> Without:

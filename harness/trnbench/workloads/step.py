@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 
+import msgspec
+
 from trnbench.errors import FactError
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
@@ -21,6 +23,7 @@ from trnbench.workloads.kernel_times import KernelTimes
 from trnbench.workloads.layout import Layout
 from trnbench.workloads.model import Model
 from trnbench.workloads.operators import Elementwise, Exchange, Mixing, Operator, Recurrence
+from trnbench.workloads.own_kernels import NONE_OWN, OwnKernels
 from trnbench.workloads.rank_operators import (
     between_stages,
     first_operators,
@@ -50,16 +53,18 @@ class StepModel:
         self.kernels = KernelTimes()
         self.exchanges = ExchangeTimes()
 
-    def parts(self, division: Division, system: System) -> StepParts:
-        """Of `division` on `system`, without constants.
+    def parts(self, division: Division, system: System, own: OwnKernels = NONE_OWN) -> StepParts:
+        """Of `division` on `system`, without constants; with a user's `own` kernels in place of ours.
 
         Raises `UsageError` for a layout that does not lie there, `KernelError` and `FactError` for what
         cannot be timed.
         """
-        return Composition(self, division, system).parts()
+        return Composition(self, division, system, own).parts()
 
-    def time(self, division: Division, system: System, constants: StepConstants) -> StepTime:
-        return self.parts(division, system).time(constants)
+    def time(
+        self, division: Division, system: System, constants: StepConstants, own: OwnKernels = NONE_OWN
+    ) -> StepTime:
+        return self.parts(division, system, own).time(constants)
 
 
 def step_time(division: Division, system: System, constants: StepConstants) -> StepTime:
@@ -80,8 +85,10 @@ def step(model: Model | str | Path, layout: Layout, job: Job, system: System) ->
 class Composition:
     """Of one division on one system."""
 
-    def __init__(self, model: StepModel, division: Division, system: System) -> None:
-        self.model, self.division, self.system = model, division, system
+    def __init__(
+        self, model: StepModel, division: Division, system: System, own: OwnKernels = NONE_OWN
+    ) -> None:
+        self.model, self.division, self.system, self.own = model, division, system, own
         cores, per_device = logical_cores(system, division.layout.lnc)
         physical = system.devices * system.cores_per_device // cores
         self.shapes = Shapes(division, system, physical)
@@ -147,19 +154,32 @@ class Composition:
         """The same, event by event."""
         made = Stretches(part)
         before: Operator | None = None
-        for operator in operators:
+        for number, operator in enumerate(operators):
             if isinstance(operator, Exchange):
                 spent = self.model.exchanges.time(operator, self.division.layout, self.system)
                 made.exchange(f"{operator.name}: {operator.collective}", spent)
-            elif not self.shapes.fused(operator, before):
-                call = self.shapes.of(operator)
-                if call is None:
-                    made.roofline(operator.name, _part(operator), *self._roofline(operator))
-                else:
-                    found = self.model.kernels.time(call, self.system, self.busy)
-                    made.kernel(operator.name, _part(operator), call, found)
+            elif source := self.own.replaces(operator):
+                call = self.own.call(operator, source, self.shapes, self.model.kernels)
+                found = self.model.kernels.time(call, self.system, self.busy)
+                made.own_kernel(operator.name, _part(operator), found)
+            elif (before and self.own.replaces(before)) or not self.shapes.fused(operator, before):
+                beside = [each for each in (before, *operators[number + 1 : number + 2]) if each]
+                self._ours(operator, made, apart=any(map(self.own.replaces, beside)))
             before = operator
         return made
+
+    def _ours(self, operator: Operator, made: Stretches, *, apart: bool) -> None:
+        """`apart`: beside a user's kernel, which leaves nothing in SBUF and takes nothing from there."""
+        call = self.shapes.of(operator)
+        if call is None:
+            made.roofline(operator.name, _part(operator), *self._roofline(operator))
+            return
+        found = self.model.kernels.time(call, self.system, self.busy)
+        made.kernel(operator.name, _part(operator), call, found)
+        if apart and call.stays:
+            stored = msgspec.structs.replace(call, stays=False)
+            whole = self.model.kernels.time(stored, self.system, self.busy).all
+            made.round_trip(operator.name, max(whole - found.all, 0.0))
 
     def _roofline(self, operator: Operator) -> tuple[float, float]:
         """FLOP over the engine bound, and what its operands take beyond that over the core's share of HBM."""

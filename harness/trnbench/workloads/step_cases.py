@@ -17,6 +17,7 @@ from trnbench.workloads.asked import Asked
 from trnbench.workloads.division import Division
 from trnbench.workloads.hbm import Fit, fit
 from trnbench.workloads.measures import FORMULAS, measures
+from trnbench.workloads.own_kernels import OwnKernels
 from trnbench.workloads.step import StepModel
 from trnbench.workloads.step_constants import UNITS, constants_of, named_constants
 from trnbench.workloads.step_parts import StepTime
@@ -30,7 +31,7 @@ class StepCases:
     """Kernels, collectives and layers are timed once for all cases of a process."""
 
     def __init__(self) -> None:
-        self._models: dict[tuple[tuple[str, str], ...], StepModel] = {}
+        self._model = StepModel()
 
     def unsupported(self, case: Case, system: System) -> str:
         """Empty, or why the layout does not lie on the system, or does not fit into its memory."""
@@ -45,7 +46,9 @@ class StepCases:
         """Raises what composing a step raises."""
         asked = _asked(case)
         division = asked.at(case.key.point)
-        time = self._model(asked).time(division, system, constants_of(system))
+        own = asked.own(case.key.point)
+        model = StepModel() if own.sources else self._model  # a user's kernel may be edited meanwhile
+        time = model.time(division, system, constants_of(system), own)
         found = fit(division, system)
         largest = max(time.parts, key=lambda name: time.parts[name])
         return Observation(
@@ -54,18 +57,13 @@ class StepCases:
             stop_reason="deterministic model",
             parts=tuple(Part(name=name, seconds=seconds) for name, seconds in time.parts.items()),
             bound=largest,
-            implementation=f"step: {len(division.model.kinds)} kinds of layer, {division.layout.ranks} ranks",
+            implementation=_implementation(division, own),
             notes=(*found.notes, *_said(time, system)),
             detail={
                 "waterfall": [list(each) for each in time.parts.items()],
                 "step": _detail(division, system, time, found),
             },
         )
-
-    def _model(self, asked: Asked) -> StepModel:
-        if asked.operators not in self._models:
-            self._models[asked.operators] = StepModel()
-        return self._models[asked.operators]
 
 
 STEPS = StepCases()
@@ -74,6 +72,11 @@ STEPS = StepCases()
 def _asked(case: Case) -> Asked:
     assert isinstance(case.kernel.subject, Asked)
     return case.kernel.subject
+
+
+def _implementation(division: Division, own: OwnKernels) -> str:
+    told = f"step: {division.layout.ranks} ranks, layers of {len(division.model.kinds)} kinds"
+    return ", ".join([told, *(f"{name} by {source}" for name, source in own.sources)])
 
 
 def _said(time: StepTime, system: System) -> tuple[str, ...]:

@@ -53,6 +53,17 @@ class Stretches:
                 self._arrival = max(found.all - max(found.engines, found.stream), 0.0)
             self._stream += found.stream
 
+    def own_kernel(self, name: str, part: str, found: KernelTime) -> None:
+        """A user's: its operands and its result lie in HBM, and no weights of others stream in beside it."""
+        self._end()
+        self._operators += 1
+        self._spend(part, found.engines, f"{name}, own kernel")
+        self._spend(MEMORY, found.memory, f"{name}, own kernel: transfers")
+
+    def round_trip(self, name: str, seconds: float) -> None:
+        """What a neighbour of a user's kernel has to store, or to load, that stayed in SBUF before."""
+        self._spend(MEMORY, seconds, f"{name}: to HBM and back")
+
     def roofline(self, name: str, part: str, engines: float, memory: float) -> None:
         self._operators += 1
         self._spend(part, engines, f"{name}, by roofline")

@@ -8,6 +8,7 @@ from trnbench.emulator.clock import ticks_up
 from trnbench.emulator.trace import Slice, Timeline
 from trnbench.generation import System
 from trnbench.workloads.division import Division
+from trnbench.workloads.own_kernels import NONE_OWN, OwnKernels
 from trnbench.workloads.step import Composition, StepModel
 from trnbench.workloads.step_constants import StepConstants
 from trnbench.workloads.step_parts import BASE
@@ -16,10 +17,16 @@ from trnbench.workloads.stretches import Event
 MISSING = "constants stand behind the operators of a layer, and the parts of a step one behind the other"
 
 
-def step_timeline(model: StepModel, division: Division, system: System, constants: StepConstants) -> Timeline:
+def step_timeline(
+    model: StepModel,
+    division: Division,
+    system: System,
+    constants: StepConstants,
+    own: OwnKernels = NONE_OWN,
+) -> Timeline:
     """Every operator and collective of a layer, pass by pass, and then what the constants add; and the parts
     of the step, which add up to its time. Raises what composing a step raises."""
-    made = Composition(model, division, system)
+    made = Composition(model, division, system, own)
     processes, slices = {0: f"a step of {division.model.name} on {system.name}"}, []
     time = made.parts().time(constants)
     slices += _row(0, "step", (Event(name, name, spent) for name, spent in time.parts.items()))

@@ -45,6 +45,13 @@ if TYPE_CHECKING:
 )
 @click.option("--zip", "zips", multiple=True, metavar="A,B", help="These axes move together.")
 @click.option("--exclude", "excludes", multiple=True, metavar="TERMS", help="Leave out points.")
+@click.option(
+    "--operator",
+    "operators",
+    multiple=True,
+    metavar="NAME=KERNEL",
+    help="Your NKI kernel in the step, beside ours: attention=kernel.py::flash.",
+)
 @facts_option
 @click.option("--jobs", type=NumberType(kinds.JOBS), metavar="N", help="Processes; 0: as many as pay off.")
 @click.option(
@@ -121,6 +128,7 @@ def _selection(model: str, options: dict[str, Any]) -> Selection:
     from trnbench.run.selection import Selection
     from trnbench.workloads.asked import AXES, Asked
     from trnbench.workloads.division import divide
+    from trnbench.workloads.own_kernels import OwnKernels, check_own
     from trnbench.workloads.shipped import load_model, shipped_names
 
     if not options["task"]:
@@ -135,9 +143,12 @@ def _selection(model: str, options: dict[str, Any]) -> Selection:
             raise UnknownName("axis", name, AXES, try_="-a batch=1,4,16")
     described = load_model(model)
     job, layout = job_from(options), layout_from(options)
+    own = OwnKernels(tuple(map(_operator, options["operators"])))
     if not swept:
-        divide(described, layout, job)
-    asked = Asked.of(described, job, layout, swept=swept, shipped=model in shipped_names())
+        check_own(own, divide(described, layout, job))
+    asked = Asked.of(
+        described, job, layout, swept=swept, operators=own.sources, shipped=model in shipped_names()
+    )
     return Selection.of(
         instances=options["instances"],
         axes=options["axes"],
@@ -145,6 +156,22 @@ def _selection(model: str, options: dict[str, Any]) -> Selection:
         excludes=options["excludes"],
         workload=asked,
     )
+
+
+def _operator(typed: str) -> tuple[str, str]:
+    """Raises `UsageError` for what names no kernel, and what loading one raises."""
+    from trnbench.errors import UsageError
+    from trnbench.nki.load import load_kernel
+
+    name, equals, source = typed.partition("=")
+    if not (name and equals and source):
+        raise UsageError(
+            f"--operator {typed!r} names no kernel",
+            cause="it takes what the kernel does, and where it is",
+            try_="--operator attention=kernel.py::flash",
+        )
+    load_kernel(source, nki="trnbench")
+    return name, source
 
 
 def _settings(

@@ -67,7 +67,7 @@ def _tables(records: list[dict[str, Any]], cases: tuple[Measurement, ...], forma
 
     axes = list(dict.fromkeys(name for each in cases for name in each.case.point))
     shown: list[Column | str] = ["system"]
-    shown += [Column(name, align="right") for name in axes if len({each.get(name) for each in records}) > 1]
+    shown += [Column(name, name, "right") for name in axes if len({each.get(name) for each in records}) > 1]
     rows = [_row(each) for each in records]
     if format == "csv":
         emit(rows, ("system", *axes, *_NUMBERS), "csv")
@@ -142,7 +142,7 @@ def _parts(records: list[dict[str, Any]], axes: list[str], format: str) -> None:
         for name in names
     ]
     rows.append({"part": "all", **{head: each["time_s"] for head, each in zip(heads, records, strict=True)}})
-    columns = [Column(head, align="right", show=lambda value: show(value, "s")) for head in heads]
+    columns = [Column(head, head, "right", lambda value: show(value, "s")) for head in heads]
     emit(rows, ("part", *columns), format, title="Parts")
 
 

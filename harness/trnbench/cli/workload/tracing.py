@@ -29,8 +29,8 @@ def write_step_trace(planned: Plan, done: Run, target: Path) -> None:
     if case is None or not isinstance(case.kernel.subject, Asked):
         return
     system = planned.systems[case.key.instance]
-    division = case.kernel.subject.at(case.key.point)
-    timeline = step_timeline(StepModel(), division, system, constants_of(system))
+    asked, point = case.kernel.subject, case.key.point
+    timeline = step_timeline(StepModel(), asked.at(point), system, constants_of(system), asked.own(point))
     about = {"tool": f"trnbench {done.tool_version}", "run": done.id, "case": case.id}
     file = write_trace(
         timeline, evidence="emulated", about={**about, "latency_s": times[case.id] or 0.0}, cap=LIMIT

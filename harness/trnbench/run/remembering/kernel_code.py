@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
+from trnbench.bounded.file import MIB, read_file
 from trnbench.kernels.kernel import NKI_KINDS, Kernel
 from trnbench.run.written import code_of
 from trnbench.store.cache import digest_of
 from trnbench.store.source_digest import packages_digest
+from trnbench.workloads.asked import Asked
 
 _OWN = "trnbench"
 """Its kernels are told apart by the files that they use; of a plugin's package every file counts, since what
@@ -34,7 +36,9 @@ def _of_subject(kernel: Kernel) -> bytes:
     """What it is about, and every NKI source: which of them a model's step takes follows from its shapes."""
     if kernel.subject is None:
         return b""
+    files = kernel.subject.files() if isinstance(kernel.subject, Asked) else ()
     return digest_of(
         msgspec.json.encode(kernel.subject, order="deterministic"),
         packages_digest(("trnbench.kernels.nki", "trnbench.workloads")),
+        *(read_file(each, most=MIB) for each in files if each.is_file()),
     )
