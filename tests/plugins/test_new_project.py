@@ -38,7 +38,7 @@ def test_new_project_installs_and_passes_its_own_tests(
     project = tmp_path / "acme-trn9"
     assert {path.name for path in project.iterdir()} == {"README.md", "acme_trn9", "pyproject.toml", "tests"}
     written = [path for path in project.rglob("*") if path.is_file()]
-    assert len(written) == 12
+    assert len(written) == 13
     assert not [path for path in written if re.search("@[A-Z]+@", path.read_text())]
 
     target = tmp_path / "installed"
