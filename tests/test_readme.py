@@ -59,6 +59,19 @@ def test_links_lead_somewhere(root: Path) -> None:
     assert not missing
 
 
+def test_the_front_door_is_short(root: Path) -> None:
+    lines = (root / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 120
+    assert max(map(len, (line for line in lines if "](" not in line))) <= 121
+
+
+def test_the_index_names_every_page(root: Path) -> None:
+    text = (root / "docs" / "README.md").read_text(encoding="utf-8")
+    targets = set(re.findall(r"\]\(([^)#]+)\)", text))
+    pages = {each.name for each in (root / "docs").glob("*") if each.suffix in (".md", ".ipynb")}
+    assert pages - {"README.md"} == {each for each in targets if "/" not in each}
+
+
 @pytest.mark.parametrize("ending", ["trnbench run", "pytest -n auto --dist loadfile"])
 def test_each_of_the_two_commands_is_one_line(root: Path, ending: str) -> None:
     text = (root / "README.md").read_text(encoding="utf-8")
@@ -77,6 +90,6 @@ def test_the_excerpt_is_the_headline_of_a_run_now(root: Path, headline_run: Run)
     assert spec is not None
     script = module_from_spec(spec)
     loader.exec_module(script)
-    text = (root / "README.md").read_text(encoding="utf-8")
+    text = (root / "docs" / "report.md").read_text(encoding="utf-8")
     quoted = text.partition(script.BEGIN)[2].partition(script.END)[0]
     assert quoted.strip() == script.excerpt(headline_run).strip()

@@ -34,7 +34,9 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 class Format(msgspec.Struct, frozen=True, kw_only=True):
     """An output format. `write` references `(runs: Sequence[Run]) -> bytes`.
 
-    A `page` is made of sections and is given them: `(runs, sections: Sequence[Section]) -> bytes`.
+    A `page` is made of sections and is given them: `(runs, sections: Sequence[Section]) -> bytes`; one that
+    has a parameter `before` is given the run before, where the store has one. A format with a `part` writes
+    that part of the page alone, for `trnbench report --part`.
     """
 
     name: str  # "html", "json", "csv", "markdown"
@@ -43,6 +45,7 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
     write: Ref
     binary: bool = False
     page: bool = False
+    part: str = ""  # "headline", "scoreboard", …
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,11 +24,27 @@ _KINDS = {b"{": "o", b"[": "l", b'"': "s"}  # by the first byte; all else is a n
 
 def packed(texts: Sequence[bytes]) -> bytes:
     """One column of as many values; each text is one JSON value without white space between its parts."""
-    tree = _column(texts) if texts else ["n", ""]
+    return _dumped(_column(list(texts)) if texts else ["n", ""])
+
+
+def packed_with(texts: Sequence[bytes], key: str, lists: Sequence[list[bytes]]) -> bytes:
+    """`packed` of objects that all have `key`, with an empty list at it: `lists` are what stands there, and
+    are emptied. What is large is never put together, only to be taken apart again."""
+    tree = _objects(list(texts))
+    lengths = _joined(map(len, lists))
+    inside = [each for found in lists for each in found]
+    for found in lists:
+        found.clear()
+    column = ["l", lengths, _column(inside) if inside else ["n", ""]]
+    tree[3] = [[name, column if name == key else node] for name, node in tree[3]]
+    return _dumped(tree)
+
+
+def _dumped(tree: list[Any]) -> bytes:
     return json.dumps(tree, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _column(values: Sequence[bytes]) -> list[Any]:
+def _column(values: list[bytes]) -> list[Any]:
     kinds = [_KINDS.get(value[:1], "n") for value in values]
     found = list(dict.fromkeys(kinds))
     if len(found) == 1:
@@ -40,44 +56,47 @@ def _column(values: Sequence[bytes]) -> list[Any]:
     return ["m", _joined(found.index(kind) for kind in kinds), nodes]
 
 
-def _of_kind(kind: str, values: Sequence[bytes]) -> list[Any]:
+def _of_kind(kind: str, values: list[bytes]) -> list[Any]:
     """Equal texts are looked into once: most cases share the peaks they are judged by."""
     if kind == "n":
         return ["n", b",".join(values).decode()]
     place: dict[bytes, int] = {}
     which = [place.setdefault(value, len(place)) for value in values]
     if len(place) * _FEW > len(values):
+        del place
         return _MAKERS[kind](values)
     return ["d", _MAKERS[kind](list(place)), _joined(which)]
 
 
-def _objects(values: Sequence[bytes]) -> list[Any]:
+def _objects(values: list[bytes]) -> list[Any]:
+    """`values` are emptied on the way: a text is not kept beside its parts."""
     shapes: dict[tuple[str, ...], int] = {}
     which: list[int] = []
     columns: dict[str, list[bytes]] = {}
     read = _reader(dict)
-    for value in values:
-        parts = read(value)
+    values.reverse()
+    while values:
+        parts = read(values.pop())
         which.append(shapes.setdefault(tuple(parts), len(shapes)))
         for key, part in parts.items():
             columns.setdefault(key, []).append(bytes(part))
     # As pairs, not as an object: a script would sort keys that look like numbers.
-    named = [[key, _column(found)] for key, found in columns.items()]
+    named = [[key, _column(columns.pop(key))] for key in list(columns)]
     return ["o", [list(shape) for shape in shapes], _joined(which), named]
 
 
-def _lists(values: Sequence[bytes]) -> list[Any]:
+def _lists(values: list[bytes]) -> list[Any]:
     read = _reader(list)
     parts = [read(value) for value in values]
     inside = [bytes(part) for found in parts for part in found]
     return ["l", _joined(map(len, parts)), _column(inside) if inside else ["n", ""]]
 
 
-def _strings(values: Sequence[bytes]) -> list[Any]:
+def _strings(values: list[bytes]) -> list[Any]:
     return ["s", [json.loads(value) for value in values]]
 
 
-_MAKERS: dict[str, Callable[[Sequence[bytes]], list[Any]]] = {"o": _objects, "l": _lists, "s": _strings}
+_MAKERS: dict[str, Callable[[list[bytes]], list[Any]]] = {"o": _objects, "l": _lists, "s": _strings}
 
 
 @lru_cache(maxsize=2)

@@ -32,8 +32,12 @@ class Losses:
     time_s: float
     terms: tuple[tuple[str, float], ...]
     busy: tuple[tuple[str, float], ...]
-    strip: tuple[tuple[str, tuple[float, ...]], ...]
     command: str
+
+    @property
+    def strip(self) -> tuple[tuple[str, tuple[float, ...]], ...]:
+        """Read when it is drawn: a run has thousands, a page draws few."""
+        return _strip(self.case.detail.get("strip"))
 
     @property
     def worst(self) -> tuple[str, float] | None:
@@ -61,7 +65,6 @@ def of(case: Measurement) -> Losses | None:
         time_s=case.time_s,
         terms=waterfall_from_peak(terms, case.judgement.fraction * case.time_s) if case.judgement else terms,
         busy=tuple(sorted(busy, key=_rank)),
-        strip=_strip(detail.get("strip")),
         command=command if isinstance(command, str) else "",
     )
 

@@ -12,6 +12,7 @@ from trnbench_reports.deep import folded
 from trnbench_reports.payload import payloads
 from trnbench_reports.policy import policy
 from trnbench_reports.script import script as joined
+from trnbench_reports.sections import since
 from trnbench_reports.template import asset, fill
 
 if TYPE_CHECKING:
@@ -28,16 +29,19 @@ class Placed(NamedTuple):
     folded: bool  # in the third depth, and well
 
 
-def render(runs: Sequence[Run], sections: Iterable[Section]) -> bytes:
+def render(runs: Sequence[Run], sections: Iterable[Section], before: Run | None = None) -> bytes:
     """One self-contained HTML file, the same bytes for the same runs and sections.
 
-    A section that fails is replaced by a box that says so; the others are not affected.
+    `before`: the run before the last one, whose changes the first screen tells. A section that fails is
+    replaced by a box that says so; the others are not affected.
     """
     from markupsafe import Markup
 
     style = "".join(asset(name) for name in STYLES)
     script = joined()
     placed = _placed(runs, sections)
+    if before is not None and runs:
+        placed += _since(before, runs)
     deep = {each.section.name: folded(each.section, each.body) for each in placed if each.folded}
     text = fill(
         "page",
@@ -69,3 +73,10 @@ def _placed(runs: Sequence[Run], sections: Iterable[Section]) -> list[Placed]:
         elif section.needs:
             found.append(Placed(section, fill("lacking", section=section), False))
     return found
+
+
+def _since(before: Run, runs: Sequence[Run]) -> list[Placed]:
+    """What changed since `before`, the last section of the first screen; none where nothing compares."""
+    body = compact(since.render(before, runs[-1], len(runs) - 1))
+    section = Section(name="since", title="Since the run before", order=99, depth=1, render="")
+    return [Placed(section, body, False)] if body else []

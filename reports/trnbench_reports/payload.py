@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 import trnbench
-from trnbench import Run
+from trnbench import Measurement, Run
 from trnbench_reports import columns
 
 if TYPE_CHECKING:
@@ -22,7 +22,12 @@ DATA = "data-json"
 
 def payloads(runs: Sequence[Run]) -> list[tuple[str, Markup]]:
     """Element id and what stands in it. Raises `BadInput` for a value that JSON cannot hold."""
-    return [(DATA, packed(columns.packed([_text(trnbench.shortened(run)) for run in runs])))]
+    short = [trnbench.shortened(run) for run in runs]
+    heads = [_written(msgspec.structs.replace(run, measurements=())) for run in short]
+    cases = [[_written(each) for each in run.measurements] for run in short]
+    if not runs or b"" in heads or any(b"" in found for found in cases):
+        return [(DATA, packed(columns.packed([trnbench.dumps(run) for run in short])))]
+    return [(DATA, packed(columns.packed_with(heads, "measurements", cases)))]
 
 
 def packed(data: bytes) -> Markup:
@@ -33,21 +38,11 @@ def packed(data: bytes) -> Markup:
     return Markup(base64.b64encode(gzip.compress(data, 9, mtime=0)).decode())
 
 
-def _text(run: Run) -> bytes:
-    """The run as JSON. The quicker writer makes null of NaN and text of any key: what does not read back as
-    it was goes to the strict one, which refuses it by name."""
-    cases = [_written(each, type(each)) for each in run.measurements]
-    head = _written(msgspec.structs.replace(run, measurements=()), Run)
-    if head is None or None in cases:
-        return trnbench.dumps(run)
-    empty = b'"measurements":[]'
-    at = head.rindex(empty) + len(empty) - 1
-    return head[:at] + b",".join(each for each in cases if each) + head[at:]
-
-
-def _written(value: object, kind: type) -> bytes | None:
+def _written(value: Run | Measurement) -> bytes:
+    """As JSON by the quicker writer, which makes null of NaN and text of any key: empty where it does not read
+    back as it was, for the strict one to write, or to refuse by name."""
     try:
         text = msgspec.json.encode(value)
-        return text if msgspec.json.decode(text, type=kind) == value else None
+        return text if msgspec.json.decode(text, type=type(value)) == value else b""
     except (TypeError, ValueError, RecursionError):  # msgspec's own errors are of these
-        return None
+        return b""

@@ -10,6 +10,7 @@ from trnbench import Format, Importer, Page, Section
 
 _SECTIONS: tuple[tuple[str, str, int, Literal[1, 2, 3]], ...] = (
     ("headline", "Headline", 10, 1),
+    ("workloads", "Workloads", 12, 1),
     ("comparison", "What changed", 15, 2),
     ("scoreboard", "Scoreboard", 20, 2),
     ("losses", "Losses", 22, 2),
@@ -56,6 +57,18 @@ _FORMATS = (
 )
 
 
+_PARTS = (
+    ("headline", ".svg"),
+    ("headline", ".md"),
+    ("scoreboard", ".svg"),
+    ("scoreboard", ".md"),
+    ("losses", ".svg"),
+    ("losses", ".md"),
+    ("links", ".svg"),
+    ("generations", ".svg"),
+)
+
+
 @trnbench.hookimpl
 def trnbench_reports() -> Iterator[Section | Format | Page]:
     """Names only; a section is imported when the page is written."""
@@ -69,6 +82,14 @@ def trnbench_reports() -> Iterator[Section | Format | Page]:
         )
     for name, title, suffix, write in _FORMATS:
         yield Format(name=name, title=title, suffix=suffix, write=write, page=name == "html")
+    for part, suffix in _PARTS:
+        yield Format(
+            name=f"{part}{suffix}",
+            title=f"the {part} of the page alone",
+            suffix=f".{part}{suffix}",
+            write=f"trnbench_reports.formats.parts:{part}_{suffix[1:]}",
+            part=part,
+        )
     yield Page(name="history", title="cases over the stored runs", write="trnbench_reports.history:render")
 
 

@@ -61,6 +61,8 @@ cache info
 store check
 workload list
 workload info bert-base
+workload run pythia-70m -i trn1.2xlarge --task decode --kv 512
+plan pythia-70m --task decode --kv 512 --batch 1,4 --tpot 1ms -i trn1.2xlarge
 fabric algorithms -i trn2-16.48xlarge
 fabric run all_reduce -i trn2-16.48xlarge -b 1M -e 16M -f 4
 fabric links all_reduce -i trn1.32xlarge

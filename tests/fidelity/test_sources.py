@@ -1,4 +1,4 @@
-"""The table of public kernels: what is kept of a comparison, README's copy, the command that makes it."""
+"""The table of public kernels: what is kept of a comparison, the docs' copy, the command that makes it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from comparison import comparison
 from trnbench import Generation, hookimpl
 from trnbench.cli.main import cli
 from trnbench.errors import BadInput, FactError
+from trnbench.fidelity import tables
 from trnbench.fidelity.point import Usable
 from trnbench.fidelity.sources import (
     BEGIN,
@@ -80,11 +81,11 @@ def test_a_row_per_generation_and_where_the_kernels_are_from() -> None:
     ]
 
 
-def test_readme_shows_what_is_kept() -> None:
-    readme = (ROOT / "README.md").read_text()
+def test_the_page_on_fidelity_shows_what_is_kept() -> None:
+    page = (ROOT / "docs" / "fidelity.md").read_text()
     found = kept(load_registry())
     assert found is not None
-    assert inserted(readme, markdown(found), BEGIN, END) == readme
+    assert inserted(page, markdown(found), BEGIN, END) == page
 
 
 def test_what_is_kept_is_of_published_points() -> None:
@@ -261,12 +262,20 @@ def test_the_command_prints_both_forms(tmp_path: Path) -> None:
     assert re.search("t3-topk-b8-after +nki-library d2ad3a57, 2026-04-13, does not have this kernel", table)
 
 
-def test_one_command_makes_the_tables_of_readme(tmp_path: Path) -> None:
-    for name in (".ci/renew_tables", "README.md"):
+def test_one_command_makes_the_tables(tmp_path: Path) -> None:
+    names = (".ci/renew_tables", "README.md", "docs/fidelity.md")
+    for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    readme = tmp_path / "README.md"
-    emptied = inserted(readme.read_text(), "nothing\n", BEGIN, END)
-    readme.write_text(emptied.replace("| family | generation |", "| gone |"))
+    readme, page = (tmp_path / name for name in names[1:])
+    emptied = inserted(page.read_text(), "nothing\n", BEGIN, END)
+    page.write_text(emptied.replace("| family | generation | kernels", "| gone |"))
+    readme.write_text(inserted(readme.read_text(), "nothing\n", tables.TRUST_BEGIN, tables.TRUST_END))
     subprocess.run([sys.executable, tmp_path / ".ci" / "renew_tables"], check=True)
-    assert readme.read_text() == (ROOT / "README.md").read_text(), "run: .ci/renew_tables"
+    for name in names[1:]:
+        assert (tmp_path / name).read_text() == (ROOT / name).read_text(), "run: .ci/renew_tables"
+
+
+def test_the_short_table_is_short() -> None:
+    rows = (ROOT / "README.md").read_text().partition(tables.TRUST_BEGIN)[2].partition(tables.TRUST_END)[0]
+    assert 3 <= len([line for line in rows.splitlines() if line.startswith("| ")][2:]) <= tables.BRIEF

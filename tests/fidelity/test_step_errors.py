@@ -105,7 +105,8 @@ def test_errors_with_models_left_out_are_as_far_as_was_asked() -> None:
     assert (row("decode").p90 or math.inf) <= math.log(1.35)
     assert row("prefill, encoder", "trn1").median <= math.log(1.15)
     assert row("train, dense", "trn1").median <= math.log(1.20)
-    assert row("prefill, dense", "trn1").median <= math.log(1.20) + 0.005
+    assert row("train").median <= math.log(1.20)
+    assert row("prefill, dense", "trn1").median <= math.log(1.25)
 
 
 def test_the_naive_sum_is_further_off_in_every_class() -> None:
@@ -138,8 +139,15 @@ def test_a_step_has_the_band_of_its_class_and_none_where_nothing_is_published() 
     assert nearest("llama-3.1-70b", "trn1.32xlarge", 8) == (Nearness.KERNEL, True, "")
     assert nearest("qwen2.5-72b", "trn1.32xlarge", 32) == (Nearness.OPERATION, True, "")
     assert nearest("mixtral-8x7b", "trn2-16.48xlarge", 32) == (Nearness.OPERATION, True, "")
-    kind, banded, note = nearest("llama-3-70b", "trn3-gen2-ultraserver", 32)
+    kind, banded, note = nearest("llama-3-70b", "trn3-gen2-ultraserver", 16)
     assert (kind, banded) == (Nearness.ELSEWHERE, False)
     assert note == "no step of this task is published on Trainium3: none of its numbers has a band"
+    assert nearest("llama-3-70b", "u-trn2x64", 64) == (Nearness.KERNEL, True, "")
+    assert nearest("llama-3-70b", "u-trn2x64", 128) == (
+        Nearness.NONE,
+        False,
+        "no step of this task is published across the instances of an UltraServer: none of its numbers has a "
+        "band",
+    )
     train = Job(task=Task.TRAIN, batch=64, sequence=2048)
     assert nearest("llama-3-8b", "trn2-16.48xlarge", 32, train)[:2] == (Nearness.ELSEWHERE, False)

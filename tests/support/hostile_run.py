@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trnbench import (
+    Measurement,
     Run,
     Status,
 )
@@ -18,12 +19,54 @@ HOSTILE = (
 )
 
 
+def _linked(case: Measurement, bad: str) -> Measurement:
+    """A collective whose ranks, algorithms and causes have a hostile name."""
+    import msgspec
+
+    time = case.time_s or 1.0
+    detail = {
+        **case.detail,
+        "rank": bad,
+        "context": bad,
+        "tried_s": {bad: time / 2},
+        "waterfall_s": {"ideal": time / 2, bad: time / 2},
+    }
+    return msgspec.structs.replace(case, implementation=f"collective: {bad}", bound=bad, detail=detail)
+
+
+def _timed(case: Measurement, bad: str) -> Measurement:
+    """A kernel whose causes, engines and command have a hostile name."""
+    import msgspec
+
+    time = case.time_s or 1.0
+    return msgspec.structs.replace(
+        case,
+        detail={
+            "waterfall": [[bad, time / 4], [bad, time / 4], ["limit of " + bad, time / 4], [bad, time / 4]],
+            "busy": {bad: time / 2, "tensor": time / 4},
+            "strip": {bad: "0099", "tensor": "9900"},
+            "command": f"{bad} --trace {bad}",
+        },
+    )
+
+
 def make_hostile(run: Run) -> Run:
     """The run with hostile words in every place a name or a reason can stand."""
     import msgspec
 
     replace = msgspec.structs.replace
     cases = list(run.measurements[:60])
+    linked = [each for each in run.measurements if each.detail.get("rank") and each.time_s]
+    cases += [_linked(each, bad) for each, bad in zip(linked[:28], HOSTILE * 4, strict=True)]
+    timed = [each for each in run.measurements if each.judgement and each.case.family == "hbm"][:14]
+    cases += [_timed(each, bad) for each, bad in zip(timed, HOSTILE * 2, strict=True)]
+    for name in ("trn1.32xlarge", "trn2-16.48xlarge"):
+        like = next(
+            e for e in run.measurements if e.judgement and e.id.startswith(name) and e.case.scope == "device"
+        )
+        for bad in HOSTILE:
+            key = replace(like.case, kernel=bad, family=bad, point={bad[:40]: bad, "dtype": bad})
+            cases.append(replace(like, case=key, bound=bad))
     for index, bad in enumerate(HOSTILE):
         case = cases[index]
         cases[index] = replace(

@@ -57,6 +57,7 @@ RANKS = Number(
 
 # What is kept of runs and of the model's errors.
 KEPT = Number("number of runs", "it counts the newest runs", "10", 0, COUNTED, whole=True)
+SAMPLE = Number("number of cases", "it counts cases", "10000", 1, COUNTED, whole=True)
 DAYS = Number("age", "it is a number of days", "30", 0, 36_500)
 BROKEN = Number("number of points", "it counts published inequalities", "0", 0, COUNTED, whole=True)
 PERCENT = Number("percentage", "it is a number with % behind it", "3%", 0, 1_000_000, units={"%": 1})

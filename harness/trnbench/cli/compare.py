@@ -11,6 +11,7 @@ from trnbench.cli.context import Session, session
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import Column, emit, emit_json, format_option, say
 from trnbench.cli.store_names import complete_runs
+from trnbench.cli.target import STDOUT, force_option
 from trnbench.errors import UsageError
 
 COLUMNS = (
@@ -57,7 +58,7 @@ _CSV = (
     metavar="FILE",
     help="Write the report of both runs, with what changed, instead; - for stdout.",
 )
-@click.option("--force", is_flag=True, help="Overwrite FILE whatever it is.")
+@force_option
 @click.option("--all", "every", is_flag=True, help="List cases that are exactly the same as well.")
 @format_option
 @session
@@ -137,7 +138,6 @@ def compare(
 def _check_page(page: Path, *, force: bool, narrowed: bool) -> None:
     """Raises `UsageError` where the page cannot be written, or would not show what was asked for."""
     from trnbench.cli.reporting import check_name
-    from trnbench.cli.target import STDOUT
     from trnbench.run.writing import check_writable
 
     if narrowed:

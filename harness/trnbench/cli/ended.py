@@ -80,12 +80,15 @@ def none_ran(done: Run) -> TrnbenchError | None:
 
 def write_report(shared: Session, done: Run, target: Path) -> TrnbenchError | None:
     """Its failure is told after the summary: the run itself is safe."""
+    from trnbench.cli.before import run_before
     from trnbench.run.render import find_format, render_bytes
     from trnbench.run.writing import write_whole
 
     told = replacing(target, (done,))
     try:
-        write_whole(target, render_bytes((done,), find_format(shared.registry, "html"), shared.registry))
+        before = run_before(shared.store_path, done)
+        html = find_format(shared.registry, "html")
+        write_whole(target, render_bytes((done,), html, shared.registry, before=before))
     except TrnbenchError as error:
         return error
     if told:

@@ -238,7 +238,7 @@ def _moved_rows(found: Fidelity) -> list[dict[str, object]]:
 
 
 def show_sources(found: Fidelity, kernels: Path, format: str, assumed: str) -> None:
-    """What is kept of public kernels run from `kernels`: JSON for the plugins, Markdown for README."""
+    """What is kept of public kernels run from `kernels`: JSON for the plugins, Markdown for the docs."""
     from datetime import UTC, datetime
 
     from trnbench.fidelity.sources import as_json, checkouts, markdown, of_fidelity

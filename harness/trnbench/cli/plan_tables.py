@@ -192,7 +192,7 @@ def _chart(ranked: Sequence[Option]) -> None:
     lines = chart(
         ranked,
         _dollars if priced else _seconds,
-        "time of a step, longer to the right; ● nothing else is both faster and cheaper",
+        "time of a step; ●: nothing is both faster and cheaper",
         down,
     )
     if lines:

@@ -113,10 +113,12 @@ def replacing(target: Path, runs: Sequence[Run]) -> str:
 
 def put(shared: Session, runs: Sequence[Run], format: Format, output: Path) -> None:
     """Write `runs` to the file and print its path, or write them to stdout."""
+    from trnbench.cli.before import run_before
     from trnbench.run.render import render_bytes
     from trnbench.run.writing import write_whole
 
-    data = render_bytes(runs, format, shared.registry)
+    before = run_before(shared.store_path, runs[0]) if format.page and len(runs) == 1 else None
+    data = render_bytes(runs, format, shared.registry, before=before)
     if output == STDOUT:
         _to_stdout(data)
         return

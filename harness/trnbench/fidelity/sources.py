@@ -26,7 +26,7 @@ CHECKOUTS = "sources.toml"
 
 BEGIN = "<!-- sources: begin (trnbench validate --sources --kernels FOLDER --format md) -->"
 END = "<!-- sources: end -->"
-"""Between these two lines README has what `markdown` makes of `kept`."""
+"""Between these two lines docs/fidelity.md has what `markdown` makes of `kept`."""
 
 
 class Checkout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""The fidelity tables as rows, and as the Markdown that README shows."""
+"""The fidelity tables as rows, and as the Markdown that docs/fidelity.md and README show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ Row: TypeAlias = dict[str, Any]
 
 BEGIN = "<!-- fidelity: begin (trnbench validate --format md) -->"
 END = "<!-- fidelity: end -->"
-"""Between these two lines README has what `told.markdown` returns; a test compares them."""
+"""Between these two lines docs/fidelity.md has what `told.markdown` returns; a test compares them."""
+
+
+TRUST_BEGIN = "<!-- trust: begin (.ci/renew_tables) -->"
+TRUST_END = "<!-- trust: end -->"
+"""Between these two lines README has what `brief` returns."""
+BRIEF = 8
+"""Rows of it, those with most votes."""
 
 
 def family_row(family: FamilyFidelity) -> Row:
@@ -108,6 +115,34 @@ def cells(family: FamilyFidelity) -> tuple[str, ...]:
 def shown(families: Iterable[FamilyFidelity]) -> list[FamilyFidelity]:
     """Those with a number to show."""
     return [each for each in families if each.errors or each.bounds]
+
+
+def brief(families: Iterable[FamilyFidelity]) -> str:
+    """A row a family, a column a generation: the median error and how many vote, p90 where enough do.
+
+    The families with most votes, at most `BRIEF`, as a Markdown table that ends with a line end.
+    """
+    found: dict[str, dict[str, FamilyFidelity]] = {}
+    for each in families:
+        if each.errors:
+            found.setdefault(each.title, {})[each.generation] = each
+    generations = sorted({name for row in found.values() for name in row})
+
+    def votes(title: str) -> int:
+        return sum(each.errors.votes for each in found[title].values() if each.errors)
+
+    def cell(each: FamilyFidelity | None) -> str:
+        if each is None or each.errors is None:
+            return NOTHING
+        errors = each.errors
+        p90 = f", p90 {size_text(errors.p90)}" if errors.p90 is not None else ""
+        return f"{size_text(errors.median)}{p90} ({errors.votes})"
+
+    rows = [
+        (title, *(cell(found[title].get(name)) for name in generations))
+        for title in sorted(found, key=lambda title: (-votes(title), title))[:BRIEF]
+    ]
+    return "\n".join(grid(("error of the time", *generations), rows, left=1)) + "\n"
 
 
 MEANS = (

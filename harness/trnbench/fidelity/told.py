@@ -1,4 +1,4 @@
-"""A comparison with published points in sentences and tables: the same for terminal, README and page."""
+"""A comparison with published points in sentences and tables: the same for terminal, docs and page."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def told(fidelity: Fidelity, families: Sequence[FamilyFidelity] | None = None) -
 
 
 def markdown(fidelity: Fidelity) -> str:
-    """All of it as README shows it: broken inequalities, coverage, errors, sequences, what moved."""
+    """All of it as the docs show it: broken inequalities, coverage, errors, sequences, what moved."""
     all_ = told(fidelity)
     lines = [
         f"Model: {all_.model}. {MEANS}",

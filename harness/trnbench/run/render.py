@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 from typing import TYPE_CHECKING
 
 from trnbench.errors import PluginError, TrnbenchError, UnknownName, UsageError
@@ -41,6 +42,27 @@ def find_format(registry: Registry, name: str) -> Format:
     return known[name]
 
 
+def find_part(registry: Registry, part: str, suffix: str) -> Format:
+    """The format that writes `part` of the page with this ending (".svg"), for "" the one that is words.
+
+    Raises `UnknownName` for a part, `UsageError` for an ending that it is not written in.
+    """
+    parts = [each for each in formats(registry).values() if each.part]
+    mine = {each.suffix.rpartition(".")[2]: each for each in parts if each.part == part}
+    if not mine:
+        known = list(dict.fromkeys(each.part for each in parts))
+        raise UnknownName("part of the page", part, known, try_=f"trnbench report --part {known[0]}")
+    wanted = suffix.lower().removeprefix(".") or ("md" if "md" in mine else next(iter(mine)))
+    if wanted not in mine:
+        endings = " or ".join(f".{each}" for each in mine)
+        raise UsageError(
+            f"{part} is not written as {suffix}",
+            cause=f"of this part there is {endings}",
+            try_=f"trnbench report --part {part} -o {part}.{next(iter(mine))}",
+        )
+    return mine[wanted]
+
+
 def find_page(registry: Registry, name: str) -> Page:
     """The page of the command `name`. Raises `UsageError` where no plugin brings it."""
     page = registry.pages.get(name)
@@ -77,15 +99,20 @@ def render_page(found: Sequence[object], page: Page) -> bytes:
     return made
 
 
-def render_bytes(runs: Sequence[Run], format: Format, registry: Registry) -> bytes:
-    """The runs in `format`, a page with the sections of `registry`.
+def render_bytes(
+    runs: Sequence[Run], format: Format, registry: Registry, *, before: Run | None = None
+) -> bytes:
+    """The runs in `format`, a page with the sections of `registry`, and what changed since the run `before`.
 
     Raises `PluginError` when its writer fails.
     """
     try:
         write = resolve(format.write)
         with seldom_collected(), aside():
-            made = write(runs, registry.sections) if format.page else write(runs)
+            if format.page and before is not None and "before" in signature(write).parameters:
+                made = write(runs, registry.sections, before=before)
+            else:
+                made = write(runs, registry.sections) if format.page else write(runs)
     except TrnbenchError:
         raise
     except BaseException as error:

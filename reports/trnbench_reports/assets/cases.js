@@ -53,7 +53,7 @@ const casesTable = async (holder) => {
     make("span", {}, make("button", { type: "reset" }, "Clear"), " ", make("button", { type: "button", onclick: () => saveRows() }, "Save CSV")));
   const said = make("p", { class: "note", role: "status" }), body = make("tbody", {});
   const heads = COLUMNS.map(([name, label, number]) => make("th", { scope: "col", class: number ? "n" : null, "data-name": name }, label));
-  const box = make("div", { class: "wide rolls", tabindex: 0, role: "region", "aria-label": "All cases" },
+  const box = make("div", { class: "wide rolls", tabindex: 0, role: "region", "aria-label": "All cases: table" },
     make("table", { class: "data" }, make("thead", {}, make("tr", {}, heads)), body));
   const back = make("button", { type: "button", onclick: () => turn(-1) }, "Earlier rows"), next = make("button", { type: "button", onclick: () => turn(1) }, "Further rows");
   let shown = rows, order = "", page = 0;

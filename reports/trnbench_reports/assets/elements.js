@@ -20,7 +20,7 @@ const clip = (text, limit = 400) => { const told = String(text); return told.len
 const rowsOf = (pairs) => make("dl", { class: "pairs" }, pairs.filter(([, value]) => value !== "" && value !== null && value !== undefined)
   .map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
 // A table that scrolls in a box of its own, which the keyboard reaches.
-const tableOf = (label, heads, rows) => make("div", { class: "wide", tabindex: 0, role: "region", "aria-label": label },
+const tableOf = (label, heads, rows) => make("div", { class: "wide", tabindex: 0, role: "region", "aria-label": `${label}: table` },
   make("table", { class: "data" },
     make("thead", {}, make("tr", {}, heads.map((head) => make("th", { scope: "col", class: head.endsWith("#") ? "n" : null }, head.replace("#", ""))))),
     make("tbody", {}, rows.map((cells) => make("tr", {}, cells.map((cell, at) => at === 0

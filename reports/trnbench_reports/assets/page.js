@@ -1,6 +1,16 @@
 // ---- where the reader is, what unfolds, what is saved
 document.documentElement.classList.add("on");
-const enliven = (root) => { startCharts(root); savePictures(root); sortTables(root); filterTables(root); unfold(root); };
+// A box that scrolls is reached by the keyboard, and has a name.
+let boxes = 0;
+const reachable = (root) => {
+  for (const box of all(".wide:not([tabindex])", root)) {
+    const title = one("h2", box.closest("section") ?? document)?.textContent ?? "";
+    box.tabIndex = 0;
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", `${title}: table ${boxes += 1}`);
+  }
+};
+const enliven = (root) => { reachable(root); startCharts(root); savePictures(root); sortTables(root); filterTables(root); unfold(root); };
 
 // A section of the third depth is unpacked when it is asked for; it was escaped when the page was written.
 const opened = new Map();

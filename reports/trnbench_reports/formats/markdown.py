@@ -22,19 +22,26 @@ def write(runs: Sequence[Run]) -> bytes:
 def _run(run: Run) -> list[str]:
     counts = ", ".join(f"{count:,} {status}" for status, count in run.counts().items() if count)
     lines = [
-        f"Run {_plain(run.id)}, {_plain(run.created)}, trnbench {_plain(run.tool_version)}; "
+        f"Run {plain(run.id)}, {plain(run.created)}, trnbench {plain(run.tool_version)}; "
         f"{len(run.measurements):,} cases: {counts}.",
         "",
     ]
+    return [*lines, *sentences(run), "", *table(run), ""]
+
+
+def sentences(run: Run) -> list[str]:
+    """The headline as a list, what must not be hidden below it."""
     found = headline(run)
-    lines += [f"- {_plain(said.text, 2400)}" for _, said in found.said]
-    lines += [f"- {_plain(system)}: **{bad.upper()}**" for system, bad in found.alarms]
-    lines += [f"- {_plain(each)}" for each in (found.silence, found.footnote, found.means) if each]
-    return [*lines, "", *_board(run), ""]
+    return [
+        *(f"- {plain(said.text, 2400)}" for _, said in found.said),
+        *(f"- {plain(system)}: **{bad.upper()}**" for system, bad in found.alarms),
+        *(f"- {plain(each)}" for each in (found.silence, found.footnote, found.means) if each),
+    ]
 
 
-def _board(run: Run) -> list[str]:
-    names = [_plain(name) for name in board.generations(run)]
+def table(run: Run) -> list[str]:
+    """The scoreboard."""
+    names = [plain(name) for name in board.generations(run)]
     lines = [
         f"| kernel | {' | '.join(names)} |",
         f"|---|{'---:|' * len(names)}",
@@ -42,7 +49,7 @@ def _board(run: Run) -> list[str]:
     for kernel, rows in board.groups(run):
         for row in rows:
             if row.main or row.variant == rows[0].variant:
-                label = _plain(f"{kernel} {row.variant.label}".strip())
+                label = plain(f"{kernel} {row.variant.label}".strip())
                 lines.append(f"| {label} | {' | '.join(_cell(cell) for cell in cells(0, row))} |")
     lines += [
         "",
@@ -55,13 +62,14 @@ def _board(run: Run) -> list[str]:
 def _cell(cell: Shown | None) -> str:
     if cell is None:
         return ""
-    least = f"{_plain(cell.least)} – " if cell.least else ""
-    within = f" {_plain(cell.within)}" if cell.within else ""
-    near = f"; {_plain(cell.near)}" if cell.near else ""
-    where = f" ({_plain(cell.systems)})" if cell.systems else ""
-    shout = f" **{_plain(cell.note).upper()}**" if cell.note else ""
-    return f"{least}{_plain(cell.text)} {cell.letter}".rstrip() + within + near + where + shout
+    least = f"{plain(cell.least)} – " if cell.least else ""
+    within = f" {plain(cell.within)}" if cell.within else ""
+    near = f"; {plain(cell.near)}" if cell.near else ""
+    where = f" ({plain(cell.systems)})" if cell.systems else ""
+    shout = f" **{plain(cell.note).upper()}**" if cell.note else ""
+    return f"{least}{plain(cell.text)} {cell.letter}".rstrip() + within + near + where + shout
 
 
-def _plain(text: object, limit: int = 300) -> str:
+def plain(text: object, limit: int = 300) -> str:
+    """Words that stay words: nothing in them is Markdown or HTML."""
     return words.clean(text, limit).replace("\n", " ").translate(_SPECIAL)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from trnbench import Measurement, Run, Scope, SystemRecord, superseding
 from trnbench_reports import address, numbers, view, words
 from trnbench_reports.charts import figure
+from trnbench_reports.charts.figure import Figure
 from trnbench_reports.charts.gains import Gain, draw
 from trnbench_reports.template import fill
 
@@ -60,6 +61,17 @@ def render(runs: Sequence[Run]) -> Markup | str:
         if tables:
             parts.append((heading, [(r, view.colour(run, r.generation)) for r in reps], tables))
     return fill("generations", parts=parts) if parts else ""
+
+
+def figures(index: int, run: Run) -> list[Figure]:
+    """The chart of each reach that has gains to show."""
+    reps = representatives(run)
+    drawn = (
+        draw(f"gain-{index}-{scope}", gains, str(scope))
+        for scope, _ in REACHES
+        if (gains := _rows(index, run, reps, scope)[1])
+    )
+    return [each for each in drawn if each is not None] if len(reps) > 1 else []
 
 
 def representatives(run: Run) -> list[SystemRecord]:

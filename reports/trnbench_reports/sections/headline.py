@@ -43,6 +43,7 @@ class Shown:
     since: Figure | None = None
     since_document: str = ""
     low: str = ""
+    counted: str = ""
     swept: str = ""
     expect: Figure | None = None
     behind: str = ""
@@ -147,12 +148,13 @@ def shown(index: int, row: HeadlineRow) -> Shown:
         since=figure(numbers.show(line.since.value, unit), address.SINCE) if line.since else None,
         since_document=_document(line.since.source, line.since.date) if line.since else "",
         low="the document's figure is low" if line.of and line.of.fraction > 1 else "",
+        counted=line.ranks.partition(", ")[2],
         swept=_swept(line),
         expect=figure(_between(line), address.EXPECT) if line.expected else None,
         behind=_behind(line),
         published=_published(index, line),
         published_at=_published_at(line),
-        above=line.above,
+        above=line.above if line.published is not None and line.published.reaches else "",
         own=row.own,
         reason=line.reason,
         loss=address.figure_by_id(index, case, address.LOSS),
@@ -168,7 +170,7 @@ def _what(line: HeadlineLine) -> str:
     """`bf16 product, one device`; of a fabric its system and who takes part."""
     name = " ".join(filter(None, (line.dtype, _PRODUCT.get(line.kernel, line.kernel))))
     if line.ranks:
-        return f"{name}, {', '.join(line.systems)}: {line.ranks}"
+        return f"{name}, {', '.join(line.systems)}, {line.ranks.partition(', ')[0]}"
     if line.scope.rank <= Scope.DEVICE.rank and line.whole:
         return f"{name}, one {str(line.scope).replace('-', ' ')}"
     return f"{name}, {', '.join(line.systems)}"

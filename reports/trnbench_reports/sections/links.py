@@ -10,6 +10,7 @@ from trnbench import Measurement, Metric, Nearness, Run
 from trnbench_reports import address, board, numbers, view, words
 from trnbench_reports.charts import busbw, figure
 from trnbench_reports.charts.busbw import Point, Sweep
+from trnbench_reports.charts.figure import Figure
 from trnbench_reports.sections import fabric_model
 from trnbench_reports.template import fill
 
@@ -79,23 +80,43 @@ def kinds(run: Run) -> dict[tuple[str, str], list[Measurement]]:
     return dict(sorted(found.items(), key=place))
 
 
+def figures(index: int, run: Run) -> list[Figure]:
+    """The chart of each kind of ranks."""
+    found = (
+        _figure(index, run, place, kind, view.by_kernel(cases))
+        for place, (kind, cases) in enumerate(kinds(run).items())
+    )
+    return [each for each in found if each is not None][:KINDS]
+
+
+def _lead(by_kernel: Mapping[str, Sequence[Measurement]]) -> str:
+    most = max(by_kernel, key=lambda kernel: len(by_kernel[kernel]))
+    return next((name for name in LEAD if name in by_kernel), most)
+
+
+def _figure(
+    index: int, run: Run, place: int, kind: tuple[str, str], by_kernel: Mapping[str, Sequence[Measurement]]
+) -> Figure | None:
+    lead = _lead(by_kernel)
+    sweeps = _sweeps(run, by_kernel[lead])
+    if not sweeps:
+        return None
+    what = "bus bandwidth" if kind[1] == RATES[0] else board.COUNTED[kind[1]]
+    return busbw.draw(f"links-{index}-{place}", index, _title(lead, kind[0], sweeps), sweeps, what)
+
+
 def _panel(
     index: int, run: Run, place: int, kind: tuple[str, str], found: Sequence[Measurement]
 ) -> dict[str, Any] | None:
     by_kernel = view.by_kernel(list(found))
-    lead = next((name for name in LEAD if name in by_kernel), max(by_kernel, key=lambda k: len(by_kernel[k])))
-    sweeps = _sweeps(run, by_kernel[lead])
-    if not sweeps:
+    drawn = _figure(index, run, place, kind, by_kernel)
+    if drawn is None:
         return None
-    counted = board.COUNTED[kind[1]]
-    what = "bus bandwidth" if kind[1] == RATES[0] else counted
     return {
-        "name": kind[0] if kind[1] == RATES[0] else f"{kind[0]}, {counted}",
-        "figure": figure.show(
-            busbw.draw(f"links-{index}-{place}", index, _title(lead, kind[0], sweeps), sweeps, what)
-        ),
+        "name": kind[0] if kind[1] == RATES[0] else f"{kind[0]}, {board.COUNTED[kind[1]]}",
+        "figure": figure.show(drawn),
         "rows": _rows(index, run, by_kernel),
-        "picture": _picture(index, run, by_kernel[lead]),
+        "picture": _picture(index, run, by_kernel[_lead(by_kernel)]),
     }
 
 

@@ -76,7 +76,7 @@ def _part(index: int, run: Run, heading: str) -> dict[str, Any] | None:
     return {
         "heading": heading,
         "title": _title(told),
-        "bars": [_bar(index, each) for each in drawn(found)],
+        "bars": [bar(index, each) for each in drawn(found)],
         "rows": [_row(index, run, each) for each in told[:SHOWN]],
         "more": [_row(index, run, each) for each in told[SHOWN : SHOWN + FOLDED]],
         "smaller": max(0, len(told) - SHOWN - FOLDED),
@@ -112,7 +112,8 @@ def drawn(found: Sequence[Losses]) -> list[Losses]:
     return sorted(kept.values(), key=lambda each: (not each.terms, opportunities.fraction(each)))[:DRAWN]
 
 
-def _bar(index: int, each: Losses) -> Bar:
+def bar(index: int, each: Losses) -> Bar:
+    """`each` as a bar with its causes in words."""
     case = each.case
     ranked = sorted(opportunities.causes(each), key=lambda term: -term[1])
     if not each.terms:

@@ -1,0 +1,76 @@
+"""A drawing of the page as a file of its own: the same marks, with the rules and shapes that it uses."""
+
+from __future__ import annotations
+
+import re
+
+from trnbench_reports import words
+from trnbench_reports.template import asset, environment
+
+SHEETS = ("page.css", "first.css", "views.css")
+_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+_CLASS = re.compile(r"\.([\w-]+)")
+_USED = re.compile(r'class="([^"]*)"')
+_ROOTS = re.compile(r":root\s*\{[^}]*\}")
+_DARK = re.compile(r"@media \(prefers-color-scheme: dark\) \{\s*(:root\s*\{[^}]*\})\s*\}")
+
+
+def document(title: str, body: str, width: int, height: int) -> bytes:
+    """One SVG file, `width` by `height` pixels, that follows the reader's colour scheme.
+
+    `body` is markup of this package: escaped words and drawings.
+    """
+    from markupsafe import escape
+
+    shapes = environment().get_template("shapes.html.j2").render()
+    defs = shapes[shapes.index("<defs>") : shapes.index("</defs>") + len("</defs>")]
+    said = escape(words.clean(title, 300))
+    text = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
+        f' height="{height}" role="img" aria-label="{said}"><title>{said}</title>'
+        f"<style>{_style(defs + body)}</style>{defs}"
+        f'<rect class="paper" width="{width}" height="{height}"/>{body}</svg>\n'
+    )
+    # Fragments lead nowhere in a file of its own.
+    return words.valid(re.sub(r' data-id="[^"]*"', "", text)).encode()
+
+
+def _style(body: str) -> str:
+    """Colours in both schemes, and the rules all of whose classes occur in `body`."""
+    used = {name for found in _USED.findall(body) for name in found.split()} | {"part"}
+    sheets = [asset(name) for name in SHEETS]
+    dark = [found for sheet in sheets for found in _DARK.findall(sheet)]
+    plain = "".join(_DARK.sub("", sheet) for sheet in sheets)
+    plain = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", plain)
+    light = _ROOTS.findall(plain)
+    kept = []
+    for selectors, rule in _RULE.findall(_ROOTS.sub("", plain)):
+        wanted = [
+            each.strip()
+            for each in selectors.split(",")
+            if (names := set(_CLASS.findall(each))) and names <= used and ":" not in each
+        ]
+        if wanted:
+            kept.append(f"{','.join(wanted)}{{{' '.join(rule.split())}}}")
+    own = (
+        "svg{font:13px system-ui,'Segoe UI',Roboto,'Liberation Sans',sans-serif}text{fill:var(--fg)}"
+        ".soft{fill:var(--soft);font-size:11px}.strong{font-weight:600}.large{font-size:17px;font-weight:650}"
+        ".paper{fill:var(--bg)}"
+    )
+    both = f"{''.join(light)}@media(prefers-color-scheme:dark){{{''.join(dark)}}}"
+    return " ".join(both.split()) + own + "".join(kept)
+
+
+def words_at(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
+    """Escaped words; `kind` is a class, `anchor` as in SVG."""
+    from markupsafe import escape
+
+    more = f' class="{kind}"' if kind else ""
+    more += f' text-anchor="{anchor}"' if anchor != "start" else ""
+    return f'<text x="{x:g}" y="{y:g}"{more}>{escape(words.clean(text, 160))}</text>'
+
+
+def placed(drawing: str, x: float, y: float, width: float) -> str:
+    """An `<svg …>` of the page at its place; one that fits any width gets this one."""
+    sized = drawing.replace('width="100%"', f'width="{width:g}"', 1)
+    return sized.replace("<svg ", f'<svg x="{x:g}" y="{y:g}" ', 1)

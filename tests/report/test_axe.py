@@ -1,0 +1,81 @@
+"""The page held against the rules of axe-core at three widths, light and dark, every section opened."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from page_visit import Visit
+from synthetic_run import make_run, with_verdicts
+
+from trnbench import Run, Section
+from trnbench_reports import page, plugin
+from trnbench_reports.address import figure_of
+
+pytestmark = pytest.mark.browser
+
+BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
+TOLD = """([where, options]) => axe.run(where, { resultTypes: ['violations'], ...options }).then((found) =>
+  found.violations.map((each) => [each.id, each.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))]))"""
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """axe-core, as the package of its name carries it."""
+    try:
+        return (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+    except ModuleNotFoundError:
+        if os.environ.get("TESTS_REQUIRE_BROWSER"):
+            pytest.fail("axe-playwright-python is not installed, and TESTS_REQUIRE_BROWSER is set")
+        pytest.skip("axe-playwright-python is not installed (extra: test)")
+
+
+@pytest.fixture(scope="module")
+def small() -> Run:
+    return with_verdicts(make_run(sizes=1, extra_kernels=0))
+
+
+@pytest.fixture(scope="module")
+def file(small: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("axe") / "report.html"
+    path.write_bytes(page.render([small], BUILT_IN))
+    return path
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (768, "dark"), (390, "light")])
+def test_no_rule_is_broken(browser: Any, file: Path, small: Run, axe: str, width: int, scheme: str) -> None:
+    opened = Visit(browser, file, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    tab = opened.page
+    tab.evaluate("document.querySelectorAll('.open-deep').forEach((button) => button.click())")
+    tab.wait_for_selector("#all-cases tbody tr")
+    tab.evaluate(axe)
+    assert tab.evaluate(TOLD, ["html", {}]) == []
+    assert tab.evaluate("document.querySelectorAll('h1').length") == 1
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    case = next(each for each in small.measurements if each.judgement)
+    opened.follow(figure_of(0, case))
+    opened.explained()
+    # A link to a published point is none that skips a part of the page.
+    assert tab.evaluate(TOLD, ["#drawer", {"rules": {"skip-link": {"enabled": False}}}]) == []
+    opened.close()
+
+
+def test_the_history_breaks_none(browser: Any, axe: str, tmp_path: Path) -> None:
+    from run_history import measurement, run
+
+    from trnbench.store.history import histories
+    from trnbench.store.store import Store
+    from trnbench_reports import history
+
+    with Store(tmp_path / "results.db") as store:
+        store.save(*[run(day, [measurement(2.0 if day < 4 else 1.0)]) for day in range(8)])
+        found = histories(store, ())
+    path = tmp_path / "history.html"
+    path.write_bytes(history.render(found))
+    opened = Visit(browser, path)
+    opened.page.evaluate(axe)
+    assert opened.page.evaluate(TOLD, ["html", {}]) == []
+    opened.close()

@@ -1,0 +1,53 @@
+"""A run with fewer of its cases: what is kept for certain, and what is said of the rest."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from synthetic_run import make_run, with_verdicts
+
+from trnbench import Run, Status
+from trnbench.results.sample import sampled
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return with_verdicts(make_run(sizes=6, extra_kernels=0))
+
+
+def test_as_many_as_asked_for_in_their_order(run: Run) -> None:
+    made = sampled(run, 400)
+    assert len(made.measurements) == 400
+    place = {each.id: at for at, each in enumerate(run.measurements)}
+    places = [place[each.id] for each in made.measurements]
+    assert places == sorted(places)
+    assert made == sampled(run, 400)
+    assert made.digest == ""
+
+
+def test_what_went_wrong_and_the_best_of_each_sweep_are_kept(run: Run) -> None:
+    made = sampled(run, 1)
+    kept = {each.id for each in made.measurements}
+    assert {each.id for each in run.measurements if each.status in (Status.SUSPECT, Status.FAILED)} <= kept
+    sweeps: dict[tuple[str, ...], list[tuple[float, str]]] = {}
+    for each in run.measurements:
+        if each.judgement is not None:
+            key = (each.case.kernel, each.case.dtype, each.case.scope, each.case.instance)
+            sweeps.setdefault(key, []).append((each.judgement.fraction, each.id))
+    for found in sweeps.values():
+        best = max(fraction for fraction, _ in found)
+        assert any(fraction == best and id in kept for fraction, id in found)
+
+
+def test_the_note_says_what_was_left_out(run: Run) -> None:
+    made = sampled(run, 400)
+    total, kept = len(run.measurements), len(made.measurements)
+    assert made.notes[-1].startswith(f"A sample: {kept} of {total:,} cases. ")
+    gemm = sum(each.case.kernel == "gemm" for each in run.measurements)
+    gemm -= sum(each.case.kernel == "gemm" for each in made.measurements)
+    assert f"gemm {gemm:,}" in made.notes[-1]
+
+
+def test_a_run_that_is_small_enough_stays_as_it_is(run: Run) -> None:
+    assert sampled(run, len(run.measurements)) is run
+    assert sampled(msgspec.structs.replace(run, measurements=()), 1).notes == run.notes
