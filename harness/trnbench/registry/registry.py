@@ -108,12 +108,12 @@ class Registry(Collecting):
     @cached_property
     def models(self) -> dict[str, ModelFile]:
         """Models that plugins bring, by name."""
-        return self._named("trnbench_workloads", "modelfile")
+        return self._named("trnbench_workloads", "model")
 
     @cached_property
     def step_kernels(self) -> dict[str, StepKernel]:
         """Kernels for operators of a step that plugins bring, by name."""
-        return self._named("trnbench_workloads", "stepkernel")
+        return self._named("trnbench_workloads", "operator")
 
     def model(self, name: str) -> Model:
         """The model of a name: one that trnbench describes, one of a plugin, or what a file says.

@@ -14,7 +14,7 @@ def workloads(subject: Subject) -> Iterator[Finding | str]:
     from trnbench.nki.load import load_kernel
     from trnbench.workloads.shipped import load_model_file, shipped_names
 
-    for each in subject.of_kind("modelfile"):
+    for each in subject.of_kind("model"):
         where = f"model {each.name}"
         yield where
         if each.name in shipped_names():
@@ -26,7 +26,7 @@ def workloads(subject: Subject) -> Iterator[Finding | str]:
             continue
         if model.source is None:
             yield Finding(where, "does not say where it is from", "[source] with document, version, locator")
-    for each in subject.of_kind("stepkernel"):
+    for each in subject.of_kind("operator"):
         where = f"operator {each.name}"
         yield where
         try:
