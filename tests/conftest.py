@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from longest import LONGEST
 from made_once import made_once
 from spoken import messages_are_whole
 
@@ -32,9 +33,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 for _each in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
     if signal.getsignal(_each) is signal.SIG_IGN:
         signal.signal(_each, lambda *_: None)
-
-LONGEST = ("benchmarks/test_full_run.py",)
-"""Modules that take longest, of tests/. The first makes what others wait for."""
 
 _NUMBER = count()
 

@@ -126,7 +126,7 @@ def test_twenty_sizes_of_eight_algorithms_on_all_systems(registry: Registry, ben
         for system in systems:
             fabric = fabric_of(system)
             for name in EIGHT:
-                for power in range(11, 31):
+                for power in range(11, 31, 1 if benchmark.enabled else 5):
                     try:
                         ask(fabric.question("all_reduce", 2.0**power, algorithm=name))
                     except NotPossible:
@@ -135,7 +135,7 @@ def test_twenty_sizes_of_eight_algorithms_on_all_systems(registry: Registry, ben
         return done
 
     start = time.process_time()
-    assert benchmark.pedantic(sweep, rounds=1) >= 500
+    assert benchmark.pedantic(sweep, rounds=1) >= (500 if benchmark.enabled else 100)
     assert time.process_time() - start <= 10.0 * SLACK
 
 

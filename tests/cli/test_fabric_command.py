@@ -124,8 +124,8 @@ class TestTable:
         assert "# auto: no rule observed: best of ring, bucket, mesh, rdh, kangaring" in graph
 
     def test_nothing_beats_its_bound(self) -> None:
-        for name in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "permute"):
-            for instance in (TRN1, TRN2, "u-trn2x64", "trn1-ultracluster:4"):
+        for name in ("all_reduce", "all_to_all", "broadcast"):
+            for instance in (TRN2, "trn1-ultracluster:4"):
                 for each in rows("run", name, "-i", instance, "-b", "64", "-e", "1G", "-f", "256"):
                     assert 0 < float(str(each["bound_share"])) <= 1 + 1e-9, (name, instance, each)
 

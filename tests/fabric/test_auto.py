@@ -90,8 +90,10 @@ def test_more_bytes_never_take_less_time_and_nothing_is_much_quicker(
                 assert found.choice.endswith(f"observed: {', '.join(planner.rule.points)})")
                 continue
             assert found.choice.startswith(("no rule observed: best of ", "no rule observed: the only one"))
-            # Those too that were not carried out, for they could not be quicker.
             assert took == min(found.tried.values())
+            if size not in (SIZES[0], SIZES[-1]):
+                continue
+            # Those too that were not carried out, for they could not be quicker.
             for other in planner.able:
                 if other not in found.tried and other not in found.left_out:
                     try:

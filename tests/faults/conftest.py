@@ -8,7 +8,7 @@ import pytest
 from forks import Forks
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def forks() -> Iterator[Forks]:
     with Forks() as started:
         yield started

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,8 @@ MOST = 2
 
 
 @pytest.fixture(scope="module")
-def killing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Killing]:
-    with Forks() as forks:
-        yield Killing(forks, tmp_path_factory.mktemp("kills"))
+def killing(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Killing:
+    return Killing(forks, tmp_path_factory.mktemp("kills"))
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=[each.name for each in SCENARIOS])

@@ -22,7 +22,8 @@ from trnbench.run.worker_process import epitaph
 def measured(*modes: str, folder: Path, **settings: Any) -> Run:
     registry = machine.registry(*modes, folder=folder)
     backend = registry.backends["stand-in"]
-    return execute(plan(registry), backend, registry, RunSettings(**settings))
+    # How several processes of a case come to one result: test_rounds.py.
+    return execute(plan(registry), backend, registry, RunSettings(**{"processes": 2, **settings}))
 
 
 def test_every_case_has_a_process_of_its_own(tmp_path: Path) -> None:

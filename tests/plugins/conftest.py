@@ -10,6 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from forks import Forks
 
 Install = Callable[..., Path]
 Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -61,19 +62,24 @@ def install(site: Path) -> Install:
     return make
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    with Forks() as started:
+        yield started
+
+
 @pytest.fixture
-def trnbench(tmp_path: Path) -> Trnbench:
-    """Run the installed command in an empty folder."""
+def trnbench(forks: Forks, tmp_path: Path) -> Trnbench:
+    """The command in an empty folder, in a process that knows no plugin yet: tests/third_party start one."""
 
     def call(*args: str, **env: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "trnbench", *args],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, **env},
-            timeout=120,
-            check=False,
+        given = {**os.environ, **env}
+        done = forks(
+            tmp_path,
+            *args,
+            env={"TRNBENCH_STORE": None, **given},
+            path=[each for each in given.get("PYTHONPATH", "").split(os.pathsep) if each],
         )
+        return subprocess.CompletedProcess(args, done.code, done.stdout, done.stderr)
 
     return call

@@ -70,7 +70,7 @@ def one(run: Run, mode: str) -> Measurement:
     ],
 )
 def test_no_descendant_survives_a_case(mode: str, reason: Reason, started: Started, tmp_path: Path) -> None:
-    run = carried_out(mode, "half", timeout_s=1.0 if reason is Reason.TIMEOUT else 0.0)
+    run = carried_out(mode, "half", timeout_s=3.0 if reason is Reason.TIMEOUT else 0.0)
     assert len(list((tmp_path / "started").iterdir())) == 3
     assert started() == []
     assert (one(run, mode).reason, one(run, "half").status) == (reason, Status.OK)

@@ -39,7 +39,7 @@ facts = [{{ metric = "clock", qualifier = "tensor", printed = "1.0", unit = "GHz
 def environment(folder: Path) -> dict[str, str]:
     home = folder / "MARKERhome"
     (home / "MARKERpath" / "MARKERdeeper").mkdir(parents=True, exist_ok=True)
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("TRNBENCH_")}
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("TRNBENCH_", "XDG_"))}
     support = str(TELLING.parent)
     return {
         **clean,
@@ -103,33 +103,38 @@ CASES = {
 }
 
 
-@pytest.fixture(params=CASES)
-def kept(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str]:
-    (tmp_path / "kept").mkdir()
-    return tmp_path, request.param
+@pytest.fixture(scope="module", params=CASES)
+def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Where a run, its report, its exports and a backup are."""
+    folder = tmp_path_factory.mktemp("marked")
+    exported(folder, request.param)
+    return folder, request.param
 
 
-def carried_out(folder: Path, kind: str, *more: str) -> tuple[Path, ...]:
-    """The report and the exports of one run."""
+def carried_out(folder: Path, kind: str, *more: str) -> None:
     program, words, subject, codes = CASES[kind]
-    out = folder / "out"
-    out.mkdir()
+    for name in ("kept", "out"):
+        (folder / name).mkdir()
     mine = facts(folder, subject)
-    done = call(folder, program, *words, *more, "--facts", str(mine), "-o", str(out / "r.html"), "-q")
+    page = folder / "out" / "r.html"
+    done = call(folder, program, *words, *more, "--facts", str(mine), "-o", str(page), "-q")
     assert done.returncode in codes, done.stderr
-    files = [out / "r.html"]
+
+
+def exported(folder: Path, kind: str) -> None:
+    carried_out(folder, kind)
+    program, out = CASES[kind][0], folder / "out"
     for ending in ("json", "csv", "md"):
-        files.append(out / f"x.{ending}")
-        exported = call(folder, program, "export", "-o", str(files[-1]))
-        assert exported.returncode == 0, exported.stderr
+        done = call(folder, program, "export", "-o", str(out / f"x.{ending}"))
+        assert done.returncode == 0, done.stderr
     backed_up = call(folder, program, "store", "backup", str(folder / "kept" / "copy.db"))
     assert backed_up.returncode == 0, backed_up.stderr
-    return tuple(files)
 
 
 def test_no_mark_in_any_byte(kept: tuple[Path, str]) -> None:
     folder, kind = kept
-    files = carried_out(folder, kind)
+    files = sorted((folder / "out").iterdir())
+    assert len(files) == 4
     everything = bytes_kept(folder, *files)
     assert len(everything) > 50_000
     places = [everything.find(MARK.encode())]
@@ -147,8 +152,9 @@ def test_no_mark_in_any_byte(kept: tuple[Path, str]) -> None:
         assert run.environment["driver_path"] == "~/…/lib.so"
 
 
-def test_what_is_to_be_kept_is_there(kept: tuple[Path, str]) -> None:
-    folder, kind = kept
+@pytest.mark.parametrize("kind", CASES)
+def test_what_is_to_be_kept_is_there(tmp_path: Path, kind: str) -> None:
+    folder = tmp_path
     carried_out(folder, kind, "--keep-identity")
     with Store(folder / "kept" / "runs.db") as store:
         run = store.load("latest")
@@ -160,8 +166,7 @@ def test_what_is_to_be_kept_is_there(kept: tuple[Path, str]) -> None:
 
 
 def test_store_journals_and_backups_are_their_owner_s_alone(kept: tuple[Path, str]) -> None:
-    folder, kind = kept
-    carried_out(folder, kind)
+    folder, _ = kept
     modes = {
         each.name: each.stat().st_mode & 0o777 for each in (folder / "kept").rglob("*") if each.is_file()
     }

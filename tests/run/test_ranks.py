@@ -27,6 +27,10 @@ KEY = {"TRNBENCH_RENDEZVOUS_KEY": "0123456789abcdef" * 4}
 LAUNCHED = ("RANK", "WORLD_SIZE", "OMPI_", "PMI", "SLURM_", "MASTER_", "TORCHELASTIC_", "TRNBENCH_")
 
 
+TWICE = ("--processes", "2")
+"""Rounds enough to be some: each is a process of every rank."""
+
+
 def environment(folder: Path, modes: str, **more: str) -> dict[str, str]:
     clean = {key: value for key, value in os.environ.items() if not key.startswith(LAUNCHED)}
     return {
@@ -82,7 +86,7 @@ def stored(folder: Path) -> Any:
 
 
 def test_all_measure_the_first_records_and_the_straggler_is_named(tmp_path: Path) -> None:
-    done = ranks(tmp_path, 3, "well,lags", "--format", "json", "--no-report")
+    done = ranks(tmp_path, 3, "well,lags", "--format", "json", "--no-report", *TWICE)
     assert [each.returncode for each in done] == [0, 0, 0], [
         *(each.stderr for each in done),
         *(each.reason_text for each in stored(tmp_path).measurements),
@@ -106,7 +110,7 @@ def test_all_measure_the_first_records_and_the_straggler_is_named(tmp_path: Path
 
 
 def test_a_rank_with_a_wrong_result_fails_the_case_and_is_named(tmp_path: Path) -> None:
-    done = ranks(tmp_path, 3, "wrong-there", "--no-report", "-q")
+    done = ranks(tmp_path, 3, "wrong-there", "--no-report", "-q", *TWICE)
     assert [each.returncode for each in done] == [1, 1, 1]
     (found,) = stored(tmp_path).measurements
     assert (found.status, found.reason) == (Status.FAILED, Reason.WRONG_RESULT)
@@ -115,7 +119,7 @@ def test_a_rank_with_a_wrong_result_fails_the_case_and_is_named(tmp_path: Path) 
 
 
 def test_a_rank_that_dies_ends_the_run_everywhere_with_a_reason(tmp_path: Path) -> None:
-    done = ranks(tmp_path, 3, "well,lost,well", "--no-report", "-q")
+    done = ranks(tmp_path, 3, "well,lost,well", "--no-report", "-q", *TWICE)
     assert [each.returncode for each in done] == [3, -signal.SIGKILL, 3]
     assert done[0].stderr.strip() == (
         "error: rank 1 of 3 was lost\n"
@@ -141,9 +145,9 @@ def test_a_rank_that_hangs_ends_the_run_everywhere_with_124(tmp_path: Path) -> N
 
 
 def test_a_rank_that_never_comes_is_named_and_nobody_waits_for_it(tmp_path: Path) -> None:
-    done = ranks(tmp_path, 3, "well", "--no-report", "-q", come=2, RANKS_WAIT_S="6")
+    done = ranks(tmp_path, 3, "well", "--no-report", "-q", come=2, RANKS_WAIT_S="12")
     assert [each.returncode for each in done] == [124, 124]
-    assert done[0].stderr.startswith("error: rank 2 of 3 did not come within 6 s\n")
+    assert done[0].stderr.startswith("error: rank 2 of 3 did not come within 12 s\n")
     assert done[1].stderr.startswith("error: rank 1: the run has ended: rank 2 of 3 did not come")
 
 
