@@ -106,7 +106,7 @@ def test_writing(benchmark: Any, stores: dict[str, Path], tmp_path: Path, name: 
 
 
 def opened(browser: Any, file: Path) -> dict[str, float]:
-    """Processor milliseconds of the page's thread until it can be used, bytes of its heap, and its elements."""
+    """Processor milliseconds of the page's thread until it can be used, bytes of its heap, its elements."""
     context = browser.new_context()
     tab = context.new_page()
     session = context.new_cdp_session(tab)
