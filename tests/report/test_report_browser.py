@@ -292,5 +292,6 @@ def test_hostile_results_are_words(browser: Any, hostile: Run, tmp_path: Path) -
         assert opened.requests == [opened.url]
         assert tab.title() == "trnbench <script>document.title='owned'</script>"
         tab.fill("#cases-q", "</script>")
-        opened.until("document.querySelector('#all-cases .note').textContent.includes('of 60 in all')")
+        told = f"of {len(hostile.measurements)} in all"
+        opened.until(f"document.querySelector('#all-cases .note').textContent.includes('{told}')")
         opened.close()
