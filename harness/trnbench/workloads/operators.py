@@ -9,11 +9,8 @@ import msgspec
 from trnbench.workloads.layout import Axis
 
 
-class Product(msgspec.Struct, frozen=True, kw_only=True, tag="product"):
-    """`tokens` × `inputs` by `inputs` × `outputs`, with each of `copies` matrices.
-
-    Of experts, `tokens` is what each of the rank's copies gets, evenly spread: a mean, which may be below 1.
-    """
+class _OfMatrices(msgspec.Struct, frozen=True, kw_only=True):
+    """What is done with each of `copies` matrices of `inputs` × `outputs`."""
 
     name: str
     tokens: float
@@ -24,6 +21,13 @@ class Product(msgspec.Struct, frozen=True, kw_only=True, tag="product"):
     @property
     def flops(self) -> float:
         return 2.0 * self.tokens * self.inputs * self.outputs * self.copies
+
+
+class Product(_OfMatrices, frozen=True, kw_only=True, tag="product"):
+    """`tokens` × `inputs` by `inputs` × `outputs`, with each of `copies` matrices.
+
+    Of experts, `tokens` is what each of the rank's copies gets, evenly spread: a mean, which may be below 1.
+    """
 
     @property
     def weights(self) -> int:
@@ -31,18 +35,8 @@ class Product(msgspec.Struct, frozen=True, kw_only=True, tag="product"):
         return self.inputs * self.outputs * self.copies
 
 
-class WeightGradient(msgspec.Struct, frozen=True, kw_only=True, tag="weight gradient"):
+class WeightGradient(_OfMatrices, frozen=True, kw_only=True, tag="weight gradient"):
     """The transpose of `tokens` × `inputs` by `tokens` × `outputs`, for each of `copies` matrices."""
-
-    name: str
-    tokens: float
-    inputs: int
-    outputs: int
-    copies: int = 1
-
-    @property
-    def flops(self) -> float:
-        return 2.0 * self.tokens * self.inputs * self.outputs * self.copies
 
 
 class Mixing(msgspec.Struct, frozen=True, kw_only=True, tag="mixing"):

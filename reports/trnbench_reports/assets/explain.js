@@ -32,7 +32,7 @@ const valueBlock = (run, each, metric) => {
       + `${band.widened ? `; widened towards the class “${band.widened}”, since few do` : ""}.`)
       : grey(each) && note(`No interval: nearest evidence “${nearness(each)}”. Do not lean on this number.`),
     each.evidence.nearest?.note && note(clip(each.evidence.nearest.note)),
-    judged?.comment && note(clip(judged.comment)));
+    judged?.comment && !said.includes(judged.comment) && note(clip(judged.comment)));
 };
 const bestOf = (best) => [make("a", { href: `#point=${encodeURIComponent(best.id)}` }, show(best.value, best.unit)),
   ` (${best.kind}${best.at ? `, ${best.at}` : ""})`];

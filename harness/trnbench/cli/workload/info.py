@@ -10,11 +10,10 @@ from trnbench.cli.context import Session, session
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_instances, complete_models
 from trnbench.cli.output import format_option, paragraph
-from trnbench.cli.sections import emit_sections
+from trnbench.cli.sections import Section, emit_sections
 from trnbench.cli.workload.model_tables import parameter_table, published_tables, shape_table, token_table
 from trnbench.cli.workload.options import job_from, job_options, layout_from, layout_options
 from trnbench.cli.workload.step_tables import memory_table, operation_table, system_table
-from trnbench.cli.workload.table import Table
 
 if TYPE_CHECKING:
     from trnbench.workloads.model import Model
@@ -45,9 +44,8 @@ def info(
     it fits on.
     """
     from trnbench.workloads.job import check_dtype
-    from trnbench.workloads.shipped import load_model
 
-    found = load_model(model)
+    found = state.registry.model(model)
     check_dtype(options["cache"], "--cache")
     tables = [
         shape_table(found),
@@ -86,7 +84,7 @@ def _refuse_alone(instances: tuple[str, ...], options: dict[str, Any]) -> None:
 
 def _step(
     state: Session, model: Model, instances: tuple[str, ...], facts: Any, options: dict[str, Any]
-) -> list[Table]:
+) -> list[Section]:
     from trnbench.workloads.division import divide
 
     division = divide(model, layout_from(options), job_from(options))
@@ -97,7 +95,7 @@ def _step(
     ]
 
 
-def _remarks(model: Model, tables: list[Table]) -> list[str]:
+def _remarks(model: Model, tables: list[Section]) -> list[str]:
     made = [f"Not counted: {model.left_out}."] if model.left_out else []
     made += [
         f"{row['system']}: {row[key]}."

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trnbench.cli.output import Column
+from trnbench.cli.sections import Row, Section
 from trnbench.cli.workload.show import count, flop, size
-from trnbench.cli.workload.table import Row, Table
 
 if TYPE_CHECKING:
     from trnbench.workloads.model import Model
 
 
-def shape_table(model: Model) -> Table:
+def shape_table(model: Model) -> Section:
     """Its kinds of layers, with how many there are of each."""
     from trnbench.workloads.attention import AttentionKind
 
@@ -34,7 +34,7 @@ def shape_table(model: Model) -> Table:
     return "layers", tuple(rows[0]), rows
 
 
-def parameter_table(model: Model) -> Table:
+def parameter_table(model: Model) -> Section:
     """Parameters by part, and those that one token meets."""
     from trnbench.workloads.parameters import parameters
 
@@ -49,7 +49,7 @@ def parameter_table(model: Model) -> Table:
     return "parameters", ("part", *shown), rows
 
 
-def published_tables(model: Model) -> list[Table]:
+def published_tables(model: Model) -> list[Section]:
     """What others counted, and by how much ours differs; none where nobody did."""
     from trnbench.facts.format import percent
     from trnbench.workloads.parameters import parameters
@@ -77,7 +77,7 @@ def published_tables(model: Model) -> list[Table]:
     return [("published", columns, rows)] if rows else []
 
 
-def token_table(model: Model, cache: str) -> Table:
+def token_table(model: Model, cache: str) -> Section:
     """What one token takes, after none and after many: the rates that do not depend on a layout."""
     from trnbench.workloads.cache import cache_bytes, cache_bytes_per_token
     from trnbench.workloads.flops import forward, training

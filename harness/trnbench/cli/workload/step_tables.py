@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from trnbench.cli.output import Column
+from trnbench.cli.sections import Row, Section
 from trnbench.cli.workload.show import flop, size
-from trnbench.cli.workload.table import Row, Table
 
 if TYPE_CHECKING:
     from trnbench.cli.context import Session
     from trnbench.workloads.division import Division
 
 
-def operation_table(division: Division) -> Table:
+def operation_table(division: Division) -> Section:
     """FLOP of a step on all ranks together."""
     from trnbench.workloads.flops import step_flops
 
@@ -27,7 +27,7 @@ def operation_table(division: Division) -> Table:
     return "operations", ("part", Column("flops", "FLOP of a step", "right", flop)), rows
 
 
-def memory_table(division: Division) -> Table:
+def memory_table(division: Division) -> Section:
     """Bytes of a rank, each part on the stage that has the most of it."""
     from trnbench.workloads.memory import FORMULAS, memory
 
@@ -41,7 +41,7 @@ def memory_table(division: Division) -> Table:
     return "memory", ("part", Column("bytes", "of the fullest rank", "right", size)), rows
 
 
-def system_table(state: Session, division: Division, instances: tuple[str, ...], facts: Any) -> Table:
+def system_table(state: Session, division: Division, instances: tuple[str, ...], facts: Any) -> Section:
     """Where it fits, and where not; of several systems, one that cannot hold the ranks says why.
 
     Raises `UsageError` where the only system cannot.
