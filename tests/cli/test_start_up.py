@@ -120,3 +120,12 @@ def test_what_is_looked_up_is_all_that_is_imported(
     modules = imported(tmp_path, *arguments)
     assert not modules & HEAVY
     assert {name for name in modules if name.startswith(WATCHED)} == PLUGINS | PLAN | more
+
+
+def test_a_process_for_cases_begins_without_models_and_numbers() -> None:
+    """Each process that carries cases out is a new one, and pays for this once more."""
+    script = "import sys, trnbench.run.worker, trnbench.run.preparation\nprint('\\n'.join(sys.modules))"
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    modules = set(told.stdout.split())
+    assert "numpy" not in modules
+    assert {name for name in modules if name.startswith("trnbench.emulator")} <= {"trnbench.emulator"}

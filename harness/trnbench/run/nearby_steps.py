@@ -1,4 +1,7 @@
-"""The nearest published step beside each emulated one."""
+"""The nearest published step beside each emulated one.
+
+Each process that carries cases out imports this: what works steps out comes with the first that asks for it.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,9 @@ from trnbench.fidelity.nearness.bands import Bands
 from trnbench.fidelity.nearness.evidence import Evidence
 from trnbench.fidelity.nearness.nearby import Nearby
 from trnbench.fidelity.nearness.subject import Known
-from trnbench.fidelity.workloads.nearness import nearby_steps, nearest_step
 from trnbench.results.evidence import Grade
 from trnbench.store.cache import digest_of
 from trnbench.store.source_digest import packages_digest
-from trnbench.workloads.asked import Asked
 
 if TYPE_CHECKING:
     from trnbench.generation import System
@@ -62,6 +63,8 @@ class NearbySteps:
     @classmethod
     def of(cls, registry: Registry, cache: Cache | None = None) -> NearbySteps:
         """Of what is published; which steps that is about is worked out once for a `cache`."""
+        from trnbench.fidelity.workloads.nearness import nearby_steps
+
         if cache is None:
             return cls(nearby_steps(registry))
         key = _key(registry)
@@ -79,6 +82,9 @@ class NearbySteps:
         evidence, asked = measurement.evidence, case.kernel.subject
         if evidence.grade is not Grade.EMULATED or measurement.time_s is None:
             return measurement
+        from trnbench.fidelity.workloads.nearness import nearest_step
+        from trnbench.workloads.asked import Asked
+
         assert isinstance(asked, Asked)
         nearest = nearest_step(asked.at(case.key.point), system, self.nearby, evidence.version)
         return msgspec.structs.replace(
