@@ -7,8 +7,10 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -108,3 +110,26 @@ def headline_run(tmp_path_factory: pytest.TempPathFactory) -> trnbench.Run:
 def root() -> Path:
     """The project's top folder."""
     return Path(__file__).parent.parent
+
+
+def find_chromium() -> str | None:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next((path for path in map(shutil.which, names) if path), None)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium as installed; nothing is downloaded."""
+    path = find_chromium()
+    if path is None:
+        missing = "no Chromium: none of chromium, chromium-browser, google-chrome is on PATH"
+        if os.environ.get("TESTS_REQUIRE_BROWSER"):
+            pytest.fail(f"{missing}, and TESTS_REQUIRE_BROWSER is set")
+        pytest.skip(missing)
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (extra: test)")
+    with api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        )
+        yield chromium
+        chromium.close()

@@ -116,6 +116,7 @@ if TYPE_CHECKING:
     from trnbench.store.store import Store
     from trnbench.topology.draw import topology_svg
     from trnbench.topology.graph import Figure, Link, LinkClass, LinkKind, Node, NodeKind, Topology
+    from trnbench.workloads.brought import ModelFile, StepKernel
     from trnbench.workloads.division import Division, divide
     from trnbench.workloads.hbm import Fit, fit
     from trnbench.workloads.job import Job, Recompute, Task
@@ -205,6 +206,7 @@ _HOMES = {
     "store.store": "Store",
     "topology.draw": "topology_svg",
     "topology.graph": "Figure Link LinkClass LinkKind Node NodeKind Topology",
+    "workloads.brought": "ModelFile StepKernel",
     "workloads.division": "divide Division",
     "workloads.hbm": "Fit fit",
     "workloads.job": "Job Recompute Task",
@@ -223,25 +225,26 @@ __all__ = [
     "BestPublished", "Calibration", "Case", "CaseHistory", "CaseKey", "Change", "Comparison", "CpuDevice",
     "CudaCarrier", "CudaDevice", "Detection", "Direction", "Disagreement", "Dispute", "Division", "Drawing",
     "Evidence", "ExitCode", "Extent", "Fact", "FactBook", "FactError", "FamilyFidelity", "Fidelity",
-    "FidelityTable", "FidelityTold", "Figure", "Finding", "Findings", "Fit", "Format", "Gated", "Generation",
-    "Grade", "Growth", "Headline", "HeadlineCard", "HeadlineLine", "HeadlineRow", "HistoryPoint",
-    "HistoryStep", "ImportedCase", "ImportedRun", "Importer", "Instance", "Job", "Judgement", "Kernel",
-    "KernelError", "KernelRun", "Layout", "Link", "LinkClass", "LinkKind", "Measurement", "Measures",
-    "Metric", "MissingFile", "Model", "Nearest", "Nearness", "Node", "NodeKind", "NotJson", "NothingSelected",
-    "Observation", "Outcome", "Page", "Part", "Peak", "PeakChoice", "PeakPolicy", "PluginError",
-    "PluginRecord", "Point", "PrimaryMetric", "Program", "Proof", "Provenance", "PublishedAs", "Reason",
-    "Recompute", "Rule", "RuleDirection", "Run", "RunComparison", "Scope", "Section", "SectionFailed",
-    "Session", "Side", "Source", "Spread", "Statement", "Status", "StepConstants", "StepModel", "StepParts",
-    "StepTime", "Store", "StoreError", "System", "SystemRecord", "Task", "Timing", "Topology",
-    "TopologyError", "TrnbenchError", "UnitError", "UnknownName", "UsageError", "Variant", "Verdict", "Watch",
-    "Witness", "Work", "axis_text", "bench", "change_text", "check_facts", "compare_runs", "disturbed",
-    "divide", "dumps", "emulate_kernel", "expected", "expected_time", "fidelity_told", "fit", "gate", "grey",
-    "headline", "hookimpl", "host_flush", "item_bytes", "load_model", "load_registry", "load_run", "loads",
-    "measures", "metric_rows", "nccl_operation", "nccl_table", "nearness_of", "needs", "observe",
-    "observe_torch_case", "observe_torch_collective", "open_store", "parse_json", "per_core", "percent",
-    "render", "resolve", "session", "set_cuda_precision", "shipped_models", "shortened", "show",
-    "signed_error", "step", "stored_waterfall", "superseding", "topology_svg", "torch_missing",
-    "torch_refuses", "torch_version", "unscaled", "waterfall_from_peak", "write_json", "write_junit",
+    "FidelityTable", "FidelityTold", "Figure", "Finding", "Findings", "Fit", "Format", "Gated",
+    "Generation", "Grade", "Growth", "Headline", "HeadlineCard", "HeadlineLine", "HeadlineRow",
+    "HistoryPoint", "HistoryStep", "ImportedCase", "ImportedRun", "Importer", "Instance", "Job",
+    "Judgement", "Kernel", "KernelError", "KernelRun", "Layout", "Link", "LinkClass", "LinkKind",
+    "Measurement", "Measures", "Metric", "MissingFile", "Model", "ModelFile", "Nearest", "Nearness", "Node",
+    "NodeKind", "NotJson", "NothingSelected", "Observation", "Outcome", "Page", "Part", "Peak",
+    "PeakChoice", "PeakPolicy", "PluginError", "PluginRecord", "Point", "PrimaryMetric", "Program", "Proof",
+    "Provenance", "PublishedAs", "Reason", "Recompute", "Rule", "RuleDirection", "Run", "RunComparison",
+    "Scope", "Section", "SectionFailed", "Session", "Side", "Source", "Spread", "Statement", "Status",
+    "StepConstants", "StepKernel", "StepModel", "StepParts", "StepTime", "Store", "StoreError", "System",
+    "SystemRecord", "Task", "Timing", "Topology", "TopologyError", "TrnbenchError", "UnitError",
+    "UnknownName", "UsageError", "Variant", "Verdict", "Watch", "Witness", "Work", "axis_text", "bench",
+    "change_text", "check_facts", "compare_runs", "disturbed", "divide", "dumps", "emulate_kernel",
+    "expected", "expected_time", "fidelity_told", "fit", "gate", "grey", "headline", "hookimpl",
+    "host_flush", "item_bytes", "load_model", "load_registry", "load_run", "loads", "measures",
+    "metric_rows", "nccl_operation", "nccl_table", "nearness_of", "needs", "observe", "observe_torch_case",
+    "observe_torch_collective", "open_store", "parse_json", "per_core", "percent", "render", "resolve",
+    "session", "set_cuda_precision", "shipped_models", "shortened", "show", "signed_error", "step",
+    "stored_waterfall", "superseding", "topology_svg", "torch_missing", "torch_refuses", "torch_version",
+    "unscaled", "waterfall_from_peak", "write_json", "write_junit",
 ]  # fmt: skip
 
 

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from trnbench.kernels.kernel import Kernel
     from trnbench.kernels.variant import Variant
     from trnbench.section import Format, Importer, Page, Section
+    from trnbench.workloads.brought import ModelFile, StepKernel
 
-CONTRACT_VERSION = 2
+CONTRACT_VERSION = 3
 # History: 1 first version; 2 kernels name the statements they test, plugins add variants to the kernels of
-# others, and what a plugin imports is `trnbench` and `trnbench.topology` alone. What was written for 1
-# loads as it is, what it does not say taken by default.
+# others, and what a plugin imports is `trnbench` and `trnbench.topology` alone; 3 plugins bring models and
+# kernels of their operators. What was written for 1 or 2 loads as it is, what it does not say taken by
+# default.
 
 GROUP = "trnbench"
 COMMAND_GROUP = "trnbench.commands"
@@ -123,5 +125,24 @@ def trnbench_importers() -> Iterable[Importer]:
     Returns: an iterable of `trnbench.Importer`.
 
     Since: contract 1.
+    """
+    raise AssertionError("specification only")
+
+
+@hookspec
+def trnbench_workloads() -> Iterable[ModelFile | StepKernel]:
+    """Models by data, and kernels for the operators of a step: ``trnbench workload run acme-7b``.
+
+    Example::
+
+        @trnbench.hookimpl
+        def trnbench_workloads():
+            yield ModelFile(name="acme-7b", path=HERE / "acme-7b.toml")
+            yield StepKernel(name="acme-flash", operator="attention", kernel="acme_trn.nki.flash:flash")
+
+    Returns: an iterable of `trnbench.ModelFile` and `trnbench.StepKernel`. A model that trnbench describes
+    itself keeps its name.
+
+    Since: contract 3.
     """
     raise AssertionError("specification only")

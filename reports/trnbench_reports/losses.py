@@ -47,6 +47,11 @@ class Losses:
         return max(causes, key=lambda term: term[1], default=None)
 
 
+def any_of(case: Measurement) -> bool:
+    """Whether something is kept of what was busy; `of` says whether it can be read."""
+    return bool(case.time_s and (case.detail.get("busy") or case.detail.get("waterfall") or case.parts))
+
+
 def of(case: Measurement) -> Losses | None:
     """None where nothing is known of what was busy."""
     if not case.time_s or not math.isfinite(case.time_s) or case.time_s <= 0:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-import trnbench
+from trnbench import METRICS, signed_error
+from trnbench import percent as core_percent
+from trnbench import show as core_show
 
 NBSP = "\u00a0"
 _DECIMAL = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
@@ -16,7 +18,7 @@ _NAMES = {"FLOP/s": "FLOPS", "OP/s": "OPS", "1/s": "/s", "1": ""}
 
 def unit_of(metric: str) -> str:
     """The base unit of a documented metric; "" for counts, words and metrics unknown here."""
-    kind = trnbench.METRICS.get(metric)
+    kind = METRICS.get(metric)
     return "" if kind is None or kind.unit == "1" else kind.unit
 
 
@@ -53,19 +55,19 @@ def show(value: float, unit: str, digits: int = 3) -> str:
     if unit == "1/s":  # how often: "4.31 M/s"
         step, name = scale(unit, [value])
         return f"{significant(value / step, digits)}{NBSP}{name}"
-    return trnbench.show(value, unit, digits).replace(" ", NBSP)
+    return core_show(value, unit, digits).replace(" ", NBSP)
 
 
 def percent(fraction: float) -> str:
     """One decimal; what is not 100 % never reads as 100 %."""
     if not math.isfinite(fraction):
         return str(fraction)
-    return trnbench.percent(fraction).replace(" ", NBSP)
+    return core_percent(fraction).replace(" ", NBSP)
 
 
 def error(e: float | None) -> str:
     """An error of a time, ln(model / published), and which way: `+302 %`, `−35 %`, `÷2.7`; "–" for none."""
-    return "–" if e is None else trnbench.signed_error(e).replace(" ", NBSP)
+    return "–" if e is None else signed_error(e).replace(" ", NBSP)
 
 
 def times(ratio: float) -> str:

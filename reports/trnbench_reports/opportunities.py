@@ -41,7 +41,7 @@ def chosen(run: Run) -> list[Losses]:
     groups: dict[tuple[str, str], list[Measurement]] = {}
     for each in run.measurements:
         linked = each.work.get("link_bytes") or each.work.get("network_bytes")
-        if each.status in view.GOOD and each.judgement and not linked and losses.of(each) is not None:
+        if each.status in view.GOOD and each.judgement and not linked and losses.any_of(each):
             groups.setdefault((each.case.kernel, each.case.generation), []).append(each)
     found = []
     for cases in groups.values():

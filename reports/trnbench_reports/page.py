@@ -61,15 +61,13 @@ def _placed(runs: Sequence[Run], sections: Iterable[Section]) -> list[Placed]:
     """By depth, then order; sections without anything to show are left out, or say what would fill them."""
     from markupsafe import escape
 
-    drawing = Drawing(runs)
     found = []
-    for section in sorted(sections, key=lambda each: (each.depth, each.order, each.name)):
-        try:
-            body, deep = escape(drawing.section(section)), section.depth == 3
-        except SectionFailed as error:
-            body, deep = fill("broken", section=section, what=error.what), False
-        if body:
-            found.append(Placed(section, compact(body), deep))
+    ordered = sorted(sections, key=lambda each: (each.depth, each.order, each.name))
+    for section, made in Drawing(runs).drawn(ordered):
+        if isinstance(made, SectionFailed):
+            found.append(Placed(section, compact(fill("broken", section=section, what=made.what)), False))
+        elif made:
+            found.append(Placed(section, compact(escape(made)), section.depth == 3))
         elif section.needs:
             found.append(Placed(section, fill("lacking", section=section), False))
     return found

@@ -39,8 +39,8 @@ def packed(data: bytes) -> Markup:
 
 
 def _written(value: Run | Measurement) -> bytes:
-    """As JSON by the quicker writer, which makes null of NaN and text of any key: empty where it does not read
-    back as it was, for the strict one to write, or to refuse by name."""
+    """As JSON by the quicker writer, which makes null of NaN and text of any key: empty where it does not
+    read back as it was, for the strict one to write, or to refuse by name."""
     try:
         text = msgspec.json.encode(value)
         return text if msgspec.json.decode(text, type=type(value)) == value else b""

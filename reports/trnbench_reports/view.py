@@ -108,7 +108,8 @@ def by_kernel(measurements: Sequence[Measurement]) -> dict[str, list[Measurement
 def each_run(runs: Sequence[Run]) -> Iterator[tuple[int, Run, str]]:
     """Index, run, and the heading that tells several runs of one page apart ("" for a single one)."""
     for index, run in enumerate(runs):
-        yield index, run, f"{words.capital(str(run.grade))}: run {run.id}" if len(runs) > 1 else ""
+        came = "nothing ran" if run.all_skipped else str(run.grade)
+        yield index, run, f"{words.capital(came)}: run {run.id}" if len(runs) > 1 else ""
 
 
 def each_newest(runs: Sequence[Run]) -> Iterator[tuple[int, Run, str]]:

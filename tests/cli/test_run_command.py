@@ -35,7 +35,7 @@ def test_a_run_is_kept_reported_and_summed_up(tmp_path: Path) -> None:
     assert done.exit_code == 0
     (stored,) = Store(tmp_path / "results.db").list()
     tables, _, first_words = done.stdout.partition("\n\n")
-    assert first_words.startswith("- tiny, one core, bf16 act: model ")
+    assert first_words.startswith("- tiny.2, one core, bf16 act: model ")
     assert tables.splitlines() == [
         "instance  cases  ok  document-low  inconclusive  suspect  failed  skipped",
         "--------  -----  --  ------------  ------------  -------  ------  -------",
@@ -62,7 +62,7 @@ def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     (stored,) = Store(tmp_path / "results.db").list()
     (line,) = found.pop("headline")["lines"]
-    assert line["text"].startswith("tiny, one core, bf16 act: model ")
+    assert line["text"].startswith("tiny.2, one core, bf16 act: model ")
     assert found == {
         "run": stored.id,
         "store": str(tmp_path / "results.db"),

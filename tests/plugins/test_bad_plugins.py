@@ -77,7 +77,7 @@ BAD = {
     ),
     "newer-contract": (
         "trnbench_contract = 99",
-        "plugin 'bad' of bad 1.0 is written for plugin contract 99; this trnbench speaks 2",
+        "plugin 'bad' of bad 1.0 is written for plugin contract 99; this trnbench speaks 3",
         "the plugin is newer than trnbench",
     ),
     "duplicate-name": (

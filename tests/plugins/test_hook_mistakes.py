@@ -209,7 +209,7 @@ def test_hook_without_the_mark_is_found_out() -> None:
         "  try:   write @trnbench.hookimpl above it",
         "plugin 'empty' of empty 0 implements no hook\n"
         "  cause: empty has none of trnbench_generations, trnbench_kernels, trnbench_backends, "
-        "trnbench_reports, trnbench_importers\n"
+        "trnbench_reports, trnbench_importers, trnbench_workloads\n"
         "  try:   name the module that has them in the pyproject.toml of empty",
     ]
 
@@ -220,10 +220,10 @@ def test_newer_contract_is_refused_by_its_number() -> None:
     one = plugin(trnbench_generations=lambda: [generation("g", contract=9), generation("h")])
     registry = Registry.of(whole=whole, one=one)
     assert texts(registry) == [
-        "plugin 'whole' of whole 0 is written for plugin contract 9; this trnbench speaks 2\n"
+        "plugin 'whole' of whole 0 is written for plugin contract 9; this trnbench speaks 3\n"
         "  cause: the plugin is newer than trnbench\n"
         "  try:   pip install --upgrade trnbench, or an older whole",
-        "plugin 'one' of one 0 yields generation 'g', written for plugin contract 9; this trnbench speaks 2\n"
+        "plugin 'one' of one 0 yields generation 'g', written for plugin contract 9; this trnbench speaks 3\n"
         "  cause: the plugin is newer than trnbench\n"
         "  try:   pip install --upgrade trnbench, or an older one",
     ]

@@ -38,7 +38,7 @@ def test_new_project_installs_and_passes_its_own_tests(
     project = tmp_path / "acme-trn9"
     assert {path.name for path in project.iterdir()} == {"README.md", "acme_trn9", "pyproject.toml", "tests"}
     written = [path for path in project.rglob("*") if path.is_file()]
-    assert len(written) == 12
+    assert len(written) == 13
     assert not [path for path in written if re.search("@[A-Z]+@", path.read_text())]
 
     target = tmp_path / "installed"
@@ -68,7 +68,7 @@ def test_new_project_installs_and_passes_its_own_tests(
     assert "  acme-trn9  (from acme-trn9)" in trnbench("--help").stdout
     rows = json.loads(trnbench("plugin", "list", "--format", "json").stdout)
     row = next(row for row in rows if row["plugin"] == "acme-trn9")
-    assert row["brings"] == "1 generation, 1 kernel, 1 section, 1 instance, command acme-trn9"
+    assert row["brings"] == "1 generation, 1 kernel, 1 section, 1 model, 1 instance, command acme-trn9"
     assert (row["state"], row["version"]) == ("ok", "0.1.0")
 
 

@@ -26,7 +26,7 @@ def test_hooks_are_all_that_is_specified() -> None:
         name for name, each in vars(hookspecs).items() if getattr(each, "trnbench_spec", None) is not None
     ]
     assert list(HOOKS) == specified
-    assert len(HOOKS) == 5
+    assert len(HOOKS) == 6
 
 
 @pytest.mark.parametrize("hook", HOOKS)

@@ -230,6 +230,12 @@ def test_a_generation_keeps_its_colour_in_every_report(small: Run) -> None:
 
 
 class TestRooflines:
+    def test_a_legend_has_six_entries_and_says_what_it_leaves_out(self, run: Run) -> None:
+        text = rooflines.render([run])
+        for legend in re.findall(r'<ul class="legend">(.*?)</ul>', text, re.S):
+            assert legend.count("<button") <= 6
+        assert re.search(r"named below: the 6 that come furthest, \d+ more in the table", text)
+
     def test_roofs_of_skipped_types_are_drawn(self, small: Run) -> None:
         found = [
             each
@@ -373,6 +379,25 @@ class TestDocuments:
 
 
 class TestMethod:
+    def test_no_python_value_is_printed(self, run: Run) -> None:
+        summary = {
+            "kind": "torus",
+            "shape": ["torus", 4, 4],
+            "shape_words": "torus 4 × 4",
+            "links": {"neuronlink": {"cables": 32, "low": None}},
+            "degree": 4,
+            "diameter": 4,
+            "connected": True,
+            "bisection_one_way_bytes_per_s": 824633720832.0,
+        }
+        systems = {k: replace(each, topology_summary=summary) for k, each in run.systems.items()}
+        odd = {"wait_quiet": False, "axes": {"size": [1, 2]}, "rules": [{"a": None}], "limit": None}
+        text = plain(method.render([replace(run, systems=systems, settings=odd)]))
+        assert "torus 4 × 4; 4 links a device; at most 4 hops; 825 GB/s through the middle, one way" in text
+        assert "wait_quiet no" in text
+        for python in ("None", "True", "False", "{'", "['"):
+            assert python not in text
+
     def test_what_a_rerun_needs(self, run: Run) -> None:
         text = plain(method.render([run]))
         for words in (

@@ -111,7 +111,7 @@ def plan(
     from trnbench.cli.plan_tables import show_plan
     from trnbench.compare.plan import price, search
 
-    wanted = _wanted(model, prices is not None, options)
+    wanted = _wanted(state, model, prices is not None, options)
     known = price.read_prices(prices) if prices is not None else ()
     systems = _systems(state, instances, facts_of(state, facts), wanted)
     made = search.plan(
@@ -133,11 +133,10 @@ def plan(
     return ExitCode.OK
 
 
-def _wanted(model: str, priced: bool, options: dict[str, Any]) -> Wanted:
+def _wanted(state: Session, model: str, priced: bool, options: dict[str, Any]) -> Wanted:
     from trnbench.compare.plan.wanted import BATCHES, By, Wanted
     from trnbench.errors import UsageError
     from trnbench.workloads.job import Task, check_dtype
-    from trnbench.workloads.shipped import load_model
 
     task = Task(options["task"])
     check_dtype(options["weights"], "--weights")
@@ -157,7 +156,7 @@ def _wanted(model: str, priced: bool, options: dict[str, Any]) -> Wanted:
         kinds.SEQUENCES.counted(each, "--batch") for each in options["batches"].split(",") if each
     )
     return Wanted(
-        model=load_model(model),
+        model=state.registry.model(model),
         task=task,
         batches=batches or (BATCHES if task is Task.DECODE else (1024,)),
         kv=options["kv"],

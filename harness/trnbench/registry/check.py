@@ -18,6 +18,7 @@ from trnbench.kernels.kernel import NKI_KINDS, Kernel, PrimaryMetric
 from trnbench.kernels.statement import Statement
 from trnbench.kernels.variant import Variant
 from trnbench.section import Format, Importer, Page, Section
+from trnbench.workloads.brought import ModelFile, StepKernel
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
@@ -176,4 +177,5 @@ _EXPECTED: dict[str, tuple[tuple[type, ...], Callable[[Any], Any]]] = {
     "trnbench_backends": ((), _backend),
     "trnbench_reports": ((Section, Format, Page), _convert),
     "trnbench_importers": ((Importer,), _convert),
+    "trnbench_workloads": ((ModelFile, StepKernel), _convert),
 }

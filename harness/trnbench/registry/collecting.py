@@ -213,8 +213,12 @@ _KINDS: Mapping[str, str] = {
 }
 
 
+_OF_TYPES: Mapping[str, str] = {"ModelFile": "model", "StepKernel": "operator"}
+
+
 def _kind(hook: str, value: Any) -> str:
-    return _KINDS.get(hook) or type(value).__name__.lower()
+    name = type(value).__name__
+    return _KINDS.get(hook) or _OF_TYPES.get(name) or name.lower()
 
 
 def _shown(value: Any) -> str:

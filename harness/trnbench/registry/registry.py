@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from trnbench.kernels.kernel import Kernel
     from trnbench.kernels.variant import Variant
     from trnbench.section import Format, Importer, Page, Section
+    from trnbench.workloads.brought import ModelFile, StepKernel
+    from trnbench.workloads.model import Model
 
 
 class Registry(Collecting):
@@ -102,6 +104,27 @@ class Registry(Collecting):
     @cached_property
     def importers(self) -> dict[str, Importer]:
         return self._named("trnbench_importers", "importer")
+
+    @cached_property
+    def models(self) -> dict[str, ModelFile]:
+        """Models that plugins bring, by name."""
+        return self._named("trnbench_workloads", "model")
+
+    @cached_property
+    def step_kernels(self) -> dict[str, StepKernel]:
+        """Kernels for operators of a step that plugins bring, by name."""
+        return self._named("trnbench_workloads", "operator")
+
+    def model(self, name: str) -> Model:
+        """The model of a name: one that trnbench describes, one of a plugin, or what a file says.
+
+        Raises what `load_model` raises; an unknown name is told with those of plugins.
+        """
+        from trnbench.workloads.shipped import load_model, load_model_file, shipped_names
+
+        if name in self.models and name not in shipped_names():
+            return msgspec.structs.replace(load_model_file(self.models[name].path), name=name)
+        return load_model(name, also=self.models)
 
     # ---- systems
 

@@ -17,6 +17,7 @@ from trnbench.testing.checks.references import references
 from trnbench.testing.checks.reports import reports
 from trnbench.testing.checks.topologies import topologies
 from trnbench.testing.checks.values import values
+from trnbench.testing.checks.workloads import workloads
 from trnbench.testing.finding import Finding, Report
 from trnbench.testing.subject import Subject, subjects
 
@@ -35,6 +36,7 @@ CHECKS: Mapping[str, Check] = {
     "emulation": emulation,
     "reports": reports,
     "importers": importers,
+    "workloads": workloads,
 }
 
 

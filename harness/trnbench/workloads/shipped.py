@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,10 @@ def shipped_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
 
 
-def load_model(name: str | Path) -> Model:
+def load_model(name: str | Path, *, also: Iterable[str] = ()) -> Model:
     """A shipped model by its name, or the model that a config.json, its folder, or a TOML file describes.
+
+    `also` are further names that a message about an unknown one tells.
 
     Raises `UnknownName` for a name that nobody gave a model, `BadInput` and `MissingFile` for a file that
     is not there or says something else.
@@ -37,7 +40,7 @@ def load_model(name: str | Path) -> Model:
         raise UnknownName(
             "model",
             near if near != word else word,
-            shipped_names(),
+            (*shipped_names(), *also),
             try_="trnbench workload list, or a config.json",
         )
     return load_model_file(path / "config.json" if path.is_dir() else path)

@@ -42,6 +42,9 @@ const cellsOf = (row) => {
   ];
 };
 
+// On a phone a row is a card, and each of its values has its name.
+const labelled = (cells) => cells.map((cell, at) => { cell.dataset.label = COLUMNS[at][1]; return cell; });
+
 const casesTable = async (holder) => {
   const found = await runs(), rows = found.flatMap(listedOf);
   const choices = FIELDS.map(([name, label]) => [name, label, [...new Set(rows.map(valueOfField[name]))].filter(Boolean)]).filter(([, , values]) => values.length > 1);
@@ -59,7 +62,7 @@ const casesTable = async (holder) => {
   let shown = rows, order = "", page = 0;
   const paint = () => {
     const from = page * PAGE, mine = shown.slice(from, from + PAGE);
-    body.replaceChildren(...mine.map((row) => make("tr", row.near && ["elsewhere", "none"].includes(row.near) ? { class: "faint" } : {}, cellsOf(row))));
+    body.replaceChildren(...mine.map((row) => make("tr", row.near && ["elsewhere", "none"].includes(row.near) ? { class: "faint" } : {}, labelled(cellsOf(row)))));
     said.textContent = `${mine.length ? `${whole(from + 1)} to ${whole(from + mine.length)} of ` : ""}${plural(shown.length, "case")}${shown.length < rows.length ? `, of ${whole(rows.length)} in all` : ""}`;
     back.disabled = page === 0;
     next.disabled = from + PAGE >= shown.length;

@@ -24,7 +24,7 @@ const tableOf = (label, heads, rows) => make("div", { class: "wide", tabindex: 0
   make("table", { class: "data" },
     make("thead", {}, make("tr", {}, heads.map((head) => make("th", { scope: "col", class: head.endsWith("#") ? "n" : null }, head.replace("#", ""))))),
     make("tbody", {}, rows.map((cells) => make("tr", {}, cells.map((cell, at) => at === 0
-      ? make("th", { scope: "row", class: "prose" }, cell) : make("td", { class: heads[at].endsWith("#") ? "n" : "prose" }, cell)))))));
+      ? make("th", { scope: "row", class: heads[at].endsWith("#") ? "n" : "prose" }, cell) : make("td", { class: heads[at].endsWith("#") ? "n" : "prose" }, cell)))))));
 const save = (name, type, text) => {
   const link = make("a", { download: name.replace(/[^\w.-]+/g, "-").slice(0, 120) });
   link.href = URL.createObjectURL(new Blob([text], { type }));

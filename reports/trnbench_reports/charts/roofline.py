@@ -11,7 +11,10 @@ from trnbench_reports.charts.figure import SYMBOLS, Figure, Series
 from trnbench_reports.charts.plane import Plane
 from trnbench_reports.charts.roofline_frame import HEIGHT, WIDTH, Frame, rate_text
 from trnbench_reports.charts.roofs import Roof, choices, roofs
-from trnbench_reports.charts.spots import Spot, series_of, spots
+from trnbench_reports.charts.spots import Spot, series_name, series_of, spots
+
+LEGEND = 6
+"""Kernels and types that the legend names, those of the highest rates; the table has all."""
 
 
 def figure(
@@ -54,29 +57,36 @@ def figure(
     frame.best(achieved, best.rate)
     frame.points(inside)
     series = series_of(inside)
+    furthest: dict[str, float] = {}
+    for spot in inside:
+        furthest[series_name(spot)] = max(furthest.get(series_name(spot), 0.0), spot.rate)
+    told = sorted(furthest, key=lambda name: -furthest[name])[:LEGEND]
     main = next(roof for roof in flat if roof.main)
     label = f"{title}. {len(found)} cases; the table below has the same numbers."
     return Figure(
         id=id,
         title=title,
         label=label,
-        caption=_caption(where, main, len(found) - len(inside)),
+        caption=_caption(where, main, len(found) - len(inside), len(series) - LEGEND),
         drawing=plane.svg(label),
         series=tuple(
             Series(index=i, name=name, symbol=SYMBOLS[shape], colour=colour)
             for i, (name, shape) in enumerate(series.items())
+            if name in told
         ),
         columns=("case", "FLOP per byte", "rate", "% of peak", "limited by", "evidence"),
         rows=tuple(_row(spot) for spot in sorted(found, key=lambda s: -s.rate)),
     )
 
 
-def _caption(where: str, main: Roof, below: int) -> str:
+def _caption(where: str, main: Roof, below: int, unnamed: int) -> str:
     """What the drawing cannot show: two lines a few per cent apart, points under the frame."""
     kind = "share of the documented figure" if main.shared else "documented"
     text = f"{where}; {'/'.join(main.names)}: {kind} {rate_text(main.documented, 'FLOP/s')}"
     if main.engines:
         text += f", clocks allow {rate_text(main.engines[-1], 'FLOP/s')}"
+    if unnamed > 0:
+        text += f"; named below: the {LEGEND} that come furthest, {unnamed} more in the table"
     if below:
         text += f"; {words.plural(below, 'case')} below the frame, in the table"
     return text

@@ -171,7 +171,7 @@ def _what(line: HeadlineLine) -> str:
     name = " ".join(filter(None, (line.dtype, _PRODUCT.get(line.kernel, line.kernel))))
     if line.ranks:
         return f"{name}, {', '.join(line.systems)}, {line.ranks.partition(', ')[0]}"
-    if line.scope.rank <= Scope.DEVICE.rank and line.whole:
+    if line.scope.rank <= Scope.DEVICE.rank and line.whole and line.question != "kernel":
         return f"{name}, one {str(line.scope).replace('-', ' ')}"
     return f"{name}, {', '.join(line.systems)}"
 

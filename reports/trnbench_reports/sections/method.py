@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trnbench import Run
-from trnbench_reports import view, words
+from trnbench_reports import numbers, view, words
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def render(runs: Sequence[Run]) -> Markup:
             ),
             "implementations": _counted(each.implementation for each in run.measurements),
             "formulas": _formulas(run),
-            "systems": view.systems(run),
+            "systems": [(each, wired(each.topology_summary)) for each in view.systems(run)],
         }
         for _, run, heading in view.each_run(runs)
     ]
@@ -52,10 +53,36 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
         if isinstance(value, Mapping) and value:
             rows += _flat(value, f"{name}.")
         elif isinstance(value, (list, tuple)):
-            rows.append((name, ", ".join(str(each) for each in value) or "none"))
+            rows.append((name, ", ".join(map(_said, value)) or "none"))
         else:
-            rows.append((name, "" if value is None else str(value)))
+            rows.append((name, _said(value)))
     return rows
+
+
+def _said(value: Any) -> str:
+    """A setting as people write it, never as Python does."""
+    if value is None or isinstance(value, bool):
+        return {None: "", True: "yes", False: "no"}[value]
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def wired(summary: Mapping[str, Any]) -> str:
+    """`torus 4 × 4; 4 links a device; at most 4 hops; 825 GB/s through the middle, one way`.
+
+    What is stored in another form is left out.
+    """
+    found = []
+    shape = summary.get("shape_words") or summary.get("kind")
+    if isinstance(shape, str):
+        found.append(words.clean(shape, 100))
+    for name, said in (("degree", "{:,} links a device"), ("diameter", "at most {:,} hops")):
+        count = summary.get(name)
+        if isinstance(count, int) and not isinstance(count, bool) and count > 0:
+            found.append(said.format(count))
+    rate = summary.get("bisection_one_way_bytes_per_s")
+    if isinstance(rate, int | float) and not isinstance(rate, bool) and rate > 0:
+        found.append(f"{numbers.show(rate, 'B/s')} through the middle, one way")
+    return "; ".join(found)
 
 
 def _formulas(run: Run) -> list[tuple[str, str, str, int]]:

@@ -44,9 +44,8 @@ def info(
     it fits on.
     """
     from trnbench.workloads.job import check_dtype
-    from trnbench.workloads.shipped import load_model
 
-    found = load_model(model)
+    found = state.registry.model(model)
     check_dtype(options["cache"], "--cache")
     tables = [
         shape_table(found),

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import click
 
+from trnbench.cli.context import Session, session
 from trnbench.cli.output import Column, emit, format_option
 from trnbench.cli.workload.show import count
 
 
 @click.command("list")
 @format_option
-def list_(format: str) -> None:
-    """List the models that trnbench describes, with their parameters.
+@session
+def list_(state: Session, format: str) -> None:
+    """List the models that trnbench and plugins describe, with their parameters.
 
     A config.json of Hugging Face takes the place of a name wherever a model is asked for.
     """
     from trnbench.workloads.parameters import parameters
-    from trnbench.workloads.shipped import load_model, shipped_names
+    from trnbench.workloads.shipped import shipped_names
 
     rows: list[dict[str, object]] = []
-    for name in shipped_names():
-        model = load_model(name)
+    registry = state.registry
+    for name in dict.fromkeys((*shipped_names(), *registry.models)):
+        model = registry.model(name)
         counted = parameters(model)
         rows.append(
             {

@@ -111,7 +111,7 @@ def run(
         check_writable(trace, force=force, example="trace.json")
     settings = _settings(state, jobs, labels, facts_of(state, facts))
     check_named(store_path(state.store_path))
-    selection = _selection(model, options)
+    selection = _selection(state, model, options)
     planned = plan(state.registry, selection, extra_facts=facts_of(state, facts))
     chosen = choose_backend(state.registry)
     ended = carry_out(state, planned, chosen, settings, None, Steadiness(0.0, False, False))
@@ -121,7 +121,7 @@ def run(
     return code
 
 
-def _selection(model: str, options: dict[str, Any]) -> Selection:
+def _selection(state: Session, model: str, options: dict[str, Any]) -> Selection:
     """Raises `UsageError` for what does not divide, where there is only one layout to divide by."""
     from trnbench.errors import UnknownName, UsageError
     from trnbench.run.axes import parse_sweep
@@ -129,7 +129,7 @@ def _selection(model: str, options: dict[str, Any]) -> Selection:
     from trnbench.workloads.asked import AXES, Asked
     from trnbench.workloads.division import divide
     from trnbench.workloads.own_kernels import OwnKernels, check_own
-    from trnbench.workloads.shipped import load_model, shipped_names
+    from trnbench.workloads.shipped import shipped_names
 
     if not options["task"]:
         raise UsageError(
@@ -141,9 +141,9 @@ def _selection(model: str, options: dict[str, Any]) -> Selection:
     for name in swept:
         if name not in AXES:
             raise UnknownName("axis", name, AXES, try_="-a batch=1,4,16")
-    described = load_model(model)
+    described = state.registry.model(model)
     job, layout = job_from(options), layout_from(options)
-    own = OwnKernels(tuple(map(_operator, options["operators"])))
+    own = OwnKernels(tuple(_operator(state, each) for each in options["operators"]))
     if not swept:
         check_own(own, divide(described, layout, job))
     asked = Asked.of(
@@ -158,12 +158,17 @@ def _selection(model: str, options: dict[str, Any]) -> Selection:
     )
 
 
-def _operator(typed: str) -> tuple[str, str]:
-    """Raises `UsageError` for what names no kernel, and what loading one raises."""
+def _operator(state: Session, typed: str) -> tuple[str, str]:
+    """What it does and where it is, of a plugin's by its name.
+
+    Raises `UsageError` for what names no kernel, and what loading one raises."""
     from trnbench.errors import UsageError
     from trnbench.nki.load import load_kernel
 
     name, equals, source = typed.partition("=")
+    if not equals and name in state.registry.step_kernels:
+        brought = state.registry.step_kernels[name]
+        name, equals, source = brought.operator, "=", brought.kernel
     if not (name and equals and source):
         raise UsageError(
             f"--operator {typed!r} names no kernel",

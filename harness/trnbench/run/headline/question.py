@@ -18,6 +18,8 @@ KERNELS_SHOWN = 8
 """Lines of a run that holds none of the kernels below."""
 
 
+OTHER = "kernel"
+"""Names the question of a kernel that none of the questions asks for."""
 PRODUCTS = ("gemm",)
 """Kernels whose line is read beside what the model makes of published products."""
 
@@ -63,7 +65,7 @@ def answers(run: Run) -> Iterator[Answer]:
     made = [each for question in QUESTIONS for each in _answers(run, question, good)]
     if not made:
         kernels = list(dict.fromkeys(each.case.kernel for each in good))[:KERNELS_SHOWN]
-        asked = [Question("kernel", (kernel,), Scope.CORE) for kernel in kernels]
+        asked = [Question(OTHER, (kernel,), Scope.CORE) for kernel in kernels]
         made = [each for question in asked for each in _answers(run, question, good)]
     yield from made
 

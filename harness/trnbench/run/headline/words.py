@@ -9,6 +9,7 @@ from trnbench.facts.format import percent, show
 from trnbench.facts.scope import Scope
 from trnbench.results.error_text import signed_text
 from trnbench.run.headline.line import Line, Promised
+from trnbench.run.headline.question import OTHER
 
 AT_CLOCK = 0.98
 """From this share of the clock bound on, a model says what the clock is, and nothing of a kernel."""
@@ -58,7 +59,8 @@ def said(line: Line, alike: int = 0) -> Said:
 def _subject(line: Line) -> str:
     """`trn2, one core, bf16 product`; a system is named where it answers for itself."""
     part = line.scope.rank <= Scope.DEVICE.rank
-    where = line.generation if part and line.whole else ", ".join(line.systems)
+    asked = line.question != OTHER
+    where = line.generation if part and line.whole and asked else ", ".join(line.systems)
     reach = f", one {str(line.scope).replace('-', ' ')}" if part else ""
     what = " ".join(filter(None, (line.dtype, _CALLED.get(line.kernel, line.kernel))))
     ranks = f" ({line.ranks})" if line.ranks else ""

@@ -1,0 +1,119 @@
+"""Models and kernels of operators that plugins bring, from the hook to the commands and the check."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import trnbench
+from trnbench import ModelFile, StepKernel
+from trnbench.cli import context
+from trnbench.cli.main import cli
+from trnbench.errors import UnknownName
+from trnbench.registry import Registry
+from trnbench.testing.checks.workloads import workloads
+from trnbench.testing.finding import Finding
+from trnbench.testing.subject import Subject
+
+MODEL = """[source]
+document = "notes"
+version = "1"
+locator = "page 1"
+[config]
+model_type = "llama"
+hidden_size = 512
+num_hidden_layers = 4
+num_attention_heads = 8
+num_key_value_heads = 4
+intermediate_size = 1536
+vocab_size = 32000
+"""
+
+
+class Plugin:
+    def __init__(self, *values: Any) -> None:
+        self.values = values
+
+    @trnbench.hookimpl
+    def trnbench_workloads(self) -> Iterator[Any]:
+        yield from self.values
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> ModelFile:
+    path = tmp_path / "mine.toml"
+    path.write_text(MODEL)
+    return ModelFile(name="acme-small", path=path)
+
+
+def test_a_model_of_a_plugin_is_found_by_its_name(model: ModelFile) -> None:
+    registry = Registry.of(acme=Plugin(model))
+    found = registry.model("acme-small")
+    assert (found.name, found.layers, found.hidden) == ("acme-small", 4, 512)
+    assert registry.model("gpt2").layers == 12
+    with pytest.raises(UnknownName) as error:
+        registry.model("acme-smal")
+    assert "acme-small" in error.value.known
+
+
+def test_a_model_that_is_described_here_keeps_its_name(tmp_path: Path, model: ModelFile) -> None:
+    registry = Registry.of(acme=Plugin(ModelFile(name="gpt2", path=model.path)))
+    assert registry.model("gpt2").layers == 12
+
+
+def test_what_is_no_workload_is_refused(model: ModelFile) -> None:
+    registry = Registry.of(acme=Plugin("llama"), other=Plugin(model))
+    assert list(registry.models) == ["acme-small"]
+    (problem,) = registry.problems
+    assert (
+        problem.what == "plugin 'acme' of acme 0 yields from trnbench_workloads what it should not: 'llama'"
+    )
+    assert problem.cause == "trnbench_workloads takes a ModelFile or StepKernel, not str"
+
+
+def test_commands_take_it(model: ModelFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    from trnbench.registry import load_registry
+
+    plain = load_registry()
+    plain.models["acme-small"] = model
+    kernel = StepKernel(name="acme-norm", operator="norm", kernel="trnbench.kernels.nki.rows:rms_norm")
+    plain.step_kernels["acme-norm"] = kernel
+    monkeypatch.setattr(context.Session, "registry", plain)
+
+    def run(*words: str) -> Result:
+        return CliRunner().invoke(cli, ["-q", "workload", *words])
+
+    listed = json.loads(run("list", "--format", "json").stdout)
+    assert listed[-1]["model"] == "acme-small"
+    assert json.loads(run("info", "acme-small", "--format", "json").stdout)["name"] == "acme-small"
+
+
+def checked(*values: Any) -> list[str]:
+    registry = Registry.of(acme=Plugin(*values))
+    (loaded,) = registry.loaded
+    return [
+        f"{each.about}: {each.problem}"
+        for each in workloads(Subject(registry, loaded, ()))
+        if isinstance(each, Finding)
+    ]
+
+
+def test_the_check_reads_models_and_looks_for_kernels(tmp_path: Path, model: ModelFile) -> None:
+    assert checked(model) == []
+    bare = tmp_path / "bare.toml"
+    bare.write_text(MODEL.partition("[config]")[2].join(("[config]", "")))
+    missing = ModelFile(name="none", path=tmp_path / "none.toml")
+    found = checked(
+        ModelFile(name="bert-base", path=bare),
+        missing,
+        StepKernel(name="k", operator="attention", kernel="nowhere_at_all:flash"),
+    )
+    assert found[0] == "model bert-base: is called as one that trnbench describes, which stays"
+    assert found[1] == "model bert-base: does not say where it is from"
+    assert found[2].startswith(f"model none: there is no file {missing.path}")
+    assert found[3].startswith("operator k: ")
