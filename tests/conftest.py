@@ -36,6 +36,9 @@ for _each in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
     if signal.getsignal(_each) is signal.SIG_IGN:
         signal.signal(_each, lambda *_: None)
 
+FOLDERS = ("CONFIG", "DATA", "CACHE", "STATE")
+"""XDG's."""
+
 _NUMBER = count()
 
 
@@ -61,7 +64,7 @@ def _worlds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _own_world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fresh XDG folders and no TRNBENCH_* variable, so that tests neither read nor write the user's."""
     home = _worlds / str(next(_NUMBER))
-    for name in ("CONFIG", "DATA", "CACHE", "STATE"):
+    for name in FOLDERS:
         folder = home / name.lower()
         folder.mkdir(parents=True)
         monkeypatch.setenv(f"XDG_{name}_HOME", str(folder))
@@ -80,9 +83,10 @@ def default_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def make(folder: Path) -> None:
         words = ("--store", "results.db", "run", "-q")
-        done = subprocess.run(
-            [sys.executable, "-m", "trnbench", *words], cwd=folder, check=True, stdout=subprocess.PIPE
-        )
+        command = [sys.executable, "-m", "trnbench", *words]
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("TRNBENCH_")}
+        world = {f"XDG_{name}_HOME": str(folder / "world" / name.lower()) for name in FOLDERS}
+        done = subprocess.run(command, cwd=folder, env={**clean, **world}, check=True, stdout=subprocess.PIPE)
         (folder / "stdout").write_bytes(done.stdout)
 
     return made_once(tmp_path_factory, "default", make)

@@ -228,6 +228,19 @@ def test_a_published_point_is_explained_too(visit: Visit, headline_run: Run) -> 
     visit.until("document.getElementById('drawer-title').textContent === 'Not in this page'")
 
 
+def test_what_a_kernel_puts_to_the_test_is_said(browser: Any, tmp_path: Path) -> None:
+    run = trnbench.bench(["tensor_rows"], instances=["trn2-16.48xlarge"], scopes=["core"])
+    path = tmp_path / "tested.html"
+    path.write_bytes(page.render([run], BUILT_IN))
+    opened = Visit(browser, path)
+    opened.follow(figure_of(0, run.measurements[0]).removeprefix("#"))
+    said = plain(opened.explained())
+    assert "Does a row that takes two 8-bit floats double the array's rate?" in said
+    assert "nki-arch-v3, tensor engine, double FP8 mode: two rows of fp8 at once" in said
+    assert opened.complaints == []
+    opened.close()
+
+
 def test_without_script_the_page_says_what_prints_the_rest(browser: Any, file: Path) -> None:
     opened = Visit(browser, file, java_script_enabled=False)
     assert opened.page.locator(".deep-hint.plain").count() > 3

@@ -17,7 +17,7 @@ import pytest
 import trnbench
 from trnbench_reports import board, opportunities
 from trnbench_reports.charts import promised
-from trnbench_reports.sections import headline, scoreboard
+from trnbench_reports.sections import generations, headline, links, scoreboard
 
 COUNTS = {
     "flops_per_s": "flops",
@@ -135,6 +135,37 @@ def test_every_figure_of_the_losses(run: trnbench.Run, raw: Raw) -> None:
         case = cases[each.case.id]
         wanted = _lost(case, _share(raw, case))
         assert any(abs(each.seconds - value) <= 1e-6 * case["time_s"] for value in wanted), each.cause
+
+
+def test_every_per_cent_of_the_links(run: trnbench.Run, raw: Raw) -> None:
+    """Shares of the document, of the bound of the links, and of the largest loss."""
+    cases = {_id(each): each for each in raw["measurements"]}
+    for (ranks, metric), found in links.kinds(run).items():
+        for row in links.rows(0, run, {each.case.kernel: [each] for each in found}):
+            case = cases[row.case]
+            assert (f"{case['detail']['rank']} ranks", case["primary"]) == (ranks, metric)
+            (text,) = PERCENT.findall(row.share)
+            _check(text, _share(raw, case), row.share)
+            (text,) = PERCENT.findall(row.of_bound)
+            _check(text, case["detail"]["bound_s"] / case["time_s"], row.of_bound)
+            rest = {k: v for k, v in case["detail"]["waterfall_s"].items() if k != "ideal"}
+            (text,) = PERCENT.findall(row.lost)
+            _check(text, max(rest.values()) / case["time_s"], row.lost)
+
+
+def test_every_gain_of_the_generations(run: trnbench.Run, raw: Raw) -> None:
+    """Gain got by work and time, gain promised by the facts, a device against a device."""
+    cases = {_id(each): each for each in raw["measurements"]}
+    gains = [each for scope, _ in generations.REACHES for each in generations.gains(0, run, scope)]
+    assert bool(gains) is (len(raw["books"]) > 1)
+    for each in gains:
+        new, old = (cases[name] for name in (each.case, each.first))
+        assert new["case"]["scope"] == old["case"]["scope"]
+        assert new["case"]["point"] == old["case"]["point"]
+        assert abs(each.got - _rate(new) / _rate(old)) <= 1e-6 * each.got
+        wanted = _figure(raw, new, _chosen(new)) / _figure(raw, old, _chosen(old))
+        assert each.promised is not None
+        assert abs(each.promised - wanted) <= 1e-6 * wanted
 
 
 def _lost(case: Raw, fraction: float) -> list[float]:

@@ -176,6 +176,7 @@ const timedBlock = (run, each) => block("timed", "How it was timed", rowsOf([
   ["implementation", clip(each.implementation)], ["clock", each.clock], ["samples", each.samples.length && whole(each.samples.length)],
   ["ended by", each.stop_reason], ["model or device", clip(each.evidence.note)], ["stability", each.stability?.verdict],
   ["question", typeof each.detail.asks === "string" ? clip(each.detail.asks) : ""],
+  ["put to the test", Array.isArray(each.detail.tests) ? each.detail.tests.map((told) => clip(`${told?.source}, ${told?.locator}: ${told?.says}`)).join("; ") : ""],
 ]), each.notes.length > 0 && make("ul", {}, each.notes.map((text) => make("li", {}, clip(text)))),
 Object.keys(each.counters).length > 0 && make("details", {}, make("summary", {}, "Counters"), rowsOf(Object.entries(each.counters).map(([name, count]) => [name, whole(count)]))));
 const repeatBlock = (run, each) => block("repeat", "Repeat it", copyable(repeats(run, each)),

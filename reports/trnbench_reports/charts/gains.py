@@ -14,7 +14,10 @@ _UPRIGHT = 0.18  # of a row, above and below the middle of a lane
 
 @dataclass(frozen=True, kw_only=True)
 class Gain:
-    """`got` and `promised` over the oldest generation; None where no document promises one."""
+    """`got` and `promised` over the oldest generation; None where no document promises one.
+
+    `case` and `first` are the ids of the two that are held together.
+    """
 
     name: str
     generation: str
@@ -23,6 +26,8 @@ class Gain:
     colour: int
     anchor: str
     tooltip: str
+    case: str = ""
+    first: str = ""
 
 
 def draw(id: str, gains: Sequence[Gain], reach: str) -> Figure | None:

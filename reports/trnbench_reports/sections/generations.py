@@ -63,15 +63,19 @@ def render(runs: Sequence[Run]) -> Markup | str:
     return fill("generations", parts=parts) if parts else ""
 
 
+def gains(index: int, run: Run, scope: Scope) -> list[Gain]:
+    """Of every kernel and type that was run at `scope` on more than one generation."""
+    return _rows(index, run, representatives(run), scope)[1]
+
+
 def figures(index: int, run: Run) -> list[Figure]:
     """The chart of each reach that has gains to show."""
-    reps = representatives(run)
     drawn = (
-        draw(f"gain-{index}-{scope}", gains, str(scope))
+        draw(f"gain-{index}-{scope}", found, str(scope))
         for scope, _ in REACHES
-        if (gains := _rows(index, run, reps, scope)[1])
+        if (found := gains(index, run, scope))
     )
-    return [each for each in drawn if each is not None] if len(reps) > 1 else []
+    return [each for each in drawn if each is not None]
 
 
 def representatives(run: Run) -> list[SystemRecord]:
@@ -158,6 +162,8 @@ def _row(
                         colour=view.colour(run, record.generation),
                         anchor=view.anchor(index, case),
                         tooltip=f"{name}: {gain}",
+                        case=case.id,
+                        first=first.id,
                     )
                 )
         cells.append(_cell(index, run, case, gain))

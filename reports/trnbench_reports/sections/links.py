@@ -26,8 +26,9 @@ RATES = ("busbw_bytes_per_s", "network_bytes_per_s")
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One collective on one system, at the largest message."""
+    """One collective on one system, at the largest message; `case` is its id."""
 
+    case: str
     kernel: str
     system: str
     colour: int
@@ -115,7 +116,7 @@ def _panel(
     return {
         "name": kind[0] if kind[1] == RATES[0] else f"{kind[0]}, {board.COUNTED[kind[1]]}",
         "figure": figure.show(drawn),
-        "rows": _rows(index, run, by_kernel),
+        "rows": rows(index, run, by_kernel),
         "picture": _picture(index, run, by_kernel[_lead(by_kernel)]),
     }
 
@@ -185,8 +186,9 @@ def _title(kernel: str, ranks: str, sweeps: Sequence[Sweep]) -> str:
     )
 
 
-def _rows(index: int, run: Run, by_kernel: Mapping[str, Sequence[Measurement]]) -> list[Row]:
-    rows = []
+def rows(index: int, run: Run, by_kernel: Mapping[str, Sequence[Measurement]]) -> list[Row]:
+    """A row for each collective and system, of good cases of one kind of ranks."""
+    made = []
     for kernel, found in by_kernel.items():
         for sweep in _sweeps(run, found):
             last = sweep.points[-1]
@@ -194,8 +196,9 @@ def _rows(index: int, run: Run, by_kernel: Mapping[str, Sequence[Measurement]]) 
             taken = words.clean(case.implementation.removeprefix("collective: ").partition(",")[0], 40)
             gain = last.best / last.rate - 1 if last.best else 0.0
             lost = _lost(case)
-            rows.append(
+            made.append(
                 Row(
+                    case=case.id,
                     kernel=kernel,
                     system=sweep.system,
                     colour=sweep.colour,
@@ -216,7 +219,7 @@ def _rows(index: int, run: Run, by_kernel: Mapping[str, Sequence[Measurement]]) 
                     loss_address=address.figure_of(index, case, address.LOSS),
                 )
             )
-    return rows
+    return made
 
 
 def _lost(case: Measurement) -> tuple[str, float] | None:
