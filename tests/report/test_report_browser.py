@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from page_visit import Visit
@@ -234,6 +235,21 @@ def test_the_data_can_be_saved(visit: Visit, fewer: Run) -> None:
     download = waiting.value
     assert download.suggested_filename == f"trnbench-{fewer.id}.json"
     assert trnbench.loads(Path(download.path()).read_bytes()) == fewer
+    assert visit.complaints == []
+
+
+def test_a_chart_is_saved_as_a_drawing_that_stands_alone(visit: Visit) -> None:
+    opened_deep(visit, "rooflines")
+    with visit.page.expect_download() as waiting:
+        visit.page.click("#roof-0-3 .save-svg")
+    assert waiting.value.suggested_filename == "trnbench-roof-0-3.svg"
+    text = Path(waiting.value.path()).read_text(encoding="utf-8")
+    root = ElementTree.fromstring(text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    names = {each.get("id") for each in root.iter() if each.get("id")}
+    assert {each.get("href", "")[1:] for each in root.iter() if each.tag.endswith("use")} <= names
+    assert "var(" not in text
+    assert "class=" not in text
     assert visit.complaints == []
 
 

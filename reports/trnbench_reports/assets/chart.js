@@ -84,10 +84,11 @@ const standalone = (svg) => {
   return new XMLSerializer().serializeToString(copy);
 };
 const savePictures = (root) => {
-  for (const button of all(".save-svg", root)) {
-    button.addEventListener("click", () => {
-      const figure = button.closest("figure"), svg = one("svg", figure);
-      if (svg) save(`trnbench-${figure.id || "chart"}.svg`, "image/svg+xml", standalone(svg));
-    });
+  for (const figure of all("figure", root)) {
+    const svg = one("svg.chart, svg.graph", figure);
+    if (!svg) continue;
+    const title = one("figcaption", figure)?.textContent.trim() ?? "chart";
+    const keep = () => save(`trnbench-${figure.id || "chart"}.svg`, "image/svg+xml", standalone(svg));
+    figure.append(make("p", { class: "keep" }, make("button", { type: "button", class: "save-svg", "aria-label": `Save as SVG: ${clip(title, 120)}`, onclick: keep }, "Save SVG")));
   }
 };
