@@ -25,9 +25,11 @@ def described(
     """The graph, where it is `drawn` or had to be built, and its summary. A system without a graph still has
     its core cases; why it has none is noted."""
     key = _key(system)
-    content = _MADE.get(key)
-    if content is None and cache is not None:
-        content = cache.get(key)
+    content = cache.get(key) if cache is not None else None
+    if content is None and key in _MADE:
+        content = _MADE[key]
+        if cache is not None:
+            cache.put(key, content)
     known = _known(content)
     graph = _graph(system, notes) if drawn or known is None else None
     if known is not None:
