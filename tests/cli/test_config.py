@@ -43,8 +43,8 @@ def test_defaults(folder: Path) -> None:
 
 
 def test_selection_settings_are_the_fields_of_a_selection() -> None:
-    # `kinds` is the backend's to say, not the user's; a shard is of one command, not of all.
-    assert {*SELECTION, "kinds", "shard"} == set(Selection.__struct_fields__)
+    # `kinds` is the backend's to say, not the user's; a shard and a model's step are of one command.
+    assert {*SELECTION, "kinds", "shard", "workload"} == set(Selection.__struct_fields__)
     assert Selection(**load_settings().selection) == Selection()
     assert set(SETTINGS["policy"].choices) == {str(policy) for policy in PeakPolicy}
 

@@ -18,7 +18,8 @@ from trnbench.store.store import Store
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_see_it(tmp_path: Path, jobs: str) -> None:
     program = Path(tiny.__file__)
-    environment = {**os.environ, "TINY_MODES": ",".join(["nap"] * 200)}
+    store = tmp_path / "results.db"
+    environment = {**os.environ, "TINY_MODES": ",".join(["nap"] * 200), "TRNBENCH_STORE": str(store)}
     started = subprocess.Popen(
         [sys.executable, str(program), "run", "--jobs", jobs],
         stdout=subprocess.PIPE,
@@ -29,17 +30,17 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_see_it(tmp_path: Path, jobs: 
     )
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        with Store(tmp_path / "results.db") as store:
-            listed = store.list()
+        with Store(store) as stored_runs:
+            listed = stored_runs.list()
         if listed and listed[0].cases >= 3:
             break
         time.sleep(0.02)
     started.send_signal(signal.SIGINT)
     out, err = started.communicate(timeout=120)
     assert started.returncode == 130, err
-    with Store(tmp_path / "results.db") as store:
-        (stored,) = store.list()
-        run = store.load()
+    with Store(store) as stored_runs:
+        (stored,) = stored_runs.list()
+        run = stored_runs.load()
     kept = len(run.measurements)
     assert 3 <= kept < 200
     assert run.interrupted

@@ -71,6 +71,10 @@ def test_the_unit_follows_from_size_and_time(size: int, rate: float, binary: boo
     assert nccom.unit_of(size, size / rate, printed) == ("GiB" if binary else "GB")
 
 
+def test_nothing_in_some_time_says_no_unit() -> None:
+    assert nccom.unit_of(0, 1e-6, 1.0) == nccom.unit_of(8, 0.0, 1.0) == nccom.unit_of(8, 1e-6, None) == ""
+
+
 @pytest.mark.parametrize("printed", [None, 0.0, 1000.0])
 def test_a_rate_that_is_neither_has_no_unit(printed: float | None) -> None:
     assert nccom.unit_of(10**9, 1.0, printed) == ""

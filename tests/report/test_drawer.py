@@ -162,7 +162,7 @@ def test_an_address_opens_it_at_the_block_that_is_asked_for(
     assert "trnbench fabric sensitivity all_reduce" in opened.explained()
     opened.page.keyboard.press("Escape")
     opened.page.wait_for_selector("#drawer:not([open])", state="attached")
-    assert opened.page.evaluate("location.hash") == ""
+    opened.until("location.hash === ''")
     assert opened.complaints == []
     opened.close()
 

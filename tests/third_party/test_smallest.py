@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from whole_page import unfolded
 
 pytest.importorskip("hatchling", reason="building the plugin needs hatchling, as any pip install of it does")
 SMALLEST = Path(__file__).parent / "trnbench_smallest"
@@ -80,7 +81,7 @@ def test_it_is_run_and_its_section_is_in_the_report(trnbench: Trnbench, tmp_path
     page = tmp_path / "page.html"
     told = trnbench("--store", store, "report", "-o", str(page))
     assert told.returncode == 0, told.stderr
-    html = page.read_text(encoding="utf-8")
+    html = unfolded(page.read_text(encoding="utf-8"))  # it says no depth: the third
     assert "The smallest section" in html
     assert "1 runs, by the smallest plugin." in html
 

@@ -144,9 +144,9 @@ def read_table(text: str) -> tuple[Row, ...]:
 
 def unit_of(size: int, time_s: float, printed: float | None) -> str:
     """Which "GB" was printed: the one that size and time give. "" when neither does."""
-    if printed is None or not printed > 0.0 or not time_s > 0.0:
+    rate = size / time_s if time_s > 0.0 else 0.0
+    if printed is None or not printed > 0.0 or not rate > 0.0:
         return ""
-    rate = size / time_s
     near = {word: abs(printed * scale / rate - 1.0) for word, scale in (("GB", 1e9), ("GiB", 2.0**30))}
     best = min(near, key=lambda word: near[word])
     return best if near[best] <= UNIT_TOLERANCE else ""
