@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from trnbench.errors import FactError, UnitError
-from trnbench.facts.table import Place, near, read_toml
+from trnbench.facts.table import Place, near
 from trnbench.facts.units import normalise
 from trnbench.fidelity.family import FAMILIES
+from trnbench.fidelity.grouped import opened, rows
 from trnbench.fidelity.kernel_source import kernel_source
 from trnbench.fidelity.point import Kind, PublishedPoint, Quantity, Usable
 
-SCHEMA = 1
 _TABLES = ("schema", "group", "sequence")  # the last is read by trnbench.fidelity.sequence
 
 _TEXTS = (
@@ -40,17 +40,9 @@ def load_published(path: Path, generation: str = "") -> tuple[PublishedPoint, ..
     rule: unknown or missing key, unknown word, a value that is not what `printed` and `unit` say, an
     id used twice, a contradiction with a point that is not in the file or does not answer.
     """
-    document = read_toml(path)
-    place = Place(path)
-    for key in document:
-        if key not in _TABLES:
-            raise place.error(f"unknown key {key!r}", cause=near(key, _TABLES))
-    if document.get("schema") != SCHEMA:
-        raise place.error(
-            f"schema is {document.get('schema')!r}", cause="this trnbench reads schema 1", try_="schema = 1"
-        )
+    place, document = opened(path, _TABLES)
     points: dict[str, PublishedPoint] = {}
-    for where, row in _rows(place, document):
+    for where, row in rows(place, document):
         point = _point(where, row, generation)
         if point.id in points:
             raise where.error(f"id {point.id!r} is used twice", try_="give each point an id of its own")
@@ -59,20 +51,6 @@ def load_published(path: Path, generation: str = "") -> tuple[PublishedPoint, ..
         raise place.error("no point in this file", try_="[[group]] with points = [ {id = …}, … ]")
     _check_contradictions(place, points)
     return tuple(points.values())
-
-
-def _rows(place: Place, document: Mapping[str, Any]) -> Iterator[tuple[Place, dict[str, Any]]]:
-    for where, group in place.tables(document, "group"):
-        shared = {key: value for key, value in group.items() if key != "points"}
-        rows = group.get("points")
-        if not isinstance(rows, list) or not rows:
-            raise where.error("a group without a list of points", try_="points = [ {id = …, …}, … ]")
-        for number, row in enumerate(rows, 1):
-            entry = where.at(f"point {number}")
-            table = entry.table(row)
-            if isinstance(table.get("id"), str) and table["id"]:
-                entry = where.at(f"point {table['id']}")
-            yield entry, {**shared, **table}
 
 
 def _point(where: Place, row: dict[str, Any], generation: str) -> PublishedPoint:

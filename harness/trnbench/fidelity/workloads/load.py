@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from trnbench.errors import TrnbenchError
-from trnbench.facts.table import Place, near, read_toml
+from trnbench.facts.table import Place, near
+from trnbench.fidelity.grouped import opened, rows
 from trnbench.fidelity.workloads.point import Metric, PublishedStep, PublishedSteps, Reading
 from trnbench.workloads.job import Job, Task, check_job
 from trnbench.workloads.layout import Layout, check_layout
 
 T = TypeVar("T")
 
-SCHEMA = 1
 _TABLES = ("schema", "reading", "group")
 _TEXTS = (
     "id",
@@ -52,18 +52,10 @@ def load_steps(path: Path, generation: str = "") -> PublishedSteps:
     key that is unknown, missing or of the wrong kind, a reading that is not there, an id used twice, a figure
     that is no time of a step.
     """
-    document = read_toml(path)
-    place = Place(path)
-    for key in document:
-        if key not in _TABLES:
-            raise place.error(f"unknown key {key!r}", cause=near(key, _TABLES))
-    if document.get("schema") != SCHEMA:
-        raise place.error(
-            f"schema is {document.get('schema')!r}", cause="this trnbench reads schema 1", try_="schema = 1"
-        )
+    place, document = opened(path, _TABLES)
     readings = _readings(place, document)
     points: dict[str, PublishedStep] = {}
-    for where, row in _rows(place, document):
+    for where, row in rows(place, document, together=("job", "layout")):
         point = _point(where, row, generation, readings)
         if point.id in points:
             raise where.error(f"id {point.id!r} is used twice", try_="give each point an id of its own")
@@ -85,25 +77,6 @@ def _readings(place: Place, document: Mapping[str, Any]) -> dict[str, Reading]:
             raise where.error(f"id {row['id']!r} is used twice", try_="give each reading an id of its own")
         found[row["id"]] = Reading(**row)
     return found
-
-
-def _rows(place: Place, document: Mapping[str, Any]) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Each point with what its group shares; of `job` and `layout` the keys are put together."""
-    for where, group in place.tables(document, "group"):
-        shared = {key: value for key, value in group.items() if key != "points"}
-        rows = group.get("points")
-        if not isinstance(rows, list) or not rows:
-            raise where.error("a group without a list of points", try_="points = [ {id = …, …}, … ]")
-        for number, row in enumerate(rows, 1):
-            entry = where.at(f"point {number}")
-            table = entry.table(row)
-            if isinstance(table.get("id"), str) and table["id"]:
-                entry = where.at(f"point {table['id']}")
-            both = {**shared, **table}
-            for key in ("job", "layout"):
-                if isinstance(shared.get(key), dict) and isinstance(table.get(key), dict):
-                    both[key] = {**shared[key], **table[key]}
-            yield entry, both
 
 
 def _point(
