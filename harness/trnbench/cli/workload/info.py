@@ -8,11 +8,10 @@ import click
 
 from trnbench.cli.context import Session, session
 from trnbench.cli.facts import facts_of, facts_option
-from trnbench.cli.names import complete_instances, complete_models
 from trnbench.cli.output import format_option, paragraph
 from trnbench.cli.sections import Section, emit_sections
 from trnbench.cli.workload.model_tables import parameter_table, published_tables, shape_table, token_table
-from trnbench.cli.workload.options import job_from, job_options, layout_from, layout_options
+from trnbench.cli.workload.options import job_from, job_options, layout_from, layout_options, model_options
 from trnbench.cli.workload.step_tables import memory_table, operation_table, system_table
 
 if TYPE_CHECKING:
@@ -20,16 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("info")
-@click.argument("model", shell_complete=complete_models)
-@click.option(
-    "-i",
-    "--instance",
-    "instances",
-    multiple=True,
-    metavar="NAME",
-    help="Name, alias or NAME:SIZE. Repeatable.  [default: every system of a run]",
-    shell_complete=complete_instances,
-)
+@model_options()
 @job_options
 @layout_options
 @facts_option

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from trnbench.bounded import kinds
-from trnbench.cli.bundle import bundle
+from trnbench.cli.bundle import F, bundle
+from trnbench.cli.names import complete_instances, complete_models
 from trnbench.cli.number import NumberType
 
 if TYPE_CHECKING:
@@ -19,6 +21,23 @@ RECOMPUTE = ("none", "selective", "full")
 
 _DEGREE, _TOKENS = NumberType(kinds.DEGREE), NumberType(kinds.TOKENS)
 _SEQUENCES = NumberType(kinds.SEQUENCES)
+
+
+def model_options(named: str = "Name, alias or NAME:SIZE") -> Callable[[F], F]:
+    """MODEL, and the systems that it is held against; `named` says how they may be given."""
+    return bundle(
+        click.argument("model", shell_complete=complete_models),
+        click.option(
+            "-i",
+            "--instance",
+            "instances",
+            multiple=True,
+            metavar="NAME",
+            help=f"{named}. Repeatable.  [default: every system of a run]",
+            shell_complete=complete_instances,
+        ),
+    )
+
 
 _LAYOUT: tuple[tuple[str, Any, str], ...] = (
     ("tp", _DEGREE, "Tensor parallelism: ranks that share each matrix."),

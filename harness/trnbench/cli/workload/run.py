@@ -11,11 +11,10 @@ import click
 from trnbench.bounded import kinds
 from trnbench.cli.context import Session, no_cache_option, quiet_option, session
 from trnbench.cli.facts import facts_of, facts_option
-from trnbench.cli.names import complete_instances, complete_models
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option
 from trnbench.cli.store_names import complete_run_tags
-from trnbench.cli.workload.options import job_from, job_options, layout_from, layout_options
+from trnbench.cli.workload.options import job_from, job_options, layout_from, layout_options, model_options
 
 if TYPE_CHECKING:
     from trnbench.run.selection import Selection
@@ -23,16 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command("run")
-@click.argument("model", shell_complete=complete_models)
-@click.option(
-    "-i",
-    "--instance",
-    "instances",
-    multiple=True,
-    metavar="NAME",
-    help="Name, alias, glob or NAME:SIZE. Repeatable.  [default: every system of a run]",
-    shell_complete=complete_instances,
-)
+@model_options("Name, alias, glob or NAME:SIZE")
 @job_options
 @layout_options
 @click.option(
