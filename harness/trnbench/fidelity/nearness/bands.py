@@ -69,13 +69,13 @@ def errors(fidelity: Fidelity) -> dict[str, float]:
                 cause="bands are of one model",
                 try_="run the public kernels again: docs/fidelity.md",
             )
-    found = {}
+    by_point = {}
     for point in fidelity.points:
         e = point.e_cross if point.use is Use.EMULATED else None
         e = counted_error(point) if e is None else e
         if point.counted and e is not None:
-            found[point.id] = e
-    return found
+            by_point[point.id] = e
+    return by_point
 
 
 def bands(evidence: Evidence, errors: Mapping[str, float], by: str, version: str) -> dict[str, Bands]:
@@ -86,7 +86,7 @@ def bands(evidence: Evidence, errors: Mapping[str, float], by: str, version: str
     """
     rated = [each for each in evidence.points if each.id in errors]
     everything = _band(rated, errors) if rated else None
-    found: dict[str, dict[str, dict[Nearness, Band]]] = {}
+    by_generation: dict[str, dict[str, dict[Nearness, Band]]] = {}
     for generation, group in dict.fromkeys((e.subject.generation, e.subject.group) for e in rated):
         assert everything is not None
         pooled = _band([each for each in rated if each.subject.group == group], errors)
@@ -96,10 +96,10 @@ def bands(evidence: Evidence, errors: Mapping[str, float], by: str, version: str
             mine = landing(evidence, generation, group, kind, errors)
             beyond = widened(_band(mine, errors), beyond, name)
             classes[kind], name = _rounded(beyond), str(kind)
-        found.setdefault(generation, {})[group] = dict(reversed(classes.items()))
+        by_generation.setdefault(generation, {})[group] = dict(reversed(classes.items()))
     return {
         generation: Bands(generation=generation, by=by, version=version, groups=groups)
-        for generation, groups in found.items()
+        for generation, groups in by_generation.items()
     }
 
 
