@@ -84,13 +84,13 @@ def candidates(system: System, wanted: Wanted, parts: Parts) -> list[Candidate]:
     """All of them in file order, superseded ones included."""
     subjects = _subjects(system)
     matching = _of_kind(system, wanted.metric, wanted.dtype, wanted.sparse)
-    found = []
+    fitting = []
     for order, group, qualifier_fits in _groups(matching, wanted):
         fact = group[0]
         if not qualifier_fits or not _scales(_level(fact), wanted, parts):
             continue
         source = system.book.sources.get(fact.source)
-        found.append(
+        fitting.append(
             Candidate(
                 group=group,
                 wanted=wanted,
@@ -102,7 +102,7 @@ def candidates(system: System, wanted: Wanted, parts: Parts) -> list[Candidate]:
                 date=source.date if source is not None else "",
             )
         )
-    return found
+    return fitting
 
 
 def _subjects(system: System) -> dict[str, int]:

@@ -50,12 +50,12 @@ def choose_peak(
     wanted = Wanted(
         metric=metric, scope=scope, dtype=dtype, sparse=sparse, qualifier=qualifier, direction=direction
     )
-    found = candidates(system, wanted, parts)
+    fitting = candidates(system, wanted, parts)
     notes: list[str] = []
-    if not found and qualifier and metric == "neuronlink_bandwidth":
+    if not fitting and qualifier and metric == "neuronlink_bandwidth":
         # Trn1 has one level of links, and its documents no word for it.
-        found = candidates(system, msgspec.structs.replace(wanted, qualifier=""), parts)
-        if found:
+        fitting = candidates(system, msgspec.structs.replace(wanted, qualifier=""), parts)
+        if fitting:
             notes.append(
                 f"no document gives {qualifier} links a figure of their own; theirs for all links is taken"
             )
@@ -69,18 +69,18 @@ def choose_peak(
         direction=direction,
         extent=extent,
     )
-    picks = _picks(found, bound, covered=_covered(system))
+    picks = _picks(fitting, bound, covered=_covered(system))
     taken = next((each for each in (policy, *_INSTEAD) if each in picks), None)
     if taken is None:
         return None
     if taken is not policy:
         notes.append(f"{_absent(policy)}; the {_WORDS[taken]} is taken")
     chosen = _named(picks[taken], taken)
-    notes += _remarks(chosen, found, wanted, policy)
+    notes += _remarks(chosen, fitting, wanted, policy)
     return PeakChoice(
         policy=policy,
         chosen=chosen,
-        alternatives=_alternatives(chosen, picks, found) if alternatives else (),
+        alternatives=_alternatives(chosen, picks, fitting) if alternatives else (),
         engine_bound=bound,
         note="; ".join(notes),
     )
