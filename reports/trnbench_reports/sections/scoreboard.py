@@ -48,7 +48,8 @@ def render(runs: Sequence[Run]) -> Markup:
     for index, run, heading in view.each_newest(runs):
         wanted = board.generations(run)
         rows, silent = [], []
-        for kernel, found in board.groups(run):
+        groups = board.groups(run)
+        for kernel, found in groups:
             shown = [(row, cells(index, row, others)) for row in found]
             kept = [
                 (row, made)
@@ -67,7 +68,7 @@ def render(runs: Sequence[Run]) -> Markup:
                 "generations": [(name, view.colour(run, name), _systems(run, name)) for name in wanted],
                 "rows": rows,
                 "silent": silent,
-                "families": sorted({words.clean(found[0].family, 40) for _, found in board.groups(run)}),
+                "families": sorted({words.clean(found[0].family, 40) for _, found in groups}),
                 "letters": sorted(
                     {cell.letter for _, kept in rows for _, m in kept for cell in m if cell and cell.letter}
                 ),
