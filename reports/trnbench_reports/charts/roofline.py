@@ -90,7 +90,7 @@ def _furthest(present: Sequence[Spot]) -> list[Spot]:
     if len(present) <= DRAWN:
         return list(present)
     turn: Counter[str] = Counter()
-    placed = []
+    placed: list[tuple[int, float, int, Spot]] = []
     for spot in sorted(present, key=lambda each: -each.rate):
         name = series_name(spot)
         placed.append((turn[name], -spot.rate, len(placed), spot))
