@@ -46,9 +46,13 @@ class Losses:
         """Place, text and seconds of the source lines that take longest; they overlap."""
         found = self.case.detail.get("lines")
         return tuple(
-            (str(each[0]), str(each[1]), seconds)
+            (each[0], each[1], seconds)
             for each in (found if isinstance(found, Sequence) and not isinstance(found, str) else ())
-            if isinstance(each, Sequence) and len(each) == 3 and (seconds := _number(each[2])) is not None
+            if isinstance(each, Sequence)
+            and len(each) == 3
+            and isinstance(each[0], str)
+            and isinstance(each[1], str)
+            and (seconds := _number(each[2])) is not None
         )
 
     @property

@@ -5,7 +5,7 @@ const stripOf = (each) => Object.entries(each.detail.strip ?? {})
 
 // [place, text, seconds] of the source lines that take longest, and for each engine which one it was at when.
 const linesOf = (each) => (Array.isArray(each.detail.lines) ? each.detail.lines : [])
-  .filter((line) => Array.isArray(line) && line.length === 3 && Number.isFinite(line[2]));
+  .filter((line) => Array.isArray(line) && line.length === 3 && typeof line[0] === "string" && typeof line[1] === "string" && Number.isFinite(line[2]));
 const lineAt = (each, name, span) => {
   const digit = each.detail.line_strip?.[name]?.[span];
   const line = /^\d$/.test(digit ?? "") ? linesOf(each)[Number(digit)] : null;
