@@ -117,7 +117,7 @@ def _emulated(case: Case, source: Source, timing: Timing) -> Estimate:
     detail: dict[str, Any] = {
         **({"waterfall": [list(term) for term in timing.waterfall]} if case.explain else {}),
         "busy": {name: seconds for name, seconds in timing.busy_s.items() if seconds},
-        "strip": timing.schedule.strip(),
+        "strip": timing.strip,
     }
     if recording.pieces:
         notes = (*notes, "pieces beyond the scheduled ones at the pace of the last of their kind")
