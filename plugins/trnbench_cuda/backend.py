@@ -51,13 +51,13 @@ class CudaBackend:
             return _absent(why, error.try_)
 
     def environment(self) -> dict[str, Any]:
-        found = self._found() if smi.present() else Match()
+        match = self._found() if smi.present() else Match()
         return {
             "torch_version": torch_version(),
-            "gpu_name": found.gpus[0].name if found.gpus else "none",
-            "gpu_count": len(found.gpus),
-            "gpu_driver": found.gpus[0].driver if found.gpus else "none",
-            "gpu_notes": "; ".join(found.notes),
+            "gpu_name": match.gpus[0].name if match.gpus else "none",
+            "gpu_count": len(match.gpus),
+            "gpu_driver": match.gpus[0].driver if match.gpus else "none",
+            "gpu_notes": "; ".join(match.notes),
             "tf32_override": os.environ.get("NVIDIA_TF32_OVERRIDE", "not set"),
         }
 
@@ -86,8 +86,8 @@ class CudaBackend:
         )
 
         torch = _torch()
-        found = self._found()
-        device, cache = named(torch, found)
+        match = self._found()
+        device, cache = named(torch, match)
         evidence: dict[str, Any] = {
             "device": device,
             "named_by": "torch.cuda.get_device_name and the number of its multiprocessors",
@@ -96,9 +96,9 @@ class CudaBackend:
         if case.kernel.spread.linked:
             return observe_torch_collective(case, device_kind="cuda", backend="nccl", **evidence)
         precision = set_cuda_precision(torch, case.key.dtype, dict(os.environ))
-        count = 1 if case.key.scope.rank <= Scope.DEVICE.rank else len(found.gpus)
+        count = 1 if case.key.scope.rank <= Scope.DEVICE.rank else len(match.gpus)
         devices = [CudaDevice(index) for index in range(count)]
-        sampler = smi.Sampler([each.index for each in found.gpus[:count]])
+        sampler = smi.Sampler([each.index for each in match.gpus[:count]])
         try:
             carrier = CudaCarrier(
                 devices,
@@ -108,7 +108,7 @@ class CudaBackend:
                 witness=lambda: _witness(sampler),
             )
             return observe_torch_case(
-                case, devices, carrier, detail={"gpu_notes": list(found.notes)}, **evidence
+                case, devices, carrier, detail={"gpu_notes": list(match.notes)}, **evidence
             )
         finally:
             sampler.stop()
@@ -116,15 +116,15 @@ class CudaBackend:
     def _detected(self) -> Detection:
         if not smi.present():
             return _absent("nvidia-smi is not on the PATH: no driver of NVIDIA's, so no GPU", DRIVER)
-        found = self._found()
-        if found.why:
-            return _absent(found.why, found.try_)
+        match = self._found()
+        if match.why:
+            return _absent(match.why, match.try_)
         if lacking := torch_missing():
             return _absent(lacking.why, lacking.try_)
         if torch_version().endswith("+cpu"):
             return _absent(f"torch {torch_version()} is built without CUDA", WITH_CUDA)
-        kinds = ("torch", "torch-distributed") if len(found.gpus) > 1 else ("torch",)
-        return Detection(available=True, instance=found.instance, kinds=kinds, unverified=UNVERIFIED)
+        kinds = ("torch", "torch-distributed") if len(match.gpus) > 1 else ("torch",)
+        return Detection(available=True, instance=match.instance, kinds=kinds, unverified=UNVERIFIED)
 
     def _found(self) -> Match:
         if self._match is None:

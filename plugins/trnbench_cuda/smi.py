@@ -76,13 +76,13 @@ def present() -> bool:
 def gpus() -> tuple[Gpu, ...]:
     """Every GPU that the driver knows. Raises `TrnbenchError` for whatever else than a list comes back."""
     lines = _run([f"--query-gpu={','.join(LISTED)}", FORMAT])
-    found = []
+    listed = []
     for line in lines:
         cells = [cell.strip() for cell in line.split(",")]
         if len(cells) != len(LISTED) or not cells[0].isdigit():
             raise _unreadable(line)
         memory = _number(cells[3])
-        found.append(
+        listed.append(
             Gpu(
                 index=int(cells[0]),
                 uuid=cells[1],
@@ -92,18 +92,18 @@ def gpus() -> tuple[Gpu, ...]:
                 driver=cells[5],
             )
         )
-    return tuple(found)
+    return tuple(listed)
 
 
 def read_samples(text: str) -> tuple[Sample, ...]:
     """Lines of the sampler. The last one may be cut off; lines that are none of it are left out."""
-    found = []
+    samples = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split(",")]
         if len(cells) != len(SAMPLED) + 1 or not cells[0].isdigit():
             continue
         clock, temperature, power, limit, usual = (_number(cell) for cell in cells[1:6])
-        found.append(
+        samples.append(
             Sample(
                 index=int(cells[0]),
                 clock_hz=clock * 1e6 if clock is not None else None,
@@ -114,7 +114,7 @@ def read_samples(text: str) -> tuple[Sample, ...]:
                 reasons=_mask(cells[6]),
             )
         )
-    return tuple(found)
+    return tuple(samples)
 
 
 class Sampler:

@@ -44,7 +44,7 @@ class HostBackend:
         from trnbench_host.compiled import compiler
 
         cpu = read_cpu()
-        found: dict[str, Any] = {
+        described: dict[str, Any] = {
             "cpu_vendor": cpu.vendor,
             "cpu_family": cpu.family,
             "cpu_model_number": cpu.model,
@@ -63,8 +63,8 @@ class HostBackend:
             "c_compiler": compiler().rpartition("/")[2] or "none",
             "unknown": "; ".join(unknowns(cpu, read_memory())),
         }
-        found.update({f"cpu_cache_{level.lower()}_bytes": size for level, size in cpu.caches.items()})
-        return found
+        described.update({f"cpu_cache_{level.lower()}_bytes": size for level, size in cpu.caches.items()})
+        return described
 
     def calibrated(self, system: System) -> Calibration:
         """Peaks that no document and no table gives, measured before the first case."""

@@ -57,24 +57,24 @@ def book(cpu: Cpu, memory: Memory | None = None) -> FactBook:
 
 def unknowns(cpu: Cpu, memory: Memory | None = None) -> tuple[str, ...]:
     """What no peak could be derived for, each with what would make it known."""
-    found = []
+    unknown = []
     if units_of(cpu) is None:
-        found.append(
+        unknown.append(
             f"vector units of {cpu.name} (family {cpu.family}, model {cpu.model}): no row of cores.toml "
             f"fits, so FLOP/s have no documented peak{MEASURED_INSTEAD}"
         )
     if not _clock(cpu)[0]:
-        found.append(
+        unknown.append(
             "clock: neither /proc/cpuinfo nor /sys tells, so FLOP/s have no documented "
             f"peak{MEASURED_INSTEAD}"
         )
     if not any(_memory(cpu, memory or Memory())):
-        found.append(
+        unknown.append(
             "memory channels: the system does not tell them, so memory has no documented "
             f"peak{MEASURED_INSTEAD}; give one with --facts FILE (metric host_memory_bandwidth of "
             "subject host)"
         )
-    return tuple(found)
+    return tuple(unknown)
 
 
 def measured(system_book: FactBook, cpu: Cpu) -> Calibration:

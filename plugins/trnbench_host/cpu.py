@@ -93,14 +93,14 @@ def _clocks(sys: Path, first: Mapping[str, str], flags: frozenset[str]) -> tuple
 
 
 def _caches(folder: Path) -> dict[str, int]:
-    found = {}
+    sizes = {}
     for index in sorted(folder.glob("index*")):
         kind, level = _text(index / "type"), _text(index / "level")
         size = re.fullmatch(r"(\d+)([KMG]?)", _text(index / "size"))
         if size and level and kind in ("Data", "Unified"):
             factor = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}[size[2]]
-            found[f"L{level}{'d' if kind == 'Data' else ''}"] = int(size[1]) * factor
-    return found
+            sizes[f"L{level}{'d' if kind == 'Data' else ''}"] = int(size[1]) * factor
+    return sizes
 
 
 def _memory(path: Path) -> int:

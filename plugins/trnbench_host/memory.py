@@ -42,13 +42,13 @@ def read_memory(edac: Path = EDAC, dmi: Path = DMI) -> Memory:
 
 def _channels(edac: Path) -> int:
     """Those that hold a module."""
-    found = set()
+    channels = set()
     for path in edac.glob("mc*/dimm*"):
         size, place = _bytes(path / "size").decode().strip(), _bytes(path / "dimm_location").decode()
         channel = re.search(r"channel (\d+)", place)
         if size.isdigit() and int(size) and channel:
-            found.add((path.parent.name, channel[1]))
-    return len(found)
+            channels.add((path.parent.name, channel[1]))
+    return len(channels)
 
 
 def _word(raw: bytes, at: int) -> int:

@@ -67,18 +67,18 @@ def _flops() -> Iterator[Fact]:
     native = multiply_adds()
     with pinned(processors_for(1)):
         for dtype in ("fp32", "fp64"):
-            call, each = getattr(native, f"fma_{dtype}"), getattr(native, f"fma_{dtype}_per_round")()
+            call, per_round = getattr(native, f"fma_{dtype}"), getattr(native, f"fma_{dtype}_per_round")()
             # x·a + b with a below one settles at b / (1 - a): neither grows nor becomes subnormal.
             few = 1000
             rounds = max(few, int(few * PASS_S / _fastest(partial(call, few, 0.999, 0.001), 5)))
-            rate = 2.0 * each * rounds / _fastest(partial(call, rounds, 0.999, 0.001), PASSES)
+            rate = 2.0 * per_round * rounds / _fastest(partial(call, rounds, 0.999, 0.001), PASSES)
             yield _fact(
                 "host-core",
                 "peak_flops",
                 rate,
                 "FLOP/s",
                 Scope.CORE,
-                f"fma.c, fma_{dtype}: {each} multiply-adds in registers at a time, one core",
+                f"fma.c, fma_{dtype}: {per_round} multiply-adds in registers at a time, one core",
                 dtypes=(dtype,),
             )
 

@@ -52,14 +52,14 @@ class Throttle:
 
     def _thermal(self) -> Iterator[tuple[str, float]]:
         for name in _THERMAL:
-            found = [
+            readings = [
                 int(text)
                 for each in self._processors
                 if (text := _text(self._sys / f"cpu{each}" / "thermal_throttle" / name)).isdigit()
             ]
             # A package counts once, whichever of its processors is asked.
-            if found:
-                yield name, float(sum(found) if name.startswith("core") else max(found))
+            if readings:
+                yield name, float(sum(readings) if name.startswith("core") else max(readings))
 
     def _group(self) -> Iterator[tuple[str, float]]:
         """Version 2 of the interface counts microseconds, version 1 nanoseconds."""

@@ -31,13 +31,13 @@ def prepare(point: Point, place: Place, rng: Generator) -> Program:
 
     def check(_: Any) -> str:
         for x, y in zip(given, taken, strict=True):
-            for at in looked:
-                wanted = reference(float(x[at]))
-                if abs(float(y[at]) - wanted) > ULPS * eps * max(abs(wanted), eps):
+            for place in looked:
+                wanted = reference(float(x[place]))
+                if abs(float(y[place]) - wanted) > ULPS * eps * max(abs(wanted), eps):
                     # Near a zero of the function the argument's rounding is what is seen.
-                    if abs(wanted) < 0.1 and abs(float(y[at]) - wanted) <= ULPS * eps:
+                    if abs(wanted) < 0.1 and abs(float(y[place]) - wanted) <= ULPS * eps:
                         continue
-                    return f"{name}({float(x[at])!r}) is given as {float(y[at])!r}, it is {wanted!r}"
+                    return f"{name}({float(x[place])!r}) is given as {float(y[place])!r}, it is {wanted!r}"
         return ""
 
     def smaller() -> Program:

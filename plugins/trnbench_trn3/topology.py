@@ -206,11 +206,11 @@ def _finish(
     reading, choice, cores = options
     adapter, efa = efa_classes(figures)
     assembly.declare(host_class(figures), adapter, efa)
-    servers, each = len(devices), len(devices[0])
+    servers, per_server = len(devices), len(devices[0])
     add_servers(
         assembly,
         devices,
-        Server.plain(each),
+        Server.plain(per_server),
         host_cls="host",
         adapter_cls="adapter",
         network_cls="efa",
@@ -220,7 +220,7 @@ def _finish(
         assembly.declare(core_class(figures, count))
         add_cores(assembly, count, "on-chip")
     return assembly.finish(
-        ("switched", servers, each),
+        ("switched", servers, per_server),
         notes=[
             LINKS_REASON[choice],
             DIRECTION_NOTE[reading],
@@ -236,6 +236,6 @@ def _finish(
                 figure=links.readings[choice],
                 readings=links.readings,
             ),
-            efa_budget(figures, servers * each),
+            efa_budget(figures, servers * per_server),
         ],
     )

@@ -5,22 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from nki_machine import V3
 
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
-
-V3 = Machine(
-    generation="trn2",
-    core="neuroncore-v3",
-    nc_version=3,
-    partitions=128,
-    stationary_free=128,
-    moving_free=512,
-    sbuf_partition_bytes=224 << 10,
-    psum_partition_bytes=16 << 10,
-    psum_banks=8,
-    hbm_bytes=96 << 30,
-)
-
+from trnbench.nki import TensorSpec, load_kernel, record
 
 KERNELS = [
     "trnbench.kernels.nki.gemm:gemm_naive",

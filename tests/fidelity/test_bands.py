@@ -21,6 +21,7 @@ from trnbench.fidelity.nearness.bands import (
     GENERATIONS,
     as_json,
     bands,
+    conformal_quantile,
     errors,
     landing,
     own,
@@ -104,8 +105,33 @@ class TestWeights:
         assert band.high < 0.5
 
     def test_nothing_has_no_quantile(self) -> None:
-        with pytest.raises(ValueError, match="no values"):
-            weighted_quantile([], 0.5)
+        for quantile_of in (weighted_quantile, conformal_quantile):
+            with pytest.raises(ValueError, match="no values"):
+                quantile_of([], 0.5)
+
+
+class TestConformal:
+    @given(st.lists(FLOATS, min_size=4, max_size=60, unique=True), st.sampled_from((0.1, 0.25)))
+    def test_one_more_vote_lies_beyond_no_more_often_than_said(self, values: list[float], p: float) -> None:
+        """Of every vote in turn the others make the ends: no more than the share p of all lie beyond each,
+        one where there are too few for that."""
+        low = high = 0
+        for number, value in enumerate(values):
+            others = [(each, 1.0) for each in (*values[:number], *values[number + 1 :])]
+            low += value < conformal_quantile(others, p)
+            high += value > conformal_quantile(others, 1 - p)
+        assert max(low, high) <= max(1, p * len(values) + 1e-9)
+
+    @pytest.mark.parametrize(("votes", "beyond"), [(3, 0), (8, 0), (9, 0), (18, 0), (19, 1), (29, 2)])
+    def test_it_is_the_outermost_until_there_are_enough(self, votes: int, beyond: int) -> None:
+        values = [(float(number), 1.0) for number in range(votes)]
+        assert conformal_quantile(values, 0.1) == beyond
+        assert conformal_quantile(values, 0.9) == votes - 1 - beyond
+
+    def test_points_of_one_vote_share_it(self) -> None:
+        """Nineteen votes, the largest of them ten points: that one vote may lie beyond."""
+        values = [(float(number), 1.0) for number in range(18)] + [(20.0 + n, 0.1) for n in range(10)]
+        assert conformal_quantile(values, 0.9) == 17.0
 
 
 class TestWidening:

@@ -10,22 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 from beta1_kernel import HEAD, Run
+from nki_machine import V3
 
 from trnbench.nki import Machine, TensorSpec, Trace, load_kernel, record
 from trnbench.nki.dtype import dtype_of
 
-V3 = Machine(
-    generation="trn2",
-    core="neuroncore-v3",
-    nc_version=3,
-    partitions=128,
-    stationary_free=128,
-    moving_free=512,
-    sbuf_partition_bytes=224 << 10,
-    psum_partition_bytes=16 << 10,
-    psum_banks=8,
-    hbm_bytes=96 << 30,
-)
 V4 = msgspec.structs.replace(
     V3,
     generation="trn3",

@@ -8,27 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nki_machine import V3
 
 from trnbench.errors import KernelError
-from trnbench.nki import Machine
 from trnbench.nki.dtype import DTYPES
 from trnbench.nki.instruction import Listing
 from trnbench.nki.memory import Buffer
 from trnbench.nki.recorder import Recorder
 from trnbench.nki.tensor import NkiTensor
-
-V3 = Machine(
-    generation="trn2",
-    core="neuroncore-v3",
-    nc_version=3,
-    partitions=128,
-    stationary_free=128,
-    moving_free=512,
-    sbuf_partition_bytes=224 << 10,
-    psum_partition_bytes=16 << 10,
-    psum_banks=8,
-    hbm_bytes=96 << 30,
-)
 
 
 def _tensor(shape: tuple[int, ...], buffer: Buffer = Buffer.HBM) -> tuple[NkiTensor, np.ndarray[Any, Any]]:

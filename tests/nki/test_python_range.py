@@ -50,6 +50,20 @@ def told(range, nested):
     )
 """
 
+PLAIN = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+@nki.jit
+def kernel(x):
+    tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+    for i in range(180):
+        nisa.dma_copy(dst=tile, src=x[0:128, i : i + 64])
+        nisa.tensor_copy(dst=tile, src=tile)
+    return x
+"""
+
 
 def _loaded(folder: Path, own: str = "") -> tuple[Any, Any]:
     file = folder / "kernel.py"
@@ -80,10 +94,14 @@ def test_it_is_as_pythons(tmp_path: Path, v3: Machine, fold: bool) -> None:
 
 
 def test_its_loops_are_loops_of_the_kernel(tmp_path: Path, v3: Machine) -> None:
-    kernel, _ = _loaded(tmp_path)
-    for fold in (True, False):
-        program = _recorded(kernel, v3, fold).program
-        assert [(run.begin, run.length, run.count) for run in program.loops] == [(0, 2, 50)]
+    file = tmp_path / "plain.py"
+    file.write_text(PLAIN)
+    kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
+    folded, plain = (_recorded(kernel, v3, fold).program for fold in (True, False))
+    (loop,) = folded.loops
+    assert (loop.length, loop.end) == (2, 360)
+    assert loop.begin <= 20
+    assert plain.loops == []
 
 
 def test_a_range_of_the_files_own_stays(tmp_path: Path, v3: Machine) -> None:

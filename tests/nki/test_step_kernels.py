@@ -108,3 +108,31 @@ def test_weights_are_updated(master: bool, v2: Machine) -> None:
     got = _given("elementwise:adam", (weights, gradient, moments, master), v2)
     for mine, expected in zip(got, references.adam(weights, gradient, moments, master), strict=True):
         np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(("parts", "tokens"), [(3, 1), (2, 300)], ids=str)
+def test_a_short_convolution(parts: int, tokens: int, v2: Machine) -> None:
+    x, taps = _values((128, parts, tokens + 3)), _values((128, parts, 4), 4)
+    (got,) = _given("convolution:short_convolution", (x, taps), v2)
+    np.testing.assert_allclose(got, references.short_convolution(x, taps), rtol=1e-3, atol=1e-4)
+
+
+def test_the_delta_rule_of_a_prompt(v2: Machine) -> None:
+    """Of more heads than are worked on together, and a last chunk that is not full."""
+    heads, keys, values, tokens = 5, 32, 48, 200
+    q, k = _values((heads, keys, tokens)), _values((heads, keys, tokens), 4)
+    v, gates = _values((heads, values, tokens), 5), _values((2, heads, tokens), 6)
+    rates = np.abs(_values((heads, 2), 7))
+    got = _given("delta:delta_prompt", (q, k, v, gates, rates), v2)
+    for mine, expected in zip(got, references.delta_prompt(q, k, v, gates, rates), strict=True):
+        np.testing.assert_allclose(mine, expected, rtol=1e-3, atol=1e-3)
+
+
+def test_the_delta_rule_of_a_token(v2: Machine) -> None:
+    count, keys, values = 3, 64, 128
+    q, k, v = _values((keys, count)), _values((keys, count), 4), _values((values, count), 5)
+    gates, rates = _values((2, count), 6), np.abs(_values((2, count), 7))
+    states = _values((count, keys, values), 8)
+    got = _given("delta_step:delta_step", (q, k, v, gates, rates, states), v2)
+    for mine, expected in zip(got, references.delta_step(q, k, v, gates, rates, states), strict=True):
+        np.testing.assert_allclose(mine, expected, rtol=1e-3, atol=1e-3)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from counting_reader import Counting
 
 from trnbench.errors import FactError, MissingFile
 from trnbench.facts.book import FactBook
@@ -14,21 +15,6 @@ from trnbench.registry import load_registry
 from trnbench.registry.reading import Anew, Once, forget
 
 COSTS = "schema = 1\n[dma]\nstartup_ns = 2000\nlanes = [1, 2]\n"
-
-
-class Counting(Anew):
-    """Counts what is read."""
-
-    def __init__(self) -> None:
-        self.read = 0
-
-    def book(self, paths: Sequence[Path]) -> FactBook:
-        self.read += 1
-        return super().book(paths)
-
-    def costs(self, path: Path) -> dict[str, Any]:
-        self.read += 1
-        return super().costs(path)
 
 
 @pytest.fixture

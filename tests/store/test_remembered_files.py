@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from counting_reader import Counting
 
 from trnbench.errors import FactError, MissingFile
-from trnbench.facts.book import FactBook
 from trnbench.registry import load_registry
-from trnbench.registry.reading import Anew
 from trnbench.store import remembered_files
 from trnbench.store.cache import Cache
 from trnbench.store.remembered_files import RememberedFiles
 
 COSTS = "schema = 1\n[dma]\nstartup_ns = 2000\nshare = 2.0\nlanes = [1, 2.5]\n"
-
-
-class Counting(Anew):
-    """Counts what is read."""
-
-    def __init__(self) -> None:
-        self.read = 0
-
-    def book(self, paths: Sequence[Path]) -> FactBook:
-        self.read += 1
-        return super().book(paths)
-
-    def costs(self, path: Path) -> dict[str, Any]:
-        self.read += 1
-        return super().costs(path)
 
 
 @pytest.fixture

@@ -17,7 +17,16 @@ from trnbench.workloads.layout import Layout
 from trnbench.workloads.operators import Elementwise, Exchange, Product
 from trnbench.workloads.step import Composition, StepModel
 from trnbench.workloads.step_constants import NONE, StepConstants, constants_of
-from trnbench.workloads.step_parts import BUBBLE, COLLECTIVES, HOST, MEMORY, OPTIMISER, PARTS, StepParts
+from trnbench.workloads.step_parts import (
+    ATTENTION,
+    BUBBLE,
+    COLLECTIVES,
+    HOST,
+    MEMORY,
+    OPTIMISER,
+    PARTS,
+    StepParts,
+)
 
 MODEL = StepModel()
 DECODE = Job(task=Task.DECODE, batch=1, kv=2112)
@@ -149,6 +158,18 @@ def test_experts_that_no_token_meets_are_not_read(trn2: System) -> None:
 
 def test_what_no_kernel_does_is_counted_as_roofline(trn2: System) -> None:
     assert _parts(DECODE, Layout(tp=4), trn2).time(NONE).roofline_share == 0.0
+    for job in (DECODE, Job(task=Task.PREFILL, sequence=256), Job(task=Task.TRAIN, sequence=256)):
+        assert _parts(job, Layout(tp=4), trn2, "qwen3.5-2b").time(NONE).roofline_share == 0.0
+
+
+def test_linear_attention_takes_as_long_for_each_token(trn2: System) -> None:
+    one, two, four = (
+        _parts(Job(task=Task.PREFILL, sequence=tokens), Layout(tp=4), trn2, "qwen3.5-2b").time(NONE)
+        for tokens in (1024, 2048, 4096)
+    )
+    spent = [each.parts[ATTENTION] for each in (one, two, four)]
+    # A quarter of the layers attend to everything.
+    assert 2.0 < (spent[2] - spent[1]) / (spent[1] - spent[0]) < 3.0
 
 
 def test_the_host_is_paid_once_a_step(trn1: System) -> None:

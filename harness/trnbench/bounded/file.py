@@ -37,16 +37,16 @@ def read_file(
         # Without O_NONBLOCK, opening a pipe that nobody writes to never ends.
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
         descriptor = os.open(path, flags | (os.O_NOFOLLOW if owner is not None else 0))
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             os.close(descriptor)
             raise BadInput(
-                f"cannot read {shown}: it is {_kind(found.st_mode)}",
+                f"cannot read {shown}: it is {_kind(status.st_mode)}",
                 cause="a regular file is needed, which ends and can be read twice",
                 try_="save it in a file first",
             )
         with open(descriptor, "rb") as stream:
-            if owner is not None and found.st_uid != owner:
+            if owner is not None and status.st_uid != owner:
                 raise PermissionError(1, "it belongs to another user")
             data = _all_of(stream, most + 1)
     except (FileNotFoundError, NotADirectoryError):

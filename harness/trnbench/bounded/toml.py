@@ -25,7 +25,7 @@ def parse_toml(data: bytes, where: str, *, try_: str = "correct that line of the
     import tomllib
 
     try:
-        found = tomllib.loads(data.decode("utf-8"))
+        table = tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise BadInput(
             f"{where} is not UTF-8 text",
@@ -46,10 +46,10 @@ def parse_toml(data: bytes, where: str, *, try_: str = "correct that line of the
             cause="a whole number of TOML has 64 bits",
             try_="write the digits that count, and an exponent",
         ) from None
-    if deepest(found):
+    if deepest(table):
         raise _deep(where)
-    _finite(found, where)
-    return found
+    _finite(table, where)
+    return table
 
 
 def _finite(found: dict[str, Any], where: str) -> None:

@@ -36,17 +36,17 @@ def text(
         for at, (head, column) in enumerate(zip(heads, columns, strict=True))
     ]
     room = sum(each.whole + GAP for each in extents) if width is None else width
-    found = fit(extents, room)
+    fitted = fit(extents, room)
     rule = "─" if styled and speaks_utf8() else "-"
-    rules = [rule * own for own in found.widths[found.apart :]]
+    rules = [rule * own for own in fitted.widths[fitted.apart :]]
     above = broken(clean(title), width or width_of(clean(title))) if title else []
-    top = [*above, *_lines(heads, found, right, low=True)]
+    top = [*above, *_lines(heads, fitted, right, low=True)]
     if styled:
         top = [click.style(line, bold=True) for line in top]
-    lines = [*top, " " * (INDENT * found.apart) + (" " * GAP).join(rules)]
+    lines = [*top, " " * (INDENT * fitted.apart) + (" " * GAP).join(rules)]
     for row in cells:
-        lines += _lines(row, found, right)
-    return "\n".join(lines) + "\n", [head for at, head in enumerate(heads) if at not in found.shown]
+        lines += _lines(row, fitted, right)
+    return "\n".join(lines) + "\n", [head for at, head in enumerate(heads) if at not in fitted.shown]
 
 
 def wrapped(text: str, width: int | None, hang: int = INDENT) -> str:

@@ -49,13 +49,13 @@ def trace(shared: Session, /, *, run: str, case: str, output: Path, trace_limit:
         known = [each.id for each in fitting or stored.measurements]
         raise UnknownName("case", case, known, try_=f"trnbench runs show {stored.id}")
     (found,) = fitting
-    made = case_trace(found, shared.registry)
-    if found.time_s is not None and abs(made.time_s / found.time_s - 1.0) > _APART:
-        say(f"warning: the run had {found.time_s:.6g} s, the model now gives {made.time_s:.6g} s")
+    traced = case_trace(found, shared.registry)
+    if found.time_s is not None and abs(traced.time_s / found.time_s - 1.0) > _APART:
+        say(f"warning: the run had {found.time_s:.6g} s, the model now gives {traced.time_s:.6g} s")
     evidence = f"{found.evidence.grade} by {found.evidence.by} {found.evidence.version}".strip()
     about = {"tool": f"trnbench {stored.tool_version}", "run": stored.id, "case": found.id}
     file = write_trace(
-        made.timeline, evidence=evidence, about={**about, "latency_s": made.time_s}, cap=trace_limit
+        traced.timeline, evidence=evidence, about={**about, "latency_s": traced.time_s}, cap=trace_limit
     )
     write_whole(output, file.data)
     click.echo(str(output))

@@ -116,13 +116,13 @@ def find_commands(block: Collection[str] = ()) -> dict[str, Found]:
     own: dict[str, Found] = {}
     external: dict[str, list[Found]] = {}
     for entry in entries:
-        found = Found(entry.name, entry.value, entry.distribution, entry.version)
+        command = Found(entry.name, entry.value, entry.distribution, entry.version)
         if entry.group == GROUP:
             continue
         if normalised(entry.distribution) == OWN:
-            own[entry.name] = found
+            own[entry.name] = command
         elif normalised(entry.distribution) not in blocked and not enabled(NO_EXTERNAL):
-            external.setdefault(entry.name, []).append(found)
+            external.setdefault(entry.name, []).append(command)
 
     commands = {name: own[name] for name in BUILT_IN if name in own}
     commands |= {name: found for name, found in own.items() if name not in commands}

@@ -104,7 +104,7 @@ def compare(
 
         put(shared, (first, second), find_format(shared.registry, "html"), page)
         return
-    found = compared(
+    comparison = compared(
         first,
         second,
         threshold=threshold / 100.0 if threshold is not None else None,
@@ -113,23 +113,23 @@ def compare(
         a=a,
         b=b,
     )
-    rows = [change_row(each) for each in found.changes]
+    rows = [change_row(each) for each in comparison.changes]
     if format == "json":
-        emit_json({**_head(found), "changes": rows})
+        emit_json({**_head(comparison), "changes": rows})
         return
     if format == "csv":
         emit(rows, _CSV, format)
         return
-    for line in opening(found):
+    for line in opening(comparison):
         say(line, level=0)
     shown = [
         row
-        for row, each in zip(rows, found.changes, strict=True)
+        for row, each in zip(rows, comparison.changes, strict=True)
         if every or not (each.exact and not each.effect)
     ]
     if shown:
         emit(shown, COLUMNS, format)
-    for line in closing(found):
+    for line in closing(comparison):
         say(line, level=0)
     if len(shown) < len(rows):
         say(f"{len(rows) - len(shown):,} of them are exactly the same: --all lists them too", level=0)

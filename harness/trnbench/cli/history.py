@@ -89,18 +89,18 @@ def history(
     if output is not None:
         _check_page(output, force=force)
     with Store(shared.store_path) as store:
-        found = histories(store, case, tags=tags, last=last)
+        cases = histories(store, case, tags=tags, last=last)
     if stepped:
-        found = tuple(each for each in found if each.steps)
+        cases = tuple(each for each in cases if each.steps)
     if output is not None:
-        _write(shared, found, output)
+        _write(shared, cases, output)
     elif format == "json":
-        emit_json([_document(each) for each in found])
+        emit_json([_document(each) for each in cases])
     elif format == "csv":
-        emit([row for each in found for row in _points(each)], POINTS, format)
+        emit([row for each in cases for row in _points(each)], POINTS, format)
     else:
-        _show(found, format)
-    if not found:
+        _show(cases, format)
+    if not cases:
         say("no case has a step" if stepped and not case else "no run has a value of these cases")
 
 

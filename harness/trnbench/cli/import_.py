@@ -95,15 +95,15 @@ def import_(
         by=by,
         policy=as_policy(shared.settings.policy),
     )
-    found: list[Run] = []
+    read_in: list[Run] = []
     for each in file:
         data = read_given(None if each == STDOUT else each)
         made = partial(imported_run, data=data, name=importer.name, told=told, registry=shared.registry)
-        found += read_runs(importer, data, str(each), anyway=anyway, told=made)
+        read_in += read_runs(importer, data, str(each), anyway=anyway, told=made)
     with Store(shared.store_path) as store:
-        store.save(*found, tags=tags)
-        for run in found:
+        store.save(*read_in, tags=tags)
+        for run in read_in:
             click.echo(run.id)
-        cases = sum(len(run.measurements) for run in found)
-        runs = "run" if len(found) == 1 else "runs"
-        say(f"{len(found)} {runs} with {cases:,} cases put into {store.path}", level=0)
+        cases = sum(len(run.measurements) for run in read_in)
+        runs = "run" if len(read_in) == 1 else "runs"
+        say(f"{len(read_in)} {runs} with {cases:,} cases put into {store.path}", level=0)

@@ -72,13 +72,13 @@ def _backends(registry: Registry, _: Selection) -> Iterable[Row]:
     from trnbench.run.returned import detected
 
     for name, backend in registry.backends.items():
-        found = detected(backend)
+        detection = detected(backend)
         yield {
             "backend": name,
-            "available": found.available,
-            "instance": found.instance,
-            "why": found.why,
-            "try": found.try_,
+            "available": detection.available,
+            "instance": detection.instance,
+            "why": detection.why,
+            "try": detection.try_,
         }
 
 

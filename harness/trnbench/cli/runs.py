@@ -87,13 +87,13 @@ def show(
 ) -> None:
     """Show the cases of a stored run."""
     with _store(shared) as store:
-        found = store.load(run)
-    cases = [each for each in found.measurements if wanted(each, statuses, kernels, instances)]
+        stored = store.load(run)
+    cases = [each for each in stored.measurements if wanted(each, statuses, kernels, instances)]
     if format == "json":
-        emit_json({"run": run_head(found), "cases": [case_row(each) for each in cases]})
+        emit_json({"run": run_head(stored), "cases": [case_row(each) for each in cases]})
         return
     if format == "table":
-        say(opening(found, len(cases)))
+        say(opening(stored, len(cases)))
     columns: tuple[Column | str, ...] = (
         Column("id", "case"),
         Column("status", keep=2),

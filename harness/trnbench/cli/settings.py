@@ -170,17 +170,17 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _presets(table: Mapping[str, Any], path: Path) -> dict[str, Mapping[str, Any]]:
-    found = table.get("preset", {})
-    if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
+    presets = table.get("preset", {})
+    if not isinstance(presets, dict) or not all(isinstance(each, dict) for each in presets.values()):
         raise BadInput(
             f"'preset' in {path} holds no presets",
             cause="a preset is a table of settings under a name",
             try_='[preset.quick] on one line, then kernels = ["gemm"]',
         )
-    for name, entries in found.items():
+    for name, entries in presets.items():
         for key in entries:
             _known(key, path, f" of preset {name!r}")
-    return found
+    return presets
 
 
 def _known(key: str, path: Path, where: str = "") -> str:

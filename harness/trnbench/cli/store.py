@@ -29,17 +29,17 @@ def check(shared: Session, /, *, format: str) -> int:
     from trnbench.store.store import Store
 
     with Store(shared.store_path) as opened:
-        found = checked(opened)
+        findings = checked(opened)
         rows = [
             {"run": each.run, "problem": each.what, "repair": "yes" if each.repair else "no"}
-            for each in found
+            for each in findings
         ]
         if rows or format != "table":
             emit(rows, ("run", "problem", "repair"), format)
-        if not found:
+        if not findings:
             say(f"{opened.path}: nothing is wrong")
             return ExitCode.OK
-    if any(each.repair for each in found):
+    if any(each.repair for each in findings):
         say("repair with: trnbench store repair")
     return ExitCode.GATE
 

@@ -57,16 +57,17 @@ def show_(state: Session, /, *, instance: str, every: bool, format: str, **optio
     from trnbench.topology.summary import summarise
 
     graph = _graph(_system(state, instance, options), options)
-    found = properties(graph)
-    made = tables(graph, found, every=every)
+    summary = properties(graph)
+    sections = tables(graph, summary, every=every)
     if format == "json":
         named = {
-            table.name: [dict(zip(table.columns, row, strict=True)) for row in table.rows] for table in made
+            table.name: [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+            for table in sections
         }
-        emit_json({**summarise(graph, found), "tables": named})
+        emit_json({**summarise(graph, summary), "tables": named})
         return
     if format == "csv":
-        first = made[0]
+        first = sections[0]
         emit([dict(zip(first.columns, row, strict=True)) for row in first.rows], first.columns, "csv")
         return
     title = f"{graph.name}: {shape_words(graph)}"
@@ -74,7 +75,7 @@ def show_(state: Session, /, *, instance: str, every: bool, format: str, **optio
         write(f"# {title}\n\n")
     else:
         paragraph(f"{title}\n")
-    for table in made:
+    for table in sections:
         if len(table.columns) == 1:
             _bullets(table, format)
             continue

@@ -172,11 +172,11 @@ def validate(
     if assume and kernels is None:
         raise UsageError("--assume goes with --kernels PATH", try_="the folder with the public sources")
     if kernels is None:
-        found = remembered(
+        fidelity = remembered(
             registry, state.cache(), families=families, generations=generations, systems=systems
         )
     else:
-        found = hold(
+        fidelity = hold(
             registry,
             families=families,
             generations=generations,
@@ -186,23 +186,23 @@ def validate(
             sources=sources,
             assumptions=assumed,
         )
-    if not found.points:
+    if not fidelity.points:
         raise NothingSelected(
             "no published point is selected",
             cause=_why_empty(registry, generations),
             try_="trnbench validate --points: all there are",
         )
     if table is not None:
-        fidelity_tables.show_table(table, found, format)
+        fidelity_tables.show_table(table, fidelity, format)
     elif sources and kernels is not None and format in ("md", "json"):
-        fidelity_tables.show_sources(found, kernels, format, str(assumed))
+        fidelity_tables.show_sources(fidelity, kernels, format, str(assumed))
     else:
-        fidelity_tables.show(found, format)
+        fidelity_tables.show(fidelity, format)
         if sources and format == "table":
-            fidelity_tables.show_not_run(found)
-    for note in found.notes:
+            fidelity_tables.show_not_run(fidelity)
+    for note in fidelity.notes:
         say(note)
-    return fidelity_gates.judge(found, gates)
+    return fidelity_gates.judge(fidelity, gates)
 
 
 def _check_names(registry: Registry, families: Iterable[str], generations: Iterable[str]) -> None:

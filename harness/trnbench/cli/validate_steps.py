@@ -48,18 +48,18 @@ def validate_steps(
     registry = state.registry
     say("composing published steps: a minute or two where they are not in the cache", level=1)
     kept = validate.answered(registry, generations, state.cache())
-    found = validate.compared(registry, kept, systems)
-    if not found.points:
+    comparisons = validate.compared(registry, kept, systems)
+    if not comparisons.points:
         raise NothingSelected(
             "no published step is selected",
             cause="the options exclude every point, or no generation brings any",
             try_="trnbench validate --family workloads --points: all there are",
         )
     if points:
-        emit([_point_row(each) for each in found.points], _POINTS, format)
+        emit([_point_row(each) for each in comparisons.points], _POINTS, format)
     else:
-        _show(found, format)
-    return fidelity_gates.judge_steps(found, gates)
+        _show(comparisons, format)
+    return fidelity_gates.judge_steps(comparisons, gates)
 
 
 def _show(found: StepFidelity, format: str) -> None:

@@ -65,15 +65,17 @@ def compared(
     if threshold is not None:
         kinds.PERCENT.checked(100.0 * threshold, "threshold")
     sides = (chosen(a, "--a"), chosen(b, "--b"))
-    found = paired(before, after, chosen=sides, wanted=keyword_test(keyword), across=across)
-    if not found.pairs and not found.skipped:
-        raise _nothing(before, after, bool(found.refused), found.refused[0].why if found.refused else "")
+    pairing = paired(before, after, chosen=sides, wanted=keyword_test(keyword), across=across)
+    if not pairing.pairs and not pairing.skipped:
+        raise _nothing(
+            before, after, bool(pairing.refused), pairing.refused[0].why if pairing.refused else ""
+        )
     inputs = Inputs(before, after)
-    measured = [each for each in found.pairs if _both(each, (Grade.MEASURED,)) and not _unjudged(*each)]
+    measured = [each for each in pairing.pairs if _both(each, (Grade.MEASURED,)) and not _unjudged(*each)]
     told = dict(zip(((one.id, two.id) for one, two in measured), effects(measured, CONFIDENCE), strict=True))
     changes = [
         _change(before, after, each, told.get((each[0].id, each[1].id)), threshold, inputs)
-        for each in found.pairs
+        for each in pairing.pairs
     ]
     return Comparison(
         before=_named(before),
@@ -82,10 +84,10 @@ def compared(
         confidence=CONFIDENCE,
         differs=surroundings(before, after) if before.id != after.id else (),
         changes=tuple(sorted(changes, key=_order)),
-        refused=found.refused,
-        missing=tuple(each.id for each in found.missing),
-        new=tuple(each.id for each in found.new),
-        skipped=found.skipped,
+        refused=pairing.refused,
+        missing=tuple(each.id for each in pairing.missing),
+        new=tuple(each.id for each in pairing.new),
+        skipped=pairing.skipped,
     )
 
 
@@ -151,13 +153,13 @@ def _verdict(effect: float, least: float, *, shown: bool) -> Verdict:
 
 def _unjudged(one: Measurement, two: Measurement) -> str:
     """Why a pair gets no verdict, whatever its numbers are; "" where it can have one."""
-    for which, each in (("first", one), ("second", two)):
-        if each.status is Status.INCONCLUSIVE:
-            why = each.stability.why if each.stability else each.reason_text
+    for which, case in (("first", one), ("second", two)):
+        if case.status is Status.INCONCLUSIVE:
+            why = case.stability.why if case.stability else case.reason_text
             return f"not stable in the {which} run{f': {why}' if why else ''}"
-        if each.status not in _GOOD:
-            reason = each.reason_text or str(each.reason)
-            return f"{each.status} in the {which} run{f': {reason}' if reason else ''}"
+        if case.status not in _GOOD:
+            reason = case.reason_text or str(case.reason)
+            return f"{case.status} in the {which} run{f': {reason}' if reason else ''}"
     return lacking(one, two) if _both((one, two), (Grade.MEASURED,)) else ""
 
 

@@ -34,14 +34,14 @@ class Inputs:
 
     def causes(self, before: Measurement, after: Measurement) -> tuple[str, ...]:
         """What differs of all that these two emulated numbers follow from, likeliest first."""
-        found = [*self.sources(before, after), *self._costs(after), *self._facts(after)]
+        reasons = [*self.sources(before, after), *self._costs(after), *self._facts(after)]
         old, new = before.evidence, after.evidence
         if (old.by, old.version) != (new.by, new.version):
-            found.append(f"model is {new.by} {new.version}, was {old.by} {old.version}")
+            reasons.append(f"model is {new.by} {new.version}, was {old.by} {old.version}")
         if before.implementation != after.implementation:
-            found.append(f"implementation is {after.implementation}, was {before.implementation}")
-        if found:
-            return tuple(found)
+            reasons.append(f"implementation is {after.implementation}, was {before.implementation}")
+        if reasons:
+            return tuple(reasons)
         kept = self._before.inputs and self._after.inputs
         return (_ALIKE if kept else NOT_KEPT,)
 
@@ -56,17 +56,17 @@ class Inputs:
     @cached_property
     def _edited(self) -> dict[str, str]:
         """Of each source that differs, what to say."""
-        found = {}
+        edits = {}
         for name, (old, new) in _differing(self._before.inputs, self._after.inputs).items():
             if name.startswith(COSTS) or not (self._before.inputs and self._after.inputs):
                 continue
             if old is None or new is None:
                 continue  # of another kernel: runs need not have the same ones
             if is_shortened(old) or is_shortened(new):
-                found[name] = f"{name} was edited (this copy of a run does not have its text)"
+                edits[name] = f"{name} was edited (this copy of a run does not have its text)"
             elif said := lines_changed(name, old, new):
-                found[name] = said
-        return found
+                edits[name] = said
+        return edits
 
     @cached_property
     def _reached(self) -> set[str]:
@@ -87,7 +87,7 @@ class Inputs:
     @cached_property
     def _rows(self) -> dict[str, tuple[str, ...]]:
         """Of each cost file that differs, the rows that do."""
-        found = {}
+        rows = {}
         for name, (old, new) in _differing(self._before.inputs, self._after.inputs).items():
             if not name.startswith(COSTS) or old is None or new is None:
                 continue
@@ -95,8 +95,8 @@ class Inputs:
                 said = tuple(rows_changed(*(parse_toml(each.encode(), name) for each in (old, new))))
             except BadInput:  # a fingerprint in the place of the text, or a file that was no TOML
                 said = ("was edited",)
-            found[name] = said
-        return found
+            rows[name] = said
+        return rows
 
     def _facts(self, after: Measurement) -> Iterator[str]:
         system = self._after.systems.get(after.case.instance)
@@ -108,12 +108,12 @@ class Inputs:
     @cached_property
     def _books(self) -> dict[str, dict[str, list[str]]]:
         """generation → subject → facts and assumptions that differ."""
-        found: dict[str, dict[str, list[str]]] = {}
+        books: dict[str, dict[str, list[str]]] = {}
         for generation in self._before.books.keys() & self._after.books.keys():
             old, new = self._before.books[generation], self._after.books[generation]
             if old == new:
                 continue
-            by = found.setdefault(generation, {})
+            by = books.setdefault(generation, {})
             facts = _differing({each.id: each for each in old.facts}, {each.id: each for each in new.facts})
             assumed = _differing(old.assumptions, new.assumptions)
             for kind, differing in (("fact", facts), ("assumption", assumed)):
@@ -122,7 +122,7 @@ class Inputs:
                     if one is not None and _figure(was) != _figure(now):
                         said = f"{kind} {name} is {_figure(now)}, was {_figure(was)}"
                         by.setdefault(one.subject, []).append(said)
-        return found
+        return books
 
 
 def reached(measurement: Measurement, inputs: Mapping[str, str]) -> set[str]:
@@ -135,15 +135,15 @@ def _of_implementation(implementation: str, inputs: Mapping[str, str]) -> set[st
     _, _, reference = implementation.partition(": ")
     module = reference.partition(":")[0].strip()
     waiting = [f"{module.replace('.', '/')}.py"]
-    found: set[str] = set()
+    sources: set[str] = set()
     while waiting:
         name = waiting.pop()
-        if name in found or name not in inputs:
+        if name in sources or name not in inputs:
             continue
-        found.add(name)
+        sources.add(name)
         folder = name.rpartition("/")[0]
         waiting += [f"{folder}/{each}" for each in named_beside(inputs[name], folder.replace("/", "."))]
-    return found
+    return sources
 
 
 def _differing(before: Mapping[str, T], after: Mapping[str, T]) -> dict[str, tuple[T | None, T | None]]:

@@ -47,12 +47,12 @@ def effects(pairs: Sequence[tuple[Measurement, Measurement]], confidence: float)
     """Of pairs that lack nothing, in their order; they count as asked together."""
     differences = [_difference(before, after) for before, after in pairs]
     variances = moderated([each.variance for each in differences])
-    chances, found = [], []
+    chances, shifts = [], []
     for each, variance in zip(differences, variances, strict=True):
         error = math.sqrt(variance.value * each.inverse)
         chances.append(two_sided(each.value / error, variance.freedom) if error else float(each.value == 0.0))
         reach = error * critical(1.0 - confidence, variance.freedom) if error else 0.0
-        found.append((each.value, reach))
+        shifts.append((each.value, reach))
     return [
         Effect(
             value=math.expm1(value),
@@ -61,7 +61,7 @@ def effects(pairs: Sequence[tuple[Measurement, Measurement]], confidence: float)
             ),
             p=p,
         )
-        for (value, reach), p in zip(found, adjusted(chances), strict=True)
+        for (value, reach), p in zip(shifts, adjusted(chances), strict=True)
     ]
 
 

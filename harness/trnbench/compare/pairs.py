@@ -61,19 +61,19 @@ def paired(
 def _by_key(
     run: Run, chosen: Chosen, wanted: Callable[[CaseKey], bool], free: Iterable[str], which: str
 ) -> dict[Key, Measurement]:
-    found: dict[Key, Measurement] = {}
-    for each in run.measurements:
-        if not (wanted(each.case) and chosen.fits(each.case)):
+    cases: dict[Key, Measurement] = {}
+    for case in run.measurements:
+        if not (wanted(case.case) and chosen.fits(case.case)):
             continue
-        key = _key(each.case, frozenset(free))
-        if key in found:
+        key = _key(case.case, frozenset(free))
+        if key in cases:
             raise UsageError(
-                f"{each.id} and {found[key].id} are both in {which} selection, and only one can be compared",
+                f"{case.id} and {cases[key].id} are both in {which} selection, and only one can be compared",
                 cause="they differ in nothing but what the selections name",
                 try_="another term, such as 'size=4096', so that one case of each kind is left",
             )
-        found[key] = each
-    return found
+        cases[key] = case
+    return cases
 
 
 def _key(case: CaseKey, free: frozenset[str]) -> Key:

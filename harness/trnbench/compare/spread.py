@@ -60,13 +60,13 @@ def _common(own: Sequence[Variance]) -> tuple[float, float]:
 
 def digamma(x: float) -> float:
     """Γ'/Γ for x > 0: by recurrence to x ≥ 8, then its asymptotic series (Abramowitz, Stegun 6.3.18)."""
-    found = 0.0
+    value = 0.0
     while x < 8.0:
-        found -= 1.0 / x
+        value -= 1.0 / x
         x += 1.0
     square = 1.0 / (x * x)
     series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square / 240)))
-    return found + math.log(x) - 0.5 / x - series
+    return value + math.log(x) - 0.5 / x - series
 
 
 def trigamma(x: float) -> float:

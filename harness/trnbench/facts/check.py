@@ -66,26 +66,28 @@ def check_facts(book: FactBook, assemblies: Sequence[Assembly]) -> Findings:
 
 
 def _check(book: FactBook, assemblies: Sequence[Assembly], *, strict: bool) -> Findings:
-    found = [each for finder in FINDERS.values() for each in finder(book, assemblies)]
+    disagreements = [each for finder in FINDERS.values() for each in finder(book, assemblies)]
     named = []
     for dispute in book.disputes:
         hits: set[int] = set()
         for rule in rules_of(dispute):
             mine = {
-                index for index, each in enumerate(found) if each.rule == rule and concerns(dispute, each)
+                index
+                for index, each in enumerate(disagreements)
+                if each.rule == rule and concerns(dispute, each)
             }
             if not mine and strict:
-                raise _idle(dispute, rule, [each for each in found if each.rule == rule])
+                raise _idle(dispute, rule, [each for each in disagreements if each.rule == rule])
             hits |= mine
         if not hits:
             named.append(dispute)
         for index in hits:
-            each = found[index]
-            found[index] = msgspec.structs.replace(each, disputes=(*each.disputes, dispute.id))
+            each = disagreements[index]
+            disagreements[index] = msgspec.structs.replace(each, disputes=(*each.disputes, dispute.id))
     by_id = {dispute.id: dispute for dispute in book.disputes}
     known = (
         msgspec.structs.replace(each, strangers=strangers(each, [by_id[name] for name in each.disputes]))
-        for each in found
+        for each in disagreements
     )
     return Findings(found=tuple(known), named=tuple(named))
 

@@ -100,8 +100,8 @@ def parse_unit(spelling: str) -> Unit:
     """
     text = spelling.strip()
     head, per = _split_per(text)
-    found = _read(head)
-    if found is None:
+    unit = _read(head)
+    if unit is None:
         from difflib import get_close_matches
 
         near = get_close_matches(text, _SPELLINGS, n=2, cutoff=0.5)
@@ -112,7 +112,7 @@ def parse_unit(spelling: str) -> Unit:
             cause=f"did you mean {' or '.join(near)}?" if near else "no document prints it that way",
             try_="write it as the document does: TFLOPS, TB/sec, GiB/s, GB/sec/device, Gbps, GiB, GHz, us, …",
         )
-    dimension, factor, base, integer = found
+    dimension, factor, base, integer = unit
     return Unit(spelling=text, dimension=dimension, factor=factor, base=base, per=per, integer=integer)
 
 

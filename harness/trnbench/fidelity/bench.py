@@ -128,18 +128,18 @@ class Bench:
         from trnbench.results.measurement import CaseKey
 
         machine = self.system(system)
-        found = self.registry.kernels.get(kernel)
-        if found is None:
+        described = self.registry.kernels.get(kernel)
+        if described is None:
             raise NotEmulated(f"kernel {kernel} is not installed")
         key = CaseKey(
             kernel=kernel,
-            family=found.family,
+            family=described.family,
             instance=machine.name,
             generation=machine.generation.name,
             scope=scope,
             point=dict(point),
         )
-        case = Case(key=key, kernel=found, extent=extent, explain=False)
+        case = Case(key=key, kernel=described, extent=extent, explain=False)
         if why := self.backend.unsupported(case, machine):
             raise NotEmulated(why)
         try:
@@ -150,7 +150,7 @@ class Bench:
             raise NotEmulated(seen.reason_text or "the emulator gave no time")
         if seen.evidence.grade is Grade.DERIVED:
             raise NotEmulated(f"no source of {kernel} takes this point: only a formula answers")
-        return seen, found.work(point, extent).as_counts()
+        return seen, described.work(point, extent).as_counts()
 
 
 def fits_of(costs: Mapping[str, Any], point: PublishedPoint) -> tuple[str, ...]:

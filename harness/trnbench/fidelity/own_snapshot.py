@@ -70,18 +70,19 @@ def shipped(registry: Registry, generation: str) -> tuple[tuple[OwnProduct, ...]
         return (), ""
     missing = f"our own products are not set beside published ones of {generation}"
     try:
-        found = read(path)
+        snapshot = read(path)
     except BadInput as error:
         return (), f"{missing}: {error.what}"
     model = Bench(registry).model()
-    if (found.by, found.version) != model:
+    if (snapshot.by, snapshot.version) != model:
         return (
             (),
-            f"{missing}: they were timed by {found.by} {found.version}, this run is by {' '.join(model)}",
+            f"{missing}: they were timed by {snapshot.by} {snapshot.version}, "
+            f"this run is by {' '.join(model)}",
         )
-    if found.files != digest(registry, generation):
+    if snapshot.files != digest(registry, generation):
         return (), f"{missing}: facts, costs or points have changed since they were timed"
-    return found.rows, ""
+    return snapshot.rows, ""
 
 
 def digest(registry: Registry, generation: str) -> str:

@@ -29,14 +29,14 @@ def published_points(
 
     Raises what `load_published` raises, and `FactError` when two files have a point of one id.
     """
-    found: dict[str, tuple[PublishedPoint, ...]] = {}
+    points: dict[str, tuple[PublishedPoint, ...]] = {}
     owners: dict[str, Path] = {}
     for name, generation in registry.generations.items():
         path = generation.published
         if path is None or (generations and name not in generations):
             continue
-        found[name] = load_published(path, name)
-        for point in found[name]:
+        points[name] = load_published(path, name)
+        for point in points[name]:
             if point.id in owners:
                 raise FactError(
                     f"{path}: id {point.id!r} is used twice",
@@ -44,7 +44,7 @@ def published_points(
                     try_="give each point an id of its own",
                 )
             owners[point.id] = path
-    return found
+    return points
 
 
 def honesty(point: PublishedPoint, *, fitted: bool) -> Honesty:

@@ -76,7 +76,7 @@ def _products(registry: Registry, generation: str) -> tuple[OwnProduct, ...]:
         rate = _published_rate(point, bench, shape) if shape else None
         if shape and rate and cores in (1, 2) and not shape[0] % cores and point.dtype in _FLOATS:
             shapes.setdefault((*shape, point.dtype, cores), []).append((rate, point))
-    found = []
+    products = []
     for (m, n, k, dtype, cores), rows in shapes.items():
         (rate, best), *slower = sorted(rows, key=lambda row: (-row[0], row[1].id))
         try:
@@ -84,7 +84,7 @@ def _products(registry: Registry, generation: str) -> tuple[OwnProduct, ...]:
         except NotEmulated:  # it has no e, and the point none of a program of ours
             continue
         model = 2 * m * n * k / time_s
-        found.append(
+        products.append(
             OwnProduct(
                 id=best.id, generation=generation, m=m, n=n, k=k, dtype=dtype, cores=cores,
                 kernel="gemm" if cores == 1 else "gemm_shared",
@@ -92,7 +92,7 @@ def _products(registry: Registry, generation: str) -> tuple[OwnProduct, ...]:
                 source=best.source, others=tuple(point.id for _, point in slower),
             )
         )  # fmt: skip
-    return tuple(sorted(found, key=lambda each: (each.m * each.n * each.k, each.id)))
+    return tuple(sorted(products, key=lambda each: (each.m * each.n * each.k, each.id)))
 
 
 def _product(point: PublishedPoint) -> tuple[int, int, int] | None:

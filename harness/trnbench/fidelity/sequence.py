@@ -39,12 +39,12 @@ def load_sequences(path: Path, points: Iterable[PublishedPoint]) -> tuple[Sequen
     """
     known = {each.id: each for each in points}
     place = Place(path)
-    found: dict[str, Sequence] = {}
+    sequences: dict[str, Sequence] = {}
     for where, row in place.tables(read_toml(path), "sequence"):
         where.check(row, {"name": str, "points": list, "source": str}, ("name", "points", "source"))
         name, ids = row["name"], tuple(row["points"])
         where = place.at(f"sequence {name!r}")
-        if name in found:
+        if name in sequences:
             raise where.error("is there twice", try_="give each sequence a name of its own")
         if len(set(ids)) < 2 or len(set(ids)) != len(ids):
             raise where.error("needs two points or more, each once", try_='points = ["before", "after"]')
@@ -54,10 +54,10 @@ def load_sequences(path: Path, points: Iterable[PublishedPoint]) -> tuple[Sequen
         quantities = sorted({str(known[id].quantity) for id in ids})
         if len(quantities) > 1:
             raise where.error(f"mixes {' and '.join(quantities)}", try_="points of one quantity")
-        found[name] = Sequence(
+        sequences[name] = Sequence(
             name=name, points=ids, source=row["source"], generation=known[ids[0]].generation
         )
-    return tuple(found.values())
+    return tuple(sequences.values())
 
 
 def steps(sequence: Sequence, rows: Mapping[str, Comparison]) -> list[Step]:
@@ -65,7 +65,7 @@ def steps(sequence: Sequence, rows: Mapping[str, Comparison]) -> list[Step]:
 
     Points without a published value make no step; those without a model's answer one that is not covered.
     """
-    found = []
+    compared = []
     for start, end in zip(sequence.points, sequence.points[1:], strict=False):
         before, after = rows.get(start), rows.get(end)
         if before is None or after is None or not before.published or not after.published:
@@ -74,7 +74,7 @@ def steps(sequence: Sequence, rows: Mapping[str, Comparison]) -> list[Step]:
         if abs(change) <= SMALLEST:
             continue
         answered = before.e is not None and after.e is not None
-        found.append(
+        compared.append(
             Step(
                 sequence=sequence.name,
                 generation=sequence.generation,
@@ -85,7 +85,7 @@ def steps(sequence: Sequence, rows: Mapping[str, Comparison]) -> list[Step]:
                 model=change + after.e - before.e if answered else None,  # type: ignore[operator]
             )
         )
-    return found
+    return compared
 
 
 def order_text(steps: Iterable[Step]) -> str:

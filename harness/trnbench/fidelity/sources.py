@@ -116,7 +116,7 @@ def kept(registry: Registry, generations: Collection[str] = ()) -> Sources | Non
 
     Raises `BadInput` for a file that holds something else, or when they are not of one run.
     """
-    found: Sources | None = None
+    sources: Sources | None = None
     for name, generation in registry.generations.items():
         path = generation.public_kernels
         if path is None or (generations and name not in generations):
@@ -128,19 +128,20 @@ def kept(registry: Registry, generations: Collection[str] = ()) -> Sources | Non
                 cause="what is kept beside a generation is of the shipped model",
                 try_="run the public kernels again without --assume: docs/fidelity.md",
             )
-        if found is not None and (one.by, one.version) != (found.by, found.version):
+        if sources is not None and (one.by, one.version) != (sources.by, sources.version):
             raise BadInput(
-                f"{path} is of {one.by} {one.version}, another generation's of {found.by} {found.version}",
+                f"{path} is of {one.by} {one.version}, "
+                f"another generation's of {sources.by} {sources.version}",
                 cause="only one of them was made anew",
                 try_="run the public kernels of all generations again: docs/fidelity.md",
             )
-        if found is None:
-            found = one
+        if sources is None:
+            sources = one
         else:
-            fetched = dict.fromkeys((*found.checkouts, *one.checkouts))
-            points = (*found.points, *one.points)
-            found = msgspec.structs.replace(found, checkouts=tuple(fetched), points=points)
-    return found and msgspec.structs.replace(found, points=_as_published(registry, found.points))
+            fetched = dict.fromkeys((*sources.checkouts, *one.checkouts))
+            points = (*sources.points, *one.points)
+            sources = msgspec.structs.replace(sources, checkouts=tuple(fetched), points=points)
+    return sources and msgspec.structs.replace(sources, points=_as_published(registry, sources.points))
 
 
 def _as_published(registry: Registry, kept: Iterable[Comparison]) -> tuple[Comparison, ...]:

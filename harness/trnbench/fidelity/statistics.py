@@ -100,17 +100,17 @@ def crossed(points: Iterable[Comparison]) -> Errors | None:
 
 def bounds_of(points: Iterable[Comparison]) -> Bounds | None:
     """The inequalities among the points; None where there is none that the model answers."""
-    found = {
+    excesses = {
         each.id: e for each in points if each.use is Use.BOUND and (e := counted_error(each)) is not None
     }
-    if not found:
+    if not excesses:
         return None
-    worst = max(found, key=lambda id: (found[id], id))
-    broken = sum(e > 0 for e in found.values())
+    worst = max(excesses, key=lambda id: (excesses[id], id))
+    broken = sum(e > 0 for e in excesses.values())
     return Bounds(
-        count=len(found),
+        count=len(excesses),
         broken=broken,
-        worst=found[worst] if broken else 0.0,
+        worst=excesses[worst] if broken else 0.0,
         worst_id=worst if broken else "",
     )
 

@@ -122,14 +122,14 @@ def brief(families: Iterable[FamilyFidelity]) -> str:
 
     The families with most votes, at most `BRIEF`, as a Markdown table that ends with a line end.
     """
-    found: dict[str, dict[str, FamilyFidelity]] = {}
+    by_title: dict[str, dict[str, FamilyFidelity]] = {}
     for each in families:
         if each.errors:
-            found.setdefault(each.title, {})[each.generation] = each
-    generations = sorted({name for row in found.values() for name in row})
+            by_title.setdefault(each.title, {})[each.generation] = each
+    generations = sorted({name for row in by_title.values() for name in row})
 
     def votes(title: str) -> int:
-        return sum(each.errors.votes for each in found[title].values() if each.errors)
+        return sum(each.errors.votes for each in by_title[title].values() if each.errors)
 
     def cell(each: FamilyFidelity | None) -> str:
         if each is None or each.errors is None:
@@ -139,8 +139,8 @@ def brief(families: Iterable[FamilyFidelity]) -> str:
         return f"{size_text(errors.median)}{p90} ({errors.votes})"
 
     rows = [
-        (title, *(cell(found[title].get(name)) for name in generations))
-        for title in sorted(found, key=lambda title: (-votes(title), title))[:BRIEF]
+        (title, *(cell(by_title[title].get(name)) for name in generations))
+        for title in sorted(by_title, key=lambda title: (-votes(title), title))[:BRIEF]
     ]
     return "\n".join(grid(("error of the time", *generations), rows, left=1)) + "\n"
 

@@ -133,9 +133,9 @@ def _compared(point: PublishedPoint, bench: Bench) -> Comparison:
         return _row(point, Use.NOT_EMULATED, how="no model of this family")
     predict: Adapter = resolve(adapter)
     try:
-        found = predict(point, bench)
-        if not found.value > 0:
-            raise NotEmulated(f"the model's answer is {found.value!r}")
+        prediction = predict(point, bench)
+        if not prediction.value > 0:
+            raise NotEmulated(f"the model's answer is {prediction.value!r}")
     except NotEmulated as no:
         return _row(point, Use.NEEDS_SOURCE if no.source_missing else Use.NOT_EMULATED, how=no.why)
     except Exception as error:  # a model's mistake costs its own points, never the run
@@ -148,7 +148,7 @@ def _compared(point: PublishedPoint, bench: Bench) -> Comparison:
         use = Use.CONTRADICTED
         how = f"against {', '.join(point.contradicts)}; measured with {point.how_measured}; {point.notes}"
     costs = bench.system(point.system).costs
-    row = _row(point, use, found, how=how.removesuffix("; "), fitted=bool(fits_of(costs, point)))
+    row = _row(point, use, prediction, how=how.removesuffix("; "), fitted=bool(fits_of(costs, point)))
     if row.honesty != Honesty.FITTED:
         return msgspec.structs.replace(row, e_cross=row.e)
     if point.shaped or not can_refit(costs, point):

@@ -60,18 +60,18 @@ def end(spared: Collection[int] = ()) -> bool:
 
 
 def _listed() -> set[int]:
-    found: set[int] = set()
+    processes: set[int] = set()
     try:
         threads = os.listdir("/proc/self/task")
     except OSError:  # not Linux
-        return found
+        return processes
     for thread in threads:
         try:
             with open(f"/proc/self/task/{thread}/children") as file:
-                found.update(map(int, file.read().split()))
+                processes.update(map(int, file.read().split()))
         except FileNotFoundError:
             continue  # the thread is gone
-    return found
+    return processes
 
 
 def _prctl(option: int, value: int) -> bool:

@@ -111,7 +111,7 @@ def _queued_s(before: dict[str, int] | None, after: dict[str, int] | None) -> fl
 
 def _processors(proc: Path) -> dict[int, _Processor]:
     """user nice system idle iowait irq softirq steal, as proc(5) has them."""
-    found = {}
+    processors = {}
     with suppress(OSError):
         for line in (proc / "stat").read_text().splitlines():
             name, *words = line.split()
@@ -119,8 +119,8 @@ def _processors(proc: Path) -> dict[int, _Processor]:
                 continue
             ticks = [int(each) for each in words[:8]]
             busy = sum(ticks[:3]) + ticks[5] + ticks[6]
-            found[int(name[3:])] = _Processor(busy, ticks[7], sum(ticks))
-    return found
+            processors[int(name[3:])] = _Processor(busy, ticks[7], sum(ticks))
+    return processors
 
 
 def _others(

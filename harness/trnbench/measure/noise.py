@@ -40,15 +40,15 @@ def look(proc: Path = PROC, sys: Path = SYS) -> Iterator[Noise]:
 
 
 def _governor(sys: Path) -> Iterator[Noise]:
-    found = _text(sys / "devices/system/cpu/cpu0/cpufreq/scaling_governor")
-    if not found:
+    governor = _text(sys / "devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    if not governor:
         yield Noise(name="clock governor", quiet=True, found="not told: the clock is not ours to set")
     else:
         yield Noise(
             name="clock governor",
-            quiet=found == "performance",
-            found=found,
-            advice="" if found == "performance" else "cpupower frequency-set -g performance",
+            quiet=governor == "performance",
+            found=governor,
+            advice="" if governor == "performance" else "cpupower frequency-set -g performance",
         )
 
 

@@ -51,7 +51,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
         """Robust statistics, JSON-safe."""
         times = self.judged
         interval = bootstrap(times, seed=seed, resamples=_resamples(len(times)))
-        found = {
+        summary = {
             "median_s": median(times),
             "low_s": interval.low,
             "high_s": interval.high,
@@ -70,8 +70,8 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
             "stop_reason": self.stop_reason,
         }
         if self.device_samples:
-            found["device_median_s"] = median(self.device_samples)
-        return found
+            summary["device_median_s"] = median(self.device_samples)
+        return summary
 
 
 def _resamples(count: int) -> int:

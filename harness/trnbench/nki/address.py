@@ -12,17 +12,17 @@ def placed(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[Any, ...]:
     if not any(_moves(each) for each in index):
         return index
     given = sum(each is not Ellipsis for each in index)
-    found: list[Any] = []
+    resolved: list[Any] = []
     axis = 0
-    for each in index:
-        if each is Ellipsis:
+    for entry in index:
+        if entry is Ellipsis:
             axis += len(shape) - given
-            found.append(each)
+            resolved.append(entry)
             continue
         size = shape[axis] if axis < len(shape) else 0
-        found.append(_part(each, size) if isinstance(each, slice) else _one(each, size))
+        resolved.append(_part(entry, size) if isinstance(entry, slice) else _one(entry, size))
         axis += 1
-    return tuple(found)
+    return tuple(resolved)
 
 
 def _moves(each: Any) -> bool:

@@ -61,13 +61,13 @@ def call(function: Any, ref: str, arguments: Mapping[str, Any]) -> tuple[npt.NDA
             f"reference {ref} failed: {type(error).__name__}: {error}" + (f" ({where})" if where else ""),
             cause="it gets the kernel's arguments in their order, as NumPy arrays",
         ) from error
-    found = result if isinstance(result, tuple | list) else (result,)
-    if not found or not all(isinstance(each, np.ndarray | np.generic | int | float) for each in found):
+    results = result if isinstance(result, tuple | list) else (result,)
+    if not results or not all(isinstance(each, np.ndarray | np.generic | int | float) for each in results):
         raise KernelError(
             f"reference {ref} returns {type(result).__name__}, not arrays",
             cause="its result is compared with the kernel's outputs, one by one",
         )
-    return tuple(np.asarray(each) for each in found)
+    return tuple(np.asarray(each) for each in results)
 
 
 def compare(

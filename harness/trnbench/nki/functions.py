@@ -207,16 +207,16 @@ def function_of(op: Any, call: str, *, arity: int = 0, kind: str = "") -> Functi
     `kind`: "table" for an activation function, "alu" for what element-wise engines do, "fold" for a
     reduction. Raises `KernelError` when it is none of that kind, or takes another number of operands.
     """
-    found = op
-    if not isinstance(found, Function):
+    function = op
+    if not isinstance(function, Function):
         name = getattr(op, "__name__", "")
-        found = FUNCTIONS.get(_NUMPY.get(name, name), op)
+        function = FUNCTIONS.get(_NUMPY.get(name, name), op)
     if (
-        isinstance(found, Function)
-        and (not arity or found.arity == arity)
-        and (not kind or getattr(found, kind))
+        isinstance(function, Function)
+        and (not arity or function.arity == arity)
+        and (not kind or getattr(function, kind))
     ):
-        return found
+        return function
     wanted = [
         each
         for each in FUNCTIONS.values()

@@ -34,19 +34,20 @@ def load_kernel(ref: str, *, nki: str = "auto", kind: str = "kernel") -> tuple[A
         file, _, name = ref.partition(":")
     with provide(nki) as provided:
         module = _from_file(Path(file)) if double else _from_package(file, ours=provided.by == "trnbench")
-    found = getattr(module, name, None)
-    if found is None:
+    function = getattr(module, name, None)
+    if function is None:
         raise _unknown(kind, name, file, module)
-    if isinstance(found, FunctionType) and provided.by == "trnbench" and _of_beta1(module):
-        found = beta1_jit(found)  # its caller would have: nki.benchmark(kernel)
-    if not callable(found) or isinstance(found, type):
+    if isinstance(function, FunctionType) and provided.by == "trnbench" and _of_beta1(module):
+        function = beta1_jit(function)  # its caller would have: nki.benchmark(kernel)
+    if not callable(function) or isinstance(function, type):
         raise KernelError(
-            f"{ref} is no kernel: it is {'a class' if isinstance(found, type) else type(found).__name__}",
+            f"{ref} is no kernel: "
+            f"it is {'a class' if isinstance(function, type) else type(function).__name__}",
             cause="a kernel is a function, usually decorated with @nki.jit",
         )
-    if isinstance(found, Beta1Kernel):
+    if isinstance(function, Beta1Kernel):
         provided = msgspec.structs.replace(provided, dialect="Beta 1")
-    return found, module, provided
+    return function, module, provided
 
 
 def _of_beta1(module: ModuleType) -> bool:

@@ -41,14 +41,14 @@ def _unannotated(cls: type) -> bool:
 
 
 def _filled(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    made: Any = object.__new__(cls)
+    filled: Any = object.__new__(cls)
     noted = [name for each in reversed(cls.__mro__) for name in inspect.get_annotations(each)]
     for name, value in (*zip(noted, args, strict=False), *kwargs.items()):
-        setattr(made, name, value)
-    after = getattr(made, "__post_init__", None)
+        setattr(filled, name, value)
+    after = getattr(filled, "__post_init__", None)
     if after is not None:
         after()
-    return made
+    return filled
 
 
 class NKIObject(metaclass=_Fields):

@@ -41,15 +41,15 @@ class Programs:
         if at >= len(self._tensors):
             return None
         self._next[program] += 1
-        found = self._tensors[at]
-        if found.form is not form:
+        tensor = self._tensors[at]
+        if tensor.form is not form:
             raise KernelError(
                 f"ndarray: program {program} allocates {form!r} {name!r} in shared HBM where "
-                f"another program has {found.form!r} ({site.here()})",
+                f"another program has {tensor.form!r} ({site.here()})",
                 cause="all programs of a launch share these tensors, in the order of their allocation",
                 try_="allocate them alike in every program, or use nl.private_hbm",
             )
-        return found
+        return tensor
 
     def share(self, program: int, tensor: NkiTensor) -> None:
         self._next[program] += 1

@@ -105,7 +105,7 @@ def _facades() -> dict[str, ModuleType]:
     from trnbench.nki.beta1 import language as beta1_language
     from trnbench.nki.isa import constants
 
-    made: dict[str, ModuleType] = {}
+    modules: dict[str, ModuleType] = {}
     for name, module, names in (
         ("nki", nki, ("jit",)),
         ("nki.isa", isa, isa.__all__),
@@ -122,15 +122,15 @@ def _facades() -> dict[str, ModuleType]:
         ("neuronxcc.nki.compiler", compiler, compiler.__all__),
         ("neuronxcc.nki.typing", package, ("mutable_tensor", "tensor")),
     ):
-        facade = made[name] = ModuleType(name, module.__doc__)
+        facade = modules[name] = ModuleType(name, module.__doc__)
         vars(facade).update({each: getattr(module, each) for each in names})
         vars(facade).update(
             __all__=sorted(names), __getattr__=partial(_refuse, name), __file__=module.__file__
         )
         parent, _, last = name.rpartition(".")
         if parent:
-            setattr(made[parent], last, facade)
-    return made
+            setattr(modules[parent], last, facade)
+    return modules
 
 
 def _refuse(module: str, name: str) -> object:

@@ -22,7 +22,7 @@ class _Range(type):
 
     def __call__(cls, *args: Any) -> Any:
         recorder: Recording | None = STATE.recorder
-        if recorder is None or recorder.loops is None:
+        if recorder is None or recorder.folds is None:
             return builtins.range(*args)
         if not any(isinstance(each, Index) for each in args):
             plain = builtins.range(*args)  # says what is wrong with them

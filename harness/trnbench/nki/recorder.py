@@ -13,7 +13,7 @@ from trnbench.errors import KernelError
 from trnbench.nki import site
 from trnbench.nki.allocation import Allocations
 from trnbench.nki.instruction import Instruction, Issues, Sink
-from trnbench.nki.loops import Folds, Loops
+from trnbench.nki.loops import Folds
 from trnbench.nki.machine import Machine
 from trnbench.nki.memory import Cleared, Storage
 from trnbench.nki.op import DMA, TENSOR, Op
@@ -67,7 +67,6 @@ class Recorder(Allocations):
         self.generators: dict[Any, Any] = {}  # random numbers, per engine
         self.identities: dict[Any, NkiTensor] = {}
         self.issue = sink.issue if isinstance(sink, Issues) else partial(_taken, sink.take)
-        self.loops: Loops | None = sink if isinstance(sink, Loops) else None
         self.sites: dict[tuple[CodeType, int], Site] = {}  # loops of the kernel
         self.folds: Folds | None = sink if fold and not functional and isinstance(sink, Folds) else None
         self.limit = limit

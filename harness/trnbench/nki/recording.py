@@ -5,15 +5,15 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Protocol
 
-from trnbench.nki.loops import Folds, Loops
+from trnbench.nki.loops import Folds
 from trnbench.nki.machine import Machine
 
 
 class Recording(Protocol):
     """`count` of at most `limit` instructions were issued, by program `program`, and `hbm_bytes` allocated.
 
-    `careful`: every operand is looked at. `indirect`: any tensor was addressed at run time so far. `loops`
-    and `folds` are told of loops, None where nobody listens. `sites`: what each loop of the text has learned.
+    `careful`: every operand is looked at. `indirect`: any tensor was addressed at run time so far. `folds`
+    is told of loops, None where all rounds are executed. `sites`: what each loop of the text has learned.
     """
 
     machine: Machine
@@ -23,6 +23,5 @@ class Recording(Protocol):
     hbm_bytes: int
     careful: bool
     indirect: bool
-    loops: Loops | None
     folds: Folds | None
     sites: dict[tuple[CodeType, int], Any]

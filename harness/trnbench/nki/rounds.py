@@ -56,7 +56,7 @@ class _Round(msgspec.Struct):
 
 
 class Rounds(Sequence[Any]):
-    """What `range` gives, with every pass over it reported to the recording."""
+    """What `range` gives, with passes over it that may be folded reported to the recording."""
 
     __slots__ = ("recorder", "slopes", "values")
 
@@ -73,30 +73,19 @@ class Rounds(Sequence[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         recorder = self.recorder
-        loops = recorder.loops
-        assert loops is not None
-        loops.enter()
-        try:
-            folds = recorder.folds
-            if folds is not None and len(self.values) >= _LEAST:
-                frame = sys._getframe(1)
-                site: Site | None = recorder.sites.get((frame.f_code, frame.f_lineno))
-                if site is None:
-                    site = recorder.sites[frame.f_code, frame.f_lineno] = Site(plan_of(frame))
-            else:
-                site = None
-            if folds is not None and site is not None and site.promising(len(self.values)):
-                yield from self._watched(folds, site, frame)
-            else:
-                begin, slopes = loops.round, self.slopes
-                for each in self.values:
-                    begin()
-                    yield Index(each, slopes) if slopes else each
-        finally:
-            loops.leave()
+        if len(self.values) >= _LEAST:
+            frame = sys._getframe(1)
+            site: Site | None = recorder.sites.get((frame.f_code, frame.f_lineno))
+            if site is None:
+                site = recorder.sites[frame.f_code, frame.f_lineno] = Site(plan_of(frame))
+            if site.promising(len(self.values)):
+                return self._watched(site, frame)
+        return map(self._moving, self.values) if self.slopes else iter(self.values)
 
-    def _watched(self, folds: Folds, site: Site, frame: FrameType) -> Iterator[Any]:
+    def _watched(self, site: Site, frame: FrameType) -> Iterator[Any]:
         recorder, count, plan = self.recorder, len(self.values), site.plan
+        folds = recorder.folds
+        assert folds is not None
         assert plan is not None
         loop, watching, number = Watched(), True, 0
         site.failures += 1  # until it has succeeded
@@ -107,17 +96,15 @@ class Rounds(Sequence[Any]):
         STATE.watching += 1
         try:
             while number < count:
-                folds.round()
-                loop.begin_round()
-                names.begin(number)
                 value, begin = self.values[number], recorder.count
-                if watching:
-                    yield Index(value, slopes)
-                else:
-                    yield self._moving(value)
                 number += 1
                 if not watching:
+                    yield self._moving(value)
                     continue
+                folds.round()
+                loop.begin_round()
+                names.begin(number - 1)
+                yield Index(value, slopes)
                 site.length = max(recorder.count - begin, 1)
                 state = names.told((*plan.carried, *plan.grown), number, same=bool(plan.grown))
                 later = names.told(plan.last, number, same=bool(plan.grown))

@@ -50,14 +50,14 @@ class Source(msgspec.Struct, frozen=True):
         cut = getattr(self.module, name, None)
         if cut is None:
             return ((self.inputs, 1),)
-        found = _carried_out(name, cut, self.inputs, self.module)
-        if not (isinstance(found, tuple) and found and all(map(_piece, found))):
+        cuts = _carried_out(name, cut, self.inputs, self.module)
+        if not (isinstance(cuts, tuple) and cuts and all(map(_piece, cuts))):
             raise KernelError(
-                f"{name} gives {shortened(found)} ({place_of(self.module, name)})",
+                f"{name} gives {shortened(cuts)} ({place_of(self.module, name)})",
                 cause="it is a tuple of pieces, each with how often it occurs",
                 try_=f"def {name}(inputs): return ((inputs, times), …)",
             )
-        return found
+        return cuts
 
     def reference(self) -> Any:
         """The function that `fn_reference` is or names; None where there is none.
@@ -102,16 +102,16 @@ def inputs_of(module: ModuleType, ref: str, point: Mapping[str, Any]) -> Inputs 
             cause="the shapes of a kernel's arguments follow from a case's point",
             try_=f"def {name}(point): return ((shape, dtype), …), or None where it does not take the point",
         )
-    found = _carried_out(name, describe, dict(point), module)
-    if found is None:
+    described = _carried_out(name, describe, dict(point), module)
+    if described is None:
         return None
-    if not (isinstance(found, tuple) and all(map(_argument, found))):
+    if not (isinstance(described, tuple) and all(map(_argument, described))):
         raise KernelError(
-            f"{name} gives {shortened(found)} ({place_of(module, name)})",
+            f"{name} gives {shortened(described)} ({place_of(module, name)})",
             cause="it is a tuple with ((size, …), dtype) for a tensor and other values as they are",
             try_=f"def {name}(point): return ((shape, dtype), …), or None where it does not take the point",
         )
-    return found
+    return described
 
 
 def place_of(module: ModuleType, name: str) -> str:

@@ -13,23 +13,23 @@ def indexed(form: Form, index: tuple[Any, ...]) -> tuple[Form, int]:
     """The form and offset of `tensor[index]`. Out of bounds is an error, not cut off as in NumPy."""
     shape, strides = form.shape, form.strides
     if any(each is Ellipsis for each in index):
-        at = next(i for i, each in enumerate(index) if each is Ellipsis)
-        index = (*index[:at], *[slice(None)] * (len(shape) - len(index) + 1), *index[at + 1 :])
+        position = next(i for i, each in enumerate(index) if each is Ellipsis)
+        index = (*index[:position], *[slice(None)] * (len(shape) - len(index) + 1), *index[position + 1 :])
     if len(index) > len(shape):
         raise KernelError(f"{len(index)} indices on {form!r} ({site.here()})")
     index = (*index, *[slice(None)] * (len(shape) - len(index)))
     new_shape: list[int] = []
     new_strides: list[int] = []
     offset = 0
-    for axis, (each, size, stride) in enumerate(zip(index, shape, strides, strict=True)):
-        if isinstance(each, slice):
-            start = 0 if each.start is None else int(each.start)
-            stop = size if each.stop is None else int(each.stop)
-            step = 1 if each.step is None else int(each.step)
+    for axis, (entry, size, stride) in enumerate(zip(index, shape, strides, strict=True)):
+        if isinstance(entry, slice):
+            start = 0 if entry.start is None else int(entry.start)
+            stop = size if entry.stop is None else int(entry.stop)
+            step = 1 if entry.step is None else int(entry.step)
             start, stop = (start + size if start < 0 else start), (stop + size if stop < 0 else stop)
             if start < 0 or stop > size or step < 1 or stop <= start:
                 raise KernelError(
-                    f"[{each.start}:{each.stop}] is outside dimension {axis} (size {size}) of {form!r} "
+                    f"[{entry.start}:{entry.stop}] is outside dimension {axis} (size {size}) of {form!r} "
                     f"({site.here()})",
                     try_="mind the last, smaller tile when the size is no multiple of the tile",
                 )
@@ -38,19 +38,19 @@ def indexed(form: Form, index: tuple[Any, ...]) -> tuple[Form, int]:
             offset += start * stride
             continue
         try:
-            at = int(each.__index__())
+            position = int(entry.__index__())
         except (AttributeError, TypeError):
             raise KernelError(
-                f"index of type {type(each).__name__} on {form!r} ({site.here()})",
+                f"index of type {type(entry).__name__} on {form!r} ({site.here()})",
                 cause="integers and slices are emulated; index tensors and masks are not",
                 try_="use slices, nl.ds(start, size) or .ap(…)",
             ) from None
-        at = at + size if at < 0 else at
-        if not 0 <= at < size:
+        position = position + size if position < 0 else position
+        if not 0 <= position < size:
             raise KernelError(
-                f"index {each} is outside dimension {axis} (size {size}) of {form!r} ({site.here()})"
+                f"index {entry} is outside dimension {axis} (size {size}) of {form!r} ({site.here()})"
             )
-        offset += at * stride
+        offset += position * stride
         if form.on_chip and axis == 0:  # one partition is still a partition dimension
             new_shape.append(1)
             new_strides.append(stride)

@@ -77,14 +77,14 @@ def candidates(system: System, wanted: Wanted, parts: Parts) -> list[Candidate]:
         and fact.sparse == wanted.sparse
         and _same_type(fact, wanted)
     ]
-    found = []
+    fitting = []
     for order, group, qualifier_fits in _groups(matching, wanted):
         fact = group[0]
         scaled = _scaled(group, wanted, parts)
         if scaled is None or not qualifier_fits:
             continue
         source = system.book.sources.get(fact.source)
-        found.append(
+        fitting.append(
             Candidate(
                 peak=scaled,
                 fact=fact,
@@ -96,7 +96,7 @@ def candidates(system: System, wanted: Wanted, parts: Parts) -> list[Candidate]:
                 sum=len(group) > 1,
             )
         )
-    return found
+    return fitting
 
 
 def _same_type(fact: Fact, wanted: Wanted) -> bool:

@@ -49,12 +49,12 @@ def choose_peak(
     wanted = Wanted(
         metric=metric, scope=scope, dtype=dtype, sparse=sparse, qualifier=qualifier, direction=direction
     )
-    found = candidates(system, wanted, parts)
+    fitting = candidates(system, wanted, parts)
     notes: list[str] = []
-    if not found and qualifier and metric == "neuronlink_bandwidth":
+    if not fitting and qualifier and metric == "neuronlink_bandwidth":
         # Trn1 has one level of links, and its documents no word for it.
-        found = candidates(system, msgspec.structs.replace(wanted, qualifier=""), parts)
-        if found:
+        fitting = candidates(system, msgspec.structs.replace(wanted, qualifier=""), parts)
+        if fitting:
             notes.append(
                 f"no document gives {qualifier} links a figure of their own; theirs for all links is taken"
             )
@@ -68,7 +68,7 @@ def choose_peak(
         direction=direction,
         extent=extent,
     )
-    picks = _picks(found, bound, covered=_covered(system))
+    picks = _picks(fitting, bound, covered=_covered(system))
     chosen = picks.get(policy)
     if chosen is None:
         fallback = next(
@@ -78,11 +78,11 @@ def choose_peak(
             return None
         chosen = picks[fallback]
         notes.append(f"{_absent(policy)}; the {_WORDS[fallback]} is taken")
-    notes += _remarks(chosen, found, wanted, policy)
+    notes += _remarks(chosen, fitting, wanted, policy)
     return PeakChoice(
         policy=policy,
         chosen=chosen,
-        alternatives=_alternatives(chosen, picks, found),
+        alternatives=_alternatives(chosen, picks, fitting),
         engine_bound=bound,
         note="; ".join(notes),
     )

@@ -98,18 +98,19 @@ def _lane_rate(system: System, dtype: str, sparse: bool, engine: str) -> Peak | 
         return None
     elements = current_fact(system, core, "elements_per_cycle", engine, dtype)
     clock = current_fact(system, core, "clock", engine)
-    each = current_fact(system, core, "operations_per_element", engine, dtype)
-    if elements is None or clock is None or each is None:
+    per_element = current_fact(system, core, "operations_per_element", engine, dtype)
+    if elements is None or clock is None or per_element is None:
         return None
-    value = exact(elements) * exact(clock) * exact(each)
+    value = exact(elements) * exact(clock) * exact(per_element)
     return Peak(
         metric="peak_flops",
         value=float(value),
         scope=Scope.CORE,
         dtype=dtype,
         evidence="derived",
-        formula=f"{elements.printed} elements per cycle × {show_printed(clock)} × {each.printed} operations",
-        facts=(elements.id, clock.id, each.id),
+        formula=f"{elements.printed} elements per cycle × {show_printed(clock)} "
+        f"× {per_element.printed} operations",
+        facts=(elements.id, clock.id, per_element.id),
         source=clock.source,
     )
 

@@ -70,13 +70,13 @@ def assert_share_of_peak(
     __tracebackhide__ = True
     least = _share(at_least, "at_least")
     run = _emulated(kernel, args, instance, options)
-    found = _of_peak(run, what)
-    if found.fraction >= least:
+    share = _of_peak(run, what)
+    if share.fraction >= least:
         return
     from trnbench.facts.format import percent
 
     raise AssertionError(
-        f"{run.kernel} reaches {percent(found.fraction)} of the {found.what} peak of {run.system}, and not "
+        f"{run.kernel} reaches {percent(share.fraction)} of the {share.what} peak of {run.system}, and not "
         f"{percent(least)}: {_told(run)}"
     )
 

@@ -61,15 +61,15 @@ def discover(block: Iterable[str] = ()) -> tuple[list[Discovered], list[Origin]]
     Raises `UnknownName` for a blocked name that no installed plugin has.
     """
     # The group's name is written out: `trnbench.hookspecs` imports pluggy, and --help asks nothing of it.
-    found = [
+    discovered = [
         Discovered(Origin(entry.name, entry.distribution, entry.version, entry.value), entry.load)
         for entry in entry_points(("trnbench",))
     ]
-    found.sort(
+    discovered.sort(
         key=lambda each: (each.origin.external, normalised(each.origin.distribution), each.origin.name)
     )
 
-    known = {each.origin.name for each in found} | {each.origin.distribution for each in found}
+    known = {each.origin.name for each in discovered} | {each.origin.distribution for each in discovered}
     comparable = {normalised(name) for name in known}
     blocked_names = set()
     for name in block:
@@ -79,7 +79,7 @@ def discover(block: Iterable[str] = ()) -> tuple[list[Discovered], list[Origin]]
 
     no_external = enabled(NO_EXTERNAL)
     kept, left_out = [], []
-    for each in found:
+    for each in discovered:
         names = {normalised(each.origin.name), normalised(each.origin.distribution)}
         if names & blocked_names or (no_external and each.origin.external):
             left_out.append(each.origin)

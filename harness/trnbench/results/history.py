@@ -82,10 +82,10 @@ def with_steps(found: CaseHistory) -> CaseHistory:
     counted = [point for point in found.points if point.counts]
     values = [point.value for point in counted if point.value is not None]
     exact = found.evidence is Grade.EMULATED
-    made = []
+    marked = []
     for step in steps(values, exact=exact):
         first, last = counted[step.at], counted[step.at - 1]
-        made.append(
+        marked.append(
             HistoryStep(
                 first=first,
                 last=last,
@@ -95,7 +95,7 @@ def with_steps(found: CaseHistory) -> CaseHistory:
                 differs=differing(last, first, machine=not exact),
             )
         )
-    return msgspec.structs.replace(found, steps=tuple(made))
+    return msgspec.structs.replace(found, steps=tuple(marked))
 
 
 def differing(before: HistoryPoint, after: HistoryPoint, *, machine: bool) -> tuple[str, ...]:
@@ -103,13 +103,13 @@ def differing(before: HistoryPoint, after: HistoryPoint, *, machine: bool) -> tu
     left_out = _NO_CAUSE if machine else (*_NO_CAUSE, *_OF_THE_MACHINE)
     old, new = ({"trnbench": each.tool_version, **each.environment} for each in (before, after))
     names = [name for name in dict.fromkeys((*old, *new)) if name not in left_out]
-    found = [
+    changes = [
         f"{name} {old.get(name, 'none')} → {new.get(name, 'none')}"
         for name in names
         if old.get(name) != new.get(name)
     ]
-    more = len(found) - _NAMED
-    return (*found[:_NAMED], *((f"{more} more",) if more > 0 else ()))
+    more = len(changes) - _NAMED
+    return (*changes[:_NAMED], *((f"{more} more",) if more > 0 else ()))
 
 
 def machine_of(environment: Mapping[str, Any]) -> str:

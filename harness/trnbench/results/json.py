@@ -96,13 +96,13 @@ def _strict(value: Any, where: str) -> bytes:
 def _text_keys(tree: Any) -> bool:
     waiting = [tree]
     while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict):
-            if not all(type(key) is str for key in each):
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if not all(type(key) is str for key in value):
                 return False
-            waiting.extend(each.values())
-        elif isinstance(each, (list, tuple)):
-            waiting.extend(each)
+            waiting.extend(value.values())
+        elif isinstance(value, (list, tuple)):
+            waiting.extend(value)
     return True
 
 

@@ -86,7 +86,7 @@ def _measured(each: Measurement) -> Tested:
 
 def _suite(top: ElementTree.Element, number: int, suite: Suite) -> None:
     when = datetime.fromisoformat(suite.created).replace(tzinfo=None)
-    made = ElementTree.SubElement(
+    element = ElementTree.SubElement(
         top,
         "testsuite",
         _legal({
@@ -98,13 +98,13 @@ def _suite(top: ElementTree.Element, number: int, suite: Suite) -> None:
             "package": "trnbench",
         }),
     )  # fmt: skip
-    properties = ElementTree.SubElement(made, "properties")
+    properties = ElementTree.SubElement(element, "properties")
     for name, value in suite.properties:
         ElementTree.SubElement(properties, "property", _legal({"name": name, "value": value}))
     for each in suite.cases:
-        _case(made, each)
-    ElementTree.SubElement(made, "system-out")
-    ElementTree.SubElement(made, "system-err")
+        _case(element, each)
+    ElementTree.SubElement(element, "system-out")
+    ElementTree.SubElement(element, "system-err")
 
 
 def _counted(cases: Iterable[Tested]) -> dict[str, str]:

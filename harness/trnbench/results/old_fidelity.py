@@ -41,11 +41,11 @@ def _rows(document: Document) -> list[Document]:
 
 def _point(old: Document) -> Document:
     use = old["use"]
-    found = {key: value for key, value in old.items() if key not in _GONE}
-    found |= {"use": _USES.get(use, use), "vote": old["id"], "honesty": _HONESTY.get(use, "")}
+    point = {key: value for key, value in old.items() if key not in _GONE}
+    point |= {"use": _USES.get(use, use), "vote": old["id"], "honesty": _HONESTY.get(use, "")}
     slower, published, crossed = old.get("slower"), old.get("published"), old.get("cross_validated")
     if slower is not None and slower > -1:
-        found["e"] = math.log1p(slower)
+        point["e"] = math.log1p(slower)
     if published and crossed:
-        found["e_cross"] = math.log(crossed / published) * (1 if old["unit"] == "s" else -1)
-    return found
+        point["e_cross"] = math.log(crossed / published) * (1 if old["unit"] == "s" else -1)
+    return point

@@ -89,25 +89,25 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def doubts(self, asked: dict[str, float]) -> tuple[str, ...]:
         """Why a number that has all it cannot be without is still not to be believed, whatever the machine
         did meanwhile."""
-        found = [] if self.growth is not None else ["nobody looked whether the time grows with the work"]
-        found += self.contradicted
+        reasons = [] if self.growth is not None else ["nobody looked whether the time grows with the work"]
+        reasons += self.contradicted
         for name, counted in self.counted.items():
             wanted = asked.get(name)
             if wanted and abs(counted / wanted - 1.0) > COUNTERS_WITHIN:
-                found.append(
+                reasons.append(
                     f"the device counted {counted:.4g} {name}, the formula {wanted:.4g}: "
                     "work was left out, or done more than once"
                 )
-        return tuple(found)
+        return tuple(reasons)
 
     def doubts_of_time(self) -> tuple[str, ...]:
         """The same, from times held against each other: on a busy machine they say nothing."""
-        found = []
+        reasons = []
         if self.growth is not None and self.growth.flat:
-            found.append(
+            reasons.append(
                 f"the time does not grow with the work: {self.growth}; most likely the timer stopped "
                 "before the work was done, or the work was optimised away"
             )
         if self.clocks is not None and self.clocks.apart:
-            found.append(self.clocks.apart)
-        return (*found, *self.backlog)
+            reasons.append(self.clocks.apart)
+        return (*reasons, *self.backlog)

@@ -34,13 +34,13 @@ def sampled(run: Run, count: int) -> Run:
 
 def _best(cases: tuple[Measurement, ...]) -> set[int]:
     """Of each kernel, data type, scope and system the case that stands for its sweep."""
-    found: dict[tuple[str, ...], tuple[float, int]] = {}
+    best: dict[tuple[str, ...], tuple[float, int]] = {}
     for at, each in enumerate(cases):
         key = (each.case.kernel, each.case.dtype, each.case.scope.value, each.case.instance)
         merit = each.judgement.fraction if each.judgement is not None else 0.0
-        if key not in found or merit > found[key][0]:
-            found[key] = merit, at
-    return {at for _, at in found.values()}
+        if key not in best or merit > best[key][0]:
+            best[key] = merit, at
+    return {at for _, at in best.values()}
 
 
 def _note(cases: tuple[Measurement, ...], kept: tuple[Measurement, ...]) -> str:

@@ -40,19 +40,19 @@ def stored(case: Measurement) -> tuple[tuple[str, float], ...]:
     total = case.time_s
     if not total or not math.isfinite(total) or total <= 0:
         return ()
-    found = case.detail.get("waterfall")
-    if found is None and isinstance(case.detail.get("waterfall_s"), Mapping):
-        found = [[name, seconds] for name, seconds in case.detail["waterfall_s"].items()]
-    if not isinstance(found, list | tuple) or len(found) < 2:
+    waterfall = case.detail.get("waterfall")
+    if waterfall is None and isinstance(case.detail.get("waterfall_s"), Mapping):
+        waterfall = [[name, seconds] for name, seconds in case.detail["waterfall_s"].items()]
+    if not isinstance(waterfall, list | tuple) or len(waterfall) < 2:
         return ()
     terms = []
-    for each in found:
-        if not isinstance(each, list | tuple) or len(each) != 2:
+    for item in waterfall:
+        if not isinstance(item, list | tuple) or len(item) != 2:
             return ()
-        seconds = each[1]
+        seconds = item[1]
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not math.isfinite(seconds):
             return ()
-        terms.append((str(each[0]), float(seconds)))
+        terms.append((str(item[0]), float(seconds)))
     if abs(math.fsum(seconds for _, seconds in terms) - total) > _TOLERANCE * total:
         return ()
     return tuple(terms)

@@ -71,14 +71,14 @@ def alternatives(
             f"{instructions:,} instructions, {len(names)} switches: together more than the {LIMIT:,} up to "
             "which each is also timed the other way"
         )
-    found = []
+    tried = []
     for name in names:
         other = assumptions.toggled(name)
         called = name if name in other else SWITCHES[name].negation
         try:
             time_s = timed(other)
         except KernelError as error:  # it breaks a rule of the machine then, which is told
-            found.append(Alternative(name=called, problem=error.what))
+            tried.append(Alternative(name=called, problem=error.what))
             continue
-        found.append(Alternative(name=called, latency_s=time_s, slower=time_s / latency_s - 1))
-    return tuple(sorted(found, key=lambda each: (-abs(each.slower), each.name))), ""
+        tried.append(Alternative(name=called, latency_s=time_s, slower=time_s / latency_s - 1))
+    return tuple(sorted(tried, key=lambda each: (-abs(each.slower), each.name))), ""

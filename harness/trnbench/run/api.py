@@ -177,13 +177,13 @@ def choose_backend(
         raise UnknownName("backend", name, registry.backends, try_="trnbench list backends")
     if executor is not None:
         backend = executor.placed(backend, keep_identity=keep_identity)
-    found = detected(backend)
-    if not found.available:
+    detection = detected(backend)
+    if not detection.available:
         where = "here" if executor is None else f"on any machine of --executor {executor.name}"
         raise UsageError(
             f"backend {name!r} cannot run {where}",
-            cause=found.why or "it does not say what is missing",
-            try_=found.try_ or "trnbench doctor",
+            cause=detection.why or "it does not say what is missing",
+            try_=detection.try_ or "trnbench doctor",
         )
     return backend
 

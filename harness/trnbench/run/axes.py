@@ -47,7 +47,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
         if axis.kind == "str":
             return self._as_words(axis)
         read = self.numbers or tuple(self._read(word, axis) for word in self.words)
-        found: list[Value] = []
+        wanted: list[Value] = []
         for number in read:
             if number < Fraction(axis.least):
                 raise UsageError(
@@ -67,8 +67,8 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
                     cause=f"axis {axis.name} counts {axis.unit or 'things'}",
                     try_="a whole start and step",
                 )
-            found.append(int(number) if axis.kind == "int" else float(number))
-        return tuple(dict.fromkeys(found))
+            wanted.append(int(number) if axis.kind == "int" else float(number))
+        return tuple(dict.fromkeys(wanted))
 
     def _as_words(self, axis: Axis) -> tuple[Value, ...]:
         if self.numbers:

@@ -31,17 +31,17 @@ def calibrated(plan: Plan, backend: Backend) -> Plan:
             continue
         try:
             with aside():
-                found = inner.calibrated(system)
-            if not isinstance(found, Calibration):
-                raise TypeError(f"calibrated() returned {type(found).__name__}, not a Calibration")
+                calibration = inner.calibrated(system)
+            if not isinstance(calibration, Calibration):
+                raise TypeError(f"calibrated() returned {type(calibration).__name__}, not a Calibration")
         except BaseException as error:  # cases can be measured without a peak
             if from_outside(error):
                 raise
-            found = Calibration(
+            calibration = Calibration(
                 notes=(f"backend {backend.name} could not measure peaks: {type(error).__name__}: {error}",)
             )
-        books[name] = found.book
-        notes += found.notes
+        books[name] = calibration.book
+        notes += calibration.notes
     return msgspec.structs.replace(_with(plan, books), notes=tuple(dict.fromkeys(notes)))
 
 
@@ -58,16 +58,16 @@ def recalled(plan: Plan, run: Run) -> Plan:
 
 def _with(plan: Plan, books: Mapping[str, FactBook]) -> Plan:
     """`books` on top of those of the systems: a run keeps one book for each generation."""
-    found: dict[str, FactBook] = {}
+    measured: dict[str, FactBook] = {}
     for name, book in books.items():
         if book.facts:
             generation = plan.systems[name].generation.name
-            found[generation] = found.get(generation, FactBook()).merged(book)
-    if not found:
+            measured[generation] = measured.get(generation, FactBook()).merged(book)
+    if not measured:
         return plan
     systems = {
-        name: msgspec.structs.replace(system, book=system.book.merged(found[system.generation.name]))
-        if system.generation.name in found
+        name: msgspec.structs.replace(system, book=system.book.merged(measured[system.generation.name]))
+        if system.generation.name in measured
         else system
         for name, system in plan.systems.items()
     }

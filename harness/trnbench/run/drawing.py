@@ -50,7 +50,7 @@ class Drawing:
     def _made(self, section: Section) -> str | SectionFailed:
         try:
             with held():
-                made: Any = resolve(section.render)(self._runs)
+                drawing: Any = resolve(section.render)(self._runs)
         except Misbehaved as error:
             return SectionFailed(f"it {error.what}")
         except BaseException as error:
@@ -58,7 +58,9 @@ class Drawing:
                 raise
             return SectionFailed(f"{type(error).__name__}{f': {error}' if str(error) else ''}")
         return (
-            made if isinstance(made, str) else SectionFailed(f"it returns {type(made).__name__}, not markup")
+            drawing
+            if isinstance(drawing, str)
+            else SectionFailed(f"it returns {type(drawing).__name__}, not markup")
         )
 
     def _unchanged(self) -> bool:

@@ -36,14 +36,14 @@ def loaded(kernel: Any, nki: str) -> tuple[Any, str]:
     """The kernel and which nki it imports. Raises `UsageError` for one bound to the real package."""
     if not isinstance(kernel, str):
         return kernel, str(_ours())
-    found, _, by = load_kernel(kernel, nki=nki)
+    function, _, by = load_kernel(kernel, nki=nki)
     if by.by != "trnbench":
         raise UsageError(
             f"{kernel} imports the real nki package ({by}), whose calls cannot be emulated",
             cause="that package is installed here, and goes before trnbench's own unless asked",
             try_="--nki trnbench (nki='trnbench' in Python)",
         )
-    return found, str(by)
+    return function, str(by)
 
 
 def _ours() -> object:

@@ -28,7 +28,7 @@ def describe(extra: Mapping[str, Any] = {}) -> dict[str, Any]:
     No host name, user name, address or path of the user's: those that `extra` brings are dropped
     (by their key) or replaced (inside values).
     """
-    found: dict[str, Any] = {
+    described: dict[str, Any] = {
         "python_version": platform.python_version(),
         "python_implementation": platform.python_implementation(),
         "system": platform.system(),
@@ -40,13 +40,13 @@ def describe(extra: Mapping[str, Any] = {}) -> dict[str, Any]:
         **describe_commit(),
     }
     if is_kept():
-        found["host_name"] = platform.node()
-    found.update({f"package_{name.replace('-', '_')}": version for name, version in _versions().items()})
+        described["host_name"] = platform.node()
+    described.update({f"package_{name.replace('-', '_')}": version for name, version in _versions().items()})
     for key, value in extra.items():
         name = re.sub(r"\W+", "_", str(key)).strip("_").lower()
         if name and (is_kept() or not _IDENTITY.search(name)):
-            found[name] = value if isinstance(value, (bool, int, float)) else scrub(str(value))
-    return {key: scrub(value) if isinstance(value, str) else value for key, value in found.items()}
+            described[name] = value if isinstance(value, (bool, int, float)) else scrub(str(value))
+    return {key: scrub(value) if isinstance(value, str) else value for key, value in described.items()}
 
 
 @cache
@@ -72,10 +72,10 @@ def _memory_bytes() -> int:
 def _versions() -> dict[str, str]:
     from importlib import metadata
 
-    found = {}
+    versions = {}
     for name in _PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions

@@ -60,14 +60,14 @@ def imported_run(found: ImportedRun, data: bytes, name: str, told: Context, regi
     builder = _Builder(found, told, registry)
     measurements: dict[str, Measurement] = {}
     for each in found.cases:
-        made = builder.measurement(each)
-        if made.id in measurements:
+        measurement = builder.measurement(each)
+        if measurement.id in measurements:
             raise BadInput(
-                f"the file has {made.id} twice",
+                f"the file has {measurement.id} twice",
                 cause="it holds several runs of the tool, or of several kernels",
                 try_="a file for each of them",
             )
-        measurements[made.id] = made
+        measurements[measurement.id] = measurement
     grades = {each.evidence.grade for each in measurements.values()}
     mark = hashlib.sha256(data + repr(told).encode()).hexdigest()[:10]
     run = Run(

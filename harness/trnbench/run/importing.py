@@ -65,24 +65,24 @@ def read_runs(
         return tuple(_own(data, where, anyway=anyway))
     try:
         with aside():
-            found = resolve(importer.read)(data)
+            result = resolve(importer.read)(data)
     except TrnbenchError:
         raise
     except BaseException as error:
         if from_outside(error):
             raise
         raise _blamed(importer, where, f"failed: {type(error).__name__}: {error}") from error
-    if isinstance(found, ImportedRun):
+    if isinstance(result, ImportedRun):
         if told is None:
             raise UsageError(
                 f"{where} has results, and nobody says of what",
                 cause=f"{importer.title} says neither the system nor what the numbers are",
                 try_=f"trnbench import FILE --from {importer.name} --as measured -i INSTANCE",
             )
-        found = told(found)
-    runs = (found,) if isinstance(found, Run) else found
+        result = told(result)
+    runs = (result,) if isinstance(result, Run) else result
     if not isinstance(runs, Sequence) or not runs or not all(isinstance(each, Run) for each in runs):
-        raise _blamed(importer, where, f"returned {type(found).__name__}, not a run or a sequence of runs")
+        raise _blamed(importer, where, f"returned {type(result).__name__}, not a run or a sequence of runs")
     return tuple(runs)
 
 

@@ -50,15 +50,15 @@ def _texts(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
 
 
 def _costs(name: str, generations: Mapping[str, Generation]) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     step, passed = generations.get(name), set[str]()
     while step is not None and step.name not in passed:
         passed.add(step.name)
         if step.costs is not None:
             with suppress(TrnbenchError):  # a case that needs it says so
-                found[f"{COSTS}{name}/{_name(step.costs)}"] = read_file(step.costs, most=MIB)
+                files[f"{COSTS}{name}/{_name(step.costs)}"] = read_file(step.costs, most=MIB)
         step = generations.get(step.base)
-    return found
+    return files
 
 
 def _name(path: Path) -> str:

@@ -254,18 +254,18 @@ class Judge:
         choice = self.peak(case, system)
         if choice is None or not choice.chosen.value > 0.0 or _in_cache(case, system):
             return Status.OK, "", None
-        found = weigh(
+        weighed = weigh(
             metric.value, metric.better, choice, circumstances(case, seen, system, counts, metric, choice)
         )
         judgement = Judgement(
             metric=metric.name,
-            fraction=found.fraction,
+            fraction=weighed.fraction,
             peaks=choice,
-            of_engine_bound=found.of_engine_bound,
-            causes=found.causes,
-            comment=found.comment,
+            of_engine_bound=weighed.of_engine_bound,
+            causes=weighed.causes,
+            comment=weighed.comment,
         )
-        return found.status, found.reason_text, judgement
+        return weighed.status, weighed.reason_text, judgement
 
 
 def _in_cache(case: Case, system: System) -> bool:

@@ -55,14 +55,14 @@ def strangers(text: str, known: Iterable[str]) -> tuple[str, ...]:
     """The words of an expression that fit nothing known, each with the nearest known ones."""
     known = frozenset(known)
     words = [match["word"].lower() for match in _TOKEN.finditer(text) if match["word"]]
-    found = []
+    unknown = []
     for word in dict.fromkeys(words):
         if word not in ("and", "or", "not") and not _fits(word)(known):
             from difflib import get_close_matches
 
             near = get_close_matches(word, sorted(known), n=3, cutoff=0.5)
-            found.append(f"{word} (nearest: {', '.join(near)})" if near else word)
-    return tuple(found)
+            unknown.append(f"{word} (nearest: {', '.join(near)})" if near else word)
+    return tuple(unknown)
 
 
 class _Reader:

@@ -145,13 +145,13 @@ class Terminal:
     def _step(self, step: Step) -> None:
         if self._bar is None or self._task is None:
             return
-        each = step.measurement
-        name = "".join(char if char.isprintable() else "�" for char in each.id)
+        measurement = step.measurement
+        name = "".join(char if char.isprintable() else "�" for char in measurement.id)
         self._bar.update(self._task, completed=step.part * step.total, description=name)
-        if step.ended and each.status in (Status.FAILED, Status.SUSPECT):
+        if step.ended and measurement.status in (Status.FAILED, Status.SUSPECT):
             from rich.text import Text
 
-            text = f"{each.status}: {name}: {each.reason_text}"
+            text = f"{measurement.status}: {name}: {measurement.reason_text}"
             self._bar.console.print(Text("".join(char if char.isprintable() else "�" for char in text)))
 
 

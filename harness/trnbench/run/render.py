@@ -79,7 +79,7 @@ def render_page(found: Sequence[object], page: Page) -> bytes:
     """What a command found as its page. Raises `PluginError` when its writer fails."""
     try:
         with aside():
-            made = resolve(page.write)(found)
+            written = resolve(page.write)(found)
     except TrnbenchError:
         raise
     except BaseException as error:
@@ -90,13 +90,13 @@ def render_page(found: Sequence[object], page: Page) -> bytes:
             cause=f"a bug in {page.write}; the runs are safe in the store",
             try_=f"trnbench {page.name} --format json",
         ) from error
-    if not isinstance(made, bytes):
+    if not isinstance(written, bytes):
         raise PluginError(
-            f"page {page.name!r} returned {type(made).__name__}, not bytes",
+            f"page {page.name!r} returned {type(written).__name__}, not bytes",
             cause=f"a bug in {page.write}; the runs are safe in the store",
             try_=f"trnbench {page.name} --format json",
         )
-    return made
+    return written
 
 
 def render_bytes(
@@ -110,9 +110,9 @@ def render_bytes(
         write = resolve(format.write)
         with seldom_collected(), aside():
             if format.page and before is not None and "before" in signature(write).parameters:
-                made = write(runs, registry.sections, before=before)
+                document = write(runs, registry.sections, before=before)
             else:
-                made = write(runs, registry.sections) if format.page else write(runs)
+                document = write(runs, registry.sections) if format.page else write(runs)
     except TrnbenchError:
         raise
     except BaseException as error:
@@ -124,12 +124,12 @@ def render_bytes(
             cause=f"a bug in {format.write}; the runs are safe in the store",
             try_="trnbench export RUN --as json",
         ) from error
-    if isinstance(made, str):
-        return made.encode()
-    if not isinstance(made, bytes):
+    if isinstance(document, str):
+        return document.encode()
+    if not isinstance(document, bytes):
         raise PluginError(
-            f"format {format.name!r} returned {type(made).__name__}, not bytes",
+            f"format {format.name!r} returned {type(document).__name__}, not bytes",
             cause=f"a bug in {format.write}; the runs are safe in the store",
             try_="trnbench export RUN --as json",
         )
-    return made
+    return document

@@ -141,11 +141,11 @@ class Earlier:
         with identity(kept=settings.keep_identity):
             begun = begin(planned, attempts.backend, registry, settings, grade=attempts.unseen.grade)
         begun = loads(dumps(begun))  # as a journal gives it back: a list is a list, a tuple too
-        found = self._reopened.found
-        before = found._replace(cases={}).whole()
+        reopened = self._reopened.found
+        before = reopened._replace(cases={}).whole()
         changed = (*differences(before, begun), *rewritten(self.opening.sources, written(planned)))
-        if found.schema != SCHEMA_VERSION:
-            raise self._strange(f"results are written in schema {found.schema}")
+        if reopened.schema != SCHEMA_VERSION:
+            raise self._strange(f"results are written in schema {reopened.schema}")
         if self.opening.plan != planned.digest():
             then, here = self.opening.planned, len(planned.cases)
             raise UsageError(
@@ -160,11 +160,11 @@ class Earlier:
                 try_="undo that, or: --anyway  goes on with what is here, and the run notes it",
             )
         kept = {
-            position: (measurement, zlib.decompress(found.cases[position].document))
-            for position, measurement in found.measurements().items()
+            position: (measurement, zlib.decompress(reopened.cases[position].document))
+            for position, measurement in reopened.measurements().items()
             if measurement.status not in AGAIN
         }
-        if len(kept) == len(planned.cases) and found.ended and not found.run.interrupted:
+        if len(kept) == len(planned.cases) and reopened.ended and not reopened.run.interrupted:
             raise UsageError(
                 f"run {self.id} is complete: none of its {len(kept)} cases is missing, failed "
                 "or inconclusive",
@@ -175,7 +175,7 @@ class Earlier:
         recording.journal.append("resumed", {"at": now(), "changed": list(changed)})
         notes = (*begun.notes, *(f"resumed with a difference: {each}" for each in changed))
         run = msgspec.structs.replace(before, finished="", interrupted=False, digest="", notes=notes)
-        return Resumption(run, found.parts, kept, recording, found.begun())
+        return Resumption(run, reopened.parts, kept, recording, reopened.begun())
 
     def _strange(self, what: str) -> UsageError:
         return UsageError(

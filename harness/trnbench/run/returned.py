@@ -27,20 +27,20 @@ def detected(backend: Backend) -> Detection:
     """What the backend finds here. Raises `PluginError` where `detect()` raises or returns something else."""
     try:
         with aside():
-            found: Any = backend.detect()
+            detection: Any = backend.detect()
     except BaseException as error:
         if from_outside(error):
             raise
         raise _blamed(backend, f"raises from detect(): {type(error).__name__}: {error}") from error
-    if not isinstance(found, Detection):
-        raise _blamed(backend, f"returns {type(found).__name__} from detect(), not a Detection")
+    if not isinstance(detection, Detection):
+        raise _blamed(backend, f"returns {type(detection).__name__} from detect(), not a Detection")
     for name in _FOUND_TEXTS:
-        if not isinstance(getattr(found, name), str):
+        if not isinstance(getattr(detection, name), str):
             raise _blamed(backend, f"returns from detect() a {name} that is no text")
     for name in _FOUND_NAMES:
-        if not _all_texts(getattr(found, name)):
+        if not _all_texts(getattr(detection, name)):
             raise _blamed(backend, f"returns from detect() a {name} that is no tuple of texts")
-    return found
+    return detection
 
 
 def said(backend: Backend, why: Any) -> str:

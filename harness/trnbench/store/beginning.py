@@ -77,11 +77,11 @@ def reopened(store: StoreFile, run_id: str) -> Reopened:
         )
     journal, chain = Journal.reopen(path)
     try:
-        found = journaled(chain, str(path))
+        content = journaled(chain, str(path))
         number = None
         with suppress(StoreBusy), store.writing(busy_s=HURRY_S) as connection:
-            number = fill(connection, store.path, found)
+            number = fill(connection, store.path, content)
     except BaseException:
         journal.close()
         raise
-    return Reopened(Recording(store, found.run, journal, number), found)
+    return Reopened(Recording(store, content.run, journal, number), content)

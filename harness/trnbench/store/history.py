@@ -83,18 +83,18 @@ def _chosen(connection: sqlite3.Connection, cases: Sequence[str], runs: dict[int
     given: set[str] = set()
     for asked in cases:
         if connection.execute("SELECT 1 FROM measurements WHERE case_id = ? LIMIT 1", (asked,)).fetchone():
-            found = [asked]
+            ids = [asked]
         else:
             known = known or sorted(
                 (row[0] for row in connection.execute("SELECT DISTINCT case_id FROM measurements")),
                 key=_by_numbers,
             )
-            found = [each for each in known if _fits(each, asked)]
-        if not found:
+            ids = [each for each in known if _fits(each, asked)]
+        if not ids:
             names = {name for each in known for name in _names(each)}
             raise UnknownName("case", asked, names, try_="trnbench runs show latest")
-        yield from (each for each in found if each not in given)
-        given.update(found)
+        yield from (each for each in ids if each not in given)
+        given.update(ids)
 
 
 def _by_numbers(case_id: str) -> list[tuple[int, str]]:

@@ -35,7 +35,7 @@ def merge(store: Store, others: Iterable[Path]) -> Merged:
     Raises `StoreError` for another store that is none, damaged, edited or behind its journals, and for a run
     that is here with another content; `UsageError` for the store itself.
     """
-    found: dict[str, list[str]] = {name: [] for name in Merged._fields}
+    outcomes: dict[str, list[str]] = {name: [] for name in Merged._fields}
     with ExitStack() as stack:
         opened = []
         for path in others:
@@ -53,10 +53,10 @@ def merge(store: Store, others: Iterable[Path]) -> Merged:
             for other, connection in opened:
                 for number, run_id in connection.execute("SELECT number, id FROM runs ORDER BY number"):
                     if is_in_use(other.journal(run_id)):
-                        found["under_way"].append(run_id)
+                        outcomes["under_way"].append(run_id)
                     else:
-                        found[_merged(store, into, other, connection, number, run_id)].append(run_id)
-    return Merged(**{name: tuple(dict.fromkeys(ids)) for name, ids in found.items()})
+                        outcomes[_merged(store, into, other, connection, number, run_id)].append(run_id)
+    return Merged(**{name: tuple(dict.fromkeys(ids)) for name, ids in outcomes.items()})
 
 
 @contextmanager

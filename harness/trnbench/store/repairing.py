@@ -159,13 +159,13 @@ def _renewed_from_journal(
     connection: sqlite3.Connection, number: int, run_id: str, store: Store, why: Exception
 ) -> str:
     try:
-        found = _journal(store, run_id)
+        journal = _journal(store, run_id)
     except _unreadable():
         return f"run {run_id} stays as it is, without a journal to renew it from: {said(why)}"
-    for part in found.parts:
+    for part in journal.parts:
         connection.execute("UPDATE documents SET content = ? WHERE sha256 = ?", (part.content, part.sha256))
     change_run(connection, number, {"indexed": 0})
-    fill(connection, store.path, found)
+    fill(connection, store.path, journal)
     return f"run {run_id} was written again from its journal: {said(why)}"
 
 

@@ -38,16 +38,16 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
 
 
-def check(topology: Topology, expected: Expected, found: Properties | None = None) -> list[Check]:
+def check(topology: Topology, expected: Expected, summary: Properties | None = None) -> list[Check]:
     """All checks that apply, in a fixed order."""
-    found = found or properties(topology)
+    summary = summary or properties(topology)
     checks = [_directions(topology), _connected(topology)]
     checks += _counts(topology, expected)
-    checks += _ports(found, expected)
+    checks += _ports(summary, expected)
     checks += [_budget(topology, budget) for budget in topology.budgets]
     checks += [_neighbours(topology, source) for source in topology.printed_neighbours]
-    checks += [_named(topology, found, words, origin) for words, origin in expected.names]
-    checks += _cycles(found)
+    checks += [_named(topology, summary, words, origin) for words, origin in expected.names]
+    checks += _cycles(summary)
     return checks
 
 
@@ -177,16 +177,16 @@ def _neighbours(topology: Topology, source: str) -> Check:
     printed = topology.printed_neighbours[source]
     name = f"neighbour table of {source}"
     own = neighbour_table(topology)
-    each = len(printed)
+    per_server = len(printed)
     for device, neighbours in enumerate(own):
-        base = device - device % each
-        inside = [n - base for n in neighbours if base <= n < base + each]
-        if tuple(inside) != printed[device % each]:
-            shown = list(printed[device % each])
+        base = device - device % per_server
+        inside = [n - base for n in neighbours if base <= n < base + per_server]
+        if tuple(inside) != printed[device % per_server]:
+            shown = list(printed[device % per_server])
             return _result(name, False, f"device {device} has neighbours {inside}, printed are {shown}")
-    servers = len(own) // each
+    servers = len(own) // per_server
     where = "" if servers == 1 else f", in each of {servers:,} servers"
-    return _result(name, True, f"{each} rows equal, the order of neighbours included{where}")
+    return _result(name, True, f"{per_server} rows equal, the order of neighbours included{where}")
 
 
 def _named(topology: Topology, found: Properties, words: str, origin: str) -> Check:

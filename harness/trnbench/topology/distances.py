@@ -110,11 +110,11 @@ def wiring(topology: Topology, members: list[int]) -> tuple[object, ...]:
     Two groups with equal wiring are copies of each other.
     """
     local = {node: i for i, node in enumerate(members)}
-    found: list[object] = []
+    pattern: list[object] = []
     for node in members:
         for link in topology.out[node]:
             number = local.setdefault(link.dst, len(local))
-            found.append((number, topology.nodes[link.dst].kind, link.cls))
+            pattern.append((number, topology.nodes[link.dst].kind, link.cls))
     around = list(local)[len(members) :]
-    found += [tuple(link.cls for link in topology.out[node] if link.dst not in local) for node in around]
-    return tuple(found)
+    pattern += [tuple(link.cls for link in topology.out[node] if link.dst not in local) for node in around]
+    return tuple(pattern)

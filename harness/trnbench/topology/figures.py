@@ -53,13 +53,13 @@ class Figures:
         """
         for subject in self.subjects:
             for qualifier in qualifiers:
-                found = [
+                facts = [
                     fact
                     for fact in self.book.select(subject, metric, qualifier=qualifier, scope=scope)
                     if fact.value is not None
                 ]
-                if found:
-                    return min(found, key=lambda fact: (bool(fact.superseded_by), bool(fact.limit)))
+                if facts:
+                    return min(facts, key=lambda fact: (bool(fact.superseded_by), bool(fact.limit)))
         return None
 
     def current(self, subject: str, metric: str, qualifiers: Sequence[str] = ("",)) -> list[Fact]:

@@ -23,21 +23,21 @@ class Islands:
     def island_of(self) -> list[int]:
         """For every node the number of its island; −1 for hosts, adapters and networks."""
         nodes, out = self.topology.nodes, self.topology.out
-        found = [-1] * len(nodes)
+        island = [-1] * len(nodes)
         number = 0
         for start in nodes:
-            if found[start.id] >= 0 or start.kind == NodeKind.HOST or start.id in self.outer:
+            if island[start.id] >= 0 or start.kind == NodeKind.HOST or start.id in self.outer:
                 continue
-            found[start.id] = number
+            island[start.id] = number
             stack = [start.id]
             while stack:
                 for link in out[stack.pop()]:
                     there = link.dst
-                    if found[there] < 0 and nodes[there].kind != NodeKind.HOST and there not in self.outer:
-                        found[there] = number
+                    if island[there] < 0 and nodes[there].kind != NodeKind.HOST and there not in self.outer:
+                        island[there] = number
                         stack.append(there)
             number += 1
-        return found
+        return island
 
     @cached_property
     def islands(self) -> tuple[tuple[int, ...], ...]:

@@ -29,16 +29,16 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-def tables(topology: Topology, found: Properties | None = None, *, every: bool = False) -> list[Table]:
+def tables(topology: Topology, summary: Properties | None = None, *, every: bool = False) -> list[Table]:
     """All tables of one topology, without those that would be empty. `every` shows all neighbours."""
-    found = found or properties(topology)
-    made = [
-        _properties(topology, found),
+    summary = summary or properties(topology)
+    sections = [
+        _properties(topology, summary),
         _neighbours(topology, every),
-        _classes(topology, found),
+        _classes(topology, summary),
         _budgets(topology),
-        _hypercube(topology, found),
-        _cycles(topology, found, every),
+        _hypercube(topology, summary),
+        _cycles(topology, summary, every),
         Table(
             name="notes",
             title="Notes",
@@ -46,7 +46,7 @@ def tables(topology: Topology, found: Properties | None = None, *, every: bool =
             rows=tuple((note,) for note in topology.notes),
         ),
     ]
-    return [table for table in made if table.rows]
+    return [table for table in sections if table.rows]
 
 
 def text(topology: Topology, found: Properties | None = None, *, every: bool = True) -> str:

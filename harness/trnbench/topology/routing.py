@@ -179,19 +179,19 @@ class Router(Islands):
 
     def _search(self, dst: int, island: int | None) -> dict[int, Cost]:
         nodes = self.topology.nodes
-        found: dict[int, Cost] = {}
+        costs: dict[int, Cost] = {}
         heap: list[tuple[Cost, int]] = [((0,) * self._levels, dst)]
         while heap:
             cost, node = heapq.heappop(heap)
-            if node in found:
+            if node in costs:
                 continue
-            found[node] = cost
+            costs[node] = cost
             if node != dst and nodes[node].kind == NodeKind.HOST:
                 continue
             for link in self.into[node]:
-                if link.src not in found and (island is None or self.island_of[link.src] == island):
+                if link.src not in costs and (island is None or self.island_of[link.src] == island):
                     heapq.heappush(heap, (_plus(cost, self._unit(link)), link.src))
-        return found
+        return costs
 
     def _across(self, src: int, dst: int) -> Cost | None:
         ways = []

@@ -23,7 +23,7 @@ def components(topology: Topology) -> list[list[Node]]:
         around[link.src].append(link.dst)
         around[link.dst].append(link.src)
     seen = [False] * len(topology.nodes)
-    found = []
+    parts = []
     for start in topology.nodes:
         if seen[start.id]:
             continue
@@ -34,8 +34,8 @@ def components(topology: Topology) -> list[list[Node]]:
                 if not seen[other]:
                     seen[other] = True
                     part.append(other)
-        found.append([topology.nodes[node] for node in part])
-    return found
+        parts.append([topology.nodes[node] for node in part])
+    return parts
 
 
 def unrouted(topology: Topology, router: Router) -> list[Node]:
@@ -77,7 +77,7 @@ def is_transitive(topology: Topology) -> bool:
     sides = [max(coord[axis] for coord in coords) + 1 for axis in range(axes)]
     if prod(sides) != len(coords):
         return False
-    at = {device.coord: device.id for device in devices}
+    device_at = {device.coord: device.id for device in devices}
     links = {
         (link.src, link.dst, link.cls)
         for link in topology.links
@@ -92,7 +92,7 @@ def is_transitive(topology: Topology) -> bool:
         if side < 2:
             continue
         image = {
-            device.id: at[(*c[:axis], (c[axis] + 1) % side, *c[axis + 1 :])]
+            device.id: device_at[(*c[:axis], (c[axis] + 1) % side, *c[axis + 1 :])]
             for device, c in zip(devices, coords, strict=True)
         }
         for switch, members in around.items():

@@ -11,26 +11,26 @@ from trnbench.topology.properties import Properties, properties
 from trnbench.topology.shape import shape_words
 
 
-def summarise(topology: Topology, found: Properties | None = None) -> dict[str, Any]:
+def summarise(topology: Topology, summary: Properties | None = None) -> dict[str, Any]:
     """Shape, counts, properties, link classes and readings; bytes/s and seconds, all JSON-safe.
 
     `found` saves computing the properties again.
     """
-    found = found or properties(topology)
-    far, cut = found.distances, found.bisection
+    summary = summary or properties(topology)
+    far, cut = summary.distances, summary.bisection
     return {
         "name": topology.name,
         "kind": str(topology.shape[0]) if topology.shape else "graph",
         "shape": list(topology.shape),
         "shape_words": shape_words(topology),
-        "nodes": dict(found.nodes),
-        "servers": found.servers,
-        "cables": dict(found.cables),
-        "degree": found.degree[1],
-        "degree_min": found.degree[0],
-        "connected": found.connected,
-        "symmetric": found.symmetric,
-        "transitive": found.transitive,
+        "nodes": dict(summary.nodes),
+        "servers": summary.servers,
+        "cables": dict(summary.cables),
+        "degree": summary.degree[1],
+        "degree_min": summary.degree[0],
+        "connected": summary.connected,
+        "symmetric": summary.symmetric,
+        "transitive": summary.transitive,
         "diameter": far.diameter if far else None,
         "average_distance": far.average if far else None,
         "distance_method": far.method if far else "",
@@ -39,12 +39,12 @@ def summarise(topology: Topology, found: Properties | None = None) -> dict[str, 
         "bisection_both_ways_bytes_per_s": cut.both_ways if cut else None,
         "bisection_method": cut.method if cut else "",
         "bisection_exact": cut.exact if cut else None,
-        "hamiltonian_cycles": len(found.cycles),
-        "hypercube": (len(found.hypercube) - 1).bit_length() if found.hypercube else 0,
+        "hamiltonian_cycles": len(summary.cycles),
+        "hypercube": (len(summary.hypercube) - 1).bit_length() if summary.hypercube else 0,
         "links": {
             name: {
                 "kind": each.kind.value,
-                "cables": found.cables[name],
+                "cables": summary.cables[name],
                 "bandwidth": _figure(each.bandwidth),
                 "latency": _figure(each.latency),
             }

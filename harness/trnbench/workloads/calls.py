@@ -23,9 +23,18 @@ from trnbench.workloads.division import Division
 from trnbench.workloads.feed_forward import FeedForward
 from trnbench.workloads.job import Task
 from trnbench.workloads.kernel_times import Call
-from trnbench.workloads.operators import Elementwise, Mixing, Operator, Product, WeightGradient
+from trnbench.workloads.linear_calls import convolution_call, recurrence_call
+from trnbench.workloads.operators import (
+    Convolution,
+    Elementwise,
+    Mixing,
+    Operator,
+    Product,
+    Recurrence,
+    WeightGradient,
+)
+from trnbench.workloads.tiles import ROWS, tiles_of
 
-ROWS = 128
 SPAN = 2048
 """Keys of a cache that are attended to at once; the results of several spans are added up."""
 
@@ -82,6 +91,10 @@ class Shapes:
             return self._elementwise(operator)
         if isinstance(operator, Mixing):
             return self._mixing(operator)
+        if isinstance(operator, Convolution):
+            return convolution_call(operator, self.dtype, self.cores, stays=self.stays)
+        if isinstance(operator, Recurrence):
+            return recurrence_call(operator, self.dtype, self.cores, stays=self.stays)
         return None
 
     def _product(self, product: Product) -> Call:
@@ -95,8 +108,8 @@ class Shapes:
         stored = NAMES[self.division.job.weights]
         if stored not in ("int8", "float8_e4m3"):
             stored = self.dtype
-        rows, parts = _tiles(product.inputs)
-        columns, tiles = _tiles(ceil(product.outputs / self.cores))
+        rows, parts = tiles_of(product.inputs)
+        columns, tiles = tiles_of(ceil(product.outputs / self.cores))
         whole = ceil(copies)
         few = ((whole, rows, parts, ceil(tokens)), self.dtype)
         weights = ((whole, rows, tiles, parts * columns), stored)
@@ -117,7 +130,7 @@ class Shapes:
             return self._update(operator)
         normal = "norm" in operator.name
         if self.stays and normal and operator.width * operator.rows >= ROWS:
-            height, parts = _tiles(operator.width)
+            height, parts = tiles_of(operator.width)
             x = ((height, parts, ceil(operator.rows)), self.dtype)
             return Call(
                 source="few:norm_few", inputs=(x, ((height, parts), self.dtype)), stays=True, weights=False
@@ -161,7 +174,7 @@ class Shapes:
             seen, shared = ceil(seen / shared), 1
         spans = ceil(seen / SPAN)
         caches, spread = caches // shared * spans, ceil(seen / spans / ROWS)
-        rows, parts = _tiles(mixing.key_dim)
+        rows, parts = tiles_of(mixing.key_dim)
         stored = (
             self.dtype
             if self.division.job.cache in ("bf16", "fp16", "fp32")
@@ -181,7 +194,7 @@ class Shapes:
     def _prompt(self, mixing: Mixing) -> Call:
         tokens, each = mixing.tokens, mixing.sequences * mixing.heads / self.cores
         heads = ceil(each)
-        rows, parts = _tiles(mixing.key_dim)
+        rows, parts = tiles_of(mixing.key_dim)
         by_feature = ((heads, rows, parts, tokens), self.dtype)
         window = mixing.window if mixing.window < tokens else 0
         if not mixing.backward:
@@ -211,12 +224,6 @@ class Shapes:
 def _inner(network: FeedForward) -> int:
     """Features of what a network works on between its matrices."""
     return (2 if network.gated else 1) * network.width
-
-
-def _tiles(features: int) -> tuple[int, int]:
-    """Rows of the array and how often they are filled; the last may be filled in part."""
-    parts = ceil(features / ROWS)
-    return ceil(features / parts), parts
 
 
 def _whole(elements: int) -> tuple[int, int]:

@@ -7,7 +7,15 @@ from trnbench.workloads.attention import Attention, AttentionKind
 from trnbench.workloads.division import Division
 from trnbench.workloads.job import Task
 from trnbench.workloads.layout import Axis
-from trnbench.workloads.operators import Elementwise, Exchange, Mixing, Operator, Product, Recurrence
+from trnbench.workloads.operators import (
+    Convolution,
+    Elementwise,
+    Exchange,
+    Mixing,
+    Operator,
+    Product,
+    Recurrence,
+)
 from trnbench.workloads.weight import Cut, Weight
 
 GATHER, REDUCE = "all_gather", "all_reduce"
@@ -23,11 +31,11 @@ def mixer_operators(division: Division, kind: int) -> list[Operator]:
     weights = [each for each in attention.weights(division.model.hidden) if each.product]
     made: list[Operator] = [_product(division, kind, each) for each in weights if each.cut is not Cut.INPUTS]
     made += _rotation(division, kind)
-    mixing = (
-        _recurrence(division, kind) if attention.kind is AttentionKind.LINEAR else _mixing(division, kind)
-    )
     made += _context(division, kind, before=True)
-    made.append(mixing)
+    if attention.kind is AttentionKind.LINEAR:
+        made += [_convolution(division, kind), _recurrence(division, kind)]
+    else:
+        made.append(_mixing(division, kind))
     made += _context(division, kind, before=False)
     if attention.gated:
         heads = division.heads[kind].queries
@@ -90,6 +98,18 @@ def _mixing(division: Division, kind: int) -> Mixing:
     )
 
 
+def _convolution(division: Division, kind: int) -> Convolution:
+    """Of queries, keys and values."""
+    attention, heads = division.model.kinds[kind].attention, division.heads[kind]
+    return Convolution(
+        name="convolution",
+        sequences=division.sequences,
+        tokens=division.tokens // division.sequences,
+        channels=2 * heads.keys * attention.head_dim + heads.queries * attention.value_dim,
+        taps=attention.convolution,
+    )
+
+
 def _recurrence(division: Division, kind: int) -> Recurrence:
     attention, heads = division.model.kinds[kind].attention, division.heads[kind]
     return Recurrence(
@@ -99,8 +119,7 @@ def _recurrence(division: Division, kind: int) -> Recurrence:
         heads=heads.queries,
         key_dim=attention.head_dim,
         value_dim=attention.value_dim,
-        channels=2 * heads.keys * attention.head_dim + heads.queries * attention.value_dim,
-        taps=attention.convolution,
+        before=division.job.task is Task.DECODE,
     )
 
 

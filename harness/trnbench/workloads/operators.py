@@ -73,11 +73,25 @@ class Mixing(msgspec.Struct, frozen=True, kw_only=True, tag="mixing"):
         )
 
 
-class Recurrence(msgspec.Struct, frozen=True, kw_only=True, tag="recurrence"):
-    """Linear attention: a state of `key_dim` × `value_dim` in each head.
+class Convolution(msgspec.Struct, frozen=True, kw_only=True, tag="convolution"):
+    """Before linear attention: each of `channels` features over `taps` tokens."""
 
-    Before it, a convolution over `taps` tokens of each of `channels` features.
-    """
+    name: str
+    sequences: int
+    tokens: int
+    channels: int
+    taps: int
+    backward: bool = False
+
+    @property
+    def flops(self) -> float:
+        once = float(2 * self.sequences * self.tokens * self.taps * self.channels)
+        return 2 * once if self.backward else once
+
+
+class Recurrence(msgspec.Struct, frozen=True, kw_only=True, tag="recurrence"):
+    """Linear attention: a state of `key_dim` × `value_dim` in each head of each of `sequences`, to which each
+    of `tokens` adds. `before`: there is a state already, of what is cached."""
 
     name: str
     sequences: int
@@ -85,14 +99,12 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True, tag="recurrence"):
     heads: int
     key_dim: int
     value_dim: int
-    channels: int
-    taps: int
+    before: bool = False
     backward: bool = False
 
     @property
     def flops(self) -> float:
-        state = 7 * self.heads * self.key_dim * self.value_dim
-        once = float(self.sequences * self.tokens * (state + 2 * self.taps * self.channels))
+        once = float(7 * self.sequences * self.tokens * self.heads * self.key_dim * self.value_dim)
         return 2 * once if self.backward else once
 
 
@@ -119,4 +131,4 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, tag="exchange"):
     size: float
 
 
-Operator: TypeAlias = Product | WeightGradient | Mixing | Recurrence | Elementwise | Exchange
+Operator: TypeAlias = Product | WeightGradient | Mixing | Convolution | Recurrence | Elementwise | Exchange

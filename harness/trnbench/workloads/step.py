@@ -22,7 +22,7 @@ from trnbench.workloads.job import Job, Recompute, Task
 from trnbench.workloads.kernel_times import KernelTimes
 from trnbench.workloads.layout import Layout
 from trnbench.workloads.model import Model
-from trnbench.workloads.operators import Elementwise, Exchange, Mixing, Operator, Recurrence
+from trnbench.workloads.operators import Convolution, Elementwise, Exchange, Mixing, Operator, Recurrence
 from trnbench.workloads.own_kernels import NONE_OWN, OwnKernels
 from trnbench.workloads.rank_operators import (
     between_stages,
@@ -198,7 +198,7 @@ class Composition:
 
 
 def _part(operator: Operator) -> str:
-    if isinstance(operator, Mixing | Recurrence):
+    if isinstance(operator, Mixing | Convolution | Recurrence):
         return ATTENTION
     return ELEMENTWISE if isinstance(operator, Elementwise) else MATRIX
 
@@ -213,5 +213,6 @@ def _moved(operator: Operator) -> float:
         return float(operator.sequences * (own + kept))
     if isinstance(operator, Recurrence):
         state = 2 * 2 * operator.heads * operator.key_dim * operator.value_dim
-        return float(operator.sequences * (state + operator.tokens * operator.channels * 2))
+        own = operator.tokens * operator.heads * (operator.key_dim + operator.value_dim)
+        return float(operator.sequences * (state + 2 * own))
     return 0.0

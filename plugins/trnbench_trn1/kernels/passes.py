@@ -13,14 +13,15 @@ _PRODUCTS = {"array": 1, "bf16-halves": 3}
 
 def _work(point: Point, extent: Extent) -> Work:
     many = int(point["products"]) * extent.cores
-    each = _PRODUCTS[str(point["by"])]
+    product = _PRODUCTS[str(point["by"])]
     elements = float(LANES * int(point["columns"]) * many)
     return Work(
-        flops=2.0 * LANES * each * elements,
+        flops=2.0 * LANES * product * elements,
         elements=elements,
-        instructions=float(each * many),
+        instructions=float(product * many),
         formula=per_core(
-            f"elements = {LANES}·columns·products; flops = {each}·2·{LANES} for each, as multiplied", extent
+            f"elements = {LANES}·columns·products; flops = {product}·2·{LANES} for each, as multiplied",
+            extent,
         ),
     )
 

@@ -18,16 +18,16 @@ _NAMES = {"fp32": ("float32", 4), "bf16": ("bfloat16", 2)}
 def accumulate(a, b, added_by):
     """Chunk by chunk: both operands into SBUF, their sum back out."""
     result = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
-    for at in nl.affine_range(a.shape[0]):
+    for row in nl.affine_range(a.shape[0]):
         total = nl.ndarray(a.shape[1:], dtype=a.dtype, buffer=nl.sbuf)
         if added_by == "dma":
-            nisa.dma_compute(dst=total, srcs=[a[at], b[at]], reduce_op=nl.add)
+            nisa.dma_compute(dst=total, srcs=[a[row], b[row]], reduce_op=nl.add)
         else:
             other = nl.ndarray(a.shape[1:], dtype=a.dtype, buffer=nl.sbuf)
-            nisa.dma_copy(dst=total, src=a[at])
-            nisa.dma_copy(dst=other, src=b[at])
+            nisa.dma_copy(dst=total, src=a[row])
+            nisa.dma_copy(dst=other, src=b[row])
             nisa.tensor_tensor(dst=total, data1=total, data2=other, op=nl.add, engine=nisa.engine.vector)
-        nisa.dma_copy(dst=result[at], src=total)
+        nisa.dma_copy(dst=result[row], src=total)
     return result
 
 

@@ -45,7 +45,7 @@ def quantize_burst(x, count):
     words = nl.ndarray((rows, columns), dtype=nl.float8_e4m3fn_x4, buffer=nl.shared_hbm)
     scales = nl.ndarray((rows // 8, columns), dtype=nl.uint8, buffer=nl.shared_hbm)
     tile = _held(x)
-    found = [
+    operands = [
         (
             nl.ndarray((rows, columns), dtype=nl.float8_e4m3fn_x4, buffer=nl.sbuf),
             nl.ndarray((rows, columns), dtype=nl.uint8, buffer=nl.sbuf),
@@ -53,11 +53,11 @@ def quantize_burst(x, count):
         for _ in range(SETS)
     ]
     for _ in nl.sequential_range(count // SETS):
-        for data, scale in found:
+        for data, scale in operands:
             nisa.quantize_mx(dst=data, src=tile, dst_scale=scale)
-    for data, scale in found[: count % SETS]:
+    for data, scale in operands[: count % SETS]:
         nisa.quantize_mx(dst=data, src=tile, dst_scale=scale)
-    data, scale = found[(count - 1) % SETS]
+    data, scale = operands[(count - 1) % SETS]
     nisa.dma_copy(dst=words, src=data)
     for quadrant in range(rows // QUADRANT):
         at = quadrant * QUADRANT

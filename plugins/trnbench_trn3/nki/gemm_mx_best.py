@@ -49,14 +49,14 @@ def _columns(result, left, right, first, rows, whole, rest, n, columns):
     """The blocks of C below each other in `columns` columns from `n` on."""
     panels = _panels(left, right, 0, first, rows, n, columns)
     for block in nl.affine_range(whole - 1):
-        at = first + block * rows
-        panels = _block(result, left, right, at, rows, n, columns, panels, at + rows, rows)
-    at = first + (whole - 1) * rows
+        start = first + block * rows
+        panels = _block(result, left, right, start, rows, n, columns, panels, start + rows, rows)
+    start = first + (whole - 1) * rows
     if rest:
-        panels = _block(result, left, right, at, rows, n, columns, panels, at + rows, rest)
-        _block(result, left, right, at + rows, rest, n, columns, panels, 0, 0)
+        panels = _block(result, left, right, start, rows, n, columns, panels, start + rows, rest)
+        _block(result, left, right, start + rows, rest, n, columns, panels, 0, 0)
     else:
-        _block(result, left, right, at, rows, n, columns, panels, 0, 0)
+        _block(result, left, right, start, rows, n, columns, panels, 0, 0)
 
 
 def _block(result, left, right, m, rows, n, columns, panels, next_m, next_rows):

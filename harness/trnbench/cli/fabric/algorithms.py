@@ -72,14 +72,14 @@ def _listed(ranks: tuple[int, ...]) -> str:
 
 def _threshold(fabric: Fabric, name: str) -> str:
     """For which ranks and sizes the runtime was observed to take it."""
-    found = []
+    clauses = []
     for rule in rules(fabric):
         low = 0.0
         for each in rule.take:
             if each.algorithm == name:
-                found.append(f"{', '.join(map(str, rule.ranks))} ranks{_between(low, each.max_bytes)}")
+                clauses.append(f"{', '.join(map(str, rule.ranks))} ranks{_between(low, each.max_bytes)}")
             low = each.max_bytes
-    return "; ".join(dict.fromkeys(found))
+    return "; ".join(dict.fromkeys(clauses))
 
 
 def _between(low: float, high: float) -> str:

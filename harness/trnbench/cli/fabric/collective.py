@@ -74,7 +74,7 @@ def others_of(fabric: Fabric, texts: Sequence[str]) -> list[Beside]:
     from trnbench.emulator.fabric.question import Beside
     from trnbench.errors import UsageError
 
-    found = []
+    neighbours = []
     for text in texts:
         what, _, kinds = text.partition("@")
         name, equals, size = what.partition("=")
@@ -85,11 +85,11 @@ def others_of(fabric: Fabric, texts: Sequence[str]) -> list[Beside]:
                 try_="--with all_to_all=64M or --with all_to_all=64M@expert=8",
             )
         groups = groups_of(fabric, (kinds,), None) if kinds else []
-        found.append(
+        neighbours.append(
             Beside(
                 collective=Collective().convert(name, None, None),
                 size=float(MESSAGE.counted(size, f"--with {name}")),
                 groups=frozen(groups),
             )
         )
-    return found
+    return neighbours

@@ -86,16 +86,16 @@ def _replica(fabric: Fabric, text: str) -> list[list[int]]:
     from trnbench.errors import UsageError
 
     try:
-        found = parse_json(text)
+        groups = parse_json(text)
     except NotJson:
-        found = None
-    if not isinstance(found, list) or not all(
-        isinstance(each, list) and all(type(rank) is int for rank in each) for each in found
+        groups = None
+    if not isinstance(groups, list) or not all(
+        isinstance(each, list) and all(type(rank) is int for rank in each) for each in groups
     ):
         raise UsageError(
             f"--replica-groups {text[:60]!r} is no list of lists of ranks",
             cause="it is read as JSON: brackets within brackets, whole numbers in them",
             try_="--replica-groups '[[0,1],[2,3]]'",
         )
-    check_groups(found, fabric.size)
-    return found
+    check_groups(groups, fabric.size)
+    return groups

@@ -40,14 +40,14 @@ class Near:
         system = fabric.system
         if not self._alone:
             return Nearest(kind=Nearness.NONE, note=UNASKED)
-        each = max(fabric.size // system.hosts, 1)
+        per_host = max(fabric.size // system.hosts, 1)
         subject = of_collective(
             system,
             collective,
             size=size,
             ranks=ranks,
             cores_per_rank=system.cores_per_device // fabric.ranks_per_device,
-            nodes=hosts or -(-ranks // each),
+            nodes=hosts or -(-ranks // per_host),
             context=fabric.options.context,
             point_to_point=collective in MESSAGES,
         )

@@ -50,12 +50,12 @@ def matrix(state: Session, /, *, size: int, show: str, every: bool, format: str,
     fabric = fabric_of(state, options)
     network = fabric.network
     ranks = list(range(network.size if every else min(network.size, MOST_RANKS)))
-    found = [[_pair(fabric, a, b, size) if a != b else None for b in ranks] for a in ranks]
+    transfers = [[_pair(fabric, a, b, size) if a != b else None for b in ranks] for a in ranks]
     say_about(fabric)
     if len(ranks) < network.size:
         say(f"the first {len(ranks)} of {network.size} ranks; --all shows them all", level=0)
     if format in ("json", "csv"):
-        rows = [each for line in found for each in line if each is not None]
+        rows = [each for line in transfers for each in line if each is not None]
         emit(rows, ("src", "dst", "hops", "latency_s", "time_s", "bandwidth_gb_s"), format)
         return
     names = tuple(network.nodes[network.ranks[rank]].name for rank in ranks)
@@ -65,7 +65,7 @@ def matrix(state: Session, /, *, size: int, show: str, every: bool, format: str,
             "from \\ to": name,
             **{to: value(each) if each else "–" for to, each in zip(names, line, strict=True)},
         }
-        for name, line in zip(names, found, strict=True)
+        for name, line in zip(names, transfers, strict=True)
     ]
     unit = {"bandwidth": f"GB/s of {shown(size)}", "latency": "µs of 1 B", "hops": "links"}[show]
     columns = [Column("from \\ to"), *(Column(name, name, "right") for name in names)]

@@ -77,8 +77,8 @@ def run(
         shares=parts,
         beside=tuple(others_of(fabric, others)),
     )
-    found = [ask(replace(question, size=size)) for size in sizes]
-    rows = [row(each, dtype, peak) for each in found]
+    answers = [ask(replace(question, size=size)) for size in sizes]
+    rows = [row(each, dtype, peak) for each in answers]
     if parts:
         alike = replace(question, shares=())
         for each, size in zip(rows, sizes, strict=True):
@@ -89,14 +89,14 @@ def run(
             about_shares(collective, shares, skew, parts),
             f"{shown(sizes[-1])} takes {rows[-1]['times_even']:.2f} times as long as with even shares",
             "busbw: by the factor of even shares",
-            *details(fabric, found, peak, ""),
+            *details(fabric, answers, peak, ""),
         ]
     else:
-        said = [*about(fabric), *details(fabric, found, peak, algorithm)]
+        said = [*about(fabric), *details(fabric, answers, peak, algorithm)]
     near = Near(state, fabric, alone=not (parts or others or len(groups) > 1))
-    nearest = [near.of(collective, each.size, each.ranks, busbw=each.busbw) for each in found]
+    nearest = [near.of(collective, each.size, each.ranks, busbw=each.busbw) for each in answers]
     rows = [{**each, **cells(kind, each["time_s"])} for each, kind in zip(rows, nearest, strict=True)]
-    said += notes(nearest, [each.busbw for each in found])
+    said += notes(nearest, [each.busbw for each in answers])
     if format == "table":
         room = width()
         wide = None if room is None else room - 2
@@ -109,7 +109,7 @@ def run(
             {
                 "instance": fabric.system.name,
                 "collective": collective,
-                "ranks": found[0].ranks,
+                "ranks": answers[0].ranks,
                 "rank_kind": fabric.options.level,
                 "context": fabric.options.context,
                 "groups": len(groups) or 1,

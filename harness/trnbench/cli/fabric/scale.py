@@ -89,20 +89,20 @@ def _counts(text: str | None, most: int) -> list[int]:
     from trnbench.errors import UsageError
 
     if text is None:
-        found = [2**k for k in range(1, most.bit_length()) if 2**k < most]
-        return [*found, most] if most > 1 else [most]
+        counts = [2**k for k in range(1, most.bit_length()) if 2**k < most]
+        return [*counts, most] if most > 1 else [most]
     read = [kinds.GROUP.parsed(each) for each in text.split(",")]
-    found = sorted({int(each) for each in read if each is not None})
+    counts = sorted({int(each) for each in read if each is not None})
     if None in read:
         raise UsageError(
             f"--counts {cut(text)} are no numbers",
             cause="whole numbers, 1 or more, with commas between",
             try_="--counts 2,4,8",
         )
-    if not 2 <= found[0] <= found[-1] <= most:
+    if not 2 <= counts[0] <= counts[-1] <= most:
         raise UsageError(
             f"--counts {cut(text)} is not within reach",
             cause=f"2 to {most:,} are there",
             try_="--counts 2,4,8",
         )
-    return found
+    return counts

@@ -63,20 +63,20 @@ def about_shares(collective: str, shares: str | None, skew: str | None, found: S
 def _listed(text: str, ranks: int) -> list[float]:
     from trnbench.errors import UsageError
 
-    found = [float(each) for each in map(kinds.SHARE.parsed, text.split(",")) if each is not None]
-    if len(found) != text.count(",") + 1:
+    shares = [float(each) for each in map(kinds.SHARE.parsed, text.split(",")) if each is not None]
+    if len(shares) != text.count(",") + 1:
         raise UsageError(
             f"--shares {cut(text)} are no numbers",
             cause="numbers from 0 to 1e12 with commas between",
             try_="--shares 3,1,1,1",
         )
-    if len(found) > ranks or ranks % len(found):
+    if len(shares) > ranks or ranks % len(shares):
         raise UsageError(
-            f"{len(found)} shares do not fit {ranks} ranks",
+            f"{len(shares)} shares do not fit {ranks} ranks",
             cause="one for each rank is taken, or a pattern that is repeated a whole number of times",
             try_=f"a number of shares that divides {ranks}",
         )
-    return found * (ranks // len(found))
+    return shares * (ranks // len(shares))
 
 
 def _skewed(text: str, ranks: int) -> list[float]:

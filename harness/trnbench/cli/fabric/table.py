@@ -32,7 +32,7 @@ def peak_of(fabric: Fabric, collective: str, ranks: Sequence[int] | None = None)
     factor = peak_factor(collective, len(taking), len(devices))
     if factor is None:
         return None
-    found = choose_peak(
+    choice = choose_peak(
         fabric.system, metric="neuronlink_bandwidth", scope=Scope.DEVICE, direction=Direction.ONE_WAY
     )
     extent = Extent(
@@ -41,7 +41,7 @@ def peak_of(fabric: Fabric, collective: str, ranks: Sequence[int] | None = None)
         devices=len(devices),
         ranks=len(taking),
     )
-    return scaled(found, factor, extent) if found else None
+    return scaled(choice, factor, extent) if choice else None
 
 
 def row(answer: Answer, dtype: str, peak: PeakChoice | None) -> dict[str, Any]:
@@ -77,21 +77,21 @@ def details(fabric: Fabric, found: Sequence[Answer], peak: PeakChoice | None, al
     """What the figures are held against, by which rule the algorithm was chosen, what stays unproven."""
     from trnbench.facts.format import show
 
-    made = []
+    lines = []
     if peak is not None:
         chosen = peak.chosen
         where = "; ".join(filter(None, (chosen.source, chosen.formula)))
-        made.append(
+        lines.append(
             f"peak: {chosen.evidence} {show(chosen.value, 'B/s')}, busbw of {found[0].ranks:,} ranks over the"
             f" links of a device, one way ({where})"
         )
     else:
         why = "a network lies between" if fabric.clustered else "these ranks need no link between devices"
-        made.append(f"peak: none, {why}")
-    made.append(f"bound: {found[0].bound.formula}")
+        lines.append(f"peak: none, {why}")
+    lines.append(f"bound: {found[0].bound.formula}")
     if algorithm == "auto":
-        made += [f"auto: {choice}" for choice in dict.fromkeys(each.choice for each in found) if choice]
-    made += list(dict.fromkeys(note for each in found for note in each.notes))[:4]
+        lines += [f"auto: {choice}" for choice in dict.fromkeys(each.choice for each in found) if choice]
+    lines += list(dict.fromkeys(note for each in found for note in each.notes))[:4]
     left_out = {name: why for each in found for name, why in each.left_out.items()}
-    made += [f"not tried: {name}, {why}" for name, why in left_out.items()]
-    return made
+    lines += [f"not tried: {name}, {why}" for name, why in left_out.items()]
+    return lines

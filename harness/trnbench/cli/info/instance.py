@@ -29,17 +29,20 @@ def about_instance(registry: Registry, name: str) -> tuple[str, list[Section]]:
     from trnbench.run.selection import Selection
 
     system = registry.system(name)
-    made = system.instance
+    instance = system.instance
     about: list[Row] = [
         {"what": "name", "is": system.name},
-        {"what": "other names", "is": ", ".join(made.aliases)},
+        {"what": "other names", "is": ", ".join(instance.aliases)},
         {"what": "generation", "is": f"{system.generation.name} ({system.generation.title})"},
-        {"what": "scope", "is": str(made.scope)},
-        {"what": "made of", "is": f"{system.size:,} × {made.parent}" if made.sizable else made.parent},
-        {"what": "devices", "is": f"{system.devices:,} × {made.device}"},
-        {"what": "cores", "is": f"{system.devices * system.cores_per_device:,} × {made.core}"},
+        {"what": "scope", "is": str(instance.scope)},
+        {
+            "what": "made of",
+            "is": f"{system.size:,} × {instance.parent}" if instance.sizable else instance.parent,
+        },
+        {"what": "devices", "is": f"{system.devices:,} × {instance.device}"},
+        {"what": "cores", "is": f"{system.devices * system.cores_per_device:,} × {instance.core}"},
         {"what": "hosts", "is": f"{system.hosts:,}"},
-        {"what": "in a default run", "is": "yes" if made.default else "no"},
+        {"what": "in a default run", "is": "yes" if instance.default else "no"},
         {"what": "brought by", "is": system.plugin},
     ]
     # A generation that can do what its base cannot leaves the sentence empty.
@@ -53,7 +56,7 @@ def about_instance(registry: Registry, name: str) -> tuple[str, list[Section]]:
         ("cannot", ("need", "why"), cannot),
         ("skipped", SKIPS, list(skips(planned))),
     ]
-    return f"{system.name}: {made.title}", sections
+    return f"{system.name}: {instance.title}", sections
 
 
 def _facts(system: System) -> Iterable[Row]:

@@ -92,17 +92,17 @@ def _sizes(shape: str, text: str) -> tuple[int, ...]:
 
 def gather(texts: Sequence[str]) -> dict[str, Argument]:
     """All of them by name, in order. Raises `UsageError` for a name given twice."""
-    found: dict[str, Argument] = {}
+    arguments: dict[str, Argument] = {}
     for text in texts:
-        each = parse(text)
-        if each.name in found:
+        argument = parse(text)
+        if argument.name in arguments:
             raise UsageError(
-                f"--arg {each.name} is given twice",
-                cause=f"{found[each.name]} and {each}",
+                f"--arg {argument.name} is given twice",
+                cause=f"{arguments[argument.name]} and {argument}",
                 try_="keep one of them",
             )
-        found[each.name] = each
-    return found
+        arguments[argument.name] = argument
+    return arguments
 
 
 def fit(function: Any, given: Mapping[str, Argument], ref: str) -> dict[str, Argument]:
@@ -165,17 +165,19 @@ def values(given: Mapping[str, Argument], seed: int) -> dict[str, Any]:
     from trnbench.nki.dtype import dtype_of
     from trnbench.nki.words import drawn
 
-    made: dict[str, Any] = {}
-    for name, each in given.items():
-        if each.shape is None:
-            made[name] = each.value
-        elif each.file is not None:
-            made[name] = dtype_of(each.dtype).cast(_loaded(each.name, each.file, each.dtype))
+    tensors: dict[str, Any] = {}
+    for name, argument in given.items():
+        if argument.shape is None:
+            tensors[name] = argument.value
+        elif argument.file is not None:
+            tensors[name] = dtype_of(argument.dtype).cast(
+                _loaded(argument.name, argument.file, argument.dtype)
+            )
         else:
             # A stream of its own per name: another argument more or less changes no values.
             stream = np.random.default_rng([seed, *name.encode()])
-            made[name] = drawn(dtype_of(each.dtype), each.shape, stream, 8)
-    return made
+            tensors[name] = drawn(dtype_of(argument.dtype), argument.shape, stream, 8)
+    return tensors
 
 
 def _file(name: str, text: str) -> Argument:

@@ -66,16 +66,16 @@ def headline(run: KernelRun) -> str:
 
 def facts(run: KernelRun) -> list[str]:
     """What the headline leaves out, one line each."""
-    made = [f"{run.instructions:,} instructions; nki: {run.nki}; model: {run.evidence.by}"]
+    lines = [f"{run.instructions:,} instructions; nki: {run.nki}; model: {run.evidence.by}"]
     if run.intensity is not None:
-        made.append(f"{run.intensity:.3g} FLOP per byte of device memory")
+        lines.append(f"{run.intensity:.3g} FLOP per byte of device memory")
     if run.programs:
-        made.append(
+        lines.append(
             "all programs end within 0.01 % of each other"
             if run.imbalance < _EVEN
             else f"program {run.last} ends last, {percent_text(run.imbalance)} later than they do on average"
         )
-    return [*made, *nearness(run), *told(run), *run.notes]
+    return [*lines, *nearness(run), *told(run), *run.notes]
 
 
 def nearness(run: KernelRun) -> list[str]:
@@ -162,27 +162,27 @@ def share_rows(run: KernelRun) -> list[dict[str, Any]]:
     """Numbers as they are, and `…_text` for people."""
     from trnbench.facts.format import show
 
-    made = []
-    for each in run.shares:
-        peak = each.choice.chosen
-        made.append(
+    rows = []
+    for share in run.shares:
+        peak = share.choice.chosen
+        rows.append(
             {
-                "name": each.what,
-                "reached": each.value,
-                "reached_text": show(each.value, each.unit),
+                "name": share.what,
+                "reached": share.value,
+                "reached_text": show(share.value, share.unit),
                 "peak": peak.value,
-                "peak_text": show(peak.value, each.unit),
-                "unit": each.unit,
+                "peak_text": show(peak.value, share.unit),
+                "unit": share.unit,
                 "scope": run.scope,
-                "fraction": each.fraction,
-                "of_engine_bound": each.of_engine_bound,
+                "fraction": share.fraction,
+                "of_engine_bound": share.of_engine_bound,
                 "evidence": peak.evidence,
                 "source": peak.source,
                 "formula": peak.formula,
-                "note": each.choice.note,
+                "note": share.choice.note,
             }
         )
-    return made
+    return rows
 
 
 def _programs(run: KernelRun) -> list[dict[str, Any]]:

@@ -129,7 +129,7 @@ def rows(trace: Trace, compared: tuple[Compared, ...]) -> list[dict[str, Any]]:
     """One per output; `error` and `allowed` in the output's own unit."""
     import numpy as np
 
-    made: list[dict[str, Any]] = []
+    table: list[dict[str, Any]] = []
     for number, (array, spec) in enumerate(zip(trace.outputs, trace.output_specs, strict=True)):
         wide = np.asarray(array, np.float64)
         finite = wide[np.isfinite(wide)]
@@ -146,16 +146,16 @@ def rows(trace: Trace, compared: tuple[Compared, ...]) -> list[dict[str, Any]]:
         }
         if compared:
             one = compared[number]
-            at = ", ".join(map(str, one.where))
+            place = ", ".join(map(str, one.where))
             row |= {
                 "error": one.error,
                 "allowed": one.tolerance * one.scale,
                 "verdict": "as the reference"
                 if one.ok
-                else f"wrong: {one.wrong:,} of {one.elements:,} elements, the worst at [{at}]",
+                else f"wrong: {one.wrong:,} of {one.elements:,} elements, the worst at [{place}]",
             }
-        made.append(row)
-    return made
+        table.append(row)
+    return table
 
 
 def verdict(compared: tuple[Compared, ...]) -> ExitCode:

@@ -27,17 +27,17 @@ LINES = 20
 
 def as_json(run: KernelRun, *, values: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
     """The whole run, with what is derived from it."""
-    made = plain(run)
-    assert isinstance(made, dict)
-    made["intensity_flops_per_byte"] = run.intensity
-    made["expected_s"] = run.expected_s
-    made["shares"] = [
+    document = plain(run)
+    assert isinstance(document, dict)
+    document["intensity_flops_per_byte"] = run.intensity
+    document["expected_s"] = run.expected_s
+    document["shares"] = [
         {name: plain(value) for name, value in row.items() if not name.endswith("_text")}
         for row in share_rows(run)
     ]
     if values:
-        made["outputs"] = plain(values)
-    return made
+        document["outputs"] = plain(values)
+    return document
 
 
 def show_run(
@@ -168,15 +168,15 @@ def _csv(runs: Sequence[KernelRun]) -> None:
             if not other.problem:
                 row(run, "alternative", other.name, other.latency_s, "s", f"slower by {other.slower:.4f}")
         for block in blocks(run, lines=True):
-            for each in block.rows:
-                name = str(each.get("name") or each.get("place"))
+            for line in block.rows:
+                name = str(line.get("name") or line.get("place"))
                 if block.part == "peak":
-                    row(run, "rate", name, each["reached"], each["unit"])
+                    row(run, "rate", name, line["reached"], line["unit"])
                     row(
-                        run, "peak", name, each["peak"], each["unit"], f"{each['evidence']}: {each['source']}"
+                        run, "peak", name, line["peak"], line["unit"], f"{line['evidence']}: {line['source']}"
                     )
                 elif block.part == "bytes":
-                    row(run, "bytes", name, each["bytes"], "B")
+                    row(run, "bytes", name, line["bytes"], "B")
                 else:
-                    row(run, block.part, name, each["seconds"], "s", str(each.get("engine", "")))
+                    row(run, block.part, name, line["seconds"], "s", str(line.get("engine", "")))
     emit(rows, ("system", "scope", "part", "name", "value", "unit", "note", "evidence"), "csv")

@@ -21,18 +21,18 @@ def list_(state: tuple[str, ...], modules: tuple[str, ...], format: str) -> None
     """List the public names of NKI: run, refused, or removed by NKI itself."""
     from trnbench.errors import UnknownName
 
-    found = names()
-    known = sorted({row["module"] for row in found})
+    entries = names()
+    known = sorted({row["module"] for row in entries})
     for each in modules:
         if each not in known:
             raise UnknownName("module", each, known, try_="trnbench nki list")
     shown = [
         row
-        for row in found
+        for row in entries
         if (not state or row["state"] in state) and (not modules or row["module"] in modules)
     ]
     emit(shown, ("module", "name", "state", "why"), format)
-    counts = {each: sum(row["state"] == each for row in found) for each in STATES}
+    counts = {each: sum(row["state"] == each for row in entries) for each in STATES}
     say(", ".join(f"{count} {name}" for name, count in counts.items()), level=0)
 
 

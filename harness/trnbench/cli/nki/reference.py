@@ -19,15 +19,15 @@ def find(ref: str, kernel_ref: str) -> Any:
         home, double, _ = kernel_ref.partition("::")
         ref = f"{home}::{ref}" if double else f"{kernel_ref.partition(':')[0]}:{ref}"
     if "::" in ref:
-        found, _, _ = load_kernel(ref, kind="function")
-        return getattr(found, "function", found)
+        function, _, _ = load_kernel(ref, kind="function")
+        return getattr(function, "function", function)
     module, _, name = ref.partition(":")
     if module == kernel_ref.partition(":")[0]:  # it imports nki, as the kernel does
-        found, _, _ = load_kernel(ref, nki="trnbench", kind="function")
-        return getattr(found, "function", found)
+        function, _, _ = load_kernel(ref, nki="trnbench", kind="function")
+        return getattr(function, "function", function)
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found = getattr(importlib.import_module(module), name, None)
+        function = getattr(importlib.import_module(module), name, None)
     except Exception as error:
         raise UsageError(
             f"--check {ref}: {module} cannot be imported",
@@ -37,6 +37,6 @@ def find(ref: str, kernel_ref: str) -> Any:
     finally:
         with contextlib.suppress(ValueError):
             sys.path.remove(str(Path.cwd()))
-    if not callable(found):
+    if not callable(function):
         raise UsageError(f"--check {ref}: {module} has no function {name!r}")
-    return found
+    return function

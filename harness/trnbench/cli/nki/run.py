@@ -139,7 +139,7 @@ def run(
     systems = chosen()
     code, values = ExitCode.OK, []
     if functional or reference:
-        found, compared = computed(
+        executed, compared = computed(
             loaded,
             systems[0],
             asked,
@@ -150,7 +150,7 @@ def run(
             timeout_s=timeout_s,
             memory=memory,
         )
-        values, code = rows(found, compared), verdict(compared)
+        values, code = rows(executed, compared), verdict(compared)
     options: dict[str, Any] = {
         "cores": cores,
         "policy": policy,
@@ -170,13 +170,13 @@ def run(
             return ExitCode.CRASH
         return code
     with guarded(loaded.ref, timeout_s=timeout_s):
-        made, timeline = _emulated(
+        emulated, timeline = _emulated(
             loaded, asked, systems[0], options, state.registry, timeline=trace is not None
         )
     if trace is not None and timeline is not None:
-        _write(trace, made, timeline, trace_limit)
+        _write(trace, emulated, timeline, trace_limit)
         state.kept = f"{trace} was written"
-    layout.show_run(made, format, lines=lines, values=values, value_columns=VALUES)
+    layout.show_run(emulated, format, lines=lines, values=values, value_columns=VALUES)
     return code
 
 
@@ -195,7 +195,7 @@ def _emulated(
     from trnbench.run.beside import beside_benchmark, beside_kernel
     from trnbench.run.emulation import emulate
 
-    made, drawn = emulate(
+    emulated, drawn = emulate(
         loaded.kernel,
         given.specs(asked),
         system,
@@ -209,8 +209,8 @@ def _emulated(
     )
     near = nearby(registry, {system.name: system})
     if loaded.benchmark is not None:
-        return beside_benchmark(made, near, loaded.benchmark, loaded.point, system), drawn
-    return beside_kernel(made, near, registry, loaded.ref, given.specs(asked)), drawn
+        return beside_benchmark(emulated, near, loaded.benchmark, loaded.point, system), drawn
+    return beside_kernel(emulated, near, registry, loaded.ref, given.specs(asked)), drawn
 
 
 def _side_by_side(

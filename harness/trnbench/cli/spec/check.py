@@ -69,14 +69,14 @@ def check(
     extra = facts_of(state, facts)
     for generation in _chosen(state, generations):
         findings = _findings(state, generation, extra)
-        for each in findings.found:
-            key = (each.rule, each.subject, each.named, each.claims)
+        for finding in findings.found:
+            key = (finding.rule, finding.subject, finding.named, finding.claims)
             # A fact file of one's own is read with every generation.
-            if key not in known and (not rules or each.rule in rules):
+            if key not in known and (not rules or finding.rule in rules):
                 known.add(key)
-                rows.append(_found(generation.name, each))
+                rows.append(_found(generation.name, finding))
                 by_rule += 1
-                unnamed += each in findings.unnamed
+                unnamed += finding in findings.unnamed
         if not rules:
             rows += [_named(generation.name, each, findings) for each in findings.named]
             by_name += len(findings.named)

@@ -122,15 +122,15 @@ def _others(side: Subject) -> dict[str, _Cell]:
     """Counts, capacities and words: the first current fact of each."""
     from trnbench.cli.spec.figures import RATES, named, normalised, printed
 
-    found: dict[str, _Cell] = {}
+    cells: dict[str, _Cell] = {}
     for fact in sorted(side.facts, key=_replaced):
         name = named(fact)
         if fact.metric in ("peak_flops", *RATES) and not fact.qualifier:
             continue
-        if name not in found:
+        if name not in cells:
             text = printed(fact) if fact.value is None else normalised(fact.value, fact.metric, fact.dtypes)
-            found[name] = _Cell(text, fact, f"{fact.provenance}, {fact.source}")
-    return found
+            cells[name] = _Cell(text, fact, f"{fact.provenance}, {fact.source}")
+    return cells
 
 
 def _replaced(fact: Fact) -> bool:

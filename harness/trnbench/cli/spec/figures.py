@@ -97,19 +97,19 @@ def choices(system: System, scope: Scope, policy: PeakPolicy) -> Iterator[tuple[
     """What is asked of a system, each with the peak that `policy` names; without those no document has."""
     from trnbench.peaks import choose_peak
 
-    for each in asked(system):
+    for wanted in asked(system):
         choice = choose_peak(
             system,
-            metric=each.metric,
+            metric=wanted.metric,
             scope=scope,
-            dtype=each.dtype,
-            sparse=each.sparse,
-            qualifier=each.qualifier,
+            dtype=wanted.dtype,
+            sparse=wanted.sparse,
+            qualifier=wanted.qualifier,
             direction=Direction.NONE,
             policy=policy,
         )
         if choice is not None:
-            yield each, choice
+            yield wanted, choice
 
 
 def peak_text(peak: Peak) -> str:

@@ -75,9 +75,9 @@ def show(state: Session, name: str, policy: str, scope: str, facts: tuple[Path, 
 
     subject = find_subject(state.registry, name, facts_of(state, facts))
     chosen = policy_of(state, policy)
-    at = scope_of(scope, subject.scope)
+    level = scope_of(scope, subject.scope)
     fact_rows = [fact_row(fact) for fact in subject.facts]
-    peak_rows = [peak_row(each, choice) for each, choice in choices(subject.system, at, chosen)]
+    peak_rows = [peak_row(each, choice) for each, choice in choices(subject.system, level, chosen)]
     assumption_rows = list(_assumptions(subject))
     source_rows = list(_sources(subject, [*fact_rows, *peak_rows]))
     if format == "json":
@@ -96,7 +96,7 @@ def show(state: Session, name: str, policy: str, scope: str, facts: tuple[Path, 
     tables: Sequence[tuple[str, str, Sequence[Column | str], list[Row]]] = (
         ("fact", f"{subject.name} ({subject.title}): documented", _FACTS, fact_rows),
         ("assumption", "Assumed, where no document has a figure", _ASSUMPTIONS, assumption_rows),
-        ("peak", f"Peaks per {at} by policy {chosen}", _PEAKS, peak_rows),
+        ("peak", f"Peaks per {level} by policy {chosen}", _PEAKS, peak_rows),
         ("source", "Sources", _SOURCES, source_rows),
     )
     if format == "csv":
@@ -115,23 +115,23 @@ def _assumptions(subject: Subject) -> Iterable[Row]:
     instance = subject.system.instance
     parts = {"", instance.name, instance.parent, instance.device, instance.core}
     wanted = parts if subject.name == instance.name else {"", subject.name}
-    for each in subject.system.book.assumptions.values():
-        if each.subject in wanted:
+    for assumption in subject.system.book.assumptions.values():
+        if assumption.subject in wanted:
             from trnbench.cli.spec.figures import normalised
 
             yield {
-                "id": each.id,
-                "metric": each.metric,
-                "assumed": f"{each.printed} {each.printed_unit}".strip(),
-                "low": normalised(each.low, each.metric),
-                "high": normalised(each.high, each.metric),
-                "reason": each.reason,
-                "subject": each.subject,
-                "printed": f"{each.printed} {each.printed_unit}".strip(),
-                "value": each.value,
-                "unit": METRICS[each.metric].unit,
+                "id": assumption.id,
+                "metric": assumption.metric,
+                "assumed": f"{assumption.printed} {assumption.printed_unit}".strip(),
+                "low": normalised(assumption.low, assumption.metric),
+                "high": normalised(assumption.high, assumption.metric),
+                "reason": assumption.reason,
+                "subject": assumption.subject,
+                "printed": f"{assumption.printed} {assumption.printed_unit}".strip(),
+                "value": assumption.value,
+                "unit": METRICS[assumption.metric].unit,
                 "evidence": "assumed",
-                "note": each.reason,
+                "note": assumption.reason,
             }
 
 

@@ -25,14 +25,14 @@ def accepted(run: Run, path: Path, *, why: str, by: str = "", force: bool = Fals
         )
     before: tuple[Acceptance, ...] = ()
     if path.exists():
-        found = baseline_in(read_file(path, most=RUNS), str(path)) if not force else None
-        if found is None and not force:
+        baseline = baseline_in(read_file(path, most=RUNS), str(path)) if not force else None
+        if baseline is None and not force:
             raise UsageError(
                 f"{path} exists and is no baseline",
                 cause="it is not overwritten, in case it is needed",
                 try_="--force  overwrites it; or name another file with -o",
             )
-        before = found.accepted if found is not None else ()
+        before = baseline.accepted if baseline is not None else ()
     this = Acceptance(
         run=run.id, digest=run.digest, when=datetime.now(UTC).isoformat(timespec="seconds"), why=why, by=by
     )

@@ -57,13 +57,13 @@ def annotation_lines(gated: Gated) -> Iterator[str]:
         (Outcome.BROKEN, "error"),
         (Outcome.INCONCLUSIVE, "error" if gated.strict else "warning"),
     ):
-        found = gated.of(outcome)
-        for each in found[:MOST_ANNOTATIONS]:
+        findings = gated.of(outcome)
+        for each in findings[:MOST_ANNOTATIONS]:
             cause = f" Likeliest cause: {each.causes[0]}" if each.causes else ""
             title = f"trnbench gate: {each.id or 'rule ' + each.rule}"
             yield f"::{command} title={_property(title)}::{_data(each.what + cause)}"
-        if len(found) > MOST_ANNOTATIONS:
-            yield f"::{command} title=trnbench gate::and {len(found) - MOST_ANNOTATIONS:,} more {outcome}"
+        if len(findings) > MOST_ANNOTATIONS:
+            yield f"::{command} title=trnbench gate::and {len(findings) - MOST_ANNOTATIONS:,} more {outcome}"
 
 
 def _data(text: str) -> str:

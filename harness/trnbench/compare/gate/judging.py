@@ -40,7 +40,7 @@ def judged(
     """
     comparison = compared(against, run, threshold=None, across=across, keyword=keyword)
     gate = _Gate(run, against, (*rules, USUAL), comparison.differs)
-    found = [
+    findings = [
         *gate.ages(now or datetime.now(UTC)),
         *(finding for change in comparison.changes for finding in gate.case(change)),
         *(gate.broken(id, "missing", "it ran in the baseline and is not here") for id in comparison.missing),
@@ -50,8 +50,8 @@ def judged(
         ),
         *gate.new_failures(comparison.new),
     ]
-    found.sort(key=lambda each: _ORDER.index(each.outcome))
-    return Gated(comparison=comparison, findings=tuple(found), strict=strict)
+    findings.sort(key=lambda each: _ORDER.index(each.outcome))
+    return Gated(comparison=comparison, findings=tuple(findings), strict=strict)
 
 
 class _Gate:

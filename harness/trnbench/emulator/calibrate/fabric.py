@@ -189,22 +189,22 @@ def _errors(
     systems: Mapping[str, System],
     known: Known,
 ) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {each: [] for each in constant.points}
+    errors: dict[str, list[float]] = {each: [] for each in constant.points}
     for value in constant.grid():
         chosen = {**values, constant.key: value}
         changed: dict[str, System] = {}
-        for each in constant.points:
+        for point in constant.points:
             # Starts are added up, so links need not be looked at again for another start.
-            key = each, *(v for k, v in chosen.items() if k not in STARTS)
+            key = point, *(v for k, v in chosen.items() if k not in STARTS)
             if key not in known:
                 known[key] = _seconds(
-                    points[each], systems, {**chosen, **dict.fromkeys(STARTS, 0.0)}, changed
+                    points[point], systems, {**chosen, **dict.fromkeys(STARTS, 0.0)}, changed
                 )
-            operation = points[each].operation
+            operation = points[point].operation
             start = chosen.get(STARTS[0], 0.0) * (operation != "reduce_scatter")
             start += chosen.get(STARTS[1], 0.0) * (operation in ("all_reduce", "reduce_scatter"))
-            found[each].append(abs(off(points[each], known[key] + start * 1e-6)))
-    return found
+            errors[point].append(abs(off(points[point], known[key] + start * 1e-6)))
+    return errors
 
 
 def deviation(point: Published, systems: Mapping[str, System]) -> float:

@@ -6,7 +6,7 @@ from trnbench.emulator.core.access import Access
 from trnbench.emulator.core.hazard import merge, read, write_sole, write_to
 from trnbench.emulator.core.level import Level
 from trnbench.emulator.core.loop import skip
-from trnbench.emulator.core.program import LOAD, RAW, Loop, queue_of
+from trnbench.emulator.core.program import LOAD, RAW, queue_of
 from trnbench.emulator.core.recorded_state import RecordedState
 from trnbench.emulator.core.tile import Users
 from trnbench.nki.instruction import Instruction
@@ -20,13 +20,13 @@ Views = tuple[NkiTensor, ...]
 
 _NOTHING: Users = {}
 
-_FEWEST, _LEAST = 3, 64  # rounds, and instructions, below which a loop is not worth marking
+_LEAST = 64  # instructions of a first round below which nothing is noted after it
 
 
 class Builder(RecordedState):
     """Takes instructions as they are recorded. Tiles that Python has dropped are forgotten.
 
-    It learns of loops by `enter`, `round` (at the start of each round) and `leave`.
+    Of loops that may be folded it learns by `watch`, `round` (at the start of each round) and `unwatch`.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -153,42 +153,28 @@ class Builder(RecordedState):
 
     # Loops --------------------------------------------------------------------------------------
 
-    def enter(self) -> None:
+    def watch(self) -> None:
+        """A loop begins of which all is noted that `skip` needs."""
+        if self.log is None:
+            self.log = []
         self.levels.append(Level())
 
     def round(self) -> None:
         level = self.levels[-1]
         begin = len(self.program.op)
-        if level.watched:
-            assert self.log is not None
-            if len(level.starts) > 1 or (level.starts and begin - level.starts[0] >= _LEAST):
-                self.look()
-            level.ages.append(AGES.next)
-            level.logged.append(len(self.log))
-            self._since = begin
+        assert self.log is not None
+        if len(level.starts) > 1 or (level.starts and begin - level.starts[0] >= _LEAST):
+            self.look()
+        level.ages.append(AGES.next)
+        level.logged.append(len(self.log))
         level.starts.append(begin)
-
-    def leave(self) -> None:
-        """Rounds of one length that follow each other become a `Loop`."""
-        level = self.levels.pop()
-        level.starts.append(len(self.program.op))
-        self.program.loops += loops_of(level.starts, level.repeats)
-
-    # Rounds that are not executed ---------------------------------------------------------------
-
-    def watch(self) -> None:
-        """From now on note all that `skip` needs of the innermost loop."""
-        if self.log is None:
-            self.log = []
-        self.levels[-1].watched = True
+        self._since = begin
 
     def unwatch(self) -> None:
-        level = self.levels[-1]
-        level.watched = False
-        level.forget()
-        around = [each for each in self.levels if each.watched]
-        self._since = around[-1].starts[-1] if around else 0
-        if not around:
+        """The rest of the innermost loop that is watched is as what stands around it."""
+        self.levels.pop()
+        self._since = self.levels[-1].starts[-1] if self.levels else 0
+        if not self.levels:
             self.log = None
 
     def skip(self, period: int, times: int, most: int) -> tuple[int, int]:
@@ -198,25 +184,3 @@ class Builder(RecordedState):
         rounds are not like those before or `times` more were more than `most` instructions.
         """
         return skip(self, period, times, most)
-
-
-def loops_of(bounds: list[int], repeats: dict[int, int]) -> list[Loop]:
-    """Rounds between `bounds`, those of equal length together, where there is enough of them.
-
-    `repeats`: how many rounds stand for one, beside it.
-    """
-    found: list[Loop] = []
-    if bounds[-1] - bounds[0] < _LEAST:
-        return found
-    begin, length, count = bounds[0], 0, 0
-    for at in range(len(bounds) - 1):
-        rounds = 1 + repeats.get(at, 0)
-        size = (bounds[at + 1] - bounds[at]) // rounds
-        if size != length or not count:
-            if count >= _FEWEST and length * count >= _LEAST:
-                found.append(Loop(begin, length, count))
-            begin, length, count = bounds[at], size, 0
-        count += rounds
-    if count >= _FEWEST and length * count >= _LEAST:
-        found.append(Loop(begin, length, count))
-    return found

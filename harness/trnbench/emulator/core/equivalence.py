@@ -20,7 +20,6 @@ def work_class(program: Program) -> bytes:
     content: tuple[Any, ...] = (
         [(op.engine, op.opcode, op.flops, sorted(op.traffic.items())) for op in program.ops],
         program.places,
-        [(run.begin, run.length, run.count) for run in program.loops],
         (program.psum.count, program.psum.bytes),
     )
     digest.update(repr(content).encode())

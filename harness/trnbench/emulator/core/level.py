@@ -1,4 +1,4 @@
-"""An open loop of a kernel that is recorded: where its rounds begin, and what was known then."""
+"""A loop that is watched while it is recorded: where its rounds begin, and what was known then."""
 
 from __future__ import annotations
 
@@ -11,18 +11,15 @@ if TYPE_CHECKING:
 
 
 class Level(msgspec.Struct, eq=False):
-    """An open loop. Of each of its rounds `starts` has the first instruction; of those that were executed
-    since some were left out, and are watched, `ages` the age of the next life and `logged` the length of the
-    log at that time. `repeats`: how many more came, each as long, after which round. `states`: by round, what
-    was known when it began.
+    """Of each round that was executed `starts` has the first instruction, and of those since some were left
+    out `ages` the age of the next life and `logged` the length of the log at that time. `states`: by round,
+    what was known when it began.
     """
 
     starts: list[int] = []
-    repeats: dict[int, int] = {}
     ages: list[int] = []
     logged: list[int] = []
     states: dict[int, State] = {}
-    watched: bool = False
 
     def forget(self) -> None:
         """Rounds before this moment are not looked at again."""

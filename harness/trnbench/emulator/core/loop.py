@@ -127,7 +127,7 @@ def go_on(builder: RecordedState, found: Period, times: int) -> None:
     inner = [run for run in program.loops if run.begin >= begin]
     for turn in range(1, times + 1 if inner else 0):
         program.loops += [Loop(run.begin + turn * length, run.length, run.count) for run in inner]
-    program.proved.append(Loop(begin, length, times + 1))
+    program.loops.append(Loop(begin, length, times + 1))
     later = times * length
     for memory, (used, made, gone, _) in found.steady.turnovers.items():
         tiles = list(builder.pools[memory].tiles)
@@ -215,15 +215,8 @@ def skip(builder: RecordedState, period: int, times: int, most: int) -> tuple[in
     if not times:
         return 0, 0
     go_on(builder, found, times)
-    starts = level.starts
-    if period == 1:
-        level.repeats[len(starts) - 1] = times
-    else:
-        rounds = [each - found.begin for each in starts[-period:]]
-        for turn in range(1, times + 1):
-            starts += [found.begin + turn * found.length + each for each in rounds]
     level.forget()
-    if any(each.watched for each in levels[:-1]):
+    if len(levels) > 1:
         log.append(Repeated(tuple(found.steps), found.length, times))
     else:
         log.clear()

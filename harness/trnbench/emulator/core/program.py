@@ -30,7 +30,10 @@ KINDS = ("waits for its input", "waits for readers", "waits for an earlier write
 
 
 class Loop(msgspec.Struct, frozen=True, order=True):
-    """Rounds of a loop, `count` of them, each of `length` instructions, from instruction `begin` on."""
+    """Rounds of a loop, `count` of them, each of `length` instructions, from instruction `begin` on.
+
+    Each does the same as the one before and waits for the same, counted from its own begin.
+    """
 
     begin: int
     length: int
@@ -47,9 +50,8 @@ class Program:
     Instruction i is `ops[op[i]]` at `places[place[i]]` and waits for `deps[first[i]:first[i + 1]]`, each an
     instruction · 4 + kind; `waiters` are the instructions that wait, in order. Queues issue and complete in
     order, so that one dependency per queue is enough, and none on what the instruction's own queue has waited
-    for before. `loops` are those it came from, `proved` the periods of them of which the recording knows
-    that each waits for the same as the one before, counted from its begin. `psum`: which banks instructions
-    use. `assumed`: what the compiler was taken to do, and how often.
+    for before. `loops`: what the recording has proved to repeat. `psum`: which banks instructions use.
+    `assumed`: what the compiler was taken to do, and how often.
     """
 
     def __init__(self, banks: int = 1, bank_bytes: int = 1) -> None:
@@ -61,7 +63,6 @@ class Program:
         self.waiters = array("Q")
         self._first = array("Q", [0])
         self.loops: list[Loop] = []
-        self.proved: list[Loop] = []
         self.assumed: Mapping[str, int] = {}
         self.shares = True  # the problem with the other programs of its launch
         self.psum = Banked(banks, bank_bytes)
@@ -109,8 +110,8 @@ class Kinds:
         self.op = op
         self.of = of
         self.banks = banks
-        self.breaks: dict[Loop, frozenset[int]] = {}  # rounds unlike the one before, once looked for
-        self.turns: dict[Loop, int] = {}  # rounds after which banks come round again
+        self.turns: dict[Loop, int] = {}  # of a loop, the rounds after which banks come round again
+        self.others: dict[Loop, list[int]] = {}  # and those that use others than the round before
 
     @classmethod
     def told(cls, program: Program, banked: tuple[int, ...]) -> Kinds:

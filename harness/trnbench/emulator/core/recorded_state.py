@@ -11,8 +11,8 @@ from trnbench.nki.machine import Machine
 
 
 class RecordedState(Accesses, Scoreboard):
-    """Tiles with their users, and what queues have waited for. `queues`: of each op; `levels`: open loops,
-    the innermost last; `log`: operands of their instructions, while one is watched.
+    """Tiles with their users, and what queues have waited for. `queues`: of each op; `levels`: loops that
+    are watched, the innermost last; `log`: operands of their instructions.
     """
 
     def __init__(self, machine: Machine) -> None:

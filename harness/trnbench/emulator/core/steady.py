@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from trnbench.emulator.core.bank_turns import come_round, other_banks
 from trnbench.emulator.core.core import LAUNCHED, Core, Snapshot
-from trnbench.emulator.core.differences import come_round, different, part_of
 from trnbench.emulator.core.program import BUFFER, LOAD, QUEUES, Loop
 from trnbench.emulator.core.rates import FOREVER, Rates, transfers
 from trnbench.emulator.core.throttle import windows
@@ -30,7 +30,11 @@ _GAIN = 1024  # instructions: to fill in fewer costs more than to carry them out
 
 
 class Folding:
-    """Carries out a program on `core`; results are those of `core.advance`, to the tick."""
+    """Carries out a program on `core`; results are those of `core.advance`, to the tick.
+
+    The loops are those that the recording has proved: what is looked for is the moment from which on the
+    core moves alike in each round.
+    """
 
     def __init__(self, core: Core) -> None:
         self.core = core
@@ -62,8 +66,8 @@ class Folding:
         turns = come_round(self.core.kinds, run, self.program.psum.count)
         group = -(-_SHORT // (run.length * turns)) * turns
         rounds = Loop(run.begin, run.length * group, run.count // group)
-        breaks = different(self.program, self.core.kinds, rounds)
-        ends = [*sorted(breaks), rounds.count]
+        others = other_banks(self.core.kinds, rounds)
+        breaks, ends = set(others), [*others, rounds.count]
         length, number = rounds.length, 0
         seen: list[tuple[int, Snapshot]] = []
         tries = _TRIES
@@ -80,7 +84,7 @@ class Folding:
                     periods = (alike - number) // lag
                     if periods * lag * length < _GAIN or snapshot.engines_apart() != now.engines_apart():
                         continue
-                    skipped = lag * self._jump(run.begin, begin - lag * length, begin, periods, snapshot, now)
+                    skipped = lag * self._jump(begin - lag * length, begin, periods, snapshot, now)
                     if skipped:
                         break
                 if skipped:
@@ -95,7 +99,7 @@ class Folding:
 
     # A period -----------------------------------------------------------------------------------
 
-    def _jump(self, loop: int, begin: int, stop: int, periods: int, before: Snapshot, now: Snapshot) -> int:
+    def _jump(self, begin: int, stop: int, periods: int, before: Snapshot, now: Snapshot) -> int:
         """Fill in up to `periods` more of the period from `begin` to `stop`; how many it were."""
         core, length = self.core, stop - begin
         if before.turns != now.turns:
@@ -111,7 +115,7 @@ class Folding:
             return 0
         if not self._claims(ops, rates, before, now, int(start.min())):
             return 0
-        most = min(periods, self._operands(loop, begin, stop, queues, start, cause, rates))
+        most = min(periods, self._operands(begin, stop, queues, start, cause, rates))
         if most > 0 and (queues >= LOAD).any():
             moved = np.flatnonzero(queues >= LOAD)
             most = min(most, transfers(core, begin + moved, before, rates))
@@ -128,8 +132,7 @@ class Folding:
         free, last = np.array(rates.free)[queues], np.array(rates.last)[queues]
         issued = part_of(core.issued, begin, stop)
         size = length * most
-        own = (cause >= 0) & (cause >> 2 >= loop)
-        along = np.where(own, 4 * length, 0)
+        along = np.where(cause >= 0, 4 * length, 0)
         for values, first, step in (
             (core.start, start, free), (core.issued, issued, free), (core.end, end, last),
             (core.cause, cause, along),
@@ -154,9 +157,7 @@ class Folding:
         # What is held no longer than when the period began, and not claimed again, excludes nobody.
         return all(now.used.get(rival, 0) <= earliest for _, rival in pairs if rival not in touched)
 
-    def _operands(
-        self, loop: int, begin: int, stop: int, queues: Any, start: Ints, cause: Ints, rates: Rates
-    ) -> int:
+    def _operands(self, begin: int, stop: int, queues: Any, start: Ints, cause: Ints, rates: Rates) -> int:
         """For how many more periods every instruction waits for what it waited for in this one."""
         core, program = self.core, self.program
         if not core.ordered:
@@ -165,19 +166,13 @@ class Folding:
         first = part_of(program.first, begin, stop + 1)
         low, high = int(first[0]), int(first[-1])
         deps = part_of(program.deps, low, high)
-        # Where nothing has caught up at all, the period that follows has as many dependencies.
-        after = int(program.first[stop])
-        later = part_of(program.deps, after, after + high - low)
         owner = np.repeat(np.arange(length), np.diff(first))
-        moving = later != deps
         if not core.buffers:
             kept = deps & 3 != BUFFER
-            owner, deps, moving = owner[kept], deps[kept], moving[kept]
+            owner, deps = owner[kept], deps[kept]
         source = deps >> 2
-        if (moving & (source < loop)).any():
-            return 0
         ends = np.frombuffer(core.end, np.int64)
-        pace = np.where(moving, np.array(rates.last)[self._queue_of(source)], 0)
+        pace = np.array(rates.last)[self._queue_of(source)]
         own = np.array(rates.free)[queues[owner]]
         # Only an engine sees its own results without a semaphore.
         across = (self._queue_of(source) != queues[owner]) | (queues[owner] >= LOAD)
@@ -186,7 +181,7 @@ class Folding:
             return 0
         starts = start[owner]
         seen = ends[source] + core.semaphore * across
-        outside = moving & (source < begin)
+        outside = source < begin
         most = FOREVER
         for at in np.flatnonzero(outside).tolist():
             past = ends[int(source[at]) : stop : length]
@@ -247,3 +242,8 @@ def _sooner(ends: Ints, pace: int, start: int, own: int) -> int:
     known = len(ends) - 1
     slack = int(start + known * own - ends[-1]) - 1
     return known + slack // (pace - own) if pace > own else FOREVER
+
+
+def part_of(values: Any, begin: int, stop: int) -> Ints:
+    """A part of an array of 64-bit integers, in place."""
+    return np.frombuffer(values, np.int64, stop - begin, 8 * begin) if stop > begin else np.empty(0, np.int64)

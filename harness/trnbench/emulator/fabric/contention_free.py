@@ -58,17 +58,17 @@ def contention_free(
     used_of: list[Indices] = []
     loads: list[Floats] = []
     for number, chain in enumerate(chains):
-        for each in (s for one in chain for s in one.sendings):
-            mix = id(each.weights)
+        for sending in (s for one in chain for s in one.sendings):
+            mix = id(sending.weights)
             if mix not in alone:
-                used = capacity[each.resources]
-                alone[mix] = float((used / each.weights).min()) if len(each.resources) else np.inf
+                used = capacity[sending.resources]
+                alone[mix] = float((used / sending.weights).min()) if len(sending.resources) else np.inf
             # A pair's sendings follow one another within a chain: they count once.
-            key = (number, each.src, each.dst, mix)
+            key = (number, sending.src, sending.dst, mix)
             if key not in seen and np.isfinite(alone[mix]):
                 seen.add(key)
-                used_of.append(each.resources)
-                loads.append(each.weights * alone[mix])
+                used_of.append(sending.resources)
+                loads.append(sending.weights * alone[mix])
     if loads:
         np.add.at(load, np.concatenate(used_of), np.concatenate(loads))
     if not compete and (load > capacity * (1 + 16 * FULL)).any():

@@ -185,16 +185,16 @@ class Network:
         Raises TopologyError when the two are not connected.
         """
         key = (src, dst)
-        found = self._routes.get(key)
-        if found is None:
+        route = self._routes.get(key)
+        if route is None:
             start, target = self.ranks[src], self.ranks[dst]
-            found = self._ways.between(start, target)
-            if found is None:
+            route = self._ways.between(start, target)
+            if route is None:
                 names = self.nodes[start].name, self.nodes[target].name
                 raise TopologyError(
                     f"{self.topology.name}: no route from {names[0]} to {names[1]}",
                     cause="the links left after --degrade or the chosen link kinds do not connect them",
                     try_="trnbench topology check " + self.topology.name,
                 )
-            self._routes[key] = found
-        return found
+            self._routes[key] = route
+        return route

@@ -72,15 +72,15 @@ class Orbits:
             return route
         # Every rank sends once and receives once per translation; those of a device share its memory.
         accesses = (move.reads + move.writes) * self.network.ranks_per_device
-        found = self._with_memory.get((move.offset, accesses))
-        if found is None:
-            found = self._with_memory[move.offset, accesses] = Route(
+        with_memory = self._with_memory.get((move.offset, accesses))
+        if with_memory is None:
+            with_memory = self._with_memory[move.offset, accesses] = Route(
                 np.append(route.resources, self._memory),
                 np.append(route.weights, accesses),
                 route.latency,
                 route.hops,
             )
-        return found
+        return with_memory
 
     def in_step(self, outcome: Outcome, parallel: bool) -> bool:
         """One chain of translations is in step by symmetry; several only if they end together."""

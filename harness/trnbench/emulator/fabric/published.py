@@ -36,14 +36,14 @@ def published_question(
     instances = system.size if system.instance.sizable else 1
     nodes = nodes or instances
     have = fabric.size // max(instances, 1)
-    each, rest = divmod(ranks, nodes)
-    if rest or each > have or nodes > instances or ranks < 2:
+    per_node, rest = divmod(ranks, nodes)
+    if rest or per_node > have or nodes > instances or ranks < 2:
         raise UsageError(
             f"{ranks} ranks on {nodes} nodes do not fit {system.name}",
             cause=f"a node has {have} ranks here",
             try_="ranks that divide by the nodes and fit them",
         )
-    some = () if ranks == fabric.size else tuple(n * have + r for n in range(nodes) for r in range(each))
+    some = () if ranks == fabric.size else tuple(n * have + r for n in range(nodes) for r in range(per_node))
     return fabric.question(
         PERMUTE if operation == SENDRECV else operation, size, algorithm=algorithm, ranks=some
     )

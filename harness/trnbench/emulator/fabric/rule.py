@@ -52,7 +52,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 def rules_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
     """`[[fabric.rules]]` of a cost table. Raises FactError for a row that lacks something."""
-    found = []
+    rules = []
     for number, row in enumerate(rows):
         try:
             steps = [
@@ -73,8 +73,8 @@ def rules_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
                 cause="the last algorithm of take has no below_bytes",
                 try_="correct the row in costs.toml",
             )
-        found.append(rule)
-    return tuple(found)
+        rules.append(rule)
+    return tuple(rules)
 
 
 def observed(

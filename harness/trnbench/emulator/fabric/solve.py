@@ -76,17 +76,17 @@ def _solved(network: Network, schedule: Schedule, use_symmetry: bool, most: int)
         Orbits(network, schedule) if by_orbit else ExplicitFlows(network, schedule)
     )
     before = ticks(schedule.per_message_s)
-    found = _run(carrier, schedule, before, most, exact=not use_symmetry)
+    outcome = _run(carrier, schedule, before, most, exact=not use_symmetry)
     start = ticks(schedule.startup_s)
     return Solution(
-        time_s=(found.total + start) / TICKS_PER_SECOND,
-        total_ticks=found.total + start,
-        carried=carrier.per_link(found.carried),
-        accessed=carrier.per_device(found.carried),
-        latency_s=(found.latency + start) / TICKS_PER_SECOND,
-        way=("orbits" if by_orbit else "flows") + found.shortcut,
-        ends=found.ends,
-        memory=found.memory,
+        time_s=(outcome.total + start) / TICKS_PER_SECOND,
+        total_ticks=outcome.total + start,
+        carried=carrier.per_link(outcome.carried),
+        accessed=carrier.per_device(outcome.carried),
+        latency_s=(outcome.latency + start) / TICKS_PER_SECOND,
+        way=("orbits" if by_orbit else "flows") + outcome.shortcut,
+        ends=outcome.ends,
+        memory=outcome.memory,
     )
 
 

@@ -88,17 +88,17 @@ def _simulated(
     """The outcome, and per class of flows the tick of every arrival."""
     key = ("unrolled", tuple(times), before)
     if key not in classes.memo:
-        made = unrolled(classes, times, before, late)
-        classes.memo[key] = made, Rates(one_each(classes, whole.capacity), one_each(classes, whole.watched))
-    made, rates = classes.memo[key]
-    found = simulate(made.flows, rates.capacity, rates, scale)
+        rounds = unrolled(classes, times, before, late)
+        classes.memo[key] = rounds, Rates(one_each(classes, whole.capacity), one_each(classes, whole.watched))
+    rounds, rates = classes.memo[key]
+    outcome = simulate(rounds.flows, rates.capacity, rates, scale)
     arrivals = {
-        number: np.array([found.arrival[i] for i in indices], dtype=np.int64)
-        for number, indices in made.of_class.items()
+        number: np.array([outcome.arrival[i] for i in indices], dtype=np.int64)
+        for number, indices in rounds.of_class.items()
     }
     last = {number: int(each.max()) for number, each in arrivals.items()}
     done = ends(classes, last)
-    return Outcome(done, carried(classes) * scale, max(done, default=0), found.watched), arrivals
+    return Outcome(done, carried(classes) * scale, max(done, default=0), outcome.watched), arrivals
 
 
 def period_of(

@@ -80,7 +80,7 @@ def find_symmetry(
     if len(index) != len(links):
         return None  # parallel equal links: let the explicit simulation handle them
     around = _surroundings(nodes, links)
-    at = {c: ranks[i] for i, c in enumerate(coords)}
+    rank_at = {c: ranks[i] for i, c in enumerate(coords)}
     generators: list[list[int]] = []
     digits: list[Digit] = []
     for axis, size in enumerate(sizes):
@@ -89,7 +89,7 @@ def find_symmetry(
             steps = [1 << b for b in range(size.bit_length() - 1)] if xor else [1]
             if xor and size & (size - 1):
                 continue
-            maps = [_extended(nodes, ranks, coords, at, axis, digit, step, around) for step in steps]
+            maps = [_extended(nodes, ranks, coords, rank_at, axis, digit, step, around) for step in steps]
             linkmaps = [_on_links(links, kinds, index, m) for m in maps]
             if all(m is not None for m in linkmaps):
                 generators += [m for m in linkmaps if m is not None]
@@ -157,13 +157,13 @@ def _on_links(
 ) -> list[int] | None:
     if image is None:
         return None
-    found = []
+    order = []
     for link, kind in zip(links, kinds, strict=True):
         target = index.get((image[link.src], image[link.dst], kind))
         if target is None:
             return None
-        found.append(target)
-    return found
+        order.append(target)
+    return order
 
 
 def _orbits(count: int, generators: Sequence[Sequence[int]]) -> Indices:

@@ -147,14 +147,18 @@ class Fabric:
         """
         irregular = self.irregular if irregular is None else irregular
         constants, options = self.constants, self.options
-        each = self.ranks_per_device
+        per_device = self.ranks_per_device
         nodes = topology.devices if options.level == "device" else topology.of_kind(NodeKind.CORE)
         wanted = list(range(len(nodes)) if ranks is None else ranks)
         check_ranks(wanted, len(nodes))
-        devices = {device: i for i, device in enumerate(dict.fromkeys(rank // each for rank in wanted))}
+        devices = {device: i for i, device in enumerate(dict.fromkeys(rank // per_device for rank in wanted))}
         hbm = self.system.fact(Scope.DEVICE, "hbm_bandwidth")
         memory = hbm * constants.hbm_efficiency if hbm and not options.ideal else float("inf")
-        slow = {devices[r // each]: share for r, share in irregular.slow.items() if r // each in devices}
+        slow = {
+            devices[r // per_device]: share
+            for r, share in irregular.slow.items()
+            if r // per_device in devices
+        }
         late = {i: irregular.late[rank] for i, rank in enumerate(wanted) if rank in irregular.late}
         efficiency = {LinkKind.EFA: constants.efa_efficiency / options.oversubscription}
         if len(devices) == 1 and constants.stream and RANK in topology.classes:
@@ -164,7 +168,7 @@ class Fabric:
             ranks=[nodes[rank].id for rank in wanted],
             kinds=ACROSS if any(node.host != nodes[0].host for node in nodes) and self.clustered else INSIDE,
             memory=memory,
-            shared=[devices[rank // each] for rank in wanted],
+            shared=[devices[rank // per_device] for rank in wanted],
             slow=slow,
             efficiency=efficiency,
             quicker={LinkKind.EFA: constants.network_in_flight} if pipelined else None,
@@ -198,8 +202,8 @@ class Fabric:
             return self.of_instances(2, pipelined=pipelined)
         key = (0, pipelined)
         if key not in self._small:
-            count, each = 2 * len(unlike), self.size // self.system.size
-            if count * each > LARGEST:
+            count, per_device = 2 * len(unlike), self.size // self.system.size
+            if count * per_device > LARGEST:
                 raise TopologyError(
                     f"{self.system.name}: {len(unlike):,} instances unlike the others are too many",
                     cause=f"{LARGEST:,} ranks are built node by node",
@@ -211,7 +215,7 @@ class Fabric:
                 count = self.system.size
                 numbers = list(range(count))
             part = self._smaller(count)
-            irregular = self.irregular.onto(self.topology, part, numbers, each)
+            irregular = self.irregular.onto(self.topology, part, numbers, per_device)
             self._small[key] = self.build(part, pipelined=pipelined, irregular=irregular)
         return self._small[key]
 

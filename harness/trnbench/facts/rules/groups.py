@@ -32,7 +32,7 @@ def same_thing(facts: Iterable[Fact]) -> Iterator[tuple[Fact, list[Fact]]]:
 
 def by_pairs(rule: str, facts: Iterable[Fact], differs: Test, note: str = "") -> list[Disagreement]:
     """One disagreement for each group with a pair that `differs`, naming all facts of such pairs."""
-    found = []
+    disagreements = []
     for what, members in same_thing(facts):
         claims = {fact.id: claim(fact) for fact in members}
         odd: list[Claim] = []
@@ -40,8 +40,8 @@ def by_pairs(rule: str, facts: Iterable[Fact], differs: Test, note: str = "") ->
             if one.id != other.id and differs(one, other, claims[one.id], claims[other.id]):
                 odd += [claims[one.id], claims[other.id]]
         if odd:
-            found.append(disagreement(rule, what, odd, note))
-    return merge_dtypes(found)
+            disagreements.append(disagreement(rule, what, odd, note))
+    return merge_dtypes(disagreements)
 
 
 def merge_dtypes(found: Sequence[Disagreement]) -> list[Disagreement]:

@@ -65,16 +65,16 @@ def _products(
 
 def link_sum(book: FactBook, assemblies: Sequence[Assembly]) -> list[Disagreement]:
     """Trn3 Gen2 lists 256 + 320 + 128 GB/s per device, and 2,048 GiB/s as the total."""
-    found = []
-    for each in assemblies:
+    disagreements = []
+    for assembly in assemblies:
         facts = [
             fact
-            for subject in (each.subject, each.device)
+            for subject in (assembly.subject, assembly.device)
             for fact in printed(book, subject, Scope.DEVICE)
             if fact.metric == "neuronlink_bandwidth"
         ]
         totals = [fact for fact in facts if not fact.qualifier]
-        parts = [*_levels(facts), *_neighbours(book, each, facts)]
+        parts = [*_levels(facts), *_neighbours(book, assembly, facts)]
         odd: list[Claim] = []
         for total in totals:
             for summed in parts:
@@ -82,8 +82,10 @@ def link_sum(book: FactBook, assemblies: Sequence[Assembly]) -> list[Disagreemen
                     odd += [claim(total), summed]
         if odd:
             about = next(fact for fact in totals if fact.id == odd[0].fact)
-            found.append(disagreement("link-sum", msgspec.structs.replace(about, subject=each.subject), odd))
-    return found
+            disagreements.append(
+                disagreement("link-sum", msgspec.structs.replace(about, subject=assembly.subject), odd)
+            )
+    return disagreements
 
 
 def _levels(facts: Sequence[Fact]) -> Iterator[Claim]:
@@ -114,7 +116,7 @@ def _neighbours(book: FactBook, assembly: Assembly, facts: Sequence[Fact]) -> It
 
 def clock(book: FactBook, assemblies: Sequence[Assembly]) -> list[Disagreement]:
     """128 rows × 128 columns × 2 × 2.4 GHz × 8 cores is 629 TFLOPS of BF16, the page prints 667."""
-    found = []
+    disagreements = []
     for device, core in dict.fromkeys((each.device, each.core) for each in assemblies):
         one = _clocked(book, core)
         if one is None:
@@ -135,8 +137,8 @@ def clock(book: FactBook, assemblies: Sequence[Assembly]) -> list[Disagreement]:
             odd = [fact for fact in peaks if not claim(fact).agrees(bound)]
             if odd:
                 about = msgspec.structs.replace(odd[0], dtypes=("bf16",))
-                found.append(disagreement("clock", about, [*(claim(fact) for fact in odd), bound]))
-    return found
+                disagreements.append(disagreement("clock", about, [*(claim(fact) for fact in odd), bound]))
+    return disagreements
 
 
 def _clocked(book: FactBook, core: str) -> Claim | None:

@@ -21,12 +21,14 @@ def words(book: FactBook, _: Sequence[Assembly]) -> list[Disagreement]:
         if fact.value is None and METRICS[fact.metric].single:
             # A qualifier says where the word stands (caption, text), not that another thing is meant.
             groups.setdefault((fact.subject, fact.metric), []).append(fact)
-    found = []
+    disagreements = []
     for members in groups.values():
         odd: list[Claim] = []
         for one, other in combinations(members, 2):
             if not same_words(one.printed, other.printed):
                 odd += [claim(one), claim(other)]
         if odd:
-            found.append(disagreement("words", msgspec.structs.replace(members[0], qualifier=""), odd))
-    return found
+            disagreements.append(
+                disagreement("words", msgspec.structs.replace(members[0], qualifier=""), odd)
+            )
+    return disagreements

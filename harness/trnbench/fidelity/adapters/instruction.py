@@ -44,15 +44,15 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         raise NotEmulated(f"no instruction is known as {point.operation or point.op!r}")
     opcode, engine, *_ = found
     count = COUNTS[engine]
-    made = _timed(found, point, bench).schedule
-    program = made.program
+    schedule = _timed(found, point, bench).schedule
+    program = schedule.program
     mine = [
         at
         for at, number in enumerate(program.op)
         if program.ops[number].opcode == opcode and program.ops[number].engine == engine
     ][:count]
     before, last = mine[-2:]
-    apart, ticks = made.start[last] - made.start[before], made.end[last] - made.start[last]
+    apart, ticks = schedule.start[last] - schedule.start[before], schedule.end[last] - schedule.start[last]
     what = "from start to end"
     if point.operation.endswith(" interval"):
         ticks, what = apart, "from one start to the next"

@@ -38,17 +38,17 @@ def prepared(path: Path, source: KernelSource) -> Iterator[Path]:
 
 
 def _listing(text: str, path: Path, source: KernelSource) -> str:
-    found = [
+    definitions = [
         (line, each)
         for line, each in (_texts(text) if path.suffix == ".py" else _blocks(text))
         if _defines(each, source.function)
     ]
-    if source.listing > len(found):
+    if source.listing > len(definitions):
         raise NotEmulated(
-            f"{source.file} has {len(found)} listings of {source.function}, not {source.listing}",
+            f"{source.file} has {len(definitions)} listings of {source.function}, not {source.listing}",
             source_missing=True,
         )
-    line, program = found[source.listing - 1]
+    line, program = definitions[source.listing - 1]
     return "\n" * (line - 1) + program
 
 
@@ -64,18 +64,18 @@ def _texts(text: str) -> list[tuple[int, str]]:
 def _blocks(text: str) -> list[tuple[int, str]]:
     """Python listings of a document in reStructuredText or Markdown, each with the line it starts at."""
     lines = text.split("\n")
-    found = []
+    blocks = []
     for number, line in enumerate(lines, 1):
         directive = re.fullmatch(r"(\s*)\.\. code-block:: python\s*", line)
         if directive:
             body = _indented(lines[number:], len(directive[1]))
-            found.append((number + 1, textwrap.dedent("\n".join(body))))
+            blocks.append((number + 1, textwrap.dedent("\n".join(body))))
         fence = re.fullmatch(r"(\s*)```(python|py)\s*", line)
         if fence:
             rest = lines[number:]
             end = next((i for i, each in enumerate(rest) if each.strip() == "```"), len(rest))
-            found.append((number + 1, textwrap.dedent("\n".join(rest[:end]))))
-    return found
+            blocks.append((number + 1, textwrap.dedent("\n".join(rest[:end]))))
+    return blocks
 
 
 def _indented(lines: list[str], margin: int) -> list[str]:

@@ -56,17 +56,17 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     for each in (source, *source.also):
         path = find(bench.kernels, each, repository(point))
         machine = Machine.of(bench.system(point.system))
-        made = _recorded(bench.kernels, path, each, machine, bench.assumptions)
-        timing = timing_of(made.recording, bench, point.system, cores=made.together)
+        recorded = _recorded(bench.kernels, path, each, machine, bench.assumptions)
+        timing = timing_of(recorded.recording, bench, point.system, cores=recorded.together)
         if not timing.total:
             raise NotEmulated("the kernel does nothing that takes time")
         time_s += seconds(timing.total) + launch
-        flops += sum(op.flops * count for op, count in made.recording.tally().items()) * made.together
-        calls += made.recording.calls
+        flops += sum(op.flops * count for op, count in recorded.recording.tally().items()) * recorded.together
+        calls += recorded.recording.calls
         for engine, spent in timing.busy_s.items():
             busy[engine] = busy.get(engine, 0) + spent
         bounds.append(max(timing.busy_s, key=lambda name: (timing.busy_s[name], name)))
-        nki = made.nki
+        nki = recorded.nki
     names = " + ".join(each.function for each in (source, *source.also))
     names += "".join(f" with {each.replace('=', ' = ')}" for each in source.constants)
     how = f"{source.file}::{names}, {calls:,} calls, {' and '.join(dict.fromkeys(bounds))}-bound, {nki}"
@@ -107,13 +107,13 @@ def find(folder: Path, source: KernelSource, repository: str = "") -> Path:
     Raises `NotEmulated` when there is none, or when two that differ fit equally well.
     """
     wanted = Path(source.file).parts
-    found: dict[int, list[Path]] = {}
+    copies: dict[int, list[Path]] = {}
     for path in sorted(folder.rglob(wanted[-1])):
         if path.is_file():
-            found.setdefault(_common_end(path.parts, wanted), []).append(path)
-    if not found:
+            copies.setdefault(_common_end(path.parts, wanted), []).append(path)
+    if not copies:
         raise NotEmulated(f"{source.file} is not under {folder}", source_missing=True)
-    best = found[max(found)]
+    best = copies[max(copies)]
     owner, _, name = repository.partition("/")
     at_home = [each for each in best if any(_names(part, owner, name) for part in each.parts)]
     best = at_home or best

@@ -3,8 +3,10 @@ evidence. A snapshot of them is shipped with each generation, since public kerne
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,7 +21,8 @@ from trnbench.results.nearness import Band, Nearness
 ENOUGH = 8
 """Votes from which a band stands on its own."""
 
-LOW, HIGH = 0.1, 0.9
+LOW, MIDDLE, HIGH = 0.1, 0.5, 0.9
+TINY = 1e-9
 BANDED = tuple(kind for kind in Nearness if kind.banded)
 GENERATIONS = "all generations"
 """Towards what the last class of a group is widened: the same family on every generation."""
@@ -69,37 +72,48 @@ def errors(fidelity: Fidelity) -> dict[str, float]:
                 cause="bands are of one model",
                 try_="run the public kernels again: docs/fidelity.md",
             )
-    found = {}
+    by_point = {}
     for point in fidelity.points:
         e = point.e_cross if point.use is Use.EMULATED else None
         e = counted_error(point) if e is None else e
         if point.counted and e is not None:
-            found[point.id] = e
-    return found
+            by_point[point.id] = e
+    return by_point
 
 
-def bands(evidence: Evidence, errors: Mapping[str, float], by: str, version: str) -> dict[str, Bands]:
+class Rule(NamedTuple):
+    """How a class's errors become its band: which of them are its ends, by share, and the votes from which
+    these stand on their own."""
+
+    quantile: Callable[[Iterable[tuple[float, float]], float], float]
+    enough: int
+
+
+def bands(
+    evidence: Evidence, errors: Mapping[str, float], by: str, version: str, rule: Rule | None = None
+) -> dict[str, Bands]:
     """Generation → its bands, for every group of which a point has an error.
 
-    Each class is widened towards the next where fewer than `ENOUGH` votes stand behind it; the last class
+    Each class is widened towards the next where fewer votes than are enough stand behind it; the last class
     of a group towards the group on all generations, and that towards everything.
     """
+    rule = rule or AS_MEASURED
     rated = [each for each in evidence.points if each.id in errors]
-    everything = _band(rated, errors) if rated else None
-    found: dict[str, dict[str, dict[Nearness, Band]]] = {}
+    everything = _band(rated, errors, rule) if rated else None
+    by_generation: dict[str, dict[str, dict[Nearness, Band]]] = {}
     for generation, group in dict.fromkeys((e.subject.generation, e.subject.group) for e in rated):
         assert everything is not None
-        pooled = _band([each for each in rated if each.subject.group == group], errors)
-        beyond, name = widened(pooled, everything, EVERYTHING), GENERATIONS
+        pooled = _band([each for each in rated if each.subject.group == group], errors, rule)
+        beyond, name = widened(pooled, everything, EVERYTHING, rule.enough), GENERATIONS
         classes: dict[Nearness, Band] = {}
         for kind in reversed(BANDED):
             mine = landing(evidence, generation, group, kind, errors)
-            beyond = widened(_band(mine, errors), beyond, name)
+            beyond = widened(_band(mine, errors, rule), beyond, name, rule.enough)
             classes[kind], name = _rounded(beyond), str(kind)
-        found.setdefault(generation, {})[group] = dict(reversed(classes.items()))
+        by_generation.setdefault(generation, {})[group] = dict(reversed(classes.items()))
     return {
         generation: Bands(generation=generation, by=by, version=version, groups=groups)
-        for generation, groups in found.items()
+        for generation, groups in by_generation.items()
     }
 
 
@@ -127,7 +141,7 @@ def own(of: Known, kind: Nearness) -> Callable[[Known], bool]:
     return lambda each: each.subject.program == of.subject.program or each.vote == of.vote
 
 
-def _band(points: Sequence[Known], errors: Mapping[str, float]) -> Band | None:
+def _band(points: Sequence[Known], errors: Mapping[str, float], rule: Rule) -> Band | None:
     """p10 to p90; every vote weighs the same, however many points it has here."""
     if not points:
         return None
@@ -136,8 +150,8 @@ def _band(points: Sequence[Known], errors: Mapping[str, float]) -> Band | None:
         sizes[each.vote] = sizes.get(each.vote, 0) + 1
     weighed = [(errors[each.id], 1.0 / sizes[each.vote]) for each in points]
     return Band(
-        low=weighted_quantile(weighed, LOW),
-        high=weighted_quantile(weighed, HIGH),
+        low=rule.quantile(weighed, LOW),
+        high=rule.quantile(weighed, HIGH),
         votes=len(sizes),
         points=len(points),
     )
@@ -165,12 +179,39 @@ def weighted_quantile(weighed: Iterable[tuple[float, float]], q: float) -> float
     return ordered[-1][0]
 
 
-def widened(band: Band | None, towards: Band, name: str) -> Band:
-    """`band` with each end moved outwards to that of `towards`, by the share of `ENOUGH` votes that it lacks;
+def conformal_quantile(weighed: Iterable[tuple[float, float]], q: float) -> float:
+    """Of (value, weight), weights adding up to the votes n: the innermost end that a further vote, if it is
+    one like the others, lies beyond with a probability of no more than p = min(q, 1 - q): the votes beyond
+    it, and the further one, are at most p of n + 1. The outermost value where n is too small for that.
+
+    Split conformal prediction, its votes groups of points (Dunn, Wasserman and Ramdas 2023). Raises
+    `ValueError` for no value.
+    """
+    inwards = sorted(weighed, reverse=q > MIDDLE)
+    if not inwards:
+        raise ValueError("no values")
+    room = min(q, 1.0 - q) * (math.fsum(weight for _, weight in inwards) + 1.0) - 1.0 + TINY
+    beyond = 0.0
+    for value, weight in inwards:
+        beyond += weight
+        if beyond > room:
+            return value
+    return inwards[-1][0]
+
+
+AS_MEASURED = Rule(weighted_quantile, ENOUGH)
+"""Quantiles of what was measured."""
+
+CONFORMAL = Rule(conformal_quantile, 9)
+"""Ends that hold for one more vote: with fewer than 9, one in ten of votes and one more is none."""
+
+
+def widened(band: Band | None, towards: Band, name: str, enough: int = ENOUGH) -> Band:
+    """`band` with each end moved outwards to that of `towards`, by the share of `enough` votes that it lacks;
     `towards` itself where no point is in the class. An end never moves inwards."""
     if band is None:
         return Band(low=towards.low, high=towards.high, votes=0, points=0, widened=name)
-    lacking = max(0.0, 1.0 - band.votes / ENOUGH)
+    lacking = max(0.0, 1.0 - band.votes / enough)
     if not lacking:
         return band
     return msgspec.structs.replace(

@@ -33,17 +33,17 @@ def best_of(
 
     Of `case`, published times become rates by the work that its kernel counts for the published shape.
     """
-    found = [
+    valued = [
         (value, each)
         for each in points
         if _alike(each, subject, metric) and (value := value_of(each, metric, case)) is not None
     ]
-    if not found or kind not in COMPARED:
+    if not valued or kind not in COMPARED:
         return None
-    if kind is Nearness.KERNEL and (reached := [each for each in found if _reaches(each[1], subject)]):
-        found = reached
+    if kind is Nearness.KERNEL and (reached := [each for each in valued if _reaches(each[1], subject)]):
+        valued = reached
     sign = 1.0 if metric.better == "higher" else -1.0
-    value, best = max(found, key=lambda each: (sign * each[0], each[1].id))
+    value, best = max(valued, key=lambda each: (sign * each[0], each[1].id))
     return BestPublished(
         id=best.id,
         metric=metric.name,

@@ -41,13 +41,13 @@ def of_case(case: Case, system: System) -> Subject:
         name = words.program(point)
         pair = case.kernel.spread is Spread.PAIR
         across = str(point.get("reach", "")) == "other-host" if pair else True
-        each = 1 if pair else max(1, extent.ranks // max(extent.devices, 1))
+        ranks_per_device = 1 if pair else max(1, extent.ranks // max(extent.devices, 1))
         return of_collective(
             system,
             name or words.operation(point),
             size=words.sizes(point).get("bytes", 0.0),
             ranks=2 if pair else extent.ranks,
-            cores_per_rank=system.cores_per_device // each,
+            cores_per_rank=system.cores_per_device // ranks_per_device,
             nodes=(2 if across else 1) if pair else extent.hosts,
             point_to_point=words.group == "point-to-point",
         )
@@ -101,10 +101,10 @@ def of_kernel(
     """
     file, _, function = source.replace("::", ":").rpartition(":")
     path = PurePath(file).parts
-    found = Subject(generation=generation, group="core", program="", operation=operation, dtype=dtype)
+    subject = Subject(generation=generation, group="core", program="", operation=operation, dtype=dtype)
     for point in points:
         theirs = PurePath(point.kernel[0]).parts
         if theirs and point.kernel[1] == function and path[-len(theirs) :] == theirs:
             of = point.subject
-            return msgspec.structs.replace(found, program=of.program, operation=of.operation)
-    return found
+            return msgspec.structs.replace(subject, program=of.program, operation=of.operation)
+    return subject

@@ -17,13 +17,18 @@ if TYPE_CHECKING:
 
 
 class KeptSteps(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Of one generation, by version `version` of the model `by`: answers, and group → class → band."""
+    """Of one generation, by version `version` of the model `by`: answers, and group → class → band.
+
+    `inside`: which of the points lie in the band that they would be given, had nothing of their model been
+    published; of answers that no band was made for it is empty.
+    """
 
     generation: str
     by: str
     version: str
     answers: tuple[StepAnswer, ...] = ()
     groups: dict[str, dict[Nearness, Band]] = {}
+    inside: dict[str, bool] = {}
 
 
 def read_kept(path: Path) -> KeptSteps:

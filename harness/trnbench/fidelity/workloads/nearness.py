@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from trnbench.errors import BadInput, TrnbenchError
 from trnbench.facts.scope import Scope
-from trnbench.fidelity.nearness.bands import Bands, bands
+from trnbench.fidelity.nearness.bands import CONFORMAL, Bands, bands
 from trnbench.fidelity.nearness.evidence import Evidence
 from trnbench.fidelity.nearness.nearby import Nearby
 from trnbench.fidelity.nearness.subject import Known, Subject
 from trnbench.fidelity.point import Quantity
 from trnbench.fidelity.workloads.compose import class_of, composed, kind_of, shape_of
-from trnbench.fidelity.workloads.errors import StepError
 from trnbench.fidelity.workloads.kept import read_kept
 from trnbench.fidelity.workloads.published import published_steps
 from trnbench.results.nearness import Nearest, Nearness
@@ -87,29 +86,7 @@ def step_bands(
     known: Iterable[Known], errors: Mapping[str, float], by: str, version: str
 ) -> dict[str, Bands]:
     """Generation → group → class → band, of errors that were made without the point's own model."""
-    return bands(Evidence(known), errors, by, version)
-
-
-def inside(known: Iterable[Known], points: Iterable[StepError]) -> dict[str, bool]:
-    """Id → whether its e lies in the band it would be given, had nothing of its model been published."""
-    every = list(known)
-    errors = {each.id: each.e_cross for each in points if each.e_cross is not None}
-    found: dict[str, bool] = {}
-    for vote in dict.fromkeys(each.vote for each in every):
-        others = [each for each in every if each.vote != vote and each.id in errors]
-        if not others:
-            continue
-        evidence = Evidence(others)
-        made = bands(evidence, errors, "", "")
-        for each in every:
-            if each.vote != vote or each.id not in errors:
-                continue
-            kind, _ = evidence.classify(each.subject)
-            groups = made[each.subject.generation].groups if each.subject.generation in made else {}
-            band = groups.get(each.subject.group, {}).get(kind)
-            if band is not None:
-                found[each.id] = band.low <= errors[each.id] <= band.high
-    return found
+    return bands(Evidence(known), errors, by, version, CONFORMAL)
 
 
 def nearby_steps(registry: Registry) -> Nearby:

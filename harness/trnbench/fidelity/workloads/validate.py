@@ -10,11 +10,11 @@ import msgspec
 
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.inputs import inputs_digest
-from trnbench.fidelity.nearness.bands import Bands
 from trnbench.fidelity.workloads.answer import answers
+from trnbench.fidelity.workloads.coverage import inside
 from trnbench.fidelity.workloads.errors import StepError, StepFidelity, rows, step_errors
-from trnbench.fidelity.workloads.kept import KeptSteps
-from trnbench.fidelity.workloads.nearness import inside, known_steps, step_bands
+from trnbench.fidelity.workloads.kept import KeptSteps, kept_steps
+from trnbench.fidelity.workloads.nearness import known_steps, step_bands
 from trnbench.fidelity.workloads.published import published_steps
 from trnbench.store.cache import Cache, digest_of
 from trnbench.workloads.step_constants import Constant, read_constants
@@ -58,11 +58,8 @@ def compared(registry: Registry, kept: dict[str, KeptSteps], systems: Set[str] =
     `systems`: only points of these, a name without a size meaning every size. Coverage of the bands is that
     of all points, whatever is selected.
     """
-    points: list[StepError] = []
-    for name, each in kept.items():
-        points += step_errors(each, named_constants(registry, name))
-    known = known_steps(registry)
-    lies = inside(known, points)
+    points = _errors(registry, kept)
+    lies = _lying_inside(registry, kept, points)
     points = [msgspec.structs.replace(each, inside=lies.get(each.id)) for each in points]
     if systems:
         wanted = {
@@ -81,13 +78,34 @@ def compared(registry: Registry, kept: dict[str, KeptSteps], systems: Set[str] =
     )
 
 
-def made_bands(registry: Registry, kept: dict[str, KeptSteps]) -> dict[str, Bands]:
-    """Generation → bands by the answers in `kept`, each point with constants fitted without its model."""
-    errors = {
-        point.id: point.e_cross
-        for name, each in kept.items()
-        for point in step_errors(each, named_constants(registry, name))
-        if point.e_cross is not None
-    }
+def _lying_inside(registry: Registry, kept: dict[str, KeptSteps], points: list[StepError]) -> dict[str, bool]:
+    """As the plugins keep it, where all answers are theirs; else found anew, which takes some seconds."""
+    shipped = kept_steps(registry)
+    if all(name in shipped and shipped[name].answers == each.answers for name, each in kept.items()):
+        return {id: lies for name in kept for id, lies in shipped[name].inside.items()}
+    return inside(known_steps(registry), points, kept)
+
+
+def banded(registry: Registry, kept: dict[str, KeptSteps]) -> dict[str, KeptSteps]:
+    """`kept` with the bands that its answers make, each point with constants fitted without its model, and
+    with the points that lie in the bands made without theirs."""
+    points = _errors(registry, kept)
+    known = known_steps(registry)
+    errors = {each.id: each.e_cross for each in points if each.e_cross is not None}
     first = next(iter(kept.values()))
-    return step_bands(known_steps(registry), errors, first.by, first.version)
+    bands = step_bands(known, errors, first.by, first.version)
+    lies = inside(known, points, kept)
+    return {
+        name: msgspec.structs.replace(
+            each,
+            groups=bands[name].groups if name in bands else {},
+            inside={answer.id: lies[answer.id] for answer in each.answers if answer.id in lies},
+        )
+        for name, each in kept.items()
+    }
+
+
+def _errors(registry: Registry, kept: dict[str, KeptSteps]) -> list[StepError]:
+    return [
+        point for name, each in kept.items() for point in step_errors(each, named_constants(registry, name))
+    ]

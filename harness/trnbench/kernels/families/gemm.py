@@ -136,81 +136,63 @@ def _side(name: str, values: tuple[int, ...], about: str) -> Axis:
     return Axis(name=name, values=values, about=about)
 
 
+def _product(**of_this: Any) -> Kernel:
+    """A kernel of this family: what its products share, and what `of_this` says otherwise."""
+    shared: dict[str, Any] = {
+        "family": "gemm",
+        "scopes": CORE_TO_SYSTEM,
+        "primary": _PRIMARY,
+        "work": _work,
+        "footprint": _footprint,
+        "requires": _requires,
+        "implementations": _NKI,
+        "published": _published(_SQUARE),
+    }
+    return Kernel(**shared | of_this)
+
+
 def kernels() -> Iterator[Kernel]:
     """gemm and the steps to it, gemm_skinny, gemm_ragged, gemm_int8, gemm_sparse."""
-    yield Kernel(
+    yield _product(
         name="gemm",
-        family="gemm",
         title="Square matrix product",
         about="How close the tensor engine comes to its peak as matrices grow, per data type.",
         axes=(
             _dtype(),
             Axis(name="size", values=_SIZES, wide=(4096, 16384), about="M = N = K"),
         ),
-        scopes=CORE_TO_SYSTEM,
         default_scopes=EVERY_SCOPE,
-        primary=_PRIMARY,
-        work=_work,
-        footprint=_footprint,
-        requires=_requires,
         tags=("compute", "tensor", "dense", "square"),
-        implementations=_NKI,
-        published=_published(_SQUARE),
     )
     for step, (title, about) in _LADDER.items():
-        yield Kernel(
+        yield _product(
             name=f"gemm_{step}",
-            family="gemm",
             title=title,
             about=about,
             axes=(
-                Axis(
-                    name="dtype",
-                    kind="str",
-                    values=("bf16", "tf32", "fp32", "fp8", "mxfp8"),
-                    choices=FLOATS,
-                    about="of A and B",
-                ),
+                _dtype("bf16", "tf32", "fp32", "fp8", "mxfp8"),
                 Axis(name="size", values=(1024, 4096), about="M = N = K"),
             ),
-            scopes=CORE_TO_SYSTEM,
             default_scopes=EVERY_SCOPE[:1],
-            primary=_PRIMARY,
-            work=_work,
-            footprint=_footprint,
-            requires=_requires,
             tags=("compute", "tensor", "dense", "square", "ladder"),
             implementations={"nki": f"trnbench.kernels.nki.gemm:gemm_{step}"},
-            published=_published(_SQUARE),
         )
-    yield Kernel(
+    yield _product(
         name="gemm_shared",
-        family="gemm",
         title="Square matrix product, shared by cores",
         about="What one product gains from the two cores of a logical core, and from all of a device.",
         axes=(
-            Axis(
-                name="dtype",
-                kind="str",
-                values=("bf16",),
-                choices=FLOATS,
-                about="of A and B",
-            ),
+            _dtype("bf16"),
             Axis(name="size", values=(512, 2048), about="M = N = K of the product that is shared"),
         ),
         spread=Spread.SHARED,
         scopes=(Scope.LOGICAL_CORE, Scope.DEVICE),
-        primary=_PRIMARY,
         work=lambda point, extent: _work(point, msgspec.structs.replace(extent, cores=1)),
         footprint=lambda point, extent: {"hbm": sum(operand_bytes(point)) / extent.cores},
-        requires=_requires,
         tags=("compute", "tensor", "dense", "square", "programs"),
-        implementations=_NKI,
-        published=_published(_SQUARE),
     )
-    yield Kernel(
+    yield _product(
         name="gemm_skinny",
-        family="gemm",
         title="Matrix product with few rows",
         about="What a small batch costs: from memory-bound to compute-bound as M grows.",
         axes=(
@@ -219,19 +201,12 @@ def kernels() -> Iterator[Kernel]:
             _side("n", (4096,), "columns of B"),
             _side("k", (4096,), "length of the contraction"),
         ),
-        scopes=CORE_TO_SYSTEM,
         default_scopes=EVERY_SCOPE[:1],
-        primary=_PRIMARY,
-        work=_work,
-        footprint=_footprint,
-        requires=_requires,
         tags=("compute", "tensor", "dense", "memory-bound"),
-        implementations=_NKI,
         published=_published(_SIDES),
     )
-    yield Kernel(
+    yield _product(
         name="gemm_ragged",
-        family="gemm",
         title="Matrix product off the tile grid",
         about=f"What is lost when M, N, K are no multiples of the {TILE}-wide array.",
         axes=(
@@ -241,39 +216,26 @@ def kernels() -> Iterator[Kernel]:
             _side("k", (127, 129, 1000, 2050, 4100), "length of the contraction"),
         ),
         zipped=(("m", "n", "k"),),
-        scopes=CORE_TO_SYSTEM,
         default_scopes=EVERY_SCOPE[:1],
-        primary=_PRIMARY,
-        work=_work,
-        footprint=_footprint,
-        requires=_requires,
         valid=_ragged,
         tags=("compute", "tensor", "dense", "ragged"),
-        implementations=_NKI,
         published=_published(_SIDES),
     )
-    yield Kernel(
+    yield _product(
         name="gemm_int8",
-        family="gemm",
         title="Integer matrix product",
         about="The documented INT8 peak; no public instruction multiplies integers.",
         axes=(
             Axis(name="dtype", kind="str", values=("int8",), choices=("int8",), about="of A and B"),
             Axis(name="size", values=(1024, 4096, 16384), wide=(16384,), about="M = N = K"),
         ),
-        scopes=CORE_TO_SYSTEM,
         default_scopes=CORE_AND_SYSTEM,
-        primary=_PRIMARY,
-        work=_work,
-        footprint=_footprint,
         requires=lambda point: (*needs(point["dtype"], "int8_matmul"),),
         tags=("compute", "tensor", "integer"),
         implementations={"model": "roofline"},
-        published=_published(_SQUARE),
     )
-    yield Kernel(
+    yield _product(
         name="gemm_sparse",
-        family="gemm",
         title="Structured-sparse matrix product",
         about="The documented sparse peaks; no public instruction takes a sparse operand.",
         axes=(
@@ -293,13 +255,10 @@ def kernels() -> Iterator[Kernel]:
             ),
             Axis(name="size", values=(1024, 4096, 16384), wide=(16384,), about="M = N = K"),
         ),
-        scopes=CORE_TO_SYSTEM,
         default_scopes=CORE_AND_SYSTEM,
         primary=PrimaryMetric(
             name="flops_per_s", unit="FLOP/s", count="flops", peak="peak_flops", sparse=True
         ),
-        work=_work,
-        footprint=_footprint,
         requires=lambda point: (*needs(point["dtype"], "sparse_matmul"),),
         tags=("compute", "tensor", "sparse"),
         implementations={"model": "roofline"},

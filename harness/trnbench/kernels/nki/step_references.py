@@ -95,3 +95,35 @@ def adam(weights: Array, gradient: Array, moments: Array, master: bool) -> tuple
     own = moments[2] if master else weights
     changed = own * (1 - RATE * DECAY) - RATE * first / (np.sqrt(second) + ADAM_EPSILON)
     return changed, np.asarray([first, second, *([changed] if master else [])])
+
+
+def short_convolution(x: Array, taps: Array) -> Array:
+    """silu of the weighed sum of a token and those before it; x begins `taps` - 1 tokens earlier."""
+    tokens = x.shape[2] - taps.shape[2] + 1
+    sums = sum(taps[:, :, t, None] * x[:, :, t : t + tokens] for t in range(taps.shape[2]))
+    return np.asarray(sums / (1 + np.exp(-sums)))
+
+
+def delta_prompt(q: Array, k: Array, v: Array, gates: Array, rates: Array) -> tuple[Array, Array]:
+    """The gated delta rule token by token: results (heads, values, tokens) and the last states."""
+    state = np.zeros((q.shape[0], q.shape[1], v.shape[1]))
+    out = []
+    for t in range(q.shape[2]):
+        query, key, value = (each[:, :, t].T for each in (q, k, v))
+        now, state = delta_step(query, key, value, gates[:, :, t], rates.T, state)
+        out.append(now.T)
+    return np.stack(out, axis=2), state
+
+
+def delta_step(
+    q: Array, k: Array, v: Array, gates: Array, rates: Array, states: Array
+) -> tuple[Array, Array]:
+    """One token of each state: results (values, count) and the states behind it."""
+    fade = np.exp(-rates[0] * np.log1p(np.exp(gates[0] + rates[1])))
+    strength = 1 / (1 + np.exp(-gates[1]))
+    query = q / np.sqrt((q * q).sum(axis=0) * q.shape[0])
+    key = k / np.sqrt((k * k).sum(axis=0))
+    faded = states * fade[:, None, None]
+    new = strength * (v - np.einsum("kn,nkv->vn", key, faded))
+    after = faded + np.einsum("kn,vn->nkv", key, new)
+    return np.einsum("kn,nkv->vn", query, after), after

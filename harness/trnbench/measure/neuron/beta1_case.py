@@ -58,7 +58,7 @@ def run_case(
     arrays = [msgspec.to_builtins(each) for each in operands.write(source, values, folder)]
     env = child_environment(NEURON_PROCESS_TAG=tag, NEURON_RT_VISIBLE_CORES=str(core))
     samples: list[float] = []
-    found: dict[str, float] = {}
+    percentiles: dict[str, float] = {}
     how = ""
     for _ in range(calls):
         with Conversation(python, "run_beta1", env=env, name="neuronxcc.nki") as running:
@@ -72,8 +72,8 @@ def run_case(
                 warmups=WARM_UPS,
                 iterations=ITERATIONS,
             )
-        found = {str(key): float(value) for key, value in answer["percentiles_s"].items()}
-        middle, least = found["50"], found["0"]
+        percentiles = {str(key): float(value) for key, value in answer["percentiles_s"].items()}
+        middle, least = percentiles["50"], percentiles["0"]
         if not 0.0 < least <= middle:
             raise NoEvidence(
                 f"neuronxcc.nki gave latencies that are none: median {middle:g} s, least {least:g} s"
@@ -88,7 +88,7 @@ def run_case(
         samples.append(middle)
     return Result(
         samples=tuple(samples),
-        percentiles_s=found,
+        percentiles_s=percentiles,
         checked=how,
         stop_reason=f"{calls} benchmarks of {ITERATIONS} executions; each sample is the median of one",
     )

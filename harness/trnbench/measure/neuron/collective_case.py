@@ -147,16 +147,16 @@ def _rows(output: Output, report: Path, size: int) -> dict[int, nccom.Row]:
     """The rows of a sweep by size; the largest is there."""
     text = read_file(report, most=ANSWER).decode("utf-8", "replace") if report.is_file() else ""
     rows = nccom.read_report(text) if text.strip() else nccom.read_table(output.stdout)
-    found = {row.size: row for row in rows}
-    if size not in found:
+    by_size = {row.size: row for row in rows}
+    if size not in by_size:
         raise ToolError(
             Trouble.UNREADABLE,
-            f"{nccom.NAME} was asked for {size} B and measured {', '.join(map(str, found))} B",
+            f"{nccom.NAME} was asked for {size} B and measured {', '.join(map(str, by_size))} B",
             cause="it rounds sizes to whole elements of every rank",
         )
     if not all(value > 0.0 for row in rows for value in row.times_s.values()):
         raise NoEvidence(f"{nccom.NAME} gave a time of 0")
-    return found
+    return by_size
 
 
 def _seconds(row: nccom.Row) -> float:

@@ -98,15 +98,15 @@ class Conversation:
     def answer(self, limit_s: float) -> dict[str, Any]:
         """The next answer; see `ask`."""
         try:
-            found = parse_json(self._line(limit_s), most=MAX_ANSWER, nan_is_null=True)
+            reply = parse_json(self._line(limit_s), most=MAX_ANSWER, nan_is_null=True)
         except NotJson:
             raise ToolError(Trouble.UNREADABLE, f"{self.name} answered something that is no JSON") from None
-        if not isinstance(found, dict):
+        if not isinstance(reply, dict):
             raise ToolError(Trouble.UNREADABLE, f"{self.name} answered something that is no object")
-        if "error" in found:
-            kind, text = str(found.get("kind", "")), str(found["error"])
+        if "error" in reply:
+            kind, text = str(reply.get("kind", "")), str(reply["error"])
             raise StageError(kind, f"{self.name}: {text}", cause=self._last_words())
-        return found
+        return reply
 
     def _line(self, limit_s: float) -> bytes:
         deadline = time.monotonic() + limit_s

@@ -59,13 +59,13 @@ def profile(tools: Toolbox, neff: Path, *, env: Mapping[str, str], folder: Path)
 
 def read_summary(text: str) -> dict[str, float]:
     """Known fields that are numbers. Raises `ToolError` (unreadable) for no JSON object at all."""
-    found: dict[str, float] = {}
+    fields: dict[str, float] = {}
     summary = _innermost(json_of(NAME, text, dict))
     for field in FIELDS:
         value = number(summary.get(field))
         if value is not None:
-            found[f"profile_{field}"] = value
-    return found
+            fields[f"profile_{field}"] = value
+    return fields
 
 
 ENGINES = ("tensor", "vector", "scalar", "gpsimd")

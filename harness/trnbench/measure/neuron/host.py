@@ -56,11 +56,11 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def environment(self) -> dict[str, Any]:
         """Flat facts of the stack. Processes, hosts and ids of the machine are not among them."""
-        found: dict[str, Any] = dict(self.interpreters.versions())
+        described: dict[str, Any] = dict(self.interpreters.versions())
         if self.listing is not None:
             first = self.listing.devices[0]
             versions = sorted({each for device in self.listing.devices for each in device.runtime_versions})
-            found |= {
+            described |= {
                 "neuron_device_count": len(self.listing.devices),
                 "neuron_cores_per_device": first.cores,
                 "logical_nc_config": first.lnc,
@@ -69,14 +69,14 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 "neuron_instance": self.match.instance,
             }
             if versions:
-                found["neuron_runtime_version"] = ", ".join(versions)
+                described["neuron_runtime_version"] = ", ".join(versions)
         if self.name.device:
-            found["neuron_device_name"] = self.name.device
+            described["neuron_device_name"] = self.name.device
         for variable, value in _neuron_variables().items():
-            found[variable.lower()] = value
+            described[variable.lower()] = value
         for tool in (nccom.NAME, "neuron-monitor", "neuron-explorer"):
-            found[f"has_{tool.replace('-', '_')}"] = self.tools.find(tool) is not None
-        return found
+            described[f"has_{tool.replace('-', '_')}"] = self.tools.find(tool) is not None
+        return described
 
     def cannot(self, case: Case, system: System) -> str:
         """Why this stack cannot take the case; "" when it can."""

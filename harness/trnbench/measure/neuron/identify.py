@@ -70,7 +70,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
 def documented(systems: Systems) -> Known:
     """A system that cannot be read hides itself alone."""
-    found, problems = [], []
+    entries, problems = [], []
     for name in systems.instance_names():
         try:
             entry = document(systems.system(name))
@@ -78,8 +78,8 @@ def documented(systems: Systems) -> Known:
             problems.append(f"{name} was not compared: {error.what}")
             continue
         if entry is not None:
-            found.append(entry)
-    return Known(systems=tuple(found), problems=tuple(problems))
+            entries.append(entry)
+    return Known(systems=tuple(entries), problems=tuple(problems))
 
 
 def identify(
@@ -124,24 +124,24 @@ def identify(
 
 def misfit(seen: Listing, against: Documented) -> tuple[str, ...]:
     """What of `seen` differs from the document; empty when all of it fits."""
-    found = []
+    reasons = []
     if len(seen.devices) != against.devices:
-        found.append(f"{len(seen.devices)} devices, {against.name} has {against.devices} per host")
+        reasons.append(f"{len(seen.devices)} devices, {against.name} has {against.devices} per host")
     cores = Counter(each.cores for each in seen.devices)
     if set(cores) != {against.cores}:
         had = " and ".join(str(each) for each in sorted(cores))
-        found.append(f"{had} cores per device (LNC={seen.lnc} counted), {against.name} has {against.cores}")
+        reasons.append(f"{had} cores per device (LNC={seen.lnc} counted), {against.name} has {against.cores}")
     sizes = {each.memory_bytes for each in seen.devices if each.memory_bytes}
     if against.memory_bytes and any(
         abs(size - against.memory_bytes) > MEMORY_TOLERANCE * against.memory_bytes for size in sizes
     ):
         had = " and ".join(f"{size / 2**30:.4g}" for size in sorted(sizes))
-        found.append(f"{had} GiB per device, {against.name} has {against.memory_bytes / 2**30:.4g}")
-    if not found and against.neighbours and (links := _links(seen)):
+        reasons.append(f"{had} GiB per device, {against.name} has {against.memory_bytes / 2**30:.4g}")
+    if not reasons and against.neighbours and (links := _links(seen)):
         theirs = dict(enumerate(against.neighbours))
         if profile(links) != profile(theirs):
-            found.append(f"its links are not those of {against.name}")
-    return tuple(found)
+            reasons.append(f"its links are not those of {against.name}")
+    return tuple(reasons)
 
 
 def profile(graph: Mapping[int, frozenset[int]]) -> Counter[tuple[int, ...]]:
@@ -189,11 +189,13 @@ def _notes(seen: Listing, against: Documented) -> tuple[str, ...]:
 
 def _nothing_fits(seen: Listing, known: Sequence[Documented]) -> str:
     first = seen.devices[0]
-    found = (
+    visible = (
         f"{len(seen.devices)} devices of {first.cores} cores (LNC={first.lnc})"
         f" and {first.memory_bytes / 2**30:.4g} GiB"
     )
     if not known:
-        return f"{found}: no plugin describes a system to compare with"
+        return f"{visible}: no plugin describes a system to compare with"
     nearest = min(known, key=lambda each: (len(misfit(seen, each)), abs(each.devices - len(seen.devices))))
-    return f"{found} fit no documented system; nearest is {nearest.name}: {'; '.join(misfit(seen, nearest))}"
+    return (
+        f"{visible} fit no documented system; nearest is {nearest.name}: {'; '.join(misfit(seen, nearest))}"
+    )

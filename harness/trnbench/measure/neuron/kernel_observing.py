@@ -29,9 +29,9 @@ class KernelObserving(Observing):
 
     def _nki(self) -> Observation:
         source = self._source("nki")
-        found, cores = self.host.interpreters, self.host.cores(self.case)
+        interpreters, cores = self.host.interpreters, self.host.cores(self.case)
         self.implementation = (
-            f"nki: {source.ref} (nki {found.nki.version}), timed by nrtpy {found.nrtpy.version}"
+            f"nki: {source.ref} (nki {interpreters.nki.version}), timed by nrtpy {interpreters.nrtpy.version}"
         )
 
         def run(source: Source, name: str, **more: Any) -> nki_case.Result:
@@ -40,7 +40,7 @@ class KernelObserving(Observing):
                 self.system,
                 source,
                 self.folder / name,
-                found=found,
+                found=interpreters,
                 cores=cores,
                 tag=self.tag,
                 seed=self._seed,
@@ -56,14 +56,14 @@ class KernelObserving(Observing):
             median(seen.timed.samples),
             lambda smaller: median(run(smaller, "smaller", rules=nki_timing.FEW, check=False).timed.samples),
             lambda: nki_case.idle_time(
-                self.folder / "idle", found=found, system=self.system, core=cores[0], tag=self.tag
+                self.folder / "idle", found=interpreters, system=self.system, core=cores[0], tag=self.tag
             ),
         )
         return self._observation(
             seen.timed.samples,
             clock="device",
             stop_reason=seen.timed.stop_reason,
-            version=f"nki {found.nki.version}, nrtpy {found.nrtpy.version}",
+            version=f"nki {interpreters.nki.version}, nrtpy {interpreters.nrtpy.version}",
             proof=Proof(
                 device=self._named,
                 completion="device-side tracing of each execution; "
@@ -180,16 +180,16 @@ class KernelObserving(Observing):
             flops -= counters.get("profile_transpose_flops", 0.0)
         reads, writes = counters.get("profile_hbm_read_bytes"), counters.get("profile_hbm_write_bytes")
         moved = reads + writes if reads is not None and writes is not None else None
-        found: dict[str, float] = {}
+        counted: dict[str, float] = {}
         for name, value in (("flops", flops), ("hbm_bytes", moved)):
             asked = work.get(name, 0.0) / cores
             if value is None or not asked:
                 continue
             if value <= asked:
-                found[name] = value * cores
+                counted[name] = value * cores
             elif value > 1.05 * asked:
                 notes.append(f"the profiler counted {value / asked:.3g} times the formula's {name}")
-        return found
+        return counted
 
 
 def _busy(counters: Mapping[str, float], time_s: float) -> dict[str, Any]:

@@ -157,13 +157,13 @@ def _row(entry: Mapping[str, Any]) -> Row | None:
     times: dict[str, float] = {}
     rates: dict[str, float] = {}
     for key, value in entry.items():
-        match, found = _COLUMN.fullmatch(str(key)), number(value)
-        if match is None or found is None:
+        match, figure = _COLUMN.fullmatch(str(key)), number(value)
+        if match is None or figure is None:
             continue
         if match[1] == "time":
-            times[match[2] or "avg"] = found * 1e-6
+            times[match[2] or "avg"] = figure * 1e-6
         else:
-            rates[match[1]] = found
+            rates[match[1]] = figure
     if size is None or not times:
         return None
     reference = times.get("avg", next(iter(times.values())))

@@ -48,20 +48,20 @@ def _taking(ref: str, kind: str, point: Point) -> Source | None:
     name, _, function = ref.replace("::", ":", 1).partition(":")
     from trnbench.nki.source import inputs_of
 
-    found = inputs_of(beside(name, kind), ref, point)
-    if found is None:
+    inputs = inputs_of(beside(name, kind), ref, point)
+    if inputs is None:
         return None
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         raise KernelError(f"the source of {ref} is no file")
-    tensors = [each for each in found if isinstance(each, tuple)]
+    tensors = [each for each in inputs if isinstance(each, tuple)]
     return Source(
         ref=ref,
         module=name,
         file=spec.origin,
         function=function,
         inputs=tuple((tuple(int(each) for each in shape), str(dtype)) for shape, dtype in tensors),
-        plain=tuple(found[len(tensors) :]),
+        plain=tuple(inputs[len(tensors) :]),
     )
 
 

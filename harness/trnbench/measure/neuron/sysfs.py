@@ -50,14 +50,14 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
 
     def since(self, before: Counters) -> dict[str, float]:
         """What was counted meanwhile; a counter that went backwards was reset and says nothing."""
-        found: dict[str, float] = {}
+        counted: dict[str, float] = {}
         for name in ("flops", "executions", "errors", "ecc_uncorrected"):
             now, then = getattr(self, name), getattr(before, name)
             if now is not None and then is not None and now >= then:
-                found[f"driver_{name}"] = now - then
+                counted[f"driver_{name}"] = now - then
         if self.power_percent is not None:
-            found["power_percent"] = self.power_percent
-        return found
+            counted["power_percent"] = self.power_percent
+        return counted
 
 
 def name(root: Path = ROOT) -> Name:

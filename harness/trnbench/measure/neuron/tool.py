@@ -79,8 +79,8 @@ class Toolbox(msgspec.Struct, frozen=True):
 
     def need(self, name: str) -> Path:
         """Raises `ToolError` (missing)."""
-        found = self.find(name)
-        if found is None:
+        path = self.find(name)
+        if path is None:
             where = self.folder or f"PATH and {VENDOR_FOLDER}"
             raise ToolError(
                 Trouble.MISSING,
@@ -88,7 +88,7 @@ class Toolbox(msgspec.Struct, frozen=True):
                 cause=f"looked for in {where}",
                 try_="install the package aws-neuronx-tools",
             )
-        return found
+        return path
 
     def run(
         self,

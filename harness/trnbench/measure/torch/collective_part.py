@@ -45,12 +45,12 @@ class Part:
         """What it ended with, held against what all ranks brought."""
         import numpy as np
 
-        at = data.places(self.share.taken, PLACES)
-        found = self.share.wanted(at, self._rounded)
+        places = data.places(self.share.taken, PLACES)
+        found = self.share.wanted(places, self._rounded)
         if found is None:
             return ""
         wanted, weight = found
-        seen = data.exact_at(self.taken, at)
+        seen = data.exact_at(self.taken, places)
         off = np.abs(seen - wanted) > 2.0 * ROUNDOFF[self.task.dtype] * (
             weight + np.abs(wanted) * (weight > 0)
         )
@@ -58,7 +58,7 @@ class Part:
         if not len(wrong):
             return ""
         first = wrong[0]
-        place = f"element {int(at[first])} of rank {self.rank}"
+        place = f"element {int(places[first])} of rank {self.rank}"
         return f"{place} is {seen[first]:.6g}, it should be {wanted[first]:.6g}"
 
     def _rounded(self, block: Any) -> Any:

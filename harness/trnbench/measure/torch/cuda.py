@@ -105,11 +105,11 @@ class CudaCarrier:
             buffer.zero_()
 
     def _told(self, queue: CudaQueue) -> Witness:
-        found = self._witness() if self._witness is not None else Witness()
+        witness = self._witness() if self._witness is not None else Witness()
         notes = [queue.uncaptured] if queue.uncaptured else []
         if queue.bound_by_issuing:
             issue = show(queue.issue_s, "s")
             notes.append(
                 f"bound by issuing: the host takes {issue} to queue a call, which is what the GPU waits for"
             )
-        return msgspec.structs.replace(found, notes=(*found.notes, *notes)) if notes else found
+        return msgspec.structs.replace(witness, notes=(*witness.notes, *notes)) if notes else witness

@@ -170,7 +170,7 @@ class World:
                 raise self._gone(rank, "was told what to do") from None
 
     def _replies(self, until: str) -> list[tuple[float, str]]:
-        found = []
+        replies = []
         for rank, peer in enumerate(self._peers, 1):
             assert peer.stdout is not None
             reply = read_answer(peer.stdout)
@@ -179,8 +179,8 @@ class World:
             answer, seconds, text = reply
             if answer is Answer.FAILED:
                 raise TrnbenchError(f"rank {rank} failed: {text}", try_="trnbench doctor")
-            found.append((seconds, text))
-        return found
+            replies.append((seconds, text))
+        return replies
 
     def _answers(self, until: str) -> list[float]:
         return [seconds for seconds, _ in self._replies(until)]

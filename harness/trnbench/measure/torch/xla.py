@@ -54,13 +54,13 @@ class XlaCarrier:
 
         def queued(count: int) -> Any:
             """Steps behind one another; the last one is waited for."""
-            found = None
+            result = None
             for _ in range(count):
-                found = call()
+                result = call()
                 model.mark_step()
             model.mark_step(wait=True)
             model.wait_device_ops()
-            return found
+            return result
 
         (call,) = launches.calls()
         model.mark_step(wait=True)  # operands are on the device before anything is timed

@@ -46,27 +46,27 @@ class Grid:
     def __getitem__(self, index: Any) -> Grid:
         """New dimensions of size 1 by None; slices that take everything, or a part of a dimension."""
         index = index if isinstance(index, tuple) else (index,)
-        const, coefficients, sizes, at = self.const, [], [], 0
+        const, coefficients, sizes, axis = self.const, [], [], 0
         if any(each is Ellipsis for each in index):
             where = next(n for n, each in enumerate(index) if each is Ellipsis)
             given = sum(each is not None and each is not Ellipsis for each in index)
             index = (*index[:where], *[slice(None)] * (len(self.sizes) - given), *index[where + 1 :])
-        for each in index:
-            if each is None:
+        for entry in index:
+            if entry is None:
                 coefficients.append(0)
                 sizes.append(1)
                 continue
-            size, step = self.sizes[at], self.coefficients[at]
-            at += 1
-            if isinstance(each, slice):
-                part = range(size)[each]
+            size, step = self.sizes[axis], self.coefficients[axis]
+            axis += 1
+            if isinstance(entry, slice):
+                part = range(size)[entry]
                 const += part.start * step
                 coefficients.append(step * part.step)
                 sizes.append(len(part))
             else:
-                const += range(size)[int(each)] * step
-        coefficients += self.coefficients[at:]
-        sizes += self.sizes[at:]
+                const += range(size)[int(entry)] * step
+        coefficients += self.coefficients[axis:]
+        sizes += self.sizes[axis:]
         return Grid(const, tuple(coefficients), tuple(sizes))
 
     # Sums and multiples -------------------------------------------------------------------------

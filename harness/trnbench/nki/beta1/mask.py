@@ -40,9 +40,9 @@ class Mask:
 
         Raises `KernelError` for a mask that leaves no box, such as a triangle.
         """
-        found: dict[tuple[int, int, int], tuple[int, int]] = {}
-        for each in self.conditions:
-            used = [at for at, c in enumerate(each.coefficients) if c and each.sizes[at] > 1]
+        bounds: dict[tuple[int, int, int], tuple[int, int]] = {}
+        for condition in self.conditions:
+            used = [at for at, c in enumerate(condition.coefficients) if c and condition.sizes[at] > 1]
             if len(used) > 1:
                 raise KernelError(
                     f"a mask joins {len(used)} dimensions of a tile ({site.here()})",
@@ -51,13 +51,13 @@ class Mask:
                 )
             if not used:
                 continue
-            at, size = used[0], each.sizes[used[0]]
-            step = each.coefficients[at]
-            inside = [n for n in range(size) if each.const + step * n >= 0]
-            key = (at, size, len(each.sizes))
-            low, high = found.get(key, (0, size))
-            found[key] = (max(low, inside[0]), min(high, inside[-1] + 1))
-        return found
+            at, size = used[0], condition.sizes[used[0]]
+            step = condition.coefficients[at]
+            inside = [n for n in range(size) if condition.const + step * n >= 0]
+            key = (at, size, len(condition.sizes))
+            low, high = bounds.get(key, (0, size))
+            bounds[key] = (max(low, inside[0]), min(high, inside[-1] + 1))
+        return bounds
 
 
 def box_of(mask: Any, shape: tuple[int, ...]) -> Box | None:

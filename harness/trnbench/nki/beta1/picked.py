@@ -23,11 +23,11 @@ def picked(tile: AnyView, index: Any) -> AnyView:
     entries = _whole_index(tile, index)
     common: tuple[int, ...] = ()
     rows = tile.rows
-    for at, each in enumerate(entries):
-        if isinstance(each, type(tile)):
-            entries[at], rows = _read_at_run_time(tile, each, at, rows)
-        if isinstance(entries[at], Grid):
-            common = broadcast(common, entries[at].sizes)
+    for place, entry in enumerate(entries):
+        if isinstance(entry, type(tile)):
+            entries[place], rows = _read_at_run_time(tile, entry, place, rows)
+        if isinstance(entries[place], Grid):
+            common = broadcast(common, entries[place].sizes)
     rank = len(common)
     shape: list[int] = []
     strides: list[int] = []
@@ -37,46 +37,46 @@ def picked(tile: AnyView, index: Any) -> AnyView:
     checks: list[tuple[Any, int, int]] = []
     steps, sorts = [0] * rank, [FREE] * rank
     axis = 0
-    for each in entries:
-        if each is None:
+    for entry in entries:
+        if entry is None:
             shape.append(1)
             strides.append(0)
             kinds.append(FREE)
             continue
         size, stride, kind = tile.shape[axis], tile.strides[axis], tile.kinds[axis]
         axis += 1
-        if isinstance(each, Grid):
+        if isinstance(entry, Grid):
             if spread is None:
                 spread = len(shape)
                 shape += common
                 strides += [0] * rank
                 kinds += [FREE] * rank
-            wide = each.widened(rank)
+            wide = entry.widened(rank)
             move = wide.const
-            for at, coefficient in enumerate(wide.coefficients):
+            for place, coefficient in enumerate(wide.coefficients):
                 if coefficient:
-                    if PARTITION in (kind, sorts[at]) and (steps[at] or kind != sorts[at] != FREE):
+                    if PARTITION in (kind, sorts[place]) and (steps[place] or kind != sorts[place] != FREE):
                         raise _wrong(tile, "one dimension of the index walks partitions and more")
-                    steps[at] += coefficient * stride
-                    sorts[at] = kind if kind != FREE else sorts[at]
+                    steps[place] += coefficient * stride
+                    sorts[place] = kind if kind != FREE else sorts[place]
             low, high = wide.bounds()
             if low < 0 or high >= size:
                 checks.append((wide, size, -1))
-        elif isinstance(each, slice):
-            start, count, step = _sliced(each, size)
+        elif isinstance(entry, slice):
+            start, count, step = _sliced(entry, size)
             move = start
             if count < 1:
-                raise _wrong(tile, f"[{each.start}:{each.stop}] is empty")
+                raise _wrong(tile, f"[{entry.start}:{entry.stop}] is empty")
             if start < 0 or start + (count - 1) * step >= size:
                 checks.append((Grid(start, (step,), (count,)), size, len(shape)))
             shape.append(count)
             strides.append(step * stride)
             kinds.append(kind)
         else:
-            move = _number(tile, each)
+            move = _number(tile, entry)
             move += size if move < 0 else 0
             if not 0 <= move < size:
-                raise _wrong(tile, f"index {each} is outside a dimension of size {size}")
+                raise _wrong(tile, f"index {entry} is outside a dimension of size {size}")
         if kind == BLOCK:
             block += move * stride
         else:
@@ -155,13 +155,13 @@ def _sliced(part: slice, size: int) -> tuple[int, int, int]:
 
 
 def _number(tile: View, given: Any) -> int:
-    found = whole(given)
-    if found is None:
+    number = whole(given)
+    if number is None:
         raise KernelError(
             f"index of type {type(given).__name__} on {tile!r} ({site.here()})",
             cause="numbers, slices, nl.ds, nl.arange, nl.mgrid and tiles of indices are emulated",
         )
-    return found
+    return number
 
 
 def _placed(grid: Grid, at: int, spread: int, rank: int) -> Grid:

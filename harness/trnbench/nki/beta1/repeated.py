@@ -42,34 +42,34 @@ def known(recorded: Sequence[Recorded], assumptions: Assumptions) -> Known:
     else writes.
     """
     writers: dict[Storage, int] = {}
-    for each, _ in recorded:
-        for view in each.writes:
+    for instruction, _ in recorded:
+        for view in instruction.writes:
             writers[view.storage] = writers.get(view.storage, 0) + 1
     same: dict[Storage, Storage] = {}
     versions: dict[Storage, int] = {}
     loaded: dict[Any, Storage] = {}
     lines: dict[tuple[str, int, tuple[int, ...]], tuple[Any, Storage]] = {}
-    found = Known({}, set())
-    for number, (each, rounds) in enumerate(recorded):
-        dst = _whole(each, writers)
+    facts = Known({}, set())
+    for number, (instruction, rounds) in enumerate(recorded):
+        dst = _whole(instruction, writers)
         if dst is not None:
-            key = (each.op, dst.form, *(_value(view, same, versions) for view in each.reads))
-            if each.op.opcode == "dma_copy":
+            key = (instruction.op, dst.form, *(_value(view, same, versions) for view in instruction.reads))
+            if instruction.op.opcode == "dma_copy":
                 before = loaded.setdefault(key, dst) if "residence" in assumptions else dst
-                if each.reads[0].storage not in writers:
-                    found.loads.add(number)
+                if instruction.reads[0].storage not in writers:
+                    facts.loads.add(number)
             elif "hoisting" in assumptions:
-                line = (each.file, each.line, rounds)
+                line = (instruction.file, instruction.line, rounds)
                 last = lines.get(line)
                 before = last[1] if last is not None and last[0] == key else dst
                 lines[line] = (key, before)
             else:
                 before = dst
             if before is not dst:
-                found.again[number] = same[dst] = before
-        for view in each.writes:
+                facts.again[number] = same[dst] = before
+        for view in instruction.writes:
             versions[view.storage] = versions.get(view.storage, 0) + 1
-    return found
+    return facts
 
 
 def _whole(each: Instruction, writers: dict[Storage, int]) -> Storage | None:

@@ -94,7 +94,7 @@ class Residence:
 
     def compiled(self) -> Iterator[Instruction]:
         """The instructions with those left out and those added."""
-        for number, each in enumerate(self._instructions):
+        for number, instruction in enumerate(self._instructions):
             tiles = self._tiles[number]
             for tile in tiles:
                 self._uses[tile].popleft()
@@ -102,11 +102,11 @@ class Residence:
             if first is None or first not in self._held:
                 for tile in tiles:
                     if tile not in self._held:
-                        yield from self._placed(tile, tiles, each)
-                yield self._moved(each)
-                self._written(each, number)
+                        yield from self._placed(tile, tiles, instruction)
+                yield self._moved(instruction)
+                self._written(instruction, number)
             else:
-                self._recorder.assumes("residence" if each.op.opcode == "dma_copy" else "hoisting")
+                self._recorder.assumes("residence" if instruction.op.opcode == "dma_copy" else "hoisting")
             for tile in tiles:
                 self._used(tile)
 
@@ -210,10 +210,10 @@ class Residence:
 
     def _transfer(self, dst: NkiTensor, src: NkiTensor, each: Instruction) -> Instruction:
         """A copy between SBUF and HBM that the kernel did not ask for."""
-        made: list[Instruction] = []
+        transfers: list[Instruction] = []
 
         def take(op: Op, writes: Operands, reads: Operands, place: tuple[str, int]) -> None:  # noqa: ARG001
-            made.append(Instruction(op, writes, reads, each.file, each.line))
+            transfers.append(Instruction(op, writes, reads, each.file, each.line))
 
         recorder = self._recorder
         before, functional = recorder.issue, recorder.functional
@@ -222,7 +222,7 @@ class Residence:
             isa.dma_copy(dst, src)
         finally:
             recorder.issue, recorder.functional = before, functional
-        return made[0]
+        return transfers[0]
 
 
 def _indirect(instructions: Sequence[Instruction]) -> set[Storage]:

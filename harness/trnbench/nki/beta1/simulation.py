@@ -42,11 +42,11 @@ def simulated(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> An
 
     assert SIMULATION.machine is not None
     SIMULATION.written = []
-    found = record(kernel, args, kwargs, machine=SIMULATION.machine, functional=True)
+    trace = record(kernel, args, kwargs, machine=SIMULATION.machine, functional=True)
     if SIMULATION.written:
-        for key, values in zip(SIMULATION.written, found.outputs, strict=True):
+        for key, values in zip(SIMULATION.written, trace.outputs, strict=True):
             given = args[key] if isinstance(key, int) else kwargs[key]
             if isinstance(given, np.ndarray):
                 given[...] = values.reshape(given.shape)
         return None
-    return found.outputs[0] if len(found.outputs) == 1 else found.outputs
+    return trace.outputs[0] if len(trace.outputs) == 1 else trace.outputs

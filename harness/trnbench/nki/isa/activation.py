@@ -43,13 +43,13 @@ def activation(
     """
     recorder = current()
     key = ("activation", dst.form, data.form, op, form_of(bias), form_of(scale), reduce_op, reduce_cmd)
-    found = recorder.ops.get(key)
-    if found is None:
-        found = recorder.ops[key] = _activation(
+    operation = recorder.ops.get(key)
+    if operation is None:
+        operation = recorder.ops[key] = _activation(
             recorder, "activation", dst, op, data, bias, scale, reduce_op, reduce_res, reduce_cmd
         )
     extra = tuple([each for each in (bias, scale) if isinstance(each, NkiTensor)])
-    recorder.emit(found, (dst,), (data, *extra))
+    recorder.emit(operation, (dst,), (data, *extra))
     if recorder.functional:
         values = _activated(dst, op, data, bias, scale)
         if reduce_op is not None or word(reduce_cmd) == "reset":

@@ -31,13 +31,13 @@ def tensor_tensor(
     """dst = data1 op data2. Vector; GpSimd for power and for 32-bit integers in SBUF."""
     recorder = current()
     key = ("tensor_tensor", dst.form, data1.form, data2.form, op, engine)
-    found = recorder.ops.get(key)
-    if found is None:
-        found = recorder.ops[key] = _tensor_tensor(recorder, dst, data1, data2, op, engine)
-    recorder.emit(found, (dst,), (data1, data2))
+    operation = recorder.ops.get(key)
+    if operation is None:
+        operation = recorder.ops[key] = _tensor_tensor(recorder, dst, data1, data2, op, engine)
+    recorder.emit(operation, (dst,), (data1, data2))
     if recorder.functional:
         function = function_of(op, "tensor_tensor", arity=2)
-        if function.bitwise or (found.engine == GPSIMD and found.variables["op"] != "power"):
+        if function.bitwise or (operation.engine == GPSIMD and operation.variables["op"] != "power"):
             left, right = data1.array, data2.array
         else:
             left, right = data1.floats(), data2.floats()
@@ -176,8 +176,8 @@ def scalar_tensor_tensor(
     """dst = (data op0 operand0) op1 operand1: a number (or column), then a tensor."""
     recorder = current()
     key = ("scalar_tensor_tensor", dst.form, data.form, operand1.form, op0, op1, form_of(operand0))
-    found = recorder.ops.get(key)
-    if found is None:
+    operation = recorder.ops.get(key)
+    if operation is None:
         rules = Rules("scalar_tensor_tensor", recorder.machine)
         tiles(rules, data=data, operand1=operand1, dst=dst)
         rules.same_elements(dst.form, data.form, ("dst", "data"))
@@ -189,7 +189,7 @@ def scalar_tensor_tensor(
         rules.require(
             not (first.bitwise or second.bitwise), "bitwise operations are not among its operations"
         )
-        found = recorder.ops[key] = made(
+        operation = recorder.ops[key] = made(
             VECTOR,
             "scalar_tensor_tensor",
             (dst.form,),
@@ -197,7 +197,7 @@ def scalar_tensor_tensor(
             op=f"{first.name} {second.name}",
         )
     extra = (operand0,) if isinstance(operand0, NkiTensor) else ()
-    recorder.emit(found, (dst,), (data, operand1, *extra))
+    recorder.emit(operation, (dst,), (data, operand1, *extra))
     if recorder.functional:
         values = data.floats()
         third = operand1.floats().reshape(values.shape)

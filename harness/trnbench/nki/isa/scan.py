@@ -36,8 +36,8 @@ def tensor_tensor_scan(
     """dst[i] = (data0[i] op0 dst[i-1]) op1 data1[i] along the free dimension, in fp32."""
     recorder = current()
     key = ("tensor_tensor_scan", dst.form, data0.form, data1.form, form_of(initial), op0, op1)
-    found = recorder.ops.get(key)
-    if found is None:
+    operation = recorder.ops.get(key)
+    if operation is None:
         rules = Rules("tensor_tensor_scan", recorder.machine)
         first = function_of(op0, "tensor_tensor_scan", arity=2, kind="alu")
         second = function_of(op1, "tensor_tensor_scan", arity=2, kind="alu")
@@ -49,7 +49,7 @@ def tensor_tensor_scan(
         rules.require(
             not (first.bitwise or second.bitwise), "bitwise operations are not among its operations"
         )
-        found = recorder.ops[key] = made(
+        operation = recorder.ops[key] = made(
             VECTOR,
             "tensor_tensor_scan",
             (dst.form,),
@@ -57,7 +57,7 @@ def tensor_tensor_scan(
             op=f"{first.name} {second.name}",
         )
     extra = (initial,) if isinstance(initial, NkiTensor) else ()
-    recorder.emit(found, (dst,), (data0, data1, *extra))
+    recorder.emit(operation, (dst,), (data0, data1, *extra))
     if recorder.functional:
         rows = data0.form.partitions
         left, right = data0.floats().reshape(rows, -1), data1.floats().reshape(rows, -1)

@@ -178,13 +178,13 @@ def nc_match_replace8(
     if recorder.functional:
         # Values are matched from the last to the first, which decides where equal ones go.
         form = dst.form if dst_idx is None else dst_idx.form
-        found = _matches(data, vals, range(_EIGHT - 1, -1, -1), form)
+        matches = _matches(data, vals, range(_EIGHT - 1, -1, -1), form)
         result = data.floats().reshape(data.form.partitions, -1)
-        for row, places in enumerate(found):
+        for row, places in enumerate(matches):
             result[row, [at for at in places if 0 <= at < result.shape[1]]] = imm
         dst.put(result.reshape(dst.shape))
         if dst_idx is not None:
-            dst_idx.put(found.reshape(dst_idx.shape))
+            dst_idx.put(matches.reshape(dst_idx.shape))
 
 
 def _unsigned(rules: Rules, form: Form, name: str) -> None:
@@ -198,12 +198,12 @@ def _matches(data: NkiTensor, vals: NkiTensor, order: range, form: Form) -> Any:
     values = data.floats().reshape(data.form.partitions, -1)
     wanted = vals.floats().reshape(vals.form.partitions, -1)
     absent = -1 if form.dtype.name == "int32" else (1 << (8 * form.dtype.size)) - 1
-    found = np.full(wanted.shape, absent, np.int64)
+    matched = np.full(wanted.shape, absent, np.int64)
     for row in range(len(values)):
         free = np.ones(values.shape[1], bool)
         for slot in order:
             places = np.flatnonzero((values[row] == wanted[row, slot]) & free)
             if len(places):
-                found[row, slot] = places[0]
+                matched[row, slot] = places[0]
                 free[places[0]] = False
-    return found
+    return matched

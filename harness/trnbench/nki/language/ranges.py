@@ -19,7 +19,7 @@ from trnbench.nki.rounds import Rounds
 def _range(call: str, start: Any, stop: Any, step: int) -> Sequence[int]:
     recorder: Recording | None = STATE.recorder
     try:
-        if recorder is None or recorder.loops is None:
+        if recorder is None or recorder.folds is None:
             return range(start) if stop is None else range(start, stop, step)
         return Rounds(0 if stop is None else start, start if stop is None else stop, step, recorder)
     except (TypeError, ValueError) as error:

@@ -45,19 +45,19 @@ class Placed:
 
     def differences(self) -> Iterator[str]:
         """Sentences for the run's notes: machines left out, and what is not the same on all."""
-        for each in self._all:
-            if each in self.machines:
-                if each.seen.problem:
-                    yield f"machine {each.number} could not describe its stack: {each.seen.problem}"
+        for machine in self._all:
+            if machine in self.machines:
+                if machine.seen.problem:
+                    yield f"machine {machine.number} could not describe its stack: {machine.seen.problem}"
                 continue
-            seen = each.seen.detection
+            seen = machine.seen.detection
             why = f"it is {seen.instance}, not {self._instance}" if seen.available else seen.why
-            yield f"machine {each.number} of the cluster takes no part: {why}"
+            yield f"machine {machine.number} of the cluster takes no part: {why}"
         keys = dict.fromkeys(key for each in self.machines for key in each.seen.environment)
         for key in keys:
             by_value: dict[str, list[int]] = defaultdict(list)
-            for each in self.machines:
-                by_value[str(each.seen.environment.get(key, "not told"))].append(each.number)
+            for machine in self.machines:
+                by_value[str(machine.seen.environment.get(key, "not told"))].append(machine.number)
             if len(by_value) > 1 and key not in _OF_THE_MOMENT:
                 values = "; ".join(
                     f"{value} on machine{'s' if len(on) > 1 else ''} {', '.join(map(str, on))}"

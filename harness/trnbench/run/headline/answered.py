@@ -32,7 +32,7 @@ def line(run: Run, answer: Answer) -> Line:
     nearest = best.evidence.nearest if best.evidence.grade is not Grade.MEASURED else None
     reason = _muted(best)
     band = nearest.band if nearest is not None and not reason else None
-    over, at = swept([each for each, _ in valued], best)
+    over, place = swept([each for each, _ in valued], best)
     judged = best.judgement
     return Line(
         question=answer.question.name,
@@ -50,7 +50,7 @@ def line(run: Run, answer: Answer) -> Line:
             worst=worst.value,
             best=metric.value,
             over=over,
-            at=at,
+            at=place,
             case=best.id,
         ),
         whole=answer.whole,
@@ -87,21 +87,21 @@ def _of_core(run: Run, answer: Answer, best: Measurement) -> PerCore | None:
 
     Of products alone: cores do not share their engines, but they share memory and links.
     """
-    for each in run.measurements if answer.question.kernels == PRODUCTS else ():
+    for case in run.measurements if answer.question.kernels == PRODUCTS else ():
         if (
             best.case.scope is Scope.DEVICE
-            and each.case.scope is Scope.CORE
-            and each.case.instance == best.case.instance
-            and each.case.kernel == best.case.kernel
-            and each.case.point == best.case.point
-            and each.judgement is not None
+            and case.case.scope is Scope.CORE
+            and case.case.instance == best.case.instance
+            and case.case.kernel == best.case.kernel
+            and case.case.point == best.case.point
+            and case.judgement is not None
         ):
-            nearest, metric = each.evidence.nearest, each.metrics.get(best.primary)
+            nearest, metric = case.evidence.nearest, case.metrics.get(best.primary)
             found = nearest.best if nearest is not None else None
-            promise = each.judgement.peaks.chosen.value
+            promise = case.judgement.peaks.chosen.value
             if found is None or metric is None or found.metric != metric.name or not promise > 0:
                 return None
-            return PerCore(published=found, fraction=found.value / promise, case=each.id)
+            return PerCore(published=found, fraction=found.value / promise, case=case.id)
     return None
 
 

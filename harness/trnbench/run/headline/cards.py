@@ -50,7 +50,7 @@ def cards(run: Run, lines: Sequence[Line]) -> tuple[Card, ...]:
     places = {name: place for place, name in enumerate(run.systems)}
     found = sorted(dict.fromkeys(each.generation for each in lines), key=lambda name: order.get(name, 10**6))
     asked = any(each.question in ROWS for each in lines)
-    made = []
+    drawn = []
     for generation in found:
         mine = sorted(
             (each for each in lines if each.generation == generation),
@@ -63,8 +63,8 @@ def cards(run: Run, lines: Sequence[Line]) -> tuple[Card, ...]:
             if not answered:
                 rows.append(Row(name=name, line=None, clause="not in this run"))
         rows += [_row(each.kernel, each) for each in mine if each.question not in ROWS]
-        made.append(Card(generation=generation, device=devices.get(generation, ""), rows=tuple(rows)))
-    return tuple(made)
+        drawn.append(Card(generation=generation, device=devices.get(generation, ""), rows=tuple(rows)))
+    return tuple(drawn)
 
 
 def _row(name: str, line: Line) -> Row:

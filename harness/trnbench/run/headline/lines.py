@@ -48,20 +48,20 @@ class Headline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 def headline(run: Run) -> Headline:
     """What a run says first, from what is stored in it alone."""
-    found = [line(run, each) for each in answers(run)]
+    lines = [line(run, each) for each in answers(run)]
     order = {record.generation: record.order for record in run.systems.values()}
-    found.sort(key=lambda each: (each.muted, _asked(each), order.get(each.generation, 10**6)))
+    lines.sort(key=lambda each: (each.muted, _asked(each), order.get(each.generation, 10**6)))
     # Grey lines of one reason stand together.
-    reasons = list(dict.fromkeys(each.reason for each in found if each.muted))
-    found.sort(key=lambda each: reasons.index(each.reason) if each.muted else -1)
-    unstated = any(each.of is not None and each.of.note == UNSTATED for each in found)
+    reasons = list(dict.fromkeys(each.reason for each in lines if each.muted))
+    lines.sort(key=lambda each: reasons.index(each.reason) if each.muted else -1)
+    unstated = any(each.of is not None and each.of.note == UNSTATED for each in lines)
     return Headline(
-        lines=tuple(found),
+        lines=tuple(lines),
         alarms=_alarms(run),
         means=_means(run),
         footnote=UNSTATED_NOTE if unstated else "",
-        silence="" if found else _silence(run),
-        cards=cards(run, found),
+        silence="" if lines else _silence(run),
+        cards=cards(run, lines),
     )
 
 

@@ -55,19 +55,19 @@ def others(run: Run, case: Measurement) -> tuple[Promised, ...]:
     if judgement is None or not math.isfinite(judgement.fraction):
         return ()
     chosen = judgement.peaks.chosen
-    found: dict[float, Promised] = {}
+    by_value: dict[float, Promised] = {}
     for peak in judgement.peaks.alternatives:
         if peak.policy is PeakPolicy.ENGINE or not peak.value > 0 or peak.value == chosen.value:
             continue
         made = _promised(run, case, peak, judgement.fraction * chosen.value / peak.value)
         if made is not None:
-            found.setdefault(round(peak.value, 3), made)
-    return tuple(found[value] for value in sorted(found))
+            by_value.setdefault(round(peak.value, 3), made)
+    return tuple(by_value[value] for value in sorted(by_value))
 
 
 def _replacing(book: FactBook, old: Fact, source: str, dtype: str) -> Fact | None:
     """The figure of the same subject, metric, scope and kind that `source` prints."""
-    found = book.select(
+    newer = book.select(
         old.subject,
         old.metric,
         dtype=dtype or None,
@@ -76,7 +76,7 @@ def _replacing(book: FactBook, old: Fact, source: str, dtype: str) -> Fact | Non
         qualifier=old.qualifier,
         source=source,
     )
-    return next((fact for fact in found if fact.direction is old.direction and not fact.part), None)
+    return next((fact for fact in newer if fact.direction is old.direction and not fact.part), None)
 
 
 def _as_printed(chosen: Peak, value: float, fact: Fact) -> Peak:

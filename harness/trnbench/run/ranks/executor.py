@@ -154,14 +154,14 @@ def carried_out(
 @contextlib.contextmanager
 def rank_executor(rank: Rank) -> Iterator[RankExecutor]:
     """Whatever ends the run, the other ranks are told."""
-    found = RankExecutor(rank)
+    executor = RankExecutor(rank)
     try:
-        yield found
+        yield executor
     except TrnbenchError as error:
-        found.ended(int(error.exit_code), error)
+        executor.ended(int(error.exit_code), error)
         raise
     except BaseException as error:
-        found.ended(int(ExitCode.CRASH), TrnbenchError(f"rank 0 ended: {type(error).__name__}"))
+        executor.ended(int(ExitCode.CRASH), TrnbenchError(f"rank 0 ended: {type(error).__name__}"))
         raise
     finally:
-        found.ended(int(ExitCode.OK))
+        executor.ended(int(ExitCode.OK))

@@ -40,15 +40,15 @@ def find_rank(env: Mapping[str, str] = os.environ) -> Rank | None:
         return None
     for launcher, rank, size, local in _LAUNCHERS:
         if rank in env and size in env:
-            found = Rank(
+            own = Rank(
                 launcher=launcher,
                 rank=_number(env, rank),
                 size=_number(env, size),
                 together=_together(env, size, local),
             )
-            if not 0 <= found.rank < found.size:
+            if not 0 <= own.rank < own.size:
                 raise _nonsense(f"{rank}={env[rank]} of {size}={env[size]}")
-            return found if found.size > 1 else None
+            return own if own.size > 1 else None
     return None
 
 

@@ -19,14 +19,14 @@ _NO_RESULTS = {
 
 def importers(subject: Subject) -> Iterator[Finding | str]:
     """What is no result file of that kind may be refused with a `TrnbenchError`, and with nothing else."""
-    for each in subject.of_kind("importer"):
-        yield f"importer {each.name}"
+    for importer in subject.of_kind("importer"):
+        yield f"importer {importer.name}"
         for words, data in _NO_RESULTS.items():
             try:
-                read_runs(each, data, words)
+                read_runs(importer, data, words)
             except PluginError as error:
                 yield Finding(
-                    f"importer {each.name}",
+                    f"importer {importer.name}",
                     error.what,
                     "raise trnbench.TrnbenchError for what cannot be read; return a Run for what can",
                 )
@@ -35,7 +35,7 @@ def importers(subject: Subject) -> Iterator[Finding | str]:
                 continue
             else:
                 yield Finding(
-                    f"importer {each.name}",
+                    f"importer {importer.name}",
                     f"makes a run of {words}",
                     "raise trnbench.TrnbenchError for it",
                 )

@@ -96,15 +96,15 @@ def _implementations(subject: Subject, kernel: Kernel) -> Iterator[Finding | str
 
 def _variants(subject: Subject) -> Iterator[Finding | str]:
     """Each names a kernel that there is, and is an implementation that can be used."""
-    for each in subject.of_kind("variant"):
-        object_ = f"Variant {each.name!r}"
-        named = _Named("trnbench_kernels", object_, "source", each.source)
+    for variant in subject.of_kind("variant"):
+        object_ = f"Variant {variant.name!r}"
+        named = _Named("trnbench_kernels", object_, "source", variant.source)
         yield f"{object_} source"
-        problem = _unloaded(each.source) if each.kind in SOURCES else _unresolved(each.source)
+        problem = _unloaded(variant.source) if variant.kind in SOURCES else _unresolved(variant.source)
         if problem:
             yield _finding(subject, named, problem)
-        if each.kernel not in subject.registry.kernels:
-            named = _Named("trnbench_kernels", object_, "kernel", each.kernel)
+        if variant.kernel not in subject.registry.kernels:
+            named = _Named("trnbench_kernels", object_, "kernel", variant.kernel)
             yield _finding(subject, named, "no installed plugin brings a kernel of that name")
 
 
@@ -123,7 +123,7 @@ def _carried_out(subject: Subject) -> set[str]:
 def _unresolved(ref: Any) -> str:
     """ "" or why `ref` names no function. A package of others that is not installed here is no fault."""
     try:
-        found = resolve(ref)
+        resolved = resolve(ref)
     except PluginError as error:
         missing = error.__cause__
         if isinstance(missing, ModuleNotFoundError) and missing.name:
@@ -133,7 +133,7 @@ def _unresolved(ref: Any) -> str:
         return error.what.partition(": ")[2] or error.what
     except TrnbenchError as error:
         return error.what
-    return "" if callable(found) else f"it is {type(found).__name__}, no function"
+    return "" if callable(resolved) else f"it is {type(resolved).__name__}, no function"
 
 
 def _unloaded(ref: Any) -> str:

@@ -45,25 +45,27 @@ def _documented(system: System, topology: Topology) -> Iterator[Finding]:
 
 def _origins(system: System, topology: Topology) -> Iterator[Finding]:
     facts = {fact.id for fact in system.book.facts}
-    for each in topology.classes.values():
-        for what, figure in (("bandwidth", each.bandwidth), ("latency", each.latency)):
+    for link_class in topology.classes.values():
+        for what, figure in (("bandwidth", link_class.bandwidth), ("latency", link_class.latency)):
             if not figure.value >= 0 or figure.value == float("inf"):
                 yield Finding(
-                    f"{system.name}, links {each.name}", f"{what} is {figure.value}", "give a plain number"
+                    f"{system.name}, links {link_class.name}",
+                    f"{what} is {figure.value}",
+                    "give a plain number",
                 )
             for origin in figure.origin.split(" + "):
                 known = system.book.assumptions if figure.assumed else facts
                 if origin not in facts and origin not in system.book.assumptions:
                     kind = "assumption" if figure.assumed else "fact"
                     yield Finding(
-                        f"{system.name}, links {each.name}",
+                        f"{system.name}, links {link_class.name}",
                         f"{what} stands on {origin!r}, which is no {kind} of the book ({len(known)} known)",
                         "take Figure.origin from Fact.id or Assumption.id",
                     )
             # A sum of several origins has the ranges of its parts.
             if figure.origin in system.book.assumptions and (figure.low is None or figure.high is None):
                 yield Finding(
-                    f"{system.name}, links {each.name}",
+                    f"{system.name}, links {link_class.name}",
                     f"{what} is assumed without a range",
                     "give low and high, as the assumption does",
                 )

@@ -107,7 +107,7 @@ def _compared(about: str, case: Case, system: System, source: Source, reference:
     from trnbench.nki.recorder import TooManyInstructions
 
     try:
-        found = _outcome(case, system, source, reference)
+        outcome = _outcome(case, system, source, reference)
     except TooManyInstructions:
         yield Finding(
             about,
@@ -119,14 +119,15 @@ def _compared(about: str, case: Case, system: System, source: Source, reference:
     except TrnbenchError as error:
         yield _problem(about, error, f"{source.ref} ({source.place}): ")
         return
-    for each in found:
-        if not each.ok:
-            at = ", ".join(map(str, each.where))
+    for comparison in outcome:
+        if not comparison.ok:
+            at = ", ".join(map(str, comparison.where))
             yield Finding(
                 about,
                 f"{source.ref} ({source.place}) computes something else than its reference: output "
-                f"{each.output}, {each.wrong:,} of {each.elements:,} elements, the worst at [{at}], off by "
-                f"{each.error:.3g} where {each.tolerance * each.scale:.3g} is allowed",
+                f"{comparison.output}, {comparison.wrong:,} of {comparison.elements:,} elements, "
+                f"the worst at [{at}], off by {comparison.error:.3g} "
+                f"where {comparison.tolerance * comparison.scale:.3g} is allowed",
                 f"trnbench nki check {case.kernel.name} -i {system.name} --check reference {_args(case)}",
             )
 

@@ -35,27 +35,27 @@ def _bar(topology: Topology, plan: Layout, node: int, left: float, right: float,
 
 def lay_halves(topology: Topology) -> Layout:
     """Two halves mirrored: switches outside, devices inside, direct links between the two rows."""
-    servers, each = sides_of(topology)
+    servers, per_server = sides_of(topology)
     half = servers // 2
-    pitch = 34.0 if each > 8 else 17.0
+    pitch = 34.0 if per_server > 8 else 17.0
     gap, margin = 10.0, 30.0
-    width = 2 * margin + half * (each * pitch + gap)
-    near = any(len(topology.out[s.id]) <= each for s in topology.of_kind(NodeKind.SWITCH))
+    width = 2 * margin + half * (per_server * pitch + gap)
+    near = any(len(topology.out[s.id]) <= per_server for s in topology.of_kind(NodeKind.SWITCH))
     outer, inner = 36.0, 120.0 if near else 96.0
     middle = 80.0
     plan = Layout(width, 2 * inner + middle)
     plan.sizes[NodeKind.DEVICE] = (pitch - 4, 22.0)
     rows = (inner, inner + middle)
     for device in topology.devices:
-        server, chip = device.host % half, device.id % each
-        x = margin + server * (each * pitch + gap) + (chip + 0.5) * pitch
+        server, chip = device.host % half, device.id % per_server
+        x = margin + server * (per_server * pitch + gap) + (chip + 0.5) * pitch
         plan.places[device.id] = Place(x, rows[device.host // half])
         plan.labels[device.id] = str(chip)
     for switch in topology.of_kind(NodeKind.SWITCH):
         members = [link.dst for link in topology.out[switch.id]]
         xs = [plan.places[member].x for member in members]
         lower = topology.nodes[members[0]].host >= half
-        big = len(members) > each
+        big = len(members) > per_server
         distance = inner - outer if big else 40.0
         y = rows[1] + distance if lower else rows[0] - distance
         _bar(topology, plan, switch.id, min(xs) - pitch / 2, max(xs) + pitch / 2, y)

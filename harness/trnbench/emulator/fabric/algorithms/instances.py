@@ -135,23 +135,23 @@ def _parts(network: Network) -> list[range]:
 
 
 def _walks(network: Network) -> list[list[int]]:
-    found: list[list[int]] | None = network.memo.get("flat rings")
-    if found is None:
+    walks: list[list[int]] | None = network.memo.get("flat rings")
+    if walks is None:
         parts = _parts(network)
         first = parts[0]
         cycles = directed_cycles(network.part(first), 2, 0)
-        each = network.size // (max(network.shared) + 1) or 1
-        devices = len(first) // each
-        found = []
+        per_device = network.size // (max(network.shared) + 1) or 1
+        devices = len(first) // per_device
+        walks = []
         turns = max(devices // len(cycles), 1)
         for number, cycle in enumerate(cycles):
             for turn in range(turns):
                 # Breaking the cycle elsewhere moves the entry and the exit to other devices.
-                cut = (turn * len(cycles) + number) * each % len(cycle)
+                cut = (turn * len(cycles) + number) * per_device % len(cycle)
                 order = [*cycle[cut:], *cycle[:cut]]
-                found.append([part[r] for part in parts for r in order])
-        network.memo["flat rings"] = found
-    return found
+                walks.append([part[r] for part in parts for r in order])
+        network.memo["flat rings"] = walks
+    return walks
 
 
 def _rounds(parts: int, instances: int) -> list[list[tuple[int, int]]]:

@@ -10,13 +10,13 @@ from answering import serve
 
 
 def versions(names: list[str]) -> dict[str, Any]:
-    found = {}
+    by_package = {}
     for name in names:
         try:
-            found[name] = metadata.version(name)
+            by_package[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return {"python": ".".join(map(str, sys.version_info[:3])), "versions": found}
+    return {"python": ".".join(map(str, sys.version_info[:3])), "versions": by_package}
 
 
 if __name__ == "__main__":

@@ -31,9 +31,9 @@ def load(neff: str, inputs: list[dict[str, Any]], core: int) -> dict[str, Any]:
 def _names(model: Any, inputs: list[dict[str, Any]]) -> list[str]:
     """The NEFF's name of each argument: the same word, the word in it, or the only one of its size."""
     info = dict(model.input_tensors_info)
-    found: list[str] = []
+    names: list[str] = []
     for each in inputs:
-        left = {name: meta for name, meta in info.items() if name not in found}
+        left = {name: meta for name, meta in info.items() if name not in names}
         word = each["name"]
         size = each["bytes"]
         fits = [name for name, meta in left.items() if int(meta.size) == size]
@@ -42,8 +42,8 @@ def _names(model: Any, inputs: list[dict[str, Any]]) -> list[str]:
         if len(chosen) != 1:
             known = ", ".join(f"{name} ({int(meta.size)} B)" for name, meta in info.items())
             raise LookupError(f"no input of the NEFF is {word} of {size} B; it has {known or 'none'}")
-        found.append(chosen[0])
-    return found
+        names.append(chosen[0])
+    return names
 
 
 def executed(folder: str) -> dict[str, Any]:
@@ -58,14 +58,14 @@ def executed(folder: str) -> dict[str, Any]:
 
 def timed(iterations: int, warmups: int, mode: str) -> dict[str, Any]:
     began = time.monotonic()
-    found = _held["model"].benchmark(
+    report = _held["model"].benchmark(
         inputs=_held["inputs"], warmup_iter=warmups, benchmark_iter=iterations, mode=mode
     )
     ended = time.monotonic()
     return {
-        "durations_s": [float(each) * 1e-3 for each in found.durations_ms],
-        "mean_s": float(found.mean_ms) * 1e-3,
-        "iterations": int(found.iterations),
+        "durations_s": [float(each) * 1e-3 for each in report.durations_ms],
+        "mean_s": float(report.mean_ms) * 1e-3,
+        "iterations": int(report.iterations),
         "began": began,
         "ended": ended,
     }

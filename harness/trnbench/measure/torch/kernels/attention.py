@@ -27,30 +27,30 @@ def prepare(point: Point, device: Device, rng: Generator) -> Launch:
     causal, dtype = point["mask"] == "causal", str(point["dtype"])
     shape = (1, heads, seq, width)
     q, k, v = (data.uniform(device, rng, shape, dtype) for _ in range(3))
-    at = data.places(seq, QUERIES)
-    wanted = [_exact(q, k, v, head, at, causal) for head in (0, heads - 1)]
+    places = data.places(seq, QUERIES)
+    wanted = [_exact(q, k, v, head, places, causal) for head in (0, heads - 1)]
     one = q[:, :1, :1].contiguous()
 
     def check(found: Any) -> str:
         import numpy as np
 
         for head, exact in zip((0, heads - 1), wanted, strict=True):
-            seen = data.exact_at(found[0, head], at)
+            seen = data.exact_at(found[0, head], places)
             # Probabilities are rounded to `dtype` before they weigh V, and the sum once more.
             reach = 4.0 * ROUNDOFF[dtype] * (np.abs(exact) + 1.0 / math.sqrt(width) + 0.25)
             wrong = np.argwhere(~(np.abs(seen - exact) <= reach))
             if len(wrong):
                 row, column = wrong[0]
                 return (
-                    f"query {int(at[row])} of head {head} gives {seen[row, column]:.6g} at {int(column)}, "
-                    f"it should be {exact[row, column]:.6g}"
+                    f"query {int(places[row])} of head {head} gives {seen[row, column]:.6g} "
+                    f"at {int(column)}, it should be {exact[row, column]:.6g}"
                 )
         return ""
 
     return Launch(
         call=lambda: scaled_dot_product_attention(q, k, v, is_causal=causal),
         check=check,
-        checked=f"{len(at)} queries of two heads in double precision by NumPy",
+        checked=f"{len(places)} queries of two heads in double precision by NumPy",
         amount=4.0 * pairs(point) * heads * width,
         smaller=lambda: prepare({**point, "seq": max(1, seq // 2)}, device, rng),
         idle=lambda: scaled_dot_product_attention(one, one, one),

@@ -52,21 +52,21 @@ def _launch(
     target: Any,
 ) -> Launch:
     size = source.numel()
-    at = data.places(size, PLACES)
+    places = data.places(size, PLACES)
     one = target[:1].clone()
 
     def check(found: Any) -> str:
         import numpy as np
 
-        seen, wanted = data.exact_at(found, at), data.exact_at(source, at)
+        seen, wanted = data.exact_at(found, places), data.exact_at(source, places)
         if np.array_equal(seen, wanted):
             return ""
-        return f"byte {int(at[np.flatnonzero(seen != wanted)[0]])} did not arrive as it was sent"
+        return f"byte {int(places[np.flatnonzero(seen != wanted)[0]])} did not arrive as it was sent"
 
     return Launch(
         call=lambda: target.copy_(source, non_blocking=True),
         check=check,
-        checked=f"{len(at):,} bytes compared",
+        checked=f"{len(places):,} bytes compared",
         amount=float(size),
         smaller=lambda: prepare({**point, "size": max(1, size // 4)}, device, rng),
         idle=lambda: one.copy_(source[:1], non_blocking=True),

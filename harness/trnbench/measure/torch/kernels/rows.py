@@ -90,22 +90,22 @@ def transpose(point: Point, device: Device, rng: Generator) -> Launch:
     side, dtype = int(point["size"]), str(point["dtype"])
     x = data.uniform(device, rng, (side, side), dtype)
     out = data.empty(device, (side, side), dtype)
-    at = data.places(side, ROWS)
+    places = data.places(side, ROWS)
 
     def check(found: Any) -> str:
         import numpy as np
 
-        seen, wanted = data.exact_at(found, at), data.exact_at(x.t(), at)
+        seen, wanted = data.exact_at(found, places), data.exact_at(x.t(), places)
         if np.array_equal(seen, wanted):
             return ""
         row, column = np.argwhere(seen != wanted)[0]
-        return f"row {int(at[row])}, column {int(column)} is not the element of the other row and column"
+        return f"row {int(places[row])}, column {int(column)} is not the element of the other row and column"
 
     one, other = x[:1, :1].clone(), out[:1, :1].clone()
     return Launch(
         call=lambda: out.copy_(x.t()),
         check=check,
-        checked=f"{len(at)} rows, element by element",
+        checked=f"{len(places)} rows, element by element",
         amount=float(side * side),
         smaller=lambda: transpose({**point, "size": max(1, side // 2)}, device, rng),
         idle=lambda: other.copy_(one),
@@ -129,13 +129,13 @@ def _launch(
     wanted: Callable[[Any], Any],
 ) -> Launch:
     rows, dtype = int(point["rows"]), str(point["dtype"])
-    at = data.places(rows, ROWS)
-    exact = wanted(data.exact_at(x, at))
+    places = data.places(rows, ROWS)
+    exact = wanted(data.exact_at(x, places))
 
     def check(found: Any) -> str:
         import numpy as np
 
-        seen = data.exact_at(found, at)
+        seen = data.exact_at(found, places)
         # Reduced in fp32, scaled and stored in `dtype`: a few roundings of it.
         reach = 8.0 * ROUNDOFF[dtype] * (np.abs(exact) + np.abs(exact).max() / 16.0) + 64 * ROUNDOFF["fp32"]
         wrong = np.argwhere(~(np.abs(seen - exact) <= reach))
@@ -143,14 +143,14 @@ def _launch(
             return ""
         row, column = wrong[0]
         return (
-            f"row {int(at[row])}, column {int(column)} is {seen[row, column]:.6g}, it should be "
+            f"row {int(places[row])}, column {int(column)} is {seen[row, column]:.6g}, it should be "
             f"{exact[row, column]:.6g}"
         )
 
     return Launch(
         call=call,
         check=check,
-        checked=f"{len(at)} rows computed in double precision by NumPy",
+        checked=f"{len(places)} rows computed in double precision by NumPy",
         amount=float(rows) * int(point["columns"]),
         smaller=lambda: prepare({**point, "rows": max(1, rows // 4)}, device, rng),
         idle=idle,

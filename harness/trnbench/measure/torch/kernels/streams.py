@@ -110,13 +110,13 @@ def _count(point: Point, dtype: str) -> int:
 def _differing(found: Any, wanted: Callable[[Any], Any], reach: float) -> str:
     import numpy as np
 
-    at = data.places(found.numel(), PLACES)
-    seen, exact = data.exact_at(found, at), wanted(at)
+    places = data.places(found.numel(), PLACES)
+    seen, exact = data.exact_at(found, places), wanted(places)
     wrong = np.flatnonzero(~(np.abs(seen - exact) <= reach))
     if not len(wrong):
         return ""
     first = wrong[0]
-    return f"element {int(at[first])} is {seen[first]:.8g}, it should be {exact[first]:.8g}"
+    return f"element {int(places[first])} is {seen[first]:.8g}, it should be {exact[first]:.8g}"
 
 
 def _total(a: Any) -> float:
