@@ -8,23 +8,24 @@ from heapq import heappop, heappush
 from itertools import chain
 
 from trnbench.nki.instruction import Instruction
-from trnbench.nki.ledger import Ledger, Life
+from trnbench.nki.ledger import Life
 from trnbench.nki.memory import Buffer, Storage
 
 Taken = tuple[Life, tuple[Life, ...]]
 """A tile, and those whose place it takes."""
 
 
-def places(instructions: Sequence[Instruction], ledgers: Mapping[Buffer, Ledger]) -> dict[int, list[Taken]]:
-    """By the number of an instruction, the tiles that begin with it and do not fit beside those in use.
+def places(instructions: Sequence[Instruction], capacities: Mapping[Buffer, int]) -> dict[int, list[Taken]]:
+    """By the number of an instruction, the tiles that begin with it and do not fit beside those before them.
 
+    `capacities` of SBUF and PSUM, in bytes per partition.
     A tile is in use from its first instruction to its last, in the order of the program. Where it does not
     fit, it takes the places of those that nobody uses any more, the one that is so for longest first: of all
     choices the one that waits least. In PSUM more may be in use than there is; nothing is waited for then.
     """
     first, last = _uses(instructions)
     found: dict[int, list[Taken]] = {}
-    memories = {buffer: _Memory(ledgers[buffer].capacity) for buffer in (Buffer.SBUF, Buffer.PSUM)}
+    memories = {buffer: _Memory(capacity) for buffer, capacity in capacities.items()}
     for storage, number in first.items():
         life, form = storage.life, storage.form
         gone = memories[form.buffer].room(life, form.free * form.dtype.size, number, last[storage])

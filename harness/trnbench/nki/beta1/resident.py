@@ -42,7 +42,7 @@ def compiling(recorder: Recorder) -> Iterator[None]:
     finally:
         recorder.issue = before
     compiled = list(Residence(taken, recorder).compiled())
-    begins = places(compiled, recorder.ledgers)
+    begins = places(compiled, {buffer: each.capacity for buffer, each in recorder.ledgers.items()})
     for number, each in enumerate(compiled):
         begun = begins.get(number, ())
         for life, gone in begun:
