@@ -257,9 +257,9 @@ def _places() -> dict[str, tuple[str, str]]:
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
+        from trnbench.version import VERSION
 
-        return version("trnbench")
+        return VERSION
     place = _places().get(name)
     if place is None:
         raise AttributeError(f"module 'trnbench' has no attribute {name!r}")

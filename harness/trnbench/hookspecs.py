@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from trnbench.section import Format, Importer, Page, Section
     from trnbench.workloads.brought import ModelFile, StepKernel
 
-CONTRACT_VERSION = 3
-# History: 1 first version; 2 kernels name the statements they test, plugins add variants to the kernels of
-# others, and what a plugin imports is `trnbench` and `trnbench.topology` alone; 3 plugins bring models and
-# kernels of their operators. What was written for 1 or 2 loads as it is, what it does not say taken by
-# default.
-
 GROUP = "trnbench"
 COMMAND_GROUP = "trnbench.commands"
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
+import trnbench
 from trnbench.cli import commands, failure
 from trnbench.cli.commands import BUILT_IN, Found, command_problems
 from trnbench.cli.context import Session, session
@@ -159,6 +161,18 @@ def test_help_lists_commands_in_workflow_order_and_imports_none() -> None:
     heavy = {"pluggy", "msgspec", "numpy", "rich", "jinja2", "sqlite3", "importlib.metadata"}
     heavy |= {"difflib", "pathlib", "shutil"}
     assert not heavy & modules
+
+
+def test_the_version_is_known_without_metadata() -> None:
+    script = (
+        "import sys\nfrom trnbench.cli.main import cli\n"
+        "try: cli.main(['--version'])\nexcept SystemExit as end: assert not end.code\n"
+        "print('\\n'.join(sys.modules), file=sys.stderr)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert told.stdout.startswith(f"trnbench {metadata.version('trnbench')} (Python ")
+    assert not {"importlib.metadata", "pluggy", "msgspec"} & set(told.stderr.split())
+    assert trnbench.__version__ == metadata.version("trnbench")
 
 
 def test_start_up_stays_small_with_five_plugins_installed(tmp_path: Path) -> None:

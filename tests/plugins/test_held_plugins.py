@@ -15,6 +15,7 @@ import pytest
 import trnbench
 from trnbench.isolation import held
 from trnbench.registry import Registry, load_registry
+from trnbench.registry.entry_points import NO_EXTERNAL
 
 Install = Callable[..., Path]
 Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -132,6 +133,17 @@ def test_an_end_of_the_process_is_an_error(call: str, place: str, when: str, ins
         "  cause: it does not say what is wrong by an exception\n"
         "  try:   report it to whoever wrote bad; without it: --no-plugin bad"
     ]
+
+
+def test_our_own_leave_a_process_as_it_is() -> None:
+    script = (
+        "from trnbench.isolation.surroundings import Surroundings\n"
+        "from trnbench.registry import load_registry\n"
+        "before = Surroundings()\n"
+        "assert len(load_registry().collect()) > 100\n"
+        "assert before.put_back() == ()\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ, NO_EXTERNAL: "1"})
 
 
 def test_a_process_that_a_plugin_forks_may_end() -> None:

@@ -10,10 +10,11 @@ import pytest
 
 from trnbench import hookspecs
 from trnbench.errors import DEBUG
-from trnbench.hookspecs import COMMAND_GROUP, CONTRACT_VERSION, GROUP
+from trnbench.hookspecs import COMMAND_GROUP, GROUP
 from trnbench.registry.entry_points import NO_EXTERNAL
 from trnbench.registry.loader import HOOKS, SLOW_IMPORT_S, TRACE
 from trnbench.testing import CHECKS
+from trnbench.version import CONTRACT_VERSION
 
 
 @pytest.fixture

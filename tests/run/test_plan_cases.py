@@ -198,7 +198,7 @@ def test_a_kernel_that_breaks_while_planned_costs_its_own_cases(lab):
         instance=lab.instance,
         instance_names=lab.instance_names,
         sized=lab.sized,
-        system=lab.system,
+        systems=lab.systems,
     )
     found = plan(both, Selection(instances=("box",), scopes=("core",))).cases
     assert {case.skip for case in found if case.key.kernel == "bad"} == {

@@ -226,7 +226,7 @@ def test_other_facts_and_other_versions_are_differences(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = carried_out(store, *MODES, backend=Counting(dies_at=2))
-    monkeypatch.setattr("trnbench.run.snapshot.metadata.version", lambda _: "99")
+    monkeypatch.setattr("trnbench.run.snapshot.VERSION", "99")
     text = refused(store, *MODES)
     assert text.startswith(f"run {first.id} cannot be resumed as it began\n  cause: tool version was ")
     assert text.splitlines()[1].endswith(", is 99")

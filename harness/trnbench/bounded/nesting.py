@@ -9,15 +9,13 @@ DEEPEST = 64
 """No document of ours or of the tools we read has more than about ten levels."""
 
 _OTHERS = bytes(set(range(256)) - set(b'[]{}"'))
-_ESCAPED = re.compile(rb"\\.", re.DOTALL)
-_TEXT = re.compile(rb'"[^"]*"')
 
 
 def deep_json(data: bytes, most: int = DEEPEST) -> bool:
     """Whether JSON text opens more than `most` brackets within each other; told in time by its length."""
     if b"\\" in data:
-        data = _ESCAPED.sub(b"", data)
-    brackets = _TEXT.sub(b"", data.translate(None, _OTHERS)).replace(b'"', b"")
+        data = re.sub(rb"(?s)\\.", b"", data)
+    brackets = re.sub(rb'"[^"]*"', b"", data.translate(None, _OTHERS)).replace(b'"', b"")
     brackets = brackets.replace(b"{", b"[").replace(b"}", b"]")
     for _ in range(most):
         brackets = brackets.replace(b"[]", b"")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trnbench.errors import UsageError
 from trnbench.quoting import quoted
 
 if TYPE_CHECKING:
     import re
+    from fractions import Fraction
 
 LONGEST = 40
 """Characters of a number at most: no figure that anybody measures has more, and a slip of the keyboard
@@ -24,13 +24,7 @@ POWERS_OF_TWO: Mapping[str, int] = {
 }
 """Suffixes of sizes, as in nccom-test and nccl-tests: 64K is 65,536."""
 
-OF_A_SECOND: Mapping[str, Fraction] = {
-    "ns": Fraction(1, 10**9),
-    "us": Fraction(1, 10**6),
-    "µs": Fraction(1, 10**6),
-    "ms": Fraction(1, 10**3),
-    "s": Fraction(1),
-}
+OF_A_SECOND: Mapping[str, str] = {"ns": "1e-9", "us": "1e-6", "µs": "1e-6", "ms": "1e-3", "s": "1"}
 UNSAID = 2.0**44
 """A bound from here on is only there to keep arithmetic sane, and is not worth a word."""
 NO_UNIT: Mapping[str, int] = {"": 1}
@@ -50,7 +44,7 @@ class Number(NamedTuple):
 
     `least` and `most` are in the base unit, both allowed. `smallest` is the least that is not 0, where 0
     has a meaning of its own. `units` are the suffixes it may have, in lower case, each with the factor
-    to the base unit; without "" among them one is required.
+    to the base unit, as a text where it is no whole number; without "" among them one is required.
     """
 
     noun: str  # "time limit": --timeout x is no …
@@ -61,7 +55,7 @@ class Number(NamedTuple):
     smallest: float = 0.0
     whole: bool = False
     floored: bool = False  # 0.1K is 102: what is counted is rounded down
-    units: Mapping[str, int | Fraction] = NO_UNIT
+    units: Mapping[str, int] | Mapping[str, str] = NO_UNIT
 
     def parsed(self, text: str) -> Fraction | None:
         """The exact value of `text` in the base unit; None for everything that is no such number."""
@@ -70,15 +64,20 @@ class Number(NamedTuple):
         unit = self.units.get(match["unit"].lower()) if match else None
         if match is None or unit is None:
             return None
-        value = Fraction(match["digits"]) * unit
+        from fractions import Fraction  # brings decimal along, and most commands read no number
+
+        value = Fraction(match["digits"]) * Fraction(unit)
         return value if self.fits(value) else None
 
     def fits(self, value: float | Fraction) -> bool:
         """Whether a number that is one already is of this kind; NaN and infinity are of none."""
-        within = value >= _exact(self.least) and value <= _exact(self.most)
-        return (
-            within
-            and (not value or max(value, -value) >= _exact(self.smallest))
+        bounds: tuple[Any, ...] = (self.least, self.most, self.smallest)
+        if not isinstance(value, int | float):
+            bounds = tuple(map(_as_written, bounds))
+        least, most, smallest = bounds
+        return bool(
+            least <= value <= most
+            and (not value or abs(value) >= smallest)
             and (not self.whole or value == int(value))
         )
 
@@ -121,8 +120,10 @@ class Number(NamedTuple):
 
 
 @cache
-def _exact(bound: float) -> Fraction:
-    """The bound as it is written: 0.001 is a thousandth, which no float is."""
+def _as_written(bound: float) -> Fraction:
+    """For what is exact: 0.001 is a thousandth, which no float is."""
+    from fractions import Fraction
+
     return Fraction(repr(bound))
 
 

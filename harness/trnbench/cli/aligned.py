@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 
 import click
@@ -44,8 +44,14 @@ def text(
     if styled:
         top = [click.style(line, bold=True) for line in top]
     lines = [*top, " " * (INDENT * fitted.apart) + (" " * GAP).join(rules)]
-    for row in cells:
-        lines += _lines(row, fitted, right)
+    if not fitted.apart and all(
+        own >= extents[at].whole for at, own in zip(fitted.shown, fitted.widths, strict=True)
+    ):
+        aligned = [right[at] for at in fitted.shown]
+        lines += [_line([row[at] for at in fitted.shown], fitted.widths, aligned) for row in cells]
+    else:
+        for row in cells:
+            lines += _lines(row, fitted, right)
     return "\n".join(lines) + "\n", [head for at, head in enumerate(heads) if at not in fitted.shown]
 
 
@@ -71,12 +77,14 @@ def _lines(row: Sequence[str], found: Fit, right: Sequence[bool], *, low: bool =
 
 
 def _beside(parts: Sequence[Sequence[str]], widths: Sequence[int], right: Sequence[bool]) -> list[str]:
-    return [
-        (" " * GAP)
-        .join(
-            " " * (own - width_of(cell)) + cell if at_right else cell + " " * (own - width_of(cell))
-            for cell, own, at_right in zip(line, widths, right, strict=True)
-        )
-        .rstrip()
-        for line in zip_longest(*parts, fillvalue="")
-    ]
+    return [_line(line, widths, right) for line in zip_longest(*parts, fillvalue="")]
+
+
+def _line(cells: Iterable[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    return (" " * GAP).join(map(_padded, cells, widths, right)).rstrip()
+
+
+def _padded(cell: str, width: int, at_right: bool) -> str:
+    if not cell.isascii():
+        width -= width_of(cell) - len(cell)
+    return cell.rjust(width) if at_right else cell.ljust(width)

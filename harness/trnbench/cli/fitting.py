@@ -6,7 +6,7 @@ blank (an id, a path, a command's argument) and what is a number is never broken
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from trnbench.cli.cell import width_of
@@ -37,13 +37,15 @@ class Extent(NamedTuple):
     keep: int = 0
 
 
-def extent(head: str, cells: Sequence[str], *, number: bool, keep: int = 0) -> Extent:
+def extent(head: str, cells: Iterable[str], *, number: bool, keep: int = 0) -> Extent:
     """Of a column with these cells. A heading may be broken at its blanks, a number not."""
+    cells = set(cells)
     body = max(map(width_of, cells), default=0)
     whole = max(body, width_of(head))
     if number:
         return Extent(whole, max(body, _longest(head)), keep)
-    return Extent(whole, max(_longest(head), min(body, SENTENCE), *map(_longest, set(cells)), 0), keep)
+    words = set().union(*map(str.split, cells))
+    return Extent(whole, max(_longest(head), min(body, SENTENCE), *map(width_of, words)), keep)
 
 
 def fit(extents: Sequence[Extent], width: int) -> Fit:
@@ -62,7 +64,7 @@ def fit(extents: Sequence[Extent], width: int) -> Fit:
 
 def broken(text: str, width: int) -> list[str]:
     """Lines of at most `width`, broken at blanks; a longer word has a line of its own."""
-    if width_of(text) <= width:
+    if len(text) <= width if text.isascii() else width_of(text) <= width:
         return [text]
     lines: list[str] = []
     for word in text.split():

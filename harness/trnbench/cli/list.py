@@ -39,8 +39,7 @@ def _instances(registry: Registry, selection: Selection) -> Iterable[Row]:
     from trnbench.run.selection import choose_instances
 
     names = choose_instances(registry, selection) if selection.asked() else registry.instance_names()
-    for name in names:
-        system = registry.system(name)
+    for system in registry.systems(names):
         yield {
             "instance": system.name,
             "generation": system.generation.name,

@@ -87,14 +87,11 @@ def _help_width() -> int | None:
 
 def _version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
     if asked and not ctx.resilient_parsing:
-        from importlib.metadata import version
         from platform import python_version
 
-        from trnbench.hookspecs import CONTRACT_VERSION
+        from trnbench.version import CONTRACT_VERSION, VERSION
 
-        click.echo(
-            f"trnbench {version('trnbench')} (Python {python_version()}, plugin contract {CONTRACT_VERSION})"
-        )
+        click.echo(f"trnbench {VERSION} (Python {python_version()}, plugin contract {CONTRACT_VERSION})")
         ctx.exit()
 
 

@@ -18,7 +18,6 @@ REPORT = f"{STEM}.html"
 LONGEST = 60
 """Characters of the words in a name."""
 
-_PLAIN = re.compile(r"[A-Za-z0-9._-]+")
 _EMULATED = "emulated"
 
 
@@ -35,7 +34,7 @@ def page_name(backend: str, selection: Selection) -> Path:
     others = replace(selection, kernels=(), instances=()).asked()
     if not words and not others:
         return Path(REPORT)
-    name = "-".join(filter(_PLAIN.fullmatch, words))[:LONGEST]
+    name = "-".join(filter(_plain, words))[:LONGEST]
     if others or name != "-".join(words):
         name = "-".join(filter(None, (name, _digest([*words, others]))))
     return Path(f"{STEM}-{name}.html")
@@ -50,13 +49,18 @@ def page_name_of(runs: Sequence[Run]) -> Path:
     ids = [run.id for run in runs]
     if len(runs) == 1:
         try:
-            return page_name(runs[0].backend, msgspec.convert(runs[0].settings["selection"], Selection))
+            return page_name(runs[0].backend, Selection.told(runs[0].settings["selection"]))
         except (KeyError, msgspec.ValidationError):  # imported, or of another version
             pass
     name = "-".join(ids)
-    if len(name) > LONGEST or not _PLAIN.fullmatch(name):
+    if len(name) > LONGEST or not _plain(name):
         name = f"{len(ids)}-runs-{_digest(ids)}"
     return Path(f"{STEM}-{name}.html")
+
+
+def _plain(word: str) -> bool:
+    """Whether it can stand in the name of a file as it is."""
+    return re.fullmatch(r"[A-Za-z0-9._-]+", word) is not None
 
 
 def _digest(words: Sequence[str]) -> str:

@@ -35,7 +35,7 @@ report_options = bundle(
 )
 """Of commands that end in a report: `output`, `force` and `no_report`."""
 
-_TITLE = re.compile(rb"<title>trnbench ([^<]*)</title>")
+_TITLE = rb"<title>trnbench ([^<]*)</title>"
 
 
 def report_target(target: Path, *, force: bool) -> Path:
@@ -103,7 +103,7 @@ def replacing(target: Path, runs: Sequence[Run]) -> str:
             start = stream.read(START) if target.is_file() else b""
     except OSError:
         return ""
-    title = _TITLE.search(start)
+    title = re.search(_TITLE, start)
     earlier = title[1].decode(errors="replace") if title else ""
     page = start.lstrip().lower().startswith(b"<!doctype html")
     if not page or earlier == ", ".join(run.id for run in runs):

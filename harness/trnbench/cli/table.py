@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from trnbench.cli.cell import Column, clean, is_right, plain, text_of
 
-_MARKDOWN = re.compile(r"([\\`*\[\]<>|~])")
+_MARKDOWN = r"([\\`*\[\]<>|~])"
 
 
 def csv(rows: Sequence[Mapping[str, object]], columns: Sequence[Column]) -> str:
@@ -41,7 +41,7 @@ def _csv_cell(value: object) -> str:
 
 def escaped(text: str) -> str:
     """What Markdown would read as markup, shown instead."""
-    return _MARKDOWN.sub(r"\\\1", text)
+    return re.sub(_MARKDOWN, r"\\\1", text)
 
 
 def markdown(rows: Sequence[Mapping[str, object]], columns: Sequence[Column], title: str) -> str:

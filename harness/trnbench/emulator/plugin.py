@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pluggy
 
-from trnbench.backend import Backend
+if TYPE_CHECKING:
+    from trnbench.backend import Backend
 
 # The same marker as trnbench.hookimpl; backends lie below the hooks and import nothing from there.
 hookimpl = pluggy.HookimplMarker("trnbench")

@@ -58,7 +58,7 @@ class Bench:
 
     @cached_property
     def backend(self) -> Backend:
-        found = self.registry.backends.get(EMULATOR)
+        found = self.registry.backend(EMULATOR)
         if found is None:
             raise NotEmulated("no emulator is installed")
         return found

@@ -24,14 +24,14 @@ def inputs_of(registry: Registry, generations: Collection[str]) -> object:
     return (
         tuple(generations),
         tuple((str(path), path.stat().st_mtime_ns) for path in _files(registry, generations)),
-        type(registry.backends.get(EMULATOR)),
+        type(registry.backend(EMULATOR)),
         tuple(registry.kernels),
     )
 
 
 def inputs_digest(registry: Registry, generations: Collection[str]) -> bytes:
     """The same by content, and all code that has a say: good in any process. Raises `OSError`."""
-    backend = registry.backends.get(EMULATOR)
+    backend = registry.backend(EMULATOR)
     code = backend.worked_out_with() if isinstance(backend, Reproducible) else ()
     said = backend.environment() if backend is not None else {}
     builders = {

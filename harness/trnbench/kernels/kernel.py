@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -17,6 +16,9 @@ from trnbench.kernels.statement import Statement
 from trnbench.kernels.work import Work
 from trnbench.lazy import Ref
 from trnbench.results.measurement import Value
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Point: TypeAlias = Mapping[str, Value]
 """One value for every axis of a kernel."""

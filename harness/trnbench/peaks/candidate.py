@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from functools import cached_property
 
 import msgspec
 
@@ -12,6 +13,7 @@ from trnbench.facts.metric import LINK_LEVELS, METRICS
 from trnbench.facts.peak import Peak, PeakPolicy
 from trnbench.facts.scope import Direction, Scope
 from trnbench.generation import System
+from trnbench.peaks.once import once_for_system
 from trnbench.peaks.parts import Parts, times
 
 _COMPUTED = (Provenance.DERIVED, Provenance.INFERRED)
@@ -31,21 +33,39 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     direction: Direction = Direction.NONE
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A figure at the wanted scope. The rest is what policies rank by.
+class Candidate(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """A documented figure, or several of link levels that add up, and what policies rank it by.
 
     `distance`: how many scopes away it was printed; `nearness`: 0 the system itself, 1 the instance
-    it is made of, 2 its device, 3 its core; `sum`: made of the figures of several link levels.
+    it is made of, 2 its device, 3 its core.
     """
 
-    peak: Peak
-    fact: Fact
+    group: tuple[Fact, ...]
+    wanted: Wanted
+    parts: Parts
     distance: int
     nearness: int
     order: int
     seed: bool
     date: str
-    sum: bool = False
+
+    @property
+    def fact(self) -> Fact:
+        return self.group[0]
+
+    @property
+    def sum(self) -> bool:
+        """Whether it is made of the figures of several link levels."""
+        return len(self.group) > 1
+
+    @property
+    def superseded_by(self) -> str:
+        return next((each.superseded_by for each in self.group if each.superseded_by), "")
+
+    @cached_property
+    def peak(self) -> Peak:
+        """At the wanted scope; most candidates are ranked, and never looked at."""
+        return _scaled(self)
 
     @property
     def bound(self) -> bool:
@@ -62,47 +82,54 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 def candidates(system: System, wanted: Wanted, parts: Parts) -> list[Candidate]:
     """All of them in file order, superseded ones included."""
-    subjects = {
-        system.instance.name: 0,
-        system.instance.parent: 1,
-        system.instance.device: 2,
-        system.instance.core: 3,
-    }
-    matching = [
-        (order, fact)
-        for order, fact in enumerate(system.book.select(metric=wanted.metric))
-        if fact.subject
-        and fact.subject in subjects
-        and fact.value
-        and fact.sparse == wanted.sparse
-        and _same_type(fact, wanted)
-    ]
+    subjects = _subjects(system)
+    matching = _of_kind(system, wanted.metric, wanted.dtype, wanted.sparse)
     fitting = []
     for order, group, qualifier_fits in _groups(matching, wanted):
         fact = group[0]
-        scaled = _scaled(group, wanted, parts)
-        if scaled is None or not qualifier_fits:
+        if not qualifier_fits or not _scales(_level(fact), wanted, parts):
             continue
         source = system.book.sources.get(fact.source)
         fitting.append(
             Candidate(
-                peak=scaled,
-                fact=fact,
+                group=group,
+                wanted=wanted,
+                parts=parts,
                 distance=abs(_level(fact).rank - wanted.scope.rank),
                 nearness=subjects[fact.subject],
                 order=order,
                 seed=source is not None and source.seed,
                 date=source.date if source is not None else "",
-                sum=len(group) > 1,
             )
         )
     return fitting
 
 
-def _same_type(fact: Fact, wanted: Wanted) -> bool:
-    if METRICS[wanted.metric].by_dtype:
-        return wanted.dtype in fact.dtypes
-    return not wanted.dtype or not fact.dtypes or wanted.dtype in fact.dtypes
+def _subjects(system: System) -> dict[str, int]:
+    """What a figure may speak of, and how near that is to the system."""
+    instance = system.instance
+    return {instance.name: 0, instance.parent: 1, instance.device: 2, instance.core: 3}
+
+
+@once_for_system
+def _of_kind(system: System, metric: str, dtype: str, sparse: bool) -> tuple[tuple[int, Fact], ...]:
+    """Figures of the metric and type, whatever their scope, each with its place in the files."""
+    subjects = _subjects(system)
+    return tuple(
+        (order, fact)
+        for order, fact in enumerate(system.book.select(metric=metric))
+        if fact.subject
+        and fact.subject in subjects
+        and fact.value
+        and fact.sparse == sparse
+        and _same_type(fact, metric, dtype)
+    )
+
+
+def _same_type(fact: Fact, metric: str, dtype: str) -> bool:
+    if METRICS[metric].by_dtype:
+        return dtype in fact.dtypes
+    return not dtype or not fact.dtypes or dtype in fact.dtypes
 
 
 def _groups(
@@ -125,12 +152,15 @@ def _level(fact: Fact) -> Scope:
     return Scope.CORE if fact.scope is Scope.ENGINE else fact.scope
 
 
-def _scaled(group: tuple[Fact, ...], wanted: Wanted, parts: Parts) -> Peak | None:
-    """The figure at the wanted scope, with its arithmetic; None where that would not be honest."""
-    fact, start = group[0], _level(group[0])
-    if not parts.has(start) or (start is not wanted.scope and not METRICS[wanted.metric].additive):
-        return None
-    factor, arithmetic = parts.step(start, wanted.scope)
+def _scales(start: Scope, wanted: Wanted, parts: Parts) -> bool:
+    """Whether a figure of scope `start` says anything of the wanted one."""
+    return parts.has(start) and (start is wanted.scope or METRICS[wanted.metric].additive)
+
+
+def _scaled(candidate: Candidate) -> Peak:
+    """The figure at the wanted scope, with its arithmetic."""
+    group, wanted, fact = candidate.group, candidate.wanted, candidate.fact
+    factor, arithmetic = candidate.parts.step(_level(fact), wanted.scope)
     turn, turned = _turn(fact.direction, wanted.direction)
     derived = bool(arithmetic or turned or len(group) > 1)
     formula, value = fact.formula, fact.value or 0.0
@@ -155,7 +185,7 @@ def _scaled(group: tuple[Fact, ...], wanted: Wanted, parts: Parts) -> Peak | Non
         formula=formula,
         facts=tuple(each.id for each in group),
         source=fact.source,
-        superseded_by=next((each.superseded_by for each in group if each.superseded_by), ""),
+        superseded_by=candidate.superseded_by,
     )
 
 

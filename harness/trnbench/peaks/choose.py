@@ -30,6 +30,7 @@ def choose_peak(
     direction: Direction = Direction.NONE,
     extent: Extent | None = None,
     policy: PeakPolicy = PeakPolicy.SEED,
+    alternatives: bool = True,
 ) -> PeakChoice | None:
     """The figure of `metric` at `scope` that `policy` names; None where no document has one.
 
@@ -39,8 +40,8 @@ def choose_peak(
     - latest: the newest document whose figure is not superseded, printed nearest to the scope.
 
     Where the policy has no figure, the latest one is taken and `note` says so. Figures of another
-    scope are multiplied or divided by stated counts (`evidence="derived"`, `formula`). Raises
-    `FactError` for an unknown metric.
+    scope are multiplied or divided by stated counts (`evidence="derived"`, `formula`). Without `alternatives`
+    nothing is worked out of those that are not chosen. Raises `FactError` for an unknown metric.
     """
     metric_kind(metric)
     parts = Parts.of(system, extent)
@@ -69,24 +70,24 @@ def choose_peak(
         extent=extent,
     )
     picks = _picks(fitting, bound, covered=_covered(system))
-    chosen = picks.get(policy)
-    if chosen is None:
-        fallback = next(
-            (each for each in (PeakPolicy.LATEST, PeakPolicy.SEED, PeakPolicy.ENGINE) if each in picks), None
-        )
-        if fallback is None:
-            return None
-        chosen = picks[fallback]
-        notes.append(f"{_absent(policy)}; the {_WORDS[fallback]} is taken")
+    taken = next((each for each in (policy, *_INSTEAD) if each in picks), None)
+    if taken is None:
+        return None
+    if taken is not policy:
+        notes.append(f"{_absent(policy)}; the {_WORDS[taken]} is taken")
+    chosen = _named(picks[taken], taken)
     notes += _remarks(chosen, fitting, wanted, policy)
     return PeakChoice(
         policy=policy,
         chosen=chosen,
-        alternatives=_alternatives(chosen, picks, fitting),
+        alternatives=_alternatives(chosen, picks, fitting) if alternatives else (),
         engine_bound=bound,
         note="; ".join(notes),
     )
 
+
+_INSTEAD = (PeakPolicy.LATEST, PeakPolicy.SEED, PeakPolicy.ENGINE)
+"""Where the policy that is asked for has nothing to choose from."""
 
 _WORDS = {
     PeakPolicy.SEED: "seed's figure",
@@ -113,18 +114,21 @@ def _covered(system: System) -> bool:
     return any(system.book.sources[fact.source].seed for name in names for fact in system.book.select(name))
 
 
-def _picks(found: list[Candidate], bound: Peak | None, *, covered: bool) -> dict[PeakPolicy, Peak]:
+def _picks(
+    found: list[Candidate], bound: Peak | None, *, covered: bool
+) -> dict[PeakPolicy, Candidate | Peak]:
     """What each policy would choose, where it has anything to choose from."""
-    current = [each for each in found if not each.peak.superseded_by]
-    best = {
+    current = [each for each in found if not each.superseded_by]
+    best: dict[PeakPolicy, Candidate | None] = {
         PeakPolicy.SEED: _first((each for each in found if each.seed and covered), _by_table),
         PeakPolicy.DEVICE: _first((each for each in found if _of_device(each)), _by_page),
         PeakPolicy.LATEST: _newest(current),
     }
-    picks = {policy: each.named(policy) for policy, each in best.items() if each is not None}
-    if bound is not None:
-        picks[PeakPolicy.ENGINE] = bound
-    return picks
+    return {policy: each for policy, each in {**best, PeakPolicy.ENGINE: bound}.items() if each is not None}
+
+
+def _named(pick: Candidate | Peak, policy: PeakPolicy) -> Peak:
+    return pick.named(policy) if isinstance(pick, Candidate) else pick
 
 
 def _of_device(each: Candidate) -> bool:
@@ -140,7 +144,7 @@ def _by_table(each: Candidate) -> tuple[int, ...]:
 
 
 def _by_page(each: Candidate) -> tuple[int, ...]:
-    return (bool(each.peak.superseded_by), each.bound, each.computed, each.sum, each.order)
+    return (bool(each.superseded_by), each.bound, each.computed, each.sum, each.order)
 
 
 def _newest(found: list[Candidate]) -> Candidate | None:
@@ -153,14 +157,14 @@ def _newest(found: list[Candidate]) -> Candidate | None:
 
 def _remarks(chosen: Peak, found: list[Candidate], wanted: Wanted, policy: PeakPolicy) -> list[str]:
     notes = []
-    own = next((each for each in found if each.peak.facts == chosen.facts), None)
+    own = next((each for each in found if tuple(fact.id for fact in each.group) == chosen.facts), None)
     if own is not None and policy is PeakPolicy.SEED and own.seed and own.nearness >= 2:
         notes.append("the seed's instance table has no such figure; its device page has")
     if own is not None and own.distance and chosen.evidence == "derived":
         notes.append(f"derived from the figure of the {own.fact.scope}")
-        if own.peak.scope.rank < own.fact.scope.rank and wanted.metric in _SHARED:
+        if wanted.scope.rank < own.fact.scope.rank and wanted.metric in _SHARED:
             notes.append("an even share; a part that runs alone may draw more")
-        if own.peak.scope.rank > own.fact.scope.rank and wanted.metric == "neuronlink_bandwidth":
+        if wanted.scope.rank > own.fact.scope.rank and wanted.metric == "neuronlink_bandwidth":
             notes.append("the sum over devices counts a link at both of its ends")
     if own is not None and not own.sum and own.fact.qualifier not in ("tensor", wanted.qualifier):
         level = own.fact.qualifier or "all"
@@ -177,11 +181,14 @@ def _remarks(chosen: Peak, found: list[Candidate], wanted: Wanted, policy: PeakP
     return notes
 
 
-def _alternatives(chosen: Peak, picks: dict[PeakPolicy, Peak], found: list[Candidate]) -> tuple[Peak, ...]:
+def _alternatives(
+    chosen: Peak, picks: dict[PeakPolicy, Candidate | Peak], found: list[Candidate]
+) -> tuple[Peak, ...]:
     """The other policies' peaks first, then every other figure; equal figures once."""
     kept: list[Peak] = []
     seen = {_mark(chosen)}
-    for peak in (*picks.values(), *(each.peak for each in found)):
+    named = (_named(pick, policy) for policy, pick in picks.items())
+    for peak in (*named, *(each.peak for each in found)):
         if _mark(peak) not in seen:
             seen.add(_mark(peak))
             kept.append(peak)

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from trnbench.backend import Backend
 from trnbench.facts.scope import Scope
 from trnbench.generation import Generation
 from trnbench.kernels.axis import MAX_POINTS, Axis
@@ -19,8 +18,6 @@ from trnbench.kernels.statement import Statement
 from trnbench.kernels.variant import Variant
 from trnbench.section import Format, Importer, Page, Section
 from trnbench.workloads.brought import ModelFile, StepKernel
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
 class Refused(Exception):
@@ -49,7 +46,7 @@ def checked(hook: str, value: Any) -> Any:
 
 
 def _check_name(kind: str, name: str) -> None:
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]*", name):
         raise Refused(
             f"{name!r} is no name of {'an' if kind[0] in 'AEIOU' else 'a'} {kind}",
             "use letters, digits, '.', '_', '+' and '-', starting with a letter or digit",
@@ -167,7 +164,7 @@ def _backend(value: Any) -> Any:
             f"{type(value).__name__} is no Backend: it lacks {', '.join(missing)}",
             "implement every member of trnbench.Backend",
         )
-    _check_name(Backend.__name__, str(value.name))
+    _check_name("Backend", str(value.name))
     return value
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import msgspec
 
 from trnbench.errors import PluginError
-from trnbench.hookspecs import CONTRACT_VERSION
 from trnbench.registry.check import Refused, checked
 from trnbench.registry.discovery import Discovered, Origin
 from trnbench.registry.loader import HOOKS, Loaded, Loader, newer_contract
+from trnbench.version import CONTRACT_VERSION
 
 if TYPE_CHECKING:
     from trnbench.generation import Generation
@@ -40,6 +40,7 @@ class Collecting:
         self._problems: list[PluginError] = []
         self._refused: dict[Origin, PluginError] = {}
         self._by_hook: dict[str, tuple[Brought, ...]] = {}
+        self._asked: dict[str, tuple[list[Brought], Iterator[Brought]]] = {}
 
     @classmethod
     def of(cls, **plugins: Any) -> Self:
@@ -90,14 +91,35 @@ class Collecting:
     def brought(self, hook: str) -> tuple[Brought, ...]:
         """Everything yielded for `hook`, names unique, in the order of the plugins."""
         if hook not in self._by_hook:
+            sofar, rest = self._asking(hook)
+            sofar.extend(rest)
+            self._by_hook[hook] = tuple(sofar)
+        return self._by_hook[hook]
+
+    def first(self, hook: str, kind: str, name: str) -> Any:
+        """What has this name; plugins behind the one that brings it are not asked. None where nobody does."""
+        sofar, rest = self._asking(hook)
+        for brought in sofar:
+            if (brought.kind, brought.name) == (kind, name):
+                return brought.value
+        for brought in rest:
+            sofar.append(brought)
+            if (brought.kind, brought.name) == (kind, name):
+                return brought.value
+        return None
+
+    def _asking(self, hook: str) -> tuple[list[Brought], Iterator[Brought]]:
+        """What was yielded so far, and what is still to be asked for."""
+        if hook not in self._asked:
             owners: dict[tuple[str, str], Origin] = {}
-            self._by_hook[hook] = tuple(
+            rest = (
                 brought
                 for loaded in self.loaded
                 if hook in loaded.hooks and loaded.error is None
                 for brought in self._from(hook, loaded, owners)
             )
-        return self._by_hook[hook]
+            self._asked[hook] = ([], rest)
+        return self._asked[hook]
 
     def _from(self, hook: str, loaded: Loaded, owners: dict[tuple[str, str], Origin]) -> Iterator[Brought]:
         try:

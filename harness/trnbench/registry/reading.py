@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -28,9 +30,15 @@ class Reading(Protocol):
     def costs(self, path: Path) -> dict[str, Any]:
         """A cost table as it stands in the file; whoever asks may change it."""
 
+    def together(self) -> AbstractContextManager[None]:
+        """What is asked for inside is asked for in one go."""
+
 
 class Anew:
     """Every file is parsed and checked."""
+
+    def together(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def book(self, paths: Sequence[Path]) -> FactBook:
         from trnbench.facts.load import load_book
@@ -49,11 +57,19 @@ class Once:
     def __init__(self, beyond: Reading) -> None:
         self._beyond = beyond
 
+    def together(self) -> AbstractContextManager[None]:
+        return self._beyond.together()
+
     def book(self, paths: Sequence[Path]) -> FactBook:
         return _once("book", paths, lambda: self._beyond.book(paths))
 
     def costs(self, path: Path) -> dict[str, Any]:
-        kept: dict[str, Any] = _copied(_once("costs", (path,), lambda: self._beyond.costs(path)))
+        from msgspec import to_builtins
+
+        # Tables and lists are made anew, dates and times of TOML stay what they are.
+        kept: dict[str, Any] = to_builtins(
+            _once("costs", (path,), lambda: self._beyond.costs(path)), builtin_types=(date, time, datetime)
+        )
         return kept
 
 
@@ -83,9 +99,3 @@ def _digest(kind: str, paths: Sequence[Path]) -> bytes:
         content = read_file(path, most=TABLE)
         told.update(len(content).to_bytes(8, "little") + content)
     return told.digest()
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copied(each) for key, each in value.items()}
-    return [_copied(each) for each in value] if isinstance(value, list) else value

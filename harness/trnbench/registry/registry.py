@@ -86,6 +86,11 @@ class Registry(Collecting):
     def backends(self) -> dict[str, Backend]:
         return self._named("trnbench_backends", "backend")
 
+    def backend(self, name: str) -> Backend | None:
+        """The one of this name; those of plugins behind it are not made."""
+        found: Backend | None = self.first("trnbench_backends", "backend", name)
+        return found
+
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         """Report sections in the order of the page."""
@@ -193,6 +198,11 @@ class Registry(Collecting):
             size=size,
             plugin=self._origin_of(generation.name).source,
         )
+
+    def systems(self, names: Iterable[str], extra_facts: tuple[Path, ...] = ()) -> tuple[System, ...]:
+        """`system` of each, what is kept of their files looked up in one go. Raises the same."""
+        with self.reading.together():
+            return tuple(self.system(name, extra_facts) for name in names)
 
     def book(self, generation: str, extra_facts: tuple[Path, ...] = ()) -> FactBook:
         """The facts of a generation and of the files of one's own, read once."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import fmean, stdev
 
 from trnbench.results.disturbance import likeliest
 from trnbench.results.process_samples import ProcessSamples
@@ -40,6 +39,8 @@ def interval_of(processes: Sequence[ProcessSamples]) -> Interval | None:
     """
     if len(processes) < 2:
         return None
+    from statistics import fmean, stdev  # brings random and decimal along
+
     times = [each.time_s for each in processes]
     half = critical(1.0 - CONFIDENCE, len(times) - 1) * stdev(times) / math.sqrt(len(times))
     middle, mean = median(times), fmean(times)

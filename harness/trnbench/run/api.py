@@ -172,7 +172,7 @@ def choose_backend(
     Raises `UnknownName`, and `UsageError` for one that cannot run there.
     """
     name = name or EMULATOR
-    backend = registry.backends.get(name)
+    backend = registry.backend(name)
     if backend is None:
         raise UnknownName("backend", name, registry.backends, try_="trnbench list backends")
     if executor is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,12 +16,13 @@ from trnbench.kernels.kernel import Kernel
 from trnbench.quoting import quoted
 from trnbench.results.measurement import Value
 
+if TYPE_CHECKING:
+    from fractions import Fraction
+
 MAX_NUMBER = 2**62
 MAX_VALUES = 10_000  # of one axis: more is a slip of the finger
 
-_FORM = re.compile(
-    r"(?:(?P<kernel>[^=\[\]]+)\.)?(?P<axis>[A-Za-z_]\w*)(?:\[(?P<how>[^\]]*)\])?=(?P<values>.*)"
-)
+_FORM = r"(?:(?P<kernel>[^=\[\]]+)\.)?(?P<axis>[A-Za-z_]\w*)(?:\[(?P<how>[^\]]*)\])?=(?P<values>.*)"
 _FORMS = "NAME=1K,64K  NAME[range]=128:1024:128  NAME[pow2]=10:30:2  KERNEL.NAME=…"
 
 
@@ -49,7 +50,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
         read = self.numbers or tuple(self._read(word, axis) for word in self.words)
         wanted: list[Value] = []
         for number in read:
-            if number < Fraction(axis.least):
+            if number < axis.least:
                 raise UsageError(
                     f"{axis.name} = {float(number):g} in {quoted(self.typed)} is too small",
                     cause=f"axis {axis.name} starts at {axis.least:g}",
@@ -96,7 +97,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse_sweep(typed: str) -> Sweep:
     """The sweep that `typed` means. Raises `UsageError`."""
-    match = _FORM.fullmatch(typed.strip())
+    match = re.fullmatch(_FORM, typed.strip())
     if match is None:
         raise UsageError(
             f"{quoted(typed)} is no axis", cause="an axis is a name, an equals sign and values", try_=_FORMS
@@ -120,6 +121,8 @@ def parse_sweep(typed: str) -> Sweep:
         raise _too_many_values(typed, int(count))
     steps = [start + index * step for index in range(int(count))]
     if how == "pow2":
+        from fractions import Fraction
+
         steps = [Fraction(2 ** int(exponent)) for exponent in steps]
     return Sweep(typed=typed, axis=axis, kernel=kernel, numbers=tuple(steps))
 

@@ -15,7 +15,7 @@ from trnbench.errors import UsageError
 from trnbench.kernels.kernel import Kernel, Point
 from trnbench.quoting import quoted
 
-_TERM = re.compile(r"\s*(?P<axis>[A-Za-z_]\w*)\s*(?P<relation><=|>=|!=|==|=|<|>)\s*(?P<value>.+?)\s*")
+_TERM = r"\s*(?P<axis>[A-Za-z_]\w*)\s*(?P<relation><=|>=|!=|==|=|<|>)\s*(?P<value>.+?)\s*"
 _RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "==": operator.eq,
@@ -75,7 +75,7 @@ def parse_terms(typed: str, option: str, noun: str) -> tuple[Term, ...]:
     """The comparisons that the value of `option` means. Raises `UsageError`."""
     terms = []
     for part in typed.split(","):
-        match = _TERM.fullmatch(part)
+        match = re.fullmatch(_TERM, part)
         if match is None:
             raise UsageError(
                 f"{quoted(part.strip())} in {option} {quoted(typed)} compares nothing",

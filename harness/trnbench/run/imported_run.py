@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -29,6 +28,7 @@ from trnbench.run.judge import Judge
 from trnbench.run.plan import extent_of
 from trnbench.run.snapshot import now, system_record
 from trnbench.store.rows import attached
+from trnbench.version import VERSION
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -74,7 +74,7 @@ def imported_run(found: ImportedRun, data: bytes, name: str, told: Context, regi
         id=f"{name}-{mark}",
         created=found.created or now(),
         finished=found.created or now(),
-        tool_version=metadata.version("trnbench"),
+        tool_version=VERSION,
         settings={"imported_from": name, "told": msgspec.to_builtins(told)},
         policy=told.policy,
         environment=scrub_all(dict(found.environment)),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -14,25 +13,21 @@ from trnbench.errors import TrnbenchError
 from trnbench.facts.peak import PeakChoice, PeakPolicy
 from trnbench.generation import System
 from trnbench.kernels.case import Case
-from trnbench.peaks.busbw import scaled
 from trnbench.results.between import interval_of, time_of, undecided
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Judgement, Measurement, Metric, Reason, Status
 from trnbench.results.process_samples import ProcessSamples
 from trnbench.results.proof import Proof
 from trnbench.run.belief import believed
+from trnbench.run.case_peaks import CasePeaks, Chooser
 from trnbench.run.circumstances import circumstances
 from trnbench.run.guard import weigh
-from trnbench.run.metrics import derive, primary_scope
+from trnbench.run.metrics import derive
 
 DOCUMENTS = Evidence(
     grade=Grade.DOCUMENTED, by="documents", note="not run: only the documented peaks are shown"
 )
 """What stands behind a skipped case."""
-
-
-Chooser: TypeAlias = Callable[..., PeakChoice | None]
-"""`trnbench.peaks.choose_peak`, or a stand-in with its arguments."""
 
 
 class Judge:
@@ -41,32 +36,11 @@ class Judge:
 
     def __init__(self, policy: PeakPolicy, choose: Chooser | None = None, *, processes: int = 1) -> None:
         self.policy, self.processes = policy, processes
-        self._choose = choose or _choose_peak()
-        self._peaks: dict[tuple[Any, ...], PeakChoice | None] = {}
+        self._peaks = CasePeaks(policy, choose)
 
     def peak(self, case: Case, system: System) -> PeakChoice | None:
         """The peak of the case's primary metric, of the same scope; None where no document has one."""
-        primary = case.primary
-        metric = primary.peak
-        if not metric:
-            return None
-        by_dtype = metric in ("peak_flops", "element_rate")
-        criteria: dict[str, Any] = {
-            "metric": metric,
-            "scope": primary_scope(case),
-            "dtype": case.key.dtype if by_dtype else "",
-            "sparse": primary.sparse or bool(case.key.point.get("sparse", False)),
-            "qualifier": primary.qualifier,
-            "direction": primary.direction,
-            "extent": case.extent,
-            "policy": self.policy,
-        }
-        factor = primary.peak_factor(case.extent) if primary.peak_factor else Fraction(1)
-        key = (system.name, *criteria.values(), factor)
-        if key not in self._peaks:
-            found = self._choose(system, **criteria)
-            self._peaks[key] = scaled(found, factor, case.extent) if found else None
-        return self._peaks[key]
+        return self._peaks.of(case, system)
 
     def judge(self, case: Case, seen: Observation, system: System) -> Measurement:
         """The measurement of a case that a backend has tried; a measured one in one process."""
@@ -276,12 +250,6 @@ def _in_cache(case: Case, system: System) -> bool:
     caches = [fact.value for fact in system.book.select(system.instance.core, "cache_capacity") if fact.value]
     size = case.kernel.footprint(case.key.point, case.extent).get("host", 0.0)
     return 0.0 < size <= max(caches, default=0.0)
-
-
-def _choose_peak() -> Chooser:
-    from trnbench.peaks import choose_peak
-
-    return choose_peak
 
 
 def _work(case: Case) -> dict[str, float]:

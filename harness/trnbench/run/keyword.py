@@ -14,8 +14,7 @@ Words: TypeAlias = frozenset[str]
 
 Test: TypeAlias = Callable[[Words], bool]
 
-_TOKEN = re.compile(r"\s*(?:(?P<paren>[()])|(?P<word>[^\s()]+))")
-_PART = re.compile(r"[_\-.]")
+_TOKEN = r"\s*(?:(?P<paren>[()])|(?P<word>[^\s()]+))"
 _DEEPEST = 50
 
 
@@ -28,7 +27,7 @@ def names_of(name: str) -> Iterator[str]:
     """A name and its parts: all_reduce, all, reduce."""
     name = name.lower()
     yield name
-    yield from _PART.split(name)
+    yield from name.replace("-", "_").replace(".", "_").split("_")
 
 
 def parse_keyword(text: str) -> Test:
@@ -42,7 +41,7 @@ def parse_keyword(text: str) -> Test:
         _Token(
             match["paren"] or match["word"], match.start("paren") if match["paren"] else match.start("word")
         )
-        for match in _TOKEN.finditer(text)
+        for match in re.finditer(_TOKEN, text)
     ]
     reader = _Reader(text, tokens)
     test = reader.either(0)
@@ -54,7 +53,7 @@ def parse_keyword(text: str) -> Test:
 def strangers(text: str, known: Iterable[str]) -> tuple[str, ...]:
     """The words of an expression that fit nothing known, each with the nearest known ones."""
     known = frozenset(known)
-    words = [match["word"].lower() for match in _TOKEN.finditer(text) if match["word"]]
+    words = [match["word"].lower() for match in re.finditer(_TOKEN, text) if match["word"]]
     unknown = []
     for word in dict.fromkeys(words):
         if word not in ("and", "or", "not") and not _fits(word)(known):

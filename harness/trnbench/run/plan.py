@@ -84,10 +84,8 @@ def plan(
     scopes = choose_scopes(selection)
     keyword = parse_keyword(selection.keyword) if selection.keyword else None
     points = Points.of(selection, kernels)
-    systems = {}
-    for name in _fitting(registry, selection, kernels):
-        system = registry.system(name, extra_facts=extra_facts)
-        systems[system.name] = system
+    fitting = _fitting(registry, selection, kernels)
+    systems = {system.name: system for system in registry.systems(fitting, extra_facts)}
 
     planner = _Planner(points, keyword, once=bool(selection.kinds) and not scopes)
     parents = {
@@ -186,13 +184,15 @@ class _Planner:
         self.elsewhere = 0  # kernels of another stack
         self.words: set[str] = set()  # all that -k could have meant
         self._combined: dict[tuple[str, bool], Combined] = {}
-        self._lacks: dict[tuple[str, str], str] = {}
+        self._lacks: dict[str, dict[str, str]] = {}  # by system, by what is needed
 
     def add(self, kernel: Kernel, system: System, scope: Scope) -> None:
         """All points of one kernel at one scope of one system."""
         combined, invalid = self._points(kernel, scope)
         self.notes.update((f"{kernel.name}: points left out: {why}", None) for why in invalid)
         called = _called(kernel, system, scope) if self.keyword else frozenset()
+        name, generation = system.name, system.generation.name
+        lacks = self._lacks.setdefault(name, {})
         if len(self.cases) + len(combined) > MOST_CASES:
             raise _too_many_cases(kernel, len(combined))
         for point in combined:
@@ -200,14 +200,14 @@ class _Planner:
                 self.keyed_out += 1
                 self.words |= words
                 continue
-            extent, skip = self._fit(kernel, system, scope, point)
+            extent, skip = self._fit(kernel, system, scope, point, lacks)
             if self.once and self._repeats(kernel, system, point, extent):
                 continue
             key = CaseKey(
                 kernel=kernel.name,
                 family=kernel.family,
-                instance=system.name,
-                generation=system.generation.name,
+                instance=name,
+                generation=generation,
                 scope=scope,
                 point=dict(point),
                 tags=kernel.tags,
@@ -229,14 +229,18 @@ class _Planner:
             self._combined[key] = self.points.combine(kernel, wide=wide)
         return self._combined[key]
 
-    def _fit(self, kernel: Kernel, system: System, scope: Scope, point: Point) -> tuple[Extent, str]:
-        """The extent of a case, and why it cannot run: "" when it can."""
+    def _fit(
+        self, kernel: Kernel, system: System, scope: Scope, point: Point, lacks: dict[str, str]
+    ) -> tuple[Extent, str]:
+        """The extent of a case, and why it cannot run: "" when it can. `lacks`: what is known of it."""
         try:
             extent = extent_of(kernel, system, scope, point)
             if scope is Scope.LOGICAL_CORE and (why := system.lacks_logical_cores()):
                 return extent, why
             for need in kernel.requires(point):
-                if why := self._lacking(system, need):
+                if need not in lacks:
+                    lacks[need] = system.lacks(need)
+                if why := lacks[need]:
                     return extent, why
             return extent, kernel.refuses(point, extent) or shortage(kernel, point, extent, system)
         except TrnbenchError:
@@ -245,12 +249,6 @@ class _Planner:
             # A kernel is a plugin's code: its mistake costs its own cases, not the run.
             why = f"{kernel.name} could not be planned: {type(error).__name__}: {error}"
             return Extent(scope=scope), why
-
-    def _lacking(self, system: System, need: str) -> str:
-        key = (system.name, need)
-        if key not in self._lacks:
-            self._lacks[key] = system.lacks(need)
-        return self._lacks[key]
 
 
 def _explained_once(cases: Sequence[Case], parents: Mapping[str, str]) -> Iterator[Case]:

@@ -112,7 +112,7 @@ class Earlier:
     def selection(self) -> Selection:
         """What was asked for. Raises `UsageError` for that of another version."""
         try:
-            return msgspec.convert(self.run.settings.get("selection", {}), Selection)
+            return Selection.told(self.run.settings.get("selection", {}))
         except msgspec.ValidationError as error:
             raise self._strange(f"selection: {error}") from error
 

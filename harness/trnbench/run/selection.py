@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from trnbench.errors import NothingSelected, UnknownName
 from trnbench.facts.scope import Scope
 from trnbench.kernels.kernel import Kernel
-from trnbench.workloads.asked import Asked
 
 if TYPE_CHECKING:
     from trnbench.generation import Instance
     from trnbench.registry import Registry
+    from trnbench.workloads.asked import Asked
+else:
+    Asked = Any  # nine modules that kernels have no use for; `Selection.told` reads one
 
 T = TypeVar("T")
 
@@ -49,6 +51,16 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         """These fields, in whatever they come. Raises `TypeError` for a name that is no field."""
         listed = {name: tuple(values) for name, values in chosen.items()}
         return cls(keyword=keyword, shard=shard, workload=workload, **listed)
+
+    @classmethod
+    def told(cls, plain: Any) -> Selection:
+        """As a run keeps it. Raises `msgspec.ValidationError` for that of another version."""
+        selection = msgspec.convert(plain, cls)
+        if selection.workload is None:
+            return selection
+        from trnbench.workloads.asked import Asked
+
+        return msgspec.structs.replace(selection, workload=msgspec.convert(selection.workload, Asked))
 
     def asked(self) -> str:
         """The options that would ask for this, one line; "" for a default run."""

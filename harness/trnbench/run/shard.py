@@ -14,7 +14,7 @@ T = TypeVar("T")
 MOST = 100_000
 """Parts of a plan; no plan has as many cases."""
 
-_SHARD = re.compile(r"([0-9]{1,6})/([0-9]{1,6})", re.ASCII)
+_SHARD = r"([0-9]{1,6})/([0-9]{1,6})"
 
 
 class Shard(NamedTuple):
@@ -33,7 +33,7 @@ class Shard(NamedTuple):
 
 def parse_shard(text: str) -> Shard:
     """`2/8` as typed. Raises `UsageError`."""
-    match = _SHARD.fullmatch(text)
+    match = re.fullmatch(_SHARD, text)
     shard = Shard(int(match[1]), int(match[2])) if match else Shard(0, 0)
     if not 1 <= shard.number <= shard.parts <= MOST:
         raise UsageError(

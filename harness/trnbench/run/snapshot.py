@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,6 +24,7 @@ from trnbench.run.inputs import inputs_of
 from trnbench.run.remembering.graph import described
 from trnbench.run.settings import RunSettings
 from trnbench.topology.graph import Topology
+from trnbench.version import VERSION
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -84,7 +84,7 @@ def begin(
     return Run(
         id=new_id(),
         created=now(),
-        tool_version=metadata.version("trnbench"),
+        tool_version=VERSION,
         argv=scrub_argv(settings.argv),
         settings=scrub_all({**settings.record(), "selection": msgspec.to_builtins(plan.selection)}),
         policy=settings.policy,

@@ -181,14 +181,11 @@ class Cache:
             layout = connection.execute("PRAGMA user_version").fetchone()[0]
             if layout not in (0, _LAYOUT):
                 raise sqlite3.DatabaseError(f"layout {layout}")
-            with suppress(sqlite3.OperationalError):  # may be read only
-                # What a loss of power takes can be had again.
-                connection.execute("PRAGMA synchronous = OFF")
-                connection.execute("PRAGMA journal_mode = WAL")
-                if layout == 0:
-                    connection.execute(_TABLE)
-                    connection.execute(f"PRAGMA user_version = {_LAYOUT}")
-            connection.execute("SELECT key, content, mark, bytes FROM entries LIMIT 1")
+            if layout == 0:
+                connection.execute("PRAGMA journal_mode = WAL")  # kept in the file
+                connection.execute(_TABLE)
+                connection.execute(f"PRAGMA user_version = {_LAYOUT}")
+            connection.execute("PRAGMA synchronous = OFF")  # what a loss of power takes can be had again
         except BaseException:
             connection.close()
             raise

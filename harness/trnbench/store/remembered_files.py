@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +26,17 @@ class RememberedFiles:
 
     def __init__(self, cache: Cache, anew: Reading | None = None) -> None:
         self._cache, self._anew = cache, anew or Anew()
+        self._together = False
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """The file is opened once."""
+        self._together = True
+        try:
+            yield
+        finally:
+            self._together = False
+            self._cache.close()
 
     def book(self, paths: Sequence[Path]) -> FactBook:
         """Raises what `load_book` raises."""
@@ -50,7 +61,8 @@ class RememberedFiles:
             return found
         finally:
             # Commands carry cases out in copies of their process, and no connection survives that.
-            self._cache.close()
+            if not self._together:
+                self._cache.close()
 
 
 def _key(kind: str, paths: Sequence[Path]) -> bytes:

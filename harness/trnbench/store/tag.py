@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 LATEST = "latest"
 """The newest run; no tag may be called so."""
 
-_BEFORE = re.compile(rf"{LATEST}(?:~([0-9]{{1,9}}))?")
+_BEFORE = rf"{LATEST}(?:~([0-9]{{1,9}}))?"
 
 
 def steps_back(ref: str) -> int | None:
     """0 for "latest", 3 for "latest~3", None for other names."""
-    found = _BEFORE.fullmatch(ref)
+    found = re.fullmatch(_BEFORE, ref)
     return int(found[1] or 0) if found else None
 
 

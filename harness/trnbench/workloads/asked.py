@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from trnbench.kernels.axis import Axis
 from trnbench.results.measurement import Value
-from trnbench.workloads.division import Division, divide
 from trnbench.workloads.job import Job, Recompute, Task
 from trnbench.workloads.layout import Layout
 from trnbench.workloads.model import Model
-from trnbench.workloads.own_kernels import OwnKernels
+
+if TYPE_CHECKING:
+    from trnbench.workloads.division import Division
+    from trnbench.workloads.own_kernels import OwnKernels
 
 JOB_AXES = ("batch", "micro_batch", "sequence", "kv", "weights", "dtype", "cache", "recompute")
 LAYOUT_AXES = ("tp", "pp", "dp", "cp", "ep", "expert_tp", "chunks", "sequence_parallel", "zero", "lnc")
@@ -97,6 +99,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     def own(self, point: Mapping[str, Value]) -> OwnKernels:
         """The user's kernels that `point` has in place of ours."""
+        from trnbench.workloads.own_kernels import OwnKernels
+
         return OwnKernels(
             tuple((name, source) for name, source in self.operators if point.get(name) == source)
         )
@@ -126,6 +130,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def at(self, point: Mapping[str, Value]) -> Division:
         """With the values of `point`. Raises `UsageError` for what does not divide, `UnknownName` for a
         type."""
+        from trnbench.workloads.division import divide
+
         job = {"activations" if name == "dtype" else name: point[name] for name in JOB_AXES if name in point}
         layout: dict[str, Any] = {name: point[name] for name in LAYOUT_AXES if name in point}
         if "recompute" in job:

@@ -99,15 +99,15 @@ def _work(planned: Plan) -> Iterable[Row]:
 
 
 def _peaks(planned: Plan, policy: PeakPolicy) -> Iterable[Row]:
-    from trnbench.run.judge import Judge
+    from trnbench.run.case_peaks import CasePeaks
 
-    judge, seen = Judge(policy), set()
+    peaks, seen = CasePeaks(policy, alternatives=False), set()
     for case in planned.cases:
         key = (case.key.instance, case.key.scope, case.key.dtype)
         if key in seen:
             continue
         seen.add(key)
-        choice = judge.peak(case, planned.systems[case.key.instance])
+        choice = peaks.of(case, planned.systems[case.key.instance])
         if choice is not None:
             yield _peak(case, choice, planned.systems[case.key.instance])
 

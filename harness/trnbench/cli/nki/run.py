@@ -270,14 +270,13 @@ def _check_trace(path: Path, *, many: bool, force: bool) -> None:
 
 
 def _write(path: Path, made: KernelRun, timeline: Any, cap: int) -> None:
-    from importlib.metadata import version
-
     from trnbench.emulator.trace import write_trace
     from trnbench.run.writing import write_whole
+    from trnbench.version import VERSION
 
     evidence = f"{made.evidence.grade} by {made.evidence.by} {made.evidence.version}".strip()
     about = {
-        "tool": f"trnbench {version('trnbench')}",
+        "tool": f"trnbench {VERSION}",
         "kernel": made.kernel,
         "nki": made.nki,
         "system": made.system,

@@ -7,7 +7,7 @@ cores. Where each rank has a tensor of its own a case counts one for each device
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,6 +20,9 @@ from trnbench.kernels.published import PublishedAs, always, renamed
 from trnbench.kernels.spread import Spread
 from trnbench.kernels.sweep import LINK_SIZES, SYSTEM
 from trnbench.kernels.work import Work
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 DTYPES = ("bf16", "fp16", "fp32", "fp8", "int8")
 
@@ -67,7 +70,7 @@ class Pattern(msgspec.Struct, frozen=True):
 
 
 def _all_but_own(ranks: int) -> Fraction:
-    return Fraction(ranks - 1, ranks)
+    return _ratio(ranks - 1, ranks)
 
 
 def _twice(ranks: int) -> Fraction:
@@ -75,7 +78,13 @@ def _twice(ranks: int) -> Fraction:
 
 
 def _once(_: int) -> Fraction:
-    return Fraction(1)
+    return _ratio(1)
+
+
+def _ratio(above: int, below: int = 1) -> Fraction:
+    from fractions import Fraction  # brings decimal along, and lists of cases ask for no factor
+
+    return Fraction(above, below)
 
 
 # Factors of nccl-tests' performance notes; nccom-test documents the same for those it runs.
@@ -156,7 +165,7 @@ def alone(extent: Extent) -> str:
 def busbw_factor(collective: str, ranks: int) -> Fraction:
     """busbw / algbw of nccl-tests and nccom-test; exact. 1 for those that are no benchmark: a reduce."""
     pattern = PATTERNS.get(collective)
-    return pattern.factor(ranks) if pattern else Fraction(1)
+    return pattern.factor(ranks) if pattern else _ratio(1)
 
 
 def peak_factor(collective: str, ranks: int, devices: int) -> Fraction | None:
@@ -171,12 +180,12 @@ def peak_factor(collective: str, ranks: int, devices: int) -> Fraction | None:
     if devices < 2 or (collective == "permute" and each > 1):
         return None
     if pattern is None:
-        return Fraction(1)
+        return _ratio(1)
     return pattern.factor(ranks) / (pattern.factor(devices) * (each if pattern.own else 1))
 
 
 def _peak_factor(name: str) -> Callable[[Extent], Fraction]:
-    return lambda extent: peak_factor(name, extent.ranks, extent.devices) or Fraction(1)
+    return lambda extent: peak_factor(name, extent.ranks, extent.devices) or _ratio(1)
 
 
 def _work(pattern: Pattern) -> Callable[[Point, Extent], Work]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pluggy
 
-from trnbench.backend import Backend
-from trnbench.generation import Systems
 from trnbench.section import Importer
+
+if TYPE_CHECKING:
+    from trnbench.backend import Backend
+    from trnbench.generation import Systems
 
 # The same marker as trnbench.hookimpl; backends lie below the hooks and import nothing from there.
 hookimpl = pluggy.HookimplMarker("trnbench")

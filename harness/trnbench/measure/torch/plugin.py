@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pluggy
 
-from trnbench.backend import Backend
-from trnbench.generation import Systems
+if TYPE_CHECKING:
+    from trnbench.backend import Backend
+    from trnbench.generation import Systems
 
 # The same marker as trnbench.hookimpl; backends lie below the hooks and import nothing from there.
 hookimpl = pluggy.HookimplMarker("trnbench")

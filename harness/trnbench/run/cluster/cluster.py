@@ -11,7 +11,6 @@ import socket
 import sys
 import tempfile
 from collections.abc import Iterator
-from importlib import metadata
 from typing import Any
 
 import msgspec
@@ -20,6 +19,7 @@ from trnbench.backend import Backend
 from trnbench.errors import TrnbenchError, UsageError
 from trnbench.run.cluster.hush import hushed
 from trnbench.run.cluster.server import Seen, look
+from trnbench.version import VERSION
 
 ADDRESS = "RAY_ADDRESS"
 LOOK_S = 90.0
@@ -102,14 +102,13 @@ class Cluster:
 
 
 def _same_version(machines: list[Machine]) -> list[Machine]:
-    ours = metadata.version("trnbench")
-    others = [each for each in machines if each.seen.version != ours]
+    others = [each for each in machines if each.seen.version != VERSION]
     if others:
         raise UsageError(
             f"machine {others[0].number} of the Ray cluster has trnbench {others[0].seen.version}, this one "
-            f"has {ours}",
+            f"has {VERSION}",
             cause="one run is of one version: cases and results travel between them",
-            try_=f"pip install trnbench=={ours} on every machine",
+            try_=f"pip install trnbench=={VERSION} on every machine",
         )
     return machines
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import metadata
 from typing import Any
 
 import msgspec
@@ -18,6 +17,7 @@ from trnbench.run.outcome import Outcome
 from trnbench.run.pool import Pool
 from trnbench.run.returned import detected
 from trnbench.run.worker import tried
+from trnbench.version import VERSION
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ def look(backend: Backend, *, keep_identity: bool = False) -> Seen:
             problem = f"{type(error).__name__}: {error}"
     with identity(kept=keep_identity):
         found = describe(extra)
-    return Seen(version=metadata.version("trnbench"), detection=detection, environment=found, problem=problem)
+    return Seen(version=VERSION, detection=detection, environment=found, problem=problem)
 
 
 class Server:
