@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -12,6 +12,7 @@ from trnbench.emulator.clock import TICKS_PER_SECOND, seconds, ticks_up
 from trnbench.errors import KernelError
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
+from trnbench.installed import versions
 from trnbench.kernels.case import Case
 from trnbench.kernels.spread import Spread
 from trnbench.lazy import resolve
@@ -51,14 +52,11 @@ class EmulatedBackend:
         return Detection(available=True, instance="")
 
     def environment(self) -> dict[str, Any]:
-        from importlib.metadata import version
-
         return {
             "emulator_model": MODEL,
             "emulator_model_version": MODEL_VERSION,
             "emulator_tick_s": 1 / TICKS_PER_SECOND,
-            "numpy_version": version("numpy"),
-            "ml_dtypes_version": version("ml_dtypes"),
+            **{f"{name}_version": version for name, version in _versions().items()},
         }
 
     def worked_out_with(self) -> tuple[str, ...]:
@@ -182,3 +180,8 @@ def _observation(seen: Any, reach: str) -> Observation:
         notes=seen.notes,
         detail=getattr(seen, "detail", {}),
     )
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return versions(("numpy", "ml_dtypes"))
