@@ -88,7 +88,7 @@ def _installed(*, beta1: bool) -> Iterator[None]:
         yield
     finally:
         mine = {id(module) for module in ours.values()}
-        for name in [name for name in sys.modules if name not in before or name in ours]:
+        for name in (sys.modules.keys() - before.keys()) | (sys.modules.keys() & ours.keys()):
             foreign = not name.startswith("trnbench")
             if f"{name}.".startswith(inside) or (foreign and _holds(sys.modules[name], mine)):
                 del sys.modules[name]

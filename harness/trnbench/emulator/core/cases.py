@@ -120,7 +120,7 @@ def _emulated(case: Case, source: Source, timing: Timing, table: CostTable) -> E
     detail: dict[str, Any] = {
         **({"waterfall": [list(term) for term in timing.waterfall]} if case.explain else {}),
         "busy": {name: seconds for name, seconds in timing.busy_s.items() if seconds},
-        "strip": timing.schedule.strip(),
+        "strip": timing.strip,
         **line_profile(timing, table),
     }
     if recording.pieces:

@@ -108,11 +108,10 @@ class Pace:
 
     def key(self, program: Program) -> tuple[Any, ...]:
         """Equal for machines on which `program` takes the same time for the same reasons."""
-        whole = Without()
         book = self.table.system.book
         rates = [engine_rate(self.table.system, op.dtype) for op in program.ops if op.flops]
         return (
-            tuple(self.step(op, whole) for op in program.ops),
+            tuple(map(self._whole, program.ops)),
             tuple(rate.value if rate else 0.0 for rate in rates),
             tuple((name, each.value, each.printed) for name, each in sorted(book.assumptions.items())),
             (self.engines, self.throttle, self.exclusions, self.semaphore, self.table.launch_s),

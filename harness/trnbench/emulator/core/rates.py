@@ -64,23 +64,23 @@ def transfers(core: Core, numbers: Any, before: Snapshot, rates: Rates) -> int:
     if _together(core, numbers, rates):
         return FOREVER
     limit = Limit()
+    wins, later = limit.wins, limit.later
     rings, everyone = [list(ring) for ring in before.engines], len(before.engines[0])
     since = [0] * len(rings)
     path, hbm = list(before.path), list(before.hbm)
     last = list(before.last)
     others_of = [[each for each in core.rings if each != ring] for ring in range(len(rings))]
+    plain, op_of, starts = core.plain, core.op, core.start
     for number in numbers.tolist():
-        queue, issue, latency, spread, hbm_ticks, path_ticks, floor, *_ = core.plain[core.op[number]]
+        queue, issue, latency, spread, hbm_ticks, path_ticks, floor, *_ = plain[op_of[number]]
         pace = rates.free[queue]
-        begin = core.start[number] + latency
+        begin = starts[number] + latency
         ring = queue - LOAD
         engines, moving, others = rings[ring], rates.engines[ring], others_of[ring]
         alike = engines[0] == engines[-1]
-        # All engines move at one rate, so that their order stays; the one that is free first waits longest.
-        if moving != pace:
-            for each in range(1 if alike else spread):
-                if not limit.wins(engines[each] + since[ring], moving, begin, pace):
-                    return 0
+        # All engines move at one rate, so that their order stays; the first to be free is the first to lose.
+        if moving != pace and not wins(engines[0] + since[ring], moving, begin, pace):
+            return 0
         begun = begin - since[ring]
         if alike and spread == everyone:
             since[ring] += max(begun, engines[0]) + issue - engines[0]
@@ -96,19 +96,30 @@ def transfers(core: Core, numbers: Any, before: Snapshot, rates: Rates) -> int:
                 behind = rings[other]
                 behind[:spread] = [each + issue for each in behind[:spread]]
                 behind.sort()
-        done, done_pace = limit.later(begin + floor, pace, finished, moving)
+        done, done_pace = begin + floor, pace
+        if moving != pace:
+            done, done_pace = later(done, pace, finished, moving)
+        elif finished > done:
+            done = finished
         for clock, ticks, speed in ((path, path_ticks, rates.path), (hbm, hbm_ticks, rates.hbm)):
             if not ticks:
                 continue
-            if speed[ring] != pace and not limit.wins(clock[ring], speed[ring], begin, pace):
+            free, moved = clock[ring], speed[ring]
+            if moved != pace and not wins(free, moved, begin, pace):
                 return 0
-            clock[ring] = max(clock[ring], begin) + ticks
+            clock[ring] = free = (free if free > begin else begin) + ticks
             for other in others:
                 clock[other] += ticks
-            done, done_pace = limit.later(done, done_pace, clock[ring], speed[ring])
-        done, done_pace = limit.later(done, done_pace, last[queue], rates.last[queue])
-        if done_pace != rates.last[queue]:
-            return 0
+            if moved != done_pace:
+                done, done_pace = later(done, done_pace, free, moved)
+            elif free > done:
+                done = free
+        if rates.last[queue] != done_pace:
+            done, done_pace = later(done, done_pace, last[queue], rates.last[queue])
+            if done_pace != rates.last[queue]:
+                return 0
+        elif last[queue] > done:
+            done = last[queue]
         last[queue] = done
     return limit.periods
 
@@ -128,15 +139,13 @@ def _together(core: Core, numbers: Any, rates: Rates) -> bool:
 
 
 class Limit:
-    """How long the later of two moments stays the later, each moving at a rate of its own."""
+    """How long the later of two moments stays the later, each moving at another rate."""
 
     def __init__(self) -> None:
         self.periods = FOREVER
 
     def later(self, one: int, pace: int, other: int, other_pace: int) -> tuple[int, int]:
-        """The later of both and its rate; of equal ones the faster."""
-        if pace == other_pace:
-            return (other if other > one else one), pace
+        """The later of both, which differ in their rates, and its rate; of equal ones the faster."""
         if (other, other_pace) > (one, pace):
             one, pace, other, other_pace = other, other_pace, one, pace
         if other_pace > pace:
@@ -144,5 +153,10 @@ class Limit:
         return one, pace
 
     def wins(self, clock: int, rate: int, begin: int, pace: int) -> bool:
-        """Does the later of both move at `rate`, as the clock has to?"""
-        return self.later(clock, rate, begin, pace)[1] == rate
+        """Is a clock, which moves at another rate, the later of both?"""
+        ahead = clock - begin
+        if ahead < 0 or (not ahead and pace > rate):
+            return False
+        if pace > rate:
+            self.periods = min(self.periods, ahead // (pace - rate))
+        return True

@@ -107,13 +107,14 @@ class Folding:
         rates = Rates.between(before, now)
         ops = np.frombuffer(core.op, np.uint32, length, 4 * begin)
         queues = self._queues[ops]
-        if rates is None or not rates.steady(np.unique(queues).tolist()):
+        kinds = np.bincount(ops, minlength=len(core.plain))
+        if rates is None or not rates.steady(np.flatnonzero(np.bincount(queues)).tolist()):
             return 0
         start, end = part_of(core.start, begin, stop), part_of(core.end, begin, stop)
         cause = part_of(core.cause, begin, stop)
         if (cause == LAUNCHED).any():
             return 0
-        if not self._claims(ops, rates, before, now, int(start.min())):
+        if not self._claims(kinds, rates, before, now, int(start.min())):
             return 0
         most = min(periods, self._operands(begin, stop, queues, start, cause, rates))
         if most > 0 and (queues >= LOAD).any():
@@ -140,15 +141,15 @@ class Folding:
             filled = part_of(values, stop, stop + size).reshape(most, length)
             np.multiply(steps, step, out=filled)
             filled += first
-        self._move(most, rates, queues, begin, stop)
+        self._move(most, rates, queues, kinds, issued - start)
         if throttled is not None:
             core.cold, core.window, core.window_busy = throttled
         return most
 
-    def _claims(self, ops: Any, rates: Rates, before: Snapshot, now: Snapshot, earliest: int) -> bool:
+    def _claims(self, kinds: Any, rates: Rates, before: Snapshot, now: Snapshot, earliest: int) -> bool:
         """Engines that exclude each other move at one pace, or only one of them is at work."""
         plain = self.core.plain
-        pairs = [pair for op in np.unique(ops).tolist() for pair in plain[op][7]]
+        pairs = [pair for op in np.flatnonzero(kinds).tolist() for pair in plain[op][7]]
         touched = {own for own, _ in pairs}
         if len({rates.free[queue] for _, queue, _ in touched}) > 1:
             return False
@@ -201,8 +202,9 @@ class Folding:
     def _queue_of(self, numbers: Ints) -> Any:
         return self._queues[np.frombuffer(self.core.op, np.uint32)[numbers]]
 
-    def _move(self, periods: int, rates: Rates, queues: Any, begin: int, stop: int) -> None:
-        """The core's state after `periods` more."""
+    def _move(self, periods: int, rates: Rates, queues: Any, kinds: Any, took: Ints) -> None:
+        """The core's state after `periods` more, of so many instructions of each kind. `took`: of each, how
+        long it keeps its queue."""
         core = self.core
         for queue in range(len(QUEUES)):
             core.free[queue] += periods * rates.free[queue]
@@ -213,14 +215,12 @@ class Folding:
             core.hbm[ring] += periods * rates.hbm[ring]
         for claim in core.used:
             core.used[claim] += periods * rates.used.get(claim, 0)
-        ops = np.frombuffer(core.op, np.uint32, stop - begin, 4 * begin)
-        took = part_of(core.issued, begin, stop) - part_of(core.start, begin, stop)
         for queue in range(len(QUEUES)):
             core.queue_busy[queue] += periods * int(took[queues == queue].sum())
-        for op, count in zip(*np.unique(ops, return_counts=True), strict=True):
+        for op in np.flatnonzero(kinds).tolist():
             queue, issue, _, spread, hbm, path, *_ = core.plain[op]
             if queue >= LOAD:
-                times = periods * int(count)
+                times = periods * int(kinds[op])
                 core.dma_busy += times * issue * spread
                 core.path_busy += times * path
                 core.hbm_busy += times * hbm

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import Any
 
 import numpy as np
@@ -37,38 +36,48 @@ def _warm(
     throttle: Throttle, now: Snapshot, start: Any, took: Any, pace: int, periods: int
 ) -> tuple[int, ThrottleState]:
     """Instruction g of all periods starts at start[g % n] + g // n · pace."""
-    count = len(start)
-    sums = np.concatenate(([0], np.cumsum(took))).tolist()
-    begins = start.tolist()
-    origin = begins[0]
+    count, total = len(start), len(start) * periods
+    sums = np.concatenate(([0], np.cumsum(took)))
+    origin, whole = int(start[0]), int(sums[-1])
 
-    def busy(g: int) -> int:
-        return int(g // count * sums[-1] + sums[g % count])
+    def begun(g: Any) -> Any:
+        return start[g % count] + g // count * pace
 
-    # `held`: busy ticks of the window before instruction `counted`.
-    window, held, counted = now.window, now.window_busy, 0
-    total = count * periods
+    def busy(g: Any) -> Any:
+        return g // count * whole + sums[g % count]
+
+    def after(begin: Any) -> Any:
+        """The first instruction that begins a window's length or more after a window did."""
+        due = begin + throttle.window
+        turn = np.maximum((due - origin) // pace, 0)
+        return turn * count + np.searchsorted(start, due - turn * pace)
+
+    def idle(held: Any, length: Any) -> Any:
+        return held < throttle.rearm * length // throttle.window
+
+    number = int(after(now.window))
+    if number >= total:
+        return periods, (now.cold, now.window, now.window_busy + int(busy(total)))
+    cold = idle(now.window_busy + busy(number), begun(number) - now.window)
+    # Of a window that begins with an instruction: with which one the next one does, and whether it is idle.
+    one = np.arange(count)
+    following = after(start)
+    idle_after = idle(busy(following) - busy(one), begun(following) - start).tolist()
+    steps = (following - one).tolist()
     seen: dict[int, int] | None = {}  # by their place in a period, instructions at which a window began
-    while True:
-        # The first instruction that begins a window's length or more after the window did.
-        due = window + throttle.window
-        turn = max((due - origin) // pace, 0)
-        number = turn * count + bisect_left(begins, due - turn * pace)
-        if number >= total:
-            return periods, (now.cold, window, held + busy(total) - busy(counted))
-        begun = begins[number % count] + number // count * pace
-        held += busy(number) - busy(counted)
-        if held < throttle.rearm * (begun - window) // throttle.window:
-            kept = number // count
-            if kept == 0:
-                return 0, (now.cold, now.window, now.window_busy)
-            return _warm(throttle, now, start, took, pace, kept)
-        window, held, counted = begun, 0, number
+    while not cold:
+        place = number % count
         if seen is not None:
-            former = seen.setdefault(number % count, number)
+            former = seen.setdefault(place, number)
             if former != number:
                 # Windows come round: from here on they begin where they began before, some periods later.
-                turns = (total - number) // (number - former)
-                counted += turns * (number - former)
-                window += turns * ((number - former) // count) * pace
+                number += (total - number) // (number - former) * (number - former)
                 seen = None
+        if number + steps[place] >= total:
+            return periods, (now.cold, int(begun(number)), int(busy(total) - busy(number)))
+        cold = idle_after[place]
+        number += steps[place]
+    kept = number // count
+    if kept == 0:
+        return 0, (now.cold, now.window, now.window_busy)
+    return _warm(throttle, now, start, took, pace, kept)

@@ -80,6 +80,11 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return max(ends) / mean - 1 if mean else 0.0
 
     @cached_property
+    def strip(self) -> dict[str, str]:
+        """Of the last program, how busy each engine's queue was: `Schedule.strip`."""
+        return self.schedule.strip()
+
+    @cached_property
     def bytes(self) -> dict[str, int]:
         """By memory and direction, of all programs."""
         return self.recording.traffic()

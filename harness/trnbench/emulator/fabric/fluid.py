@@ -10,6 +10,7 @@ import heapq
 import math
 from bisect import bisect
 from collections.abc import Sequence
+from operator import truediv
 
 import msgspec
 import numpy as np
@@ -117,29 +118,34 @@ def simulate(
     heapq.heapify(starts)
     arrivals: list[tuple[int, int]] = []
     mixes = [table.name(flow) for flow in flows]
-    # Flows that are under way, in order, and in the same places the bytes that are left of each and its rate.
+    # Flows that are under way, in order, and in the same places the mix, the bytes left and the rate of each.
     active: list[int] = []
+    mixed: list[int] = []
     remaining: list[float] = []
     rates: list[float] = []
     now = 0
-    watched = False
+    watched = stalled = False
     open_count = len(flows)
-    push, pop, floor, per_second, half = (
+    push, pop, floor, per_second, half, inf = (
         heapq.heappush,
         heapq.heappop,
         math.floor,
         float(TICKS_PER_SECOND),
         HALF,
+        math.inf,
     )
     while open_count:
         upcoming = _NEVER
         if active:
-            # As `ticks` rounds; spelt out, for nothing is computed as often.
-            lasts = [
-                floor(bytes_left / rate * per_second + half) if rate > 0 else _NEVER
-                for bytes_left, rate in zip(remaining, rates, strict=True)
-            ]
-            soonest = min(lasts)
+            # As `ticks` rounds, which keeps the order; spelt out, for nothing is computed as often.
+            if stalled:
+                lasts = [
+                    left / rate if rate > 0 else inf for left, rate in zip(remaining, rates, strict=True)
+                ]
+            else:
+                lasts = list(map(truediv, remaining, rates))
+            first = min(lasts)
+            soonest = floor(first * per_second + half) if first < inf else _NEVER
             if soonest < _NEVER:
                 upcoming = now + soonest
         ending = upcoming
@@ -162,10 +168,11 @@ def simulate(
                 ]
             if ending == now:
                 changed = True
-                for place in [place for place, last in enumerate(lasts) if last == soonest][::-1]:
-                    index = active.pop(place)
-                    del remaining[place]
-                    push(arrivals, (now + latency[index], index))
+                for place in range(len(active) - 1, -1, -1):
+                    if lasts[place] * per_second + half < soonest + 1:
+                        index = active.pop(place)
+                        del mixed[place], remaining[place]
+                        push(arrivals, (now + latency[index], index))
         while arrivals and arrivals[0][0] == now:
             index = pop(arrivals)[1]
             left_times[index] -= 1
@@ -185,10 +192,12 @@ def simulate(
                 continue
             place = bisect(active, index)
             active.insert(place, index)
+            mixed.insert(place, mixes[index])
             remaining.insert(place, flows[index].size * scale)
             changed = True
         if changed and active:
-            rates, limited = table.of(tuple([mixes[i] for i in active]))
+            rates, limited = table.of(tuple(mixed))
+            stalled = 0.0 in rates
             watched |= limited
     total = max(arrival, default=0)
     return Outcome(arrival, _carried(flows, len(capacity)) * scale, total, watched)
