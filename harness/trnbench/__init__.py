@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trnbench.compare.gate.finding import Finding, Gated, Outcome
     from trnbench.compare.gate.rule import Direction as RuleDirection
     from trnbench.compare.gate.rule import Rule
+    from trnbench.compare.plan.pareto import Pareto, ParetoOption
     from trnbench.compare.words import change_text
     from trnbench.errors import (
         BadInput,
@@ -137,6 +138,7 @@ _HOMES = {
     "compare.change": "Change RunComparison=Comparison Side Verdict",
     "compare.gate.finding": "Finding Gated Outcome",
     "compare.gate.rule": "Rule RuleDirection=Direction",
+    "compare.plan.pareto": "Pareto ParetoOption",
     "compare.words": "change_text",
     "errors": (
         "BadInput ExitCode FactError KernelError MissingFile NothingSelected PluginError StoreError "
@@ -223,28 +225,28 @@ _HOMES = {
 __all__ = [
     "METRICS", "METRIC_COLUMNS", "Assembly", "Assumption", "Axis", "Backend", "BadInput", "Band",
     "BestPublished", "Calibration", "Case", "CaseHistory", "CaseKey", "Change", "Comparison", "CpuDevice",
-    "CudaCarrier", "CudaDevice", "Detection", "Direction", "Disagreement", "Dispute", "Division", "Drawing",
-    "Evidence", "ExitCode", "Extent", "Fact", "FactBook", "FactError", "FamilyFidelity", "Fidelity",
-    "FidelityTable", "FidelityTold", "Figure", "Finding", "Findings", "Fit", "Format", "Gated",
+    "CudaCarrier", "CudaDevice", "Detection", "Direction", "Disagreement", "Dispute", "Division",
+    "Drawing", "Evidence", "ExitCode", "Extent", "Fact", "FactBook", "FactError", "FamilyFidelity",
+    "Fidelity", "FidelityTable", "FidelityTold", "Figure", "Finding", "Findings", "Fit", "Format", "Gated",
     "Generation", "Grade", "Growth", "Headline", "HeadlineCard", "HeadlineLine", "HeadlineRow",
     "HistoryPoint", "HistoryStep", "ImportedCase", "ImportedRun", "Importer", "Instance", "Job",
     "Judgement", "Kernel", "KernelError", "KernelRun", "Layout", "Link", "LinkClass", "LinkKind",
-    "Measurement", "Measures", "Metric", "MissingFile", "Model", "ModelFile", "Nearest", "Nearness", "Node",
-    "NodeKind", "NotJson", "NothingSelected", "Observation", "Outcome", "Page", "Part", "Peak",
-    "PeakChoice", "PeakPolicy", "PluginError", "PluginRecord", "Point", "PrimaryMetric", "Program", "Proof",
-    "Provenance", "PublishedAs", "Reason", "Recompute", "Rule", "RuleDirection", "Run", "RunComparison",
-    "Scope", "Section", "SectionFailed", "Session", "Side", "Source", "Spread", "Statement", "Status",
-    "StepConstants", "StepKernel", "StepModel", "StepParts", "StepTime", "Store", "StoreError", "System",
-    "SystemRecord", "Task", "Timing", "Topology", "TopologyError", "TrnbenchError", "UnitError",
-    "UnknownName", "UsageError", "Variant", "Verdict", "Watch", "Witness", "Work", "axis_text", "bench",
-    "change_text", "check_facts", "compare_runs", "disturbed", "divide", "dumps", "emulate_kernel",
-    "expected", "expected_time", "fidelity_told", "fit", "gate", "grey", "headline", "hookimpl",
-    "host_flush", "item_bytes", "load_model", "load_registry", "load_run", "loads", "measures",
-    "metric_rows", "nccl_operation", "nccl_table", "nearness_of", "needs", "observe", "observe_torch_case",
-    "observe_torch_collective", "open_store", "parse_json", "per_core", "percent", "render", "resolve",
-    "session", "set_cuda_precision", "shipped_models", "shortened", "show", "signed_error", "step",
-    "stored_waterfall", "superseding", "topology_svg", "torch_missing", "torch_refuses", "torch_version",
-    "unscaled", "waterfall_from_peak", "write_json", "write_junit",
+    "Measurement", "Measures", "Metric", "MissingFile", "Model", "ModelFile", "Nearest", "Nearness",
+    "Node", "NodeKind", "NotJson", "NothingSelected", "Observation", "Outcome", "Page", "Pareto",
+    "ParetoOption", "Part", "Peak", "PeakChoice", "PeakPolicy", "PluginError", "PluginRecord", "Point",
+    "PrimaryMetric", "Program", "Proof", "Provenance", "PublishedAs", "Reason", "Recompute", "Rule",
+    "RuleDirection", "Run", "RunComparison", "Scope", "Section", "SectionFailed", "Session", "Side",
+    "Source", "Spread", "Statement", "Status", "StepConstants", "StepKernel", "StepModel", "StepParts",
+    "StepTime", "Store", "StoreError", "System", "SystemRecord", "Task", "Timing", "Topology",
+    "TopologyError", "TrnbenchError", "UnitError", "UnknownName", "UsageError", "Variant", "Verdict",
+    "Watch", "Witness", "Work", "axis_text", "bench", "change_text", "check_facts", "compare_runs",
+    "disturbed", "divide", "dumps", "emulate_kernel", "expected", "expected_time", "fidelity_told", "fit",
+    "gate", "grey", "headline", "hookimpl", "host_flush", "item_bytes", "load_model", "load_registry",
+    "load_run", "loads", "measures", "metric_rows", "nccl_operation", "nccl_table", "nearness_of", "needs",
+    "observe", "observe_torch_case", "observe_torch_collective", "open_store", "parse_json", "per_core",
+    "percent", "render", "resolve", "session", "set_cuda_precision", "shipped_models", "shortened", "show",
+    "signed_error", "step", "stored_waterfall", "superseding", "topology_svg", "torch_missing",
+    "torch_refuses", "torch_version", "unscaled", "waterfall_from_peak", "write_json", "write_junit",
 ]  # fmt: skip
 
 

@@ -49,8 +49,9 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """The HTML page of a command that shows something else than runs. `write` references a function of what
-    the command found that returns bytes; "history" is given a sequence of `trnbench.CaseHistory`.
+    """The file of a command that shows something else than runs. `write` references a function of what
+    the command found that returns bytes: for "history" the HTML page of a sequence of `trnbench.CaseHistory`,
+    for "plan" the SVG drawing of one `trnbench.Pareto`.
     """
 
     name: str  # of the command: "history"

@@ -3,7 +3,7 @@
 The page's script (assets/columns.js) reads any part of it without putting the rest together. A column is
 one of
 
-- `["n", "1.5,2e-06,null"]`: numbers and literals, as they were written
+- `["n", "1.5,2e-06,null"]`: numbers and literals, as JSON writes them
 - `["s", ["a", "b"]]`: strings
 - `["d", column, "0,1,0"]`: few different values, and which one stands where
 - `["l", "2,0,3", column]`: lists, by their lengths and all that is in them
@@ -15,96 +15,113 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from enum import Enum
+from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import Any
 
+import msgspec
+
 _FEW = 4  # times as many values as different ones: worth a list of the different ones
-_KINDS = {b"{": "o", b"[": "l", b'"': "s"}  # by the first byte; all else is a number or a literal
+_SAMPLE = 256  # values that are looked at first: where hardly two are equal, no list is tried
 
 
-def packed(texts: Sequence[bytes]) -> bytes:
-    """One column of as many values; each text is one JSON value without white space between its parts."""
-    return _dumped(_column(list(texts)) if texts else ["n", ""])
+def packed(values: Sequence[Any]) -> bytes:
+    """One column of as many values: structs, or what JSON has.
+
+    Raises `ValueError` or `TypeError` for what JSON cannot hold, `RecursionError` for what holds itself.
+    """
+    column = _column(list(values)) if values else ["n", ""]
+    return json.dumps(column, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def packed_with(texts: Sequence[bytes], key: str, lists: Sequence[list[bytes]]) -> bytes:
-    """`packed` of objects that all have `key`, with an empty list at it: `lists` are what stands there, and
-    are emptied. What is large is never put together, only to be taken apart again."""
-    tree = _objects(list(texts))
-    lengths = _joined(map(len, lists))
-    inside = [each for found in lists for each in found]
-    for found in lists:
-        found.clear()
-    column = ["l", lengths, _column(inside) if inside else ["n", ""]]
-    tree[3] = [[name, column if name == key else node] for name, node in tree[3]]
-    return _dumped(tree)
-
-
-def _dumped(tree: list[Any]) -> bytes:
-    return json.dumps(tree, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _column(values: list[bytes]) -> list[Any]:
-    kinds = [_KINDS.get(value[:1], "n") for value in values]
-    found = list(dict.fromkeys(kinds))
+def _column(values: list[Any]) -> list[Any]:
+    kinds = {kind: _kind(kind) for kind in dict.fromkeys(map(type, values))}
+    found = list(dict.fromkeys(kinds.values()))
+    if "?" in found:  # a set, a date: by the writer that knows them
+        return _column([msgspec.to_builtins(each) if kinds[type(each)] == "?" else each for each in values])
     if len(found) == 1:
         return _of_kind(found[0], values)
-    nodes = [
-        _of_kind(name, [value for value, kind in zip(values, kinds, strict=True) if kind == name])
-        for name in found
-    ]
-    return ["m", _joined(found.index(kind) for kind in kinds), nodes]
+    nodes = [_of_kind(name, [each for each in values if kinds[type(each)] == name]) for name in found]
+    return ["m", _joined(found.index(kinds[type(each)]) for each in values), nodes]
 
 
-def _of_kind(kind: str, values: list[bytes]) -> list[Any]:
-    """Equal texts are looked into once: most cases share the peaks they are judged by."""
+def _kind(of: type) -> str:
+    if issubclass(of, msgspec.Struct):
+        return "o"
+    if issubclass(of, Enum):
+        return "s" if issubclass(of, str) else "?"
+    for kind, types in (("s", str), ("n", (int, float, type(None))), ("o", dict), ("l", (list, tuple))):
+        if issubclass(of, types):
+            return kind
+    return "?"
+
+
+def _of_kind(kind: str, values: list[Any]) -> list[Any]:
+    """Equal values are looked into once: most cases share the peaks they are judged by."""
     if kind == "n":
-        return ["n", b",".join(values).decode()]
-    place: dict[bytes, int] = {}
-    which = [place.setdefault(value, len(place)) for value in values]
-    if len(place) * _FEW > len(values):
-        del place
+        return ["n", json.dumps(values, allow_nan=False, separators=(",", ":"))[1:-1]]
+    if kind != "s" and len(set(_keys(values[:: -(-len(values) // _SAMPLE)]))) > 0.9 * min(
+        len(values), _SAMPLE
+    ):
         return _MAKERS[kind](values)
-    return ["d", _MAKERS[kind](list(place)), _joined(which)]
+    keys = values if kind == "s" else _keys(values)
+    different = dict(zip(keys, values, strict=True))
+    if len(different) * _FEW > len(values):
+        del keys, different
+        return _MAKERS[kind](values)
+    place = dict(zip(different, range(len(different)), strict=True))
+    return ["d", _MAKERS[kind](list(different.values())), _joined(map(place.__getitem__, keys))]
 
 
-def _objects(values: list[bytes]) -> list[Any]:
-    """`values` are emptied on the way: a text is not kept beside its parts."""
-    shapes: dict[tuple[str, ...], int] = {}
-    which: list[int] = []
-    columns: dict[str, list[bytes]] = {}
-    read = _reader(dict)
-    values.reverse()
-    while values:
-        parts = read(values.pop())
-        which.append(shapes.setdefault(tuple(parts), len(shapes)))
-        for key, part in parts.items():
-            columns.setdefault(key, []).append(bytes(part))
-    # As pairs, not as an object: a script would sort keys that look like numbers.
-    named = [[key, _column(columns.pop(key))] for key in list(columns)]
+def _keys(values: list[Any]) -> list[Any]:
+    """Equal for equal values alone: 1 is not 1.0, and NaN, which JSON refuses, is not null."""
+    try:
+        return [msgspec.msgpack.encode(each) for each in values]
+    except OverflowError:  # a number of more than 64 bits
+        return [repr(msgspec.to_builtins(each)) for each in values]
+
+
+def _objects(values: list[Any]) -> list[Any]:
+    """Structs of any types, or dictionaries, or both."""
+    of = list(map(type, values))
+    fields = {each: each.__struct_fields__ for each in set(of) if issubclass(each, msgspec.Struct)}
+    alike = len(fields) == 1 and len(set(of)) == 1
+    names = [fields[of[0]]] if alike else [fields.get(k) or tuple(v) for k, v in zip(of, values, strict=True)]
+    shapes = dict(zip(dict.fromkeys(names), range(len(values)), strict=False))
+    if any(type(name) is not str for shape in shapes for name in shape):
+        raise TypeError("a key is not text")
+    which = [0] * len(values) if len(shapes) == 1 else list(map(shapes.__getitem__, names))
+    named = []
+    for name in dict.fromkeys(chain.from_iterable(shapes)):
+        having = {place for shape, place in shapes.items() if name in shape}
+        mine = values
+        if len(having) < len(shapes):
+            mine = [each for each, place in zip(values, which, strict=True) if place in having]
+        # As pairs, not as an object: a script would sort keys that look like numbers.
+        named.append([name, _column(_field(mine, name, structs=alike, dicts=not fields))])
     return ["o", [list(shape) for shape in shapes], _joined(which), named]
 
 
-def _lists(values: list[bytes]) -> list[Any]:
-    read = _reader(list)
-    parts = [read(value) for value in values]
-    inside = [bytes(part) for found in parts for part in found]
-    return ["l", _joined(map(len, parts)), _column(inside) if inside else ["n", ""]]
+def _field(values: list[Any], name: str, *, structs: bool, dicts: bool) -> list[Any]:
+    """What stands at `name` of each, all of which have it."""
+    if structs:
+        return list(map(attrgetter(name), values))
+    if dicts:
+        return list(map(itemgetter(name), values))
+    return [getattr(each, name) if isinstance(each, msgspec.Struct) else each[name] for each in values]
 
 
-def _strings(values: list[bytes]) -> list[Any]:
-    return ["s", [json.loads(value) for value in values]]
+def _lists(values: list[Any]) -> list[Any]:
+    inside = list(chain.from_iterable(values))
+    return ["l", _joined(map(len, values)), _column(inside) if inside else ["n", ""]]
 
 
-_MAKERS: dict[str, Callable[[list[bytes]], list[Any]]] = {"o": _objects, "l": _lists, "s": _strings}
+def _strings(values: list[str]) -> list[Any]:
+    return ["s", values]
 
 
-@lru_cache(maxsize=2)
-def _reader(kind: type) -> Callable[[bytes], Any]:
-    """Of one level: its parts stay the text they are."""
-    import msgspec
-
-    return msgspec.json.Decoder(dict[str, msgspec.Raw] if kind is dict else list[msgspec.Raw]).decode
+_MAKERS: dict[str, Callable[[list[Any]], list[Any]]] = {"o": _objects, "l": _lists, "s": _strings}
 
 
 def _joined(numbers: Iterable[int]) -> str:

@@ -5,6 +5,8 @@ A backend stores them in `Measurement.detail`, small enough for a run of thousan
 - "waterfall": `[[name, seconds], …]` from the time at the model's own limit on; adds up to `time_s`
 - "busy": `{engine or queue: seconds}`
 - "strip": `{engine or queue: "0359…"}`, one digit for each equal span of the time: its busy share, 9 is all
+- "lines": `[[place, text, seconds], …]`, source lines by the time of their engines, the longest first
+- "line_strip": `{engine or queue: "0-12…"}`, for each span of the strip the line it was at, "-" for another
 - "profiled": `{"engines_s": {engine: seconds}}` of an execution under the vendor's profiler
 - "command": what makes the timeline file
 
@@ -14,7 +16,7 @@ Runs may come from anywhere, so whatever is not of this form counts as absent.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trnbench import Measurement, stored_waterfall, waterfall_from_peak
@@ -38,6 +40,20 @@ class Losses:
     def strip(self) -> tuple[tuple[str, tuple[float, ...]], ...]:
         """Read when it is drawn: a run has thousands, a page draws few."""
         return _strip(self.case.detail.get("strip"))
+
+    @property
+    def lines(self) -> tuple[tuple[str, str, float], ...]:
+        """Place, text and seconds of the source lines that take longest; they overlap."""
+        found = self.case.detail.get("lines")
+        return tuple(
+            (each[0], each[1], seconds)
+            for each in (found if isinstance(found, Sequence) and not isinstance(found, str) else ())
+            if isinstance(each, Sequence)
+            and len(each) == 3
+            and isinstance(each[0], str)
+            and isinstance(each[1], str)
+            and (seconds := _number(each[2])) is not None
+        )
 
     @property
     def worst(self) -> tuple[str, float] | None:

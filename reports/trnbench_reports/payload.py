@@ -7,10 +7,8 @@ import gzip
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
 import trnbench
-from trnbench import Measurement, Run
+from trnbench import Run
 from trnbench_reports import columns
 
 if TYPE_CHECKING:
@@ -23,11 +21,12 @@ DATA = "data-json"
 def payloads(runs: Sequence[Run]) -> list[tuple[str, Markup]]:
     """Element id and what stands in it. Raises `BadInput` for a value that JSON cannot hold."""
     short = [trnbench.shortened(run) for run in runs]
-    heads = [_written(msgspec.structs.replace(run, measurements=())) for run in short]
-    cases = [[_written(each) for each in run.measurements] for run in short]
-    if not runs or b"" in heads or any(b"" in found for found in cases):
-        return [(DATA, packed(columns.packed([trnbench.dumps(run) for run in short])))]
-    return [(DATA, packed(columns.packed_with(heads, "measurements", cases)))]
+    try:
+        return [(DATA, packed(columns.packed(short)))]
+    except (ValueError, TypeError, RecursionError):
+        for run in short:  # names the value
+            trnbench.dumps(run)
+        raise
 
 
 def packed(data: bytes) -> Markup:
@@ -36,13 +35,3 @@ def packed(data: bytes) -> Markup:
 
     # Markup, so that it is not shortened like text for people.
     return Markup(base64.b64encode(gzip.compress(data, 9, mtime=0)).decode())
-
-
-def _written(value: Run | Measurement) -> bytes:
-    """As JSON by the quicker writer, which makes null of NaN and text of any key: empty where it does not
-    read back as it was, for the strict one to write, or to refuse by name."""
-    try:
-        text = msgspec.json.encode(value)
-        return text if msgspec.json.decode(text, type=type(value)) == value else b""
-    except (TypeError, ValueError, RecursionError):  # msgspec's own errors are of these
-        return b""

@@ -91,6 +91,7 @@ def trnbench_reports() -> Iterator[Section | Format | Page]:
             part=part,
         )
     yield Page(name="history", title="cases over the stored runs", write="trnbench_reports.history:render")
+    yield Page(name="plan", title="the Pareto front of a plan", write="trnbench_reports.plan:render")
 
 
 @trnbench.hookimpl

@@ -12,7 +12,10 @@ _BIDI = re.compile("[\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 def clean(text: Any, limit: int = 400) -> str:
     """Printable, at most `limit` characters; the whole string stays in the embedded data."""
-    printable = _BIDI.sub("", _BAD.sub("\ufffd", str(text)))
+    printable = str(text)
+    # Python's own answer is the quicker one; of what it calls unprintable most is a space that may not break.
+    if not printable.isprintable():
+        printable = _BIDI.sub("", _BAD.sub("\ufffd", printable))
     return printable if len(printable) <= limit else printable[: limit - 1] + "…"
 
 

@@ -46,6 +46,7 @@ runs list
 history
 history trn2-16.48xlarge::gemm[dtype=bf16,size=128]@core
 runs show latest
+runs assumptions latest trn2-16.48xlarge::gemm[dtype=bf16,size=128]@core
 compare latest latest --all
 gate check --against latest
 validate --generation trn3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
@@ -60,6 +61,60 @@ def test_all_of_it_for_programs() -> None:
     csv = run(*SMALL, *ON, "--format", "csv").stdout.splitlines()
     assert csv[0].startswith("system,layout,batch")
     assert len(csv) == 5
+
+
+def test_the_front_is_drawn(tmp_path: Path) -> None:
+    result = run(*SMALL, *ON, "--prices", "prices.csv", "--chart", "plan.svg")
+    assert result.exit_code == 0, result.output
+    drawing = (tmp_path / "plan.svg").read_text()
+    root = ElementTree.fromstring(drawing)
+    assert root.tag.endswith("svg")
+    assert not {each.tag.rpartition("}")[2] for each in root.iter()} & {"script", "image", "foreignObject"}
+    told = " ".join("".join(each.itertext()) for each in root.iter() if each.tag.endswith("text"))
+    assert "Plan of pythia-70m, decode" in told
+    assert "dollars of a million tokens" in told
+    assert "time of a token" in told
+    assert "1 trn1.2xlarge (dp 2, batch" in " ".join(told.split())
+    assert "prefers-color-scheme:dark" in drawing
+    # An earlier one is ours to replace, another file is not.
+    assert run(*SMALL, *ON, "--chart", "plan.svg").exit_code == 0
+    assert "device seconds of a token" in (tmp_path / "plan.svg").read_text()
+    (tmp_path / "plan.svg").write_text("<svg>mine</svg>")
+    refused = run(*SMALL, *ON, "--chart", "plan.svg")
+    assert refused.exit_code == 2
+    assert refused.output == (
+        "error: plan.svg exists and is no file of trnbench\n"
+        "  cause: it is not overwritten, in case it is needed\n"
+        "  try:   --force  overwrites it; or name another file with --chart\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "plan.png",
+            "error: plan.png does not look like a drawing\n"
+            "  cause: --chart writes SVG, whatever the name, and this one ends in .png\n"
+            "  try:   --chart plan.svg\n",
+        ),
+        (
+            "no/plan.svg",
+            "error: cannot write no/plan.svg: the folder no does not exist\n"
+            "  cause: --chart names a folder that is missing or misspelt\n"
+            "  try:   mkdir -p no\n",
+        ),
+    ],
+)
+def test_where_no_drawing_can_go(name: str, text: str) -> None:
+    result = run(*SMALL, *ON, "--chart", name)
+    assert (result.exit_code, result.output) == (2, text)
+
+
+def test_without_the_reports_nobody_draws() -> None:
+    result = CliRunner().invoke(cli, ["--no-plugin", "reports", "plan", *SMALL, *ON, "--chart", "plan.svg"])
+    assert result.exit_code == 2
+    assert "error: no plugin here writes the page of trnbench plan\n" in result.output
 
 
 def test_without_evidence_nothing_comes_first() -> None:

@@ -10,9 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from trnbench.compare.plan.deciding import deciding
-from trnbench.compare.plan.front import chart, cost_of, front
+from trnbench.compare.plan.front import chart, cost_of, front, priced
 from trnbench.compare.plan.layouts import layouts, words
 from trnbench.compare.plan.option import Option, Why
+from trnbench.compare.plan.pareto import pareto
 from trnbench.compare.plan.price import Price, of_instance, read_prices
 from trnbench.compare.plan.search import Plan, plan
 from trnbench.compare.plan.wanted import By, Wanted, check_wanted
@@ -124,12 +125,26 @@ class TestLayouts:
 
 class TestFront:
     def test_nothing_on_it_is_beaten_in_both(self) -> None:
-        best = front(small().options)
-        assert {id(each) for each in best} <= {id(each) for each in small().options}
+        options = small().options
+        best = front(options)
+        assert {id(each) for each in best} <= {id(each) for each in options}
         for one in best:
             assert not any(
-                other.time_s < one.time_s and cost_of(other) < cost_of(one) for other in small().options
+                other.time_s < one.time_s and cost_of(other, False) < cost_of(one, False) for other in options
             )
+
+    def test_dollars_are_the_cost_where_every_option_has_a_price(self) -> None:
+        one, other = (
+            replace(each, dollars=dollars) for each, dollars in zip(small().options, (1e9, 2e9), strict=False)
+        )
+        assert priced([one, other])
+        assert cost_of(one, True) == 1e9
+        without = replace(other, dollars=None)
+        assert not priced([one, without])
+        assert not priced([])
+        chart = pareto(SMALL, [one, without])
+        assert (chart.unit, chart.cost) == ("s", "device seconds of a token")
+        assert max(each.cost for each in chart.options) < 1e6  # no dollars among the seconds
 
     def test_a_chart_has_each_end(self) -> None:
         lines = chart(small().options, lambda value: f"{value:.2f}", "time", "dollars")

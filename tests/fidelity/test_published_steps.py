@@ -83,17 +83,6 @@ def test_a_prompt_is_as_long_as_it_is_read() -> None:
         assert (point.job.batch, point.job.sequence) == (1, point.stated["seq_len"])
 
 
-def test_blocks_of_experts_are_those_of_the_worst_spread() -> None:
-    found = read_by("experts-in-blocks")
-    assert len(found) == 4
-    for point in found:
-        network = load_model(point.model).kinds[-1].feed_forward
-        assert point.job is not None
-        tokens = point.job.sequence
-        full = -(-(tokens * network.top_k - (network.experts - 1)) // 512)
-        assert point.experts == round((full + network.experts - 1) * 512 / tokens)
-
-
 def test_batches_and_degrees_are_those_stated() -> None:
     for each in steps():
         point, layout = each.point, each.point.layout

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from trnbench.registry.entry_points import EntryPoint, entry_points, normalised
+from trnbench.installed import normalised, versions
+from trnbench.registry.entry_points import EntryPoint, entry_points
 
 GROUPS = ("trnbench", "trnbench.commands", "console_scripts", "pytest11", "hypothesis")
 
@@ -27,6 +28,11 @@ def test_same_as_the_standard_library_finds_here() -> None:
     found = entry_points(GROUPS)
     assert {tuple(each) for each in found} == by_metadata(GROUPS)
     assert len(found) == len(set(found)) > 20
+
+
+def test_versions_are_those_of_the_standard_library() -> None:
+    names = ("ruff", "no-such-thing", "ml_dtypes", "trnbench", "Import_Linter")
+    assert versions(names) == {name: metadata.version(name) for name in names if "such" not in name}
 
 
 def write(folder: Path, name: str, text: str, *, metadata_name: str = "METADATA", extra: str = "") -> None:

@@ -7,6 +7,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from page_visit import Visit
 from synthetic_run import make_run, with_verdicts
@@ -18,6 +19,7 @@ from trnbench_reports.address import figure_of
 pytestmark = pytest.mark.browser
 
 BUILT_IN = tuple(each for each in plugin.trnbench_reports() if isinstance(each, Section))
+ENDS = ((1440, "light"), (390, "dark"))
 TOLD = """([where, options]) => axe.run(where, { resultTypes: ['violations'], ...options }).then((found) =>
   found.violations.map((each) => [each.id, each.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))]))"""
 
@@ -45,7 +47,8 @@ def file(small: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (768, "dark"), (390, "light")])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 768, 390])
 def test_no_rule_is_broken(browser: Any, file: Path, small: Run, axe: str, width: int, scheme: str) -> None:
     opened = Visit(browser, file, viewport={"width": width, "height": 900}, color_scheme=scheme)
     tab = opened.page
@@ -75,7 +78,24 @@ def test_the_history_breaks_none(browser: Any, axe: str, tmp_path: Path) -> None
         found = histories(store, ())
     path = tmp_path / "history.html"
     path.write_bytes(history.render(found))
-    opened = Visit(browser, path)
-    opened.page.evaluate(axe)
-    assert opened.page.evaluate(TOLD, ["html", {}]) == []
-    opened.close()
+    for width, scheme in ENDS:
+        opened = Visit(browser, path, viewport={"width": width, "height": 900}, color_scheme=scheme)
+        opened.page.evaluate(axe)
+        assert opened.page.evaluate(TOLD, ["html", {}]) == []
+        opened.close()
+
+
+def test_the_comparison_breaks_none(browser: Any, axe: str, small: Run, tmp_path: Path) -> None:
+    slower = tuple(
+        msgspec.structs.replace(each, time_s=each.time_s * 1.2) if each.time_s else each
+        for each in small.measurements
+    )
+    path = tmp_path / "comparison.html"
+    later = msgspec.structs.replace(small, id="later", digest="", measurements=slower)
+    path.write_bytes(page.render([small, later], BUILT_IN))
+    for width, scheme in ENDS:
+        opened = Visit(browser, path, viewport={"width": width, "height": 900}, color_scheme=scheme)
+        opened.page.evaluate(axe)
+        assert opened.page.locator("#comparison").count() == 1
+        assert opened.page.evaluate(TOLD, ["html", {}]) == []
+        opened.close()

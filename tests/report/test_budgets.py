@@ -12,6 +12,9 @@ from page_visit import Visit
 pytestmark = pytest.mark.browser
 
 BYTES, NODES, SHEETS = 2_000_000, 10_000, 12
+SCREEN = 900
+"""Pixels of a window of 1440 × 900; each view of the second depth fits in it."""
+VIEWS = ("scoreboard", "losses", "links", "generations")
 
 
 def test_the_page_of_the_default_run_is_within_its_budgets(browser: Any, default_run: Path) -> None:
@@ -19,6 +22,11 @@ def test_the_page_of_the_default_run_is_within_its_budgets(browser: Any, default
     assert path.stat().st_size <= BYTES
     opened = Visit(browser, path)
     assert opened.page.evaluate("document.getElementsByTagName('*').length") <= NODES
+    heights = {
+        name: opened.page.evaluate("(id) => document.getElementById(id).getBoundingClientRect().height", name)
+        for name in VIEWS
+    }
+    assert max(heights.values()) <= SCREEN, heights
     printed = opened.page.pdf(format="A4")
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= SHEETS
     assert opened.complaints == []

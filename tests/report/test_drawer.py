@@ -136,6 +136,7 @@ def test_a_product_is_explained_from_value_to_documents(visit: Visit, headline_r
         "Timeline by engine",
         "Nearest published points",
         f"trnbench runs trace {headline_run.id}",
+        f"trnbench runs assumptions {headline_run.id} '{case.id}'",
         "trnbench run gemm -i trn2-16.48xlarge",
     ):
         assert plain(text) in said, text
@@ -206,6 +207,13 @@ def test_the_timeline_zooms_moves_and_can_be_saved(visit: Visit, headline_run: R
     assert ends.last.text_content() != numbers.show(case.time_s, "s")
     tab.keyboard.press("ArrowRight")
     assert "tensor" in tab.inner_text("#why-timeline [role=status]")
+    tab.keyboard.press("Home")
+    for _ in range(20):  # to the middle, where products are at work
+        tab.keyboard.press("ArrowRight")
+    place, text, seconds = case.detail["lines"][int(case.detail["line_strip"]["tensor"][20])]
+    assert f"{place} {text[:30]}" in plain(tab.inner_text("#why-timeline [role=status]"))
+    row = tab.locator("#why-timeline tbody tr").first.inner_text().split("\t")
+    assert row == [place, text, numbers.show(seconds, "s"), numbers.percent(seconds / case.time_s)]
     tab.keyboard.press("Home")
     assert ends.last.text_content() == numbers.show(case.time_s, "s")
     with tab.expect_download() as waiting:

@@ -29,7 +29,7 @@ def text(real: Run) -> str:
 
 
 def case(run: Run, kernel: str, instance: str) -> Measurement:
-    return fabric_model.sweeps(replace(run, systems={instance: run.systems[instance]}), kernel)[0][1][-1]
+    return fabric_model.sweeps(replace(run, systems={instance: run.systems[instance]}))[kernel][0][1][-1]
 
 
 def test_a_run_stores_what_the_section_draws_in_little_room(real: Run) -> None:

@@ -141,7 +141,7 @@ def test_a_limit_of_the_engine_is_no_cause(stored: Run) -> None:
     assert [each.cause for each in opportunities.of([found])] == ["launch"]
     text = plain(section.render([replace(stored, measurements=(low,))]))
     assert "beyond what vector can do 80.0 %" in text
-    assert "1 kernel whose document promises what the engine cannot do" in text
+    assert "1 kernel promised what the engine cannot do" in text
 
 
 def test_bars_of_a_waterfall_begin_where_the_last_one_ended(stored: Run) -> None:
@@ -300,3 +300,31 @@ def test_what_a_profiler_saw_stands_beside_what_is_emulated(stored: Run) -> None
 def test_a_profile_of_another_form_counts_as_absent(stored: Run, odd: Any) -> None:
     chosen = next(each for each in stored.measurements if "busy" in each.detail)
     assert losses.profiled(replace(chosen, detail={"profiled": odd})) == {}
+
+
+def test_the_lines_that_take_longest_stand_beside_the_bar(stored: Run) -> None:
+    case = case_of(stored)
+    assert case.time_s
+    lines = [
+        ["gemm.py:31", "nisa.nc_matmul(<b>", 0.4 * case.time_s],
+        ["gemm.py:9", "load", 0.1 * case.time_s],
+    ]
+    kept = replace(case, detail={**case.detail, "lines": lines})
+    text = plain(section.render([replace(stored, measurements=(kept,))]))
+    assert "Lines: gemm.py:31 nisa.nc_matmul(&lt;b&gt; 40.0 % , gemm.py:9 load 10.0 % ." in text
+    assert "are not kept" not in text
+    for strange in (
+        None,
+        "gemm.py:31",
+        [["gemm.py:31"]],
+        [["gemm.py:31", "load", float("nan")]],
+        [[1, 2, "x"]],
+    ):
+        found = losses.of(replace(case, detail={**case.detail, "lines": strange}))
+        assert found is not None
+        assert found.lines == ()
+
+
+def test_a_run_without_lines_says_what_prints_them(stored: Run) -> None:
+    text = plain(section.render([replace(stored, measurements=(case_of(stored),))]))
+    assert "source lines are not kept in this run trnbench nki run gemm --lines" in text

@@ -276,7 +276,7 @@ class TestGenerations:
         whole = plain(text)
         assert "One device" in whole
         assert "one device of trn1.32xlarge trn2 one device of trn2-16.48xlarge" in whole
-        assert re.search(r"3\.0× of the 3\.0× promised over trn1", whole)
+        assert re.search(r"3\.0× of trn1, 3\.0× promised", whole)
         links = {m.id: f"#{address.figure_of(0, m)}".replace("&", "&amp;") for m in small.measurements}
         shown = [each for each in small.measurements if links[each.id] in text]
         assert shown
@@ -289,7 +289,7 @@ class TestGenerations:
                 best[each.case.instance] = each
         one, two = best["trn1.32xlarge"], best["trn2-16.48xlarge"]
         ratio = two.metrics["flops_per_s"].value / one.metrics["flops_per_s"].value
-        assert f"{numbers.times(ratio)} of the " in plain(generations.render([small]))
+        assert f"{numbers.times(ratio)} of trn1, " in plain(generations.render([small]))
 
     def test_the_promise_has_its_document_and_what_superseded_it(self, run: Run) -> None:
         text = plain(generations.render([run]))
@@ -432,3 +432,37 @@ def test_a_formula_stands_for_a_sweep_only_where_nothing_else_does() -> None:
     formula = replace(top, evidence=replace(top.evidence, grade=Grade.DERIVED))
     assert view.best([formula, worst]) is worst
     assert view.best([formula]) is formula
+
+
+class TestFoldedScoreboard:
+    def test_a_large_board_shows_the_first_of_each_family_and_has_all(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(scoreboard, "FEW", 5)
+        text = str(scoreboard.render([run]))
+        bodies = re.findall(
+            r"<tbody( class=\"rest\")?>\s*<tr class=\"main\" data-k=\"([^\"]+)\" data-f=\"([^\"]+)\"", text
+        )
+        assert len(bodies) > scoreboard.FEW
+        families: dict[str, list[str]] = {}
+        for rest, kernel, family in bodies:
+            if not rest:
+                families.setdefault(family, []).append(kernel)
+        assert families.keys() == {family for _, _, family in bodies}
+        loud = {
+            each.case.kernel for each in run.measurements if each.status in (Status.FAILED, Status.SUSPECT)
+        }
+        for family, names in families.items():
+            assert len(set(names) - loud) <= scoreboard.LEADING
+            named = {kernel for _, kernel, of in bodies if of == family and kernel == family}
+            assert named <= set(names)
+        assert loud & {kernel for _, kernel, _ in bodies} <= {
+            name for names in families.values() for name in names
+        }
+        shown = sum(map(len, families.values()))
+        assert f"all {len(bodies)} kernels, not the {shown} main ones" in plain(text)
+
+    def test_a_small_one_folds_nothing(self, small: Run) -> None:
+        text = str(scoreboard.render([small]))
+        assert 'class="rest"' not in text
+        assert 'class="every"' not in text

@@ -45,6 +45,8 @@ def _timed(case: Measurement, bad: str) -> Measurement:
             "waterfall": [[bad, time / 4], [bad, time / 4], ["limit of " + bad, time / 4], [bad, time / 4]],
             "busy": {bad: time / 2, "tensor": time / 4},
             "strip": {bad: "0099", "tensor": "9900"},
+            "lines": [[bad, bad, 1e-6], [3, None, 2e-6]],
+            "line_strip": {bad: "0-19", "tensor": bad},
             "command": f"{bad} --trace {bad}",
         },
     )

@@ -9,9 +9,9 @@ import click
 from trnbench.cli.context import Session, session
 from trnbench.cli.output import say
 from trnbench.cli.store_names import complete_cases, complete_runs
+from trnbench.cli.stored_case import stored_case
 from trnbench.cli.target import force_option
 from trnbench.cli.trace_limit import trace_limit_option
-from trnbench.errors import UnknownName
 
 _APART = 1e-9  # of a time that is the same
 
@@ -39,16 +39,9 @@ def trace(shared: Session, /, *, run: str, case: str, output: Path, trace_limit:
     from trnbench.emulator.trace import write_trace
     from trnbench.run.case_trace import case_trace
     from trnbench.run.writing import check_writable, write_whole
-    from trnbench.store.store import Store
 
     check_writable(output, force=force, example="trace.json")
-    with Store(shared.store_path) as store:
-        stored = store.load(run)
-    fitting = [each for each in stored.measurements if case in (each.id, each.case.fullname)]
-    if len(fitting) != 1:
-        known = [each.id for each in fitting or stored.measurements]
-        raise UnknownName("case", case, known, try_=f"trnbench runs show {stored.id}")
-    (found,) = fitting
+    stored, found = stored_case(shared, run, case)
     traced = case_trace(found, shared.registry)
     if found.time_s is not None and abs(traced.time_s / found.time_s - 1.0) > _APART:
         say(f"warning: the run had {found.time_s:.6g} s, the model now gives {traced.time_s:.6g} s")

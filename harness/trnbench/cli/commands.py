@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from trnbench.errors import PluginError
+from trnbench.installed import normalised
 from trnbench.registry.entry_points import (
     NO_EXTERNAL,
     OWN,
     EntryPoint,
     enabled,
     entry_points,
-    normalised,
 )
 
 if TYPE_CHECKING:

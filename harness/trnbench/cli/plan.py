@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,12 @@ from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_instances, complete_models
 from trnbench.cli.number import NumberType
 from trnbench.cli.output import format_option, say
+from trnbench.cli.target import force_option
 from trnbench.errors import ExitCode, NothingSelected
 
 if TYPE_CHECKING:
+    from trnbench.compare.plan.option import Option
+    from trnbench.compare.plan.search import Plan
     from trnbench.compare.plan.wanted import Wanted
     from trnbench.generation import System
 
@@ -81,6 +85,14 @@ BY = ("time", "throughput", "dollars")
 )
 @click.option("--top", type=NumberType(kinds.SHOWN), default="10", show_default=True, help="Rows shown.")
 @click.option(
+    "--chart",
+    "drawing",
+    type=click.Path(path_type=Path),
+    metavar="FILE.svg",
+    help="Draw time against cost: what is on the Pareto front.",
+)
+@force_option
+@click.option(
     "--allow-no-evidence",
     is_flag=True,
     help="Let an option come first of whose class nothing is published.",
@@ -96,6 +108,8 @@ def plan(
     instances: tuple[str, ...],
     prices: Path | None,
     top: int,
+    drawing: Path | None,
+    force: bool,
     allow_no_evidence: bool,
     facts: Any,
     format: str,
@@ -111,6 +125,8 @@ def plan(
     from trnbench.cli.plan_tables import show_plan
     from trnbench.compare.plan import price, search
 
+    if drawing is not None:
+        _check_drawing(state, drawing, force=force)
     wanted = _wanted(state, model, prices is not None, options)
     known = price.read_prices(prices) if prices is not None else ()
     systems = _systems(state, instances, facts_of(state, facts), wanted)
@@ -130,7 +146,37 @@ def plan(
             cause="all feasible options are without a band, so none is put first",
             try_="--allow-no-evidence, or another -i",
         )
+    if drawing is not None:
+        _draw(state, made, made.options if allow_no_evidence else made.banded, drawing)
     return ExitCode.OK
+
+
+def _check_drawing(state: Session, drawing: Path, *, force: bool) -> None:
+    """Raises `UsageError` for a name that is no drawing's, where it cannot be written, and where nobody can
+    draw: before the search instead of after it."""
+    from trnbench.errors import UsageError
+    from trnbench.run.render import find_page
+    from trnbench.run.writing import check_writable
+
+    if drawing.suffix.lower() != ".svg":
+        raise UsageError(
+            f"{drawing} does not look like a drawing",
+            cause="--chart writes SVG, whatever the name, and this one "
+            + (f"ends in {drawing.suffix}" if drawing.suffix else "has no ending"),
+            try_=f"--chart {drawing.with_suffix('.svg') if drawing.name else 'plan.svg'}",
+        )
+    check_writable(drawing, force=force, option="--chart", example="plan.svg")
+    find_page(state.registry, "plan")
+
+
+def _draw(state: Session, made: Plan, ranked: Sequence[Option], drawing: Path) -> None:
+    from trnbench.compare.plan.pareto import pareto
+    from trnbench.run.render import find_page, render_page
+    from trnbench.run.writing import write_whole
+
+    chart = render_page([pareto(made.wanted, ranked)], find_page(state.registry, "plan"))
+    write_whole(drawing, chart, option="--chart")
+    say(f"chart: {drawing}", level=0)
 
 
 def _wanted(state: Session, model: str, priced: bool, options: dict[str, Any]) -> Wanted:

@@ -19,6 +19,7 @@ Row = dict[str, object]
 def show_plan(registry: Registry, plan: Plan, *, top: int, any_evidence: bool, format: str) -> None:
     """Options in their order, the first `top` of them for people; JSON has all."""
     from trnbench.compare.plan.front import front
+    from trnbench.compare.plan.pareto import label
 
     ranked = plan.options if any_evidence else plan.banded
     decided = _decided(registry, ranked)
@@ -30,7 +31,7 @@ def show_plan(registry: Registry, plan: Plan, *, top: int, any_evidence: bool, f
                 "by": str(plan.wanted.by),
                 "options": [_row(each) for each in ranked],
                 "without_evidence": [_row(each) for each in plan.options if each not in ranked],
-                "front": [_label(each) for each in front(ranked)],
+                "front": [label(each) for each in front(ranked)],
                 "decided_by": decided,
                 "refused": plan.refused,
                 "without_price": plan.without_price,
@@ -46,7 +47,7 @@ def show_plan(registry: Registry, plan: Plan, *, top: int, any_evidence: bool, f
     for line in _remarks(plan, ranked, decided):
         paragraph(line)
     if format == "table":
-        _chart(ranked)
+        _chart(plan, ranked)
 
 
 def _tables(plan: Plan, ranked: Sequence[Option], top: int, format: str) -> None:
@@ -164,6 +165,7 @@ def _remarks(plan: Plan, ranked: Sequence[Option], decided: Deciding | None) -> 
 
 def _decided(registry: Registry, ranked: Sequence[Option]) -> Deciding | None:
     from trnbench.compare.plan.deciding import deciding
+    from trnbench.compare.plan.pareto import label
     from trnbench.workloads.step_constants import named_constants
 
     if not ranked:
@@ -175,30 +177,25 @@ def _decided(registry: Registry, ranked: Sequence[Option]) -> Deciding | None:
         for each in ranked[1:6]
         if registry.instance(each.system.partition(":")[0])[0].name == system.generation.name
     ]
-    return deciding(first, mine, named_constants(system), {id(each): _label(each) for each in mine})
+    return deciding(first, mine, named_constants(system), {id(each): label(each) for each in mine})
 
 
-def _label(option: Option) -> str:
-    from trnbench.compare.plan.layouts import words
+def _chart(plan: Plan, ranked: Sequence[Option]) -> None:
+    from trnbench.compare.plan.front import chart, front, priced
+    from trnbench.compare.plan.pareto import label
 
-    return f"{option.system} ({words(option.layout)}, batch {option.batch})"
-
-
-def _chart(ranked: Sequence[Option]) -> None:
-    from trnbench.compare.plan.front import chart, front
-
-    priced = ranked and all(each.dollars is not None for each in ranked)
-    down = "dollars" if priced else "device seconds a token"
+    in_dollars = priced(ranked)
+    down = "dollars" if in_dollars else "device seconds a token"
     lines = chart(
         ranked,
-        _dollars if priced else _seconds,
-        "time of a step; ●: nothing is both faster and cheaper",
+        _dollars if in_dollars else _seconds,
+        f"time of a {'step' if plan.wanted.tokens else 'token'}; ●: nothing is both faster and cheaper",
         down,
     )
     if lines:
         write("\n" + "\n".join(lines) + "\n")
         write("\n")
-        paragraph(f"On the front: {'; '.join(_label(each) for each in front(ranked))}.")
+        paragraph(f"On the front: {'; '.join(label(each) for each in front(ranked))}.")
 
 
 def _seconds(value: float) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trnbench.bounded import kinds
+from trnbench.cli.case_assumptions import assumptions
 from trnbench.cli.case_trace import trace
 from trnbench.cli.context import Session, session
 from trnbench.cli.names import complete_instances, complete_kernels
@@ -27,13 +28,14 @@ STATUSES = ("ok", "document-low", "inconclusive", "suspect", "failed", "skipped"
 
 @click.group()
 def runs() -> None:
-    """List, show, trace, tag and delete stored runs.
+    """List, show, trace, explain, tag and delete stored runs.
 
     RUN is an id, the beginning of one, a tag (its newest run), or "latest".
     """
 
 
 runs.add_command(trace)
+runs.add_command(assumptions)
 
 
 @runs.command("list")

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from trnbench.generation import System
+
+
+def assuming(system: System, name: str, value: float) -> System:
+    """The system with another value for one of its assumptions, in base units."""
+    book = system.book
+    other = msgspec.structs.replace(book.assumptions[name], value=value)
+    return msgspec.structs.replace(
+        system, book=msgspec.structs.replace(book, assumptions={**book.assumptions, name: other})
+    )
 
 
 class Assumed:

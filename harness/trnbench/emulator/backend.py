@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -12,6 +12,7 @@ from trnbench.emulator.clock import TICKS_PER_SECOND, seconds, ticks_up
 from trnbench.errors import KernelError
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
+from trnbench.installed import versions
 from trnbench.kernels.case import Case
 from trnbench.kernels.spread import Spread
 from trnbench.lazy import resolve
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
     from trnbench.emulator.fabric.cases import FabricModel
 
 MODEL = "trnbench schedule + flows"
-MODEL_VERSION = "7"
+MODEL_VERSION = "8"
 # History: 1 engine sums and closed forms; 2 collectives as flows on links; 3 kernels scheduled; 4 transfers
 # by engine, path and descriptor, one fixed time of instructions, loads and stores apart; 5 banks of PSUM;
 # 6 triggers in the queues of engines, semaphores; 7 zeros in PSUM overwritten, boxes of device memory in
-# every dimension, latency of transfers and not of descriptors, Beta 1's copies by hardware, launches.
+# every dimension, latency of transfers and not of descriptors, Beta 1's copies by hardware, launches;
+# 8 tiles of Beta 1 wait for a place in SBUF and PSUM.
 
 SCHEDULED = "instruction by instruction: queues, operands, buffers, DMA engines; costs as documented"
 LINKS = "flows on the documented links, max-min fair; starts and efficiencies fitted to published points"
@@ -50,14 +52,11 @@ class EmulatedBackend:
         return Detection(available=True, instance="")
 
     def environment(self) -> dict[str, Any]:
-        from importlib.metadata import version
-
         return {
             "emulator_model": MODEL,
             "emulator_model_version": MODEL_VERSION,
             "emulator_tick_s": 1 / TICKS_PER_SECOND,
-            "numpy_version": version("numpy"),
-            "ml_dtypes_version": version("ml_dtypes"),
+            **{f"{name}_version": version for name, version in _versions().items()},
         }
 
     def worked_out_with(self) -> tuple[str, ...]:
@@ -181,3 +180,8 @@ def _observation(seen: Any, reach: str) -> Observation:
         notes=seen.notes,
         detail=getattr(seen, "detail", {}),
     )
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return versions(("numpy", "ml_dtypes"))

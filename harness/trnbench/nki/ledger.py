@@ -32,7 +32,8 @@ class Life(msgspec.Struct, eq=False, gc=False):
     """From allocation to last use, counted in instructions. `bytes` per partition.
 
     `died`: how many instructions had been issued when Python dropped the tile. `age`: younger ones have more.
-    `last` is followed from the first moment on at which tiles may not fit, see `Clock.careful`.
+    `last` is followed from the first moment on at which tiles may not fit, see `Clock.careful`. `takes`:
+    whose places it takes, where that was decided beforehand (Beta 1).
     """
 
     first: int
@@ -43,6 +44,7 @@ class Life(msgspec.Struct, eq=False, gc=False):
     alive: bool = True
     died: int = -1
     age: int = msgspec.field(default_factory=AGES)
+    takes: tuple[Life, ...] = ()
 
 
 class Clock(Protocol):

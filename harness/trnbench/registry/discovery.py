@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from trnbench.errors import PluginError, UnknownName
-from trnbench.registry.entry_points import NO_EXTERNAL, OWN, enabled, entry_points, normalised
+from trnbench.installed import normalised
+from trnbench.registry.entry_points import NO_EXTERNAL, OWN, enabled, entry_points
 
 
 class Origin(NamedTuple):

@@ -13,10 +13,11 @@ import sys
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
+from trnbench.installed import folders, identity, normalised
+
 NO_EXTERNAL = "TRNBENCH_NO_EXTERNAL_PLUGINS"
 OWN = "trnbench"  # the distribution whose plugins are built in
 
-_FOLDERS = (".dist-info", ".egg-info")
 _ENTRY = re.compile(r"([^=]+?)\s*=\s*([\w.]+)\s*(:\s*[\w.]+)?\s*(?:\[.*\])?")
 
 
@@ -49,28 +50,16 @@ def enabled(variable: str) -> bool:
     return os.environ.get(variable, "").strip().lower() not in ("", "0", "no", "false", "off")
 
 
-def normalised(name: str) -> str:
-    """Distribution names compare without case, and with "-", "_" and "." alike."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def entry_points(groups: Collection[str]) -> list[EntryPoint]:
     """All entry points of `groups`; of a distribution found twice, the first on `sys.path` counts."""
     if any(os.path.isfile(path) for path in sys.path):
         return list(_by_metadata(groups))
     found: list[EntryPoint] = []
     seen: set[str] = set()
-    for path in sys.path:
-        try:
-            # Sorted, so that two versions side by side give the same answer everywhere.
-            names = sorted(name for name in os.listdir(path or ".") if name.endswith(_FOLDERS))
-        except OSError:
-            continue
-        for folder in names:
-            key = normalised(folder.rpartition(".")[0].partition("-")[0])
-            if key not in seen:
-                seen.add(key)
-                found += _read(os.path.join(path, folder), groups)
+    for name, folder in folders():
+        if name not in seen:
+            seen.add(name)
+            found += _read(folder, groups)
     return found
 
 
@@ -82,7 +71,7 @@ def _read(folder: str, groups: Collection[str]) -> Iterator[EntryPoint]:
         return
     if not any(f"[{group}]" in text for group in groups):
         return
-    distribution, version = _identity(folder)
+    distribution, version = identity(folder)
     group = ""
     for line in text.splitlines():
         line = line.strip()
@@ -91,25 +80,6 @@ def _read(folder: str, groups: Collection[str]) -> Iterator[EntryPoint]:
         elif group in groups and (match := _ENTRY.fullmatch(line)) and line[0] not in "#;":
             value = match[2] + (match[3] or "").replace(" ", "")
             yield EntryPoint(group, match[1], value, distribution, version)
-
-
-def _identity(folder: str) -> tuple[str, str]:
-    """Name and version as the distribution writes them; else as its folder is called."""
-    stem, _, version = os.path.splitext(os.path.basename(folder))[0].partition("-")
-    fields = {"name": stem, "version": version}
-    for metadata in ("METADATA", "PKG-INFO"):
-        try:
-            with open(os.path.join(folder, metadata), encoding="utf-8", errors="replace") as file:
-                for line in file:
-                    key, colon, value = line.partition(":")
-                    if not colon:  # the header ends at the first empty line
-                        break
-                    if key.lower() in fields:
-                        fields[key.lower()] = value.strip()
-            break
-        except OSError:
-            continue
-    return fields["name"], fields["version"]
 
 
 def _by_metadata(groups: Collection[str]) -> Iterator[EntryPoint]:

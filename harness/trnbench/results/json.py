@@ -78,7 +78,7 @@ def _strict(value: Any, where: str) -> bytes:
     """msgspec writes NaN as null, so values are looked at by the stricter encoder first."""
     try:
         tree = msgspec.to_builtins(value)
-        if not _text_keys(tree):
+        if tree != msgspec.to_builtins(value, str_keys=True):
             raise TypeError("a key is not text")  # json.dumps would turn 3.5 into "3.5" and say nothing
         return json.dumps(tree, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
     except (ValueError, TypeError, RecursionError) as error:
@@ -91,19 +91,6 @@ def _strict(value: Any, where: str) -> bytes:
             cause="the kernel, backend or plugin that made the value divides by zero or returns an odd type",
             try_="report it to the owner of that kernel or backend; the case is kept out of the store",
         ) from error
-
-
-def _text_keys(tree: Any) -> bool:
-    waiting = [tree]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            if not all(type(key) is str for key in value):
-                return False
-            waiting.extend(value.values())
-        elif isinstance(value, (list, tuple)):
-            waiting.extend(value)
-    return True
 
 
 _PLAIN = (str, int, bool, type(None))

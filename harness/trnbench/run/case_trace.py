@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from trnbench.errors import UnknownName, UsageError
-from trnbench.kernels.case import Case
-from trnbench.results.evidence import Grade
 from trnbench.results.measurement import Measurement
 from trnbench.results.waterfall import stored
-from trnbench.run.plan import extent_of
+from trnbench.run.emulated_again import case_again, check_emulated
 from trnbench.workloads.step_kernel import FAMILY
 
 if TYPE_CHECKING:
@@ -33,24 +30,15 @@ def case_trace(found: Measurement, registry: Registry) -> CaseTrace:
     Raises `UsageError` for a case that was not emulated, `UnknownName` for a kernel or system that is not
     here any more, `KernelError` for a kernel that cannot be recorded.
     """
-    if found.evidence.grade is not Grade.EMULATED or found.time_s is None:
-        raise UsageError(
-            f"{found.id} was not emulated: it is {found.evidence.grade}, {found.status}",
-            cause="a timeline follows from the model alone",
-            try_="trnbench runs show RUN --status ok",
-        )
+    check_emulated(found, "a timeline follows from the model alone")
     from trnbench.emulator.core.cases import CaseModel
 
     key = found.case
     if key.family == FAMILY:
         return _of_links(found, STEP)
-    kernel = registry.kernels.get(key.kernel)
-    if kernel is None:
-        raise UnknownName("kernel", key.kernel, registry.kernels, try_="trnbench plugin list")
-    if "collective" in kernel.implementations or kernel.spread.linked:
+    case, system = case_again(found, registry)
+    if "collective" in case.kernel.implementations or case.kernel.spread.linked:
         return _of_links(found)
-    system = registry.system(key.instance)
-    case = Case(key=key, kernel=kernel, extent=extent_of(kernel, system, key.scope, key.point))
     model = CaseModel()
     source = model.source(case)
     if source is None:

@@ -14,7 +14,6 @@ from trnbench.facts.peak import PeakPolicy
 from trnbench.generation import System
 from trnbench.nki import load_kernel, provide
 from trnbench.nki.beta1.grid import Beta1Kernel
-from trnbench.nki.op import DMA
 from trnbench.nki.recorder import DEFAULT_LIMIT
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Part
@@ -172,13 +171,10 @@ def _mean(counts: Mapping[str, float], programs: int) -> dict[str, float]:
 def _lines(timing: Timing, table: CostTable) -> tuple[Line, ...]:
     """Of the program that ends last: of every line the time of its engines, and of the DMA engines where it
     moves data; what takes longest comes first."""
-    counts = Counts(timing.schedule.program)
-    moved: dict[tuple[str, int], float] = {}
-    for (op, file, line), count in counts.at.items():
-        if op.engine == DMA:
-            moved[file, line] = moved.get((file, line), 0.0) + table.seconds(op) * count
-    spent = {place: seconds + moved.get(place, 0.0) for place, seconds in timing.lines.items()}
-    issued = counts.lines()
+    from trnbench.emulator.core.line_profile import line_seconds
+
+    spent = line_seconds(timing, table)
+    issued = Counts(timing.schedule.program).lines()
     return tuple(
         Line(file=place[0], line=place[1], seconds=seconds, instructions=count, engine=engine)
         for place, seconds in sorted(spent.items(), key=lambda each: (-each[1], each[0]))

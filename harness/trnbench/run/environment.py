@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from trnbench.installed import versions
 from trnbench.run.commit import describe_commit
 from trnbench.run.identity import is_kept, scrub
 
@@ -70,12 +71,4 @@ def _memory_bytes() -> int:
 
 @cache
 def _versions() -> dict[str, str]:
-    from importlib import metadata
-
-    versions = {}
-    for name in _PACKAGES:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return versions
+    return versions(_PACKAGES)

@@ -11,7 +11,8 @@ from trnbench.bounded.file import MIB, read_file
 from trnbench.errors import TrnbenchError
 from trnbench.generation import Generation
 from trnbench.hookspecs import GROUP
-from trnbench.registry.entry_points import OWN, entry_points, normalised
+from trnbench.installed import normalised
+from trnbench.registry.entry_points import OWN, entry_points
 from trnbench.run.identity import scrub, scrub_private
 from trnbench.run.written import sources
 

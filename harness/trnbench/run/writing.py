@@ -181,13 +181,13 @@ def _denied(path: Path, option: str) -> UsageError:
 
 
 def _replaceable(path: Path) -> bool:
-    """Whether the file is empty, or an HTML page or a trace that trnbench wrote."""
+    """Whether the file is empty, or a page, a drawing or a trace that trnbench wrote."""
     try:
         with path.open("rb") as stream:
             start = stream.read(START).lower()
     except OSError:
         return False
-    ours = start.lstrip().startswith((b"<!doctype html", b'{"displaytimeunit"'))
+    ours = start.lstrip().startswith((b"<!doctype html", b"<svg", b'{"displaytimeunit"'))
     return not start or (ours and b"trnbench" in start)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -24,15 +25,17 @@ def packages_digest(names: Iterable[str]) -> bytes:
 @cache
 def _package_digest(name: str) -> bytes:
     told = hashlib.sha256()
-    for root, path in _sources(name):
-        told.update(path.relative_to(root).as_posix().encode() + b"\0")
-        content = path.read_bytes()
+    for place, path in _sources(name):
+        told.update(place.encode() + b"\0")
+        with open(path, "rb") as stream:
+            content = stream.read()
         told.update(len(content).to_bytes(8, "little"))
         told.update(content)
     return told.digest()
 
 
-def _sources(name: str) -> Iterator[tuple[Path, Path]]:
+def _sources(name: str) -> Iterator[tuple[str, str]]:
+    """Each file by its place in the package, and where it is."""
     origin = getattr(sys.modules.get(name), "__file__", None)
     if origin is None:
         with suppress(ImportError, ValueError):
@@ -40,12 +43,21 @@ def _sources(name: str) -> Iterator[tuple[Path, Path]]:
             origin = spec.origin if spec is not None else None
     if not origin:
         return
-    path = Path(origin)
-    if path.name != "__init__.py":
-        yield path.parent, path
-        return
-    for source in sorted(path.parent.rglob("*.py")):
-        yield path.parent, source
+    folder, file = os.path.split(origin)
+    if file == "__init__.py":
+        yield from _python_files(folder)
+    else:
+        yield file, origin
+
+
+def _python_files(folder: str, place: str = "") -> Iterator[tuple[str, str]]:
+    with os.scandir(folder) as entries:
+        found = sorted(entries, key=lambda entry: entry.name)
+    for entry in found:
+        if entry.name.endswith(".py"):
+            yield f"{place}{entry.name}", entry.path
+        elif entry.name != "__pycache__" and entry.is_dir():
+            yield from _python_files(entry.path, f"{place}{entry.name}/")
 
 
 def package_of(reference: object) -> str:

@@ -13,9 +13,10 @@ from trnbench.bounded.toml import read_toml
 from trnbench.errors import BadInput, MissingFile, UnknownName
 from trnbench.generation import Generation, System
 from trnbench.hookspecs import COMMAND_GROUP, GROUP
+from trnbench.installed import normalised
 from trnbench.kernels.kernel import Kernel
 from trnbench.registry import Brought, Discovered, Loaded, Registry, load_registry
-from trnbench.registry.entry_points import EntryPoint, entry_points, normalised
+from trnbench.registry.entry_points import EntryPoint, entry_points
 
 
 class Subject:

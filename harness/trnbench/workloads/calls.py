@@ -20,6 +20,7 @@ from math import ceil
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.workloads.division import Division
+from trnbench.workloads.expert_share import experts_of
 from trnbench.workloads.feed_forward import FeedForward
 from trnbench.workloads.job import Task
 from trnbench.workloads.kernel_times import Call
@@ -36,7 +37,7 @@ from trnbench.workloads.operators import (
 from trnbench.workloads.tiles import ROWS, tiles_of
 
 SPAN = 2048
-"""Keys of a cache that are attended to at once; the results of several spans are added up."""
+"""Keys of a cache that are attended to at once; the results of several spans are made one."""
 
 ROOM = 0.75
 """Of SBUF, for activations that stay."""
@@ -98,12 +99,17 @@ class Shapes:
         return None
 
     def _product(self, product: Product) -> Call:
-        copies, tokens = _met(self.division, product)
+        copies, tokens, operators = float(product.copies), max(product.tokens, 1.0), 1.0
+        if product.copies > 1 and product.name.startswith("experts"):
+            copies, tokens, operators = experts_of(self.division, product)
         if not self.stays and tokens > ROWS:
             share = ceil(tokens / self.cores)
             left, right = (product.inputs, share), (product.inputs, product.outputs)
             return Call(
-                source="gemm_best:gemm_best", inputs=((left, self.dtype), (right, self.dtype)), times=copies
+                source="gemm_best:gemm_best",
+                inputs=((left, self.dtype), (right, self.dtype)),
+                times=copies,
+                operators=operators,
             )
         stored = NAMES[self.division.job.weights]
         if stored not in ("int8", "float8_e4m3"):
@@ -113,7 +119,13 @@ class Shapes:
         whole = ceil(copies)
         few = ((whole, rows, parts, ceil(tokens)), self.dtype)
         weights = ((whole, rows, tiles, parts * columns), stored)
-        return Call(source="few:linear_few", inputs=(few, weights), times=copies / whole, stays=self.stays)
+        return Call(
+            source="few:linear_few",
+            inputs=(few, weights),
+            times=copies / whole,
+            stays=self.stays,
+            operators=operators,
+        )
 
     def _gradient(self, product: WeightGradient) -> Call:
         tokens, inputs = ceil(product.tokens), ceil(product.inputs / self.cores)
@@ -163,17 +175,39 @@ class Shapes:
         )
 
     def _mixing(self, mixing: Mixing) -> Call:
-        if mixing.tokens == 1 and mixing.before and not mixing.backward:
+        if _over_cache(mixing):
             return self._cached(mixing)
         return self._prompt(mixing)
 
-    def _cached(self, mixing: Mixing) -> Call:
+    def merged(self, operator: Operator) -> Call | None:
+        """What makes the spans of a long cache one, behind attention; None where there is one span."""
+        if not isinstance(operator, Mixing) or not _over_cache(operator):
+            return None
+        caches, spans, _ = self._spans(operator)
+        if spans == 1:
+            return None
+        heads = caches * (operator.heads // operator.kv_heads)
+        columns, wide = tiles_of(operator.value_dim)
+        return Call(
+            source="spans:spans_merged",
+            inputs=(((spans, columns, wide, heads), self.dtype), ((spans, heads), "float32")),
+            stays=self.stays,
+            weights=False,
+            operators=0.0,
+        )
+
+    def _spans(self, mixing: Mixing) -> tuple[int, int, int]:
+        """Caches of a core, spans of each, and keys of a span."""
         seen = max(round(mixing.pairs), 1)
         caches, shared = mixing.sequences * mixing.kv_heads, self.cores
         if caches % shared:
             seen, shared = ceil(seen / shared), 1
         spans = ceil(seen / SPAN)
-        caches, spread = caches // shared * spans, ceil(seen / spans / ROWS)
+        return caches // shared, spans, ceil(seen / spans)
+
+    def _cached(self, mixing: Mixing) -> Call:
+        each, spans, seen = self._spans(mixing)
+        caches, spread = each * spans, ceil(seen / ROWS)
         rows, parts = tiles_of(mixing.key_dim)
         stored = (
             self.dtype
@@ -221,6 +255,10 @@ class Shapes:
         )
 
 
+def _over_cache(mixing: Mixing) -> bool:
+    return bool(mixing.tokens == 1 and mixing.before and not mixing.backward)
+
+
 def _inner(network: FeedForward) -> int:
     """Features of what a network works on between its matrices."""
     return (2 if network.gated else 1) * network.width
@@ -229,18 +267,3 @@ def _inner(network: FeedForward) -> int:
 def _whole(elements: int) -> tuple[int, int]:
     """As rows on all partitions."""
     return ROWS, max(ceil(elements / ROWS), 1)
-
-
-def _met(division: Division, product: Product) -> tuple[float, float]:
-    """Of the copies of a matrix how many have tokens at all, and how many each of them; whole tokens.
-
-    A token meets `top_k` of `experts`, any of them as likely. As long as all tokens together meet fewer than
-    there are, each loads its own; from then on all are read (`forward_selective_loading` and its threshold in
-    neuronx_distributed, modules/moe/expert_mlps.py).
-    """
-    if product.copies == 1 or not product.name.startswith("experts"):
-        return product.copies, max(product.tokens, 1.0)
-    network = next(each.feed_forward for each in division.model.kinds if each.feed_forward.experts)
-    tokens = product.tokens * network.experts / network.top_k
-    met = product.copies * min(tokens * network.top_k / network.experts, 1.0)
-    return met, product.tokens * product.copies / met

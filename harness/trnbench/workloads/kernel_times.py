@@ -45,6 +45,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     `inputs`: ((size, …), dtype) for a tensor. `times`: how often it runs, one after the other, which may
     be a part (of experts that are met on average). `stays`: its activations are in SBUF, and what it makes
     of them remains there. `weights`: it also reads what lies in HBM. `own`: `source` is a user's kernel.
+    `operators`: how many of the graph's it is.
     """
 
     source: str
@@ -53,6 +54,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     stays: bool = False
     weights: bool = True
     own: bool = False
+    operators: float = 1.0
 
 
 class KernelTimes:

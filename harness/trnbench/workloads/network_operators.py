@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from trnbench.kernels.dtype import item_bytes
 from trnbench.workloads.division import Division
-from trnbench.workloads.layout import Axis, Layout
+from trnbench.workloads.expert_share import BLOCK, blocks_of, dispatched, unrolled, weighted_sum
+from trnbench.workloads.layout import Axis
 from trnbench.workloads.operators import Elementwise, Exchange, Operator, Product
 from trnbench.workloads.weight import Part
-
-
-def dispatched(layout: Layout) -> bool:
-    """Whether tokens travel to their experts: where these lie on ranks that have other tokens."""
-    return layout.ep > 1 and layout.ep * layout.expert_tensor > layout.tp
 
 
 def network_operators(division: Division, kind: int) -> list[Operator]:
@@ -35,11 +31,11 @@ def network_operators(division: Division, kind: int) -> list[Operator]:
     routed = tokens * network.top_k * layout.expert_tensor / layout.tp
     wide = network.expert_width // layout.expert_tensor
     made += _sent(division, network.top_k, "dispatch")
+    if unrolled(division, network):
+        made.append(Elementwise(name="gather", rows=blocks_of(division, network) * BLOCK, width=hidden))
     made += _matrices(network.gated, routed / copies, hidden, wide, copies, Part.EXPERTS)
     made += _sent(division, network.top_k, "combine")
-    made.append(
-        Elementwise(name="weighted sum", rows=tokens / layout.tp, width=hidden, operands=network.top_k)
-    )
+    made.append(weighted_sum(division, network))
     return made
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from trnbench.kernels.dtype import item_bytes
 from trnbench.workloads.division import Division
+from trnbench.workloads.expert_share import dispatched
 from trnbench.workloads.job import Task
 from trnbench.workloads.layout import Axis
 from trnbench.workloads.mixer_operators import mixer_operators
-from trnbench.workloads.network_operators import dispatched, network_operators
+from trnbench.workloads.network_operators import network_operators
 from trnbench.workloads.operators import Elementwise, Exchange, Operator, Product
 
 

@@ -42,7 +42,7 @@ class Stretches:
             self.events.append(Event(name, into, seconds))
 
     def kernel(self, name: str, part: str, call: Call, found: KernelTime) -> None:
-        self._operators += 1
+        self._operators += call.operators
         self._spend(part, found.engines, name)
         if not call.stays:
             self._spend(MEMORY, found.memory, f"{name}: transfers")

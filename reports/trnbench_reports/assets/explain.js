@@ -99,7 +99,7 @@ const disputesBlock = (run, each) => {
     note("Sources: ", dispute.sources.map((id) => documentOf(run, id)).join("; "), dispute.note ? `. ${clip(dispute.note)}` : ""))));
 };
 
-const assumptionsBlock = (run, each) => {
+const assumptionsBlock = (run, each, id) => {
   const book = run.field("books")[each.case.generation]?.assumptions ?? {};
   const named = each.notes.map((text) => /^assumed ([\w-]+): (.*)$/s.exec(text)).filter(Boolean);
   const links = "waterfall_s" in each.detail;
@@ -108,8 +108,9 @@ const assumptionsBlock = (run, each) => {
       const found = book[name], unit = found ? peakUnit(found.metric) : "";
       return [name, taken, found ? `${show(found.low, unit)} to ${show(found.high, unit)}` : "not bounded", found ? clip(found.reason, 500) : ""];
     })),
-    note("The run does not keep what either end of a range would do to this number. ",
-      links ? "This works it out:" : "The waterfall says how much of the time hangs on each."),
+    note("What either end of each range would do to this number is worked out by emulating the case again. This prints it:"),
+    copyable(`trnbench runs assumptions ${quoted(run.id)} ${quoted(id)}`),
+    links && note("Starts of messages, and documents that can be read two ways:"),
     links && copyable(["trnbench", "fabric", "sensitivity", each.case.kernel, "-i", each.case.instance, ...(each.case.point.size ? ["--size", each.case.point.size] : [])].map((word) => quoted(String(word))).join(" ")),
   ] : each.evidence.grade === "emulated" && note("This case names no assumption."));
 };
@@ -143,9 +144,20 @@ const timelineBlock = (run, each, id) => {
     drawn,
     rowsOf(Object.entries(each.detail.busy ?? {}).filter(([, seconds]) => Number.isFinite(seconds)).map(([name, seconds]) => [name, `busy ${show(seconds, "s")}, ${percent(seconds / each.time_s)}`])),
     make("p", { class: "row" }, make("button", { type: "button", onclick: () => save(`${id}.perfetto.json`, "application/json", perfettoOf(run, each, id)) }, "Save for Perfetto")),
-    note("The page keeps a busy share for each of these spans and no source lines; this command writes every instruction with its source line, to open at ui.perfetto.dev:"),
+    ...hotLines(each),
+    note("The run keeps a busy share of each span. Every instruction with its source line, to open at ui.perfetto.dev:"),
     copyable(trace),
   ]);
+};
+// Lines overlap: engines work beside each other.
+const hotLines = (each) => {
+  const found = linesOf(each);
+  return found.length ? [
+    tableOf("Source lines that take longest", ["line", "source", "time#", "of all#"], found.map(([place, text, seconds]) => [
+      clip(place, 60), make("code", {}, clip(text, 100)), show(seconds, "s"), percent(seconds / each.time_s)])),
+    note("Time in which a line keeps its engine, or the DMA engines, busy. Lines overlap and do not add up to the time."),
+  ] : typeof each.detail.command === "string" && each.detail.command ? [
+    note("This run was stored before source lines were kept. This prints them:"), copyable(clip(`${each.detail.command.split(" --trace ")[0]} --lines`, 1000))] : [];
 };
 const linksBlock = (each) => {
   const { by_algorithm: tried, hottest_links: hottest } = each.detail;
@@ -202,7 +214,7 @@ const explained = (run, place, asked, others) => {
     about: clip([each.case.instance, REACHES[each.case.scope] ?? each.case.scope, point].filter(Boolean).join(" · "), 400),
     to: PLACES[asked],
     blocks: [
-      valueBlock(run, each, metric), formulaBlock(run, each, id, metric), peakBlock(run, each), disputesBlock(run, each), assumptionsBlock(run, each),
+      valueBlock(run, each, metric), formulaBlock(run, each, id, metric), peakBlock(run, each), disputesBlock(run, each), assumptionsBlock(run, each, id),
       waterfallBlock(each), timelineBlock(run, each, id), linksBlock(each), publishedBlock(run, each), othersBlock(run, each, id, others),
       timedBlock(run, each), repeatBlock(run, each),
     ].filter(Boolean),

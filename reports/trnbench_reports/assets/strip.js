@@ -3,6 +3,15 @@ const stripOf = (each) => Object.entries(each.detail.strip ?? {})
   .filter(([, digits]) => typeof digits === "string" && /^\d{2,400}$/.test(digits))
   .map(([name, digits]) => [name, [...digits].map((digit) => Number(digit) / 9)]);
 
+// [place, text, seconds] of the source lines that take longest, and for each engine which one it was at when.
+const linesOf = (each) => (Array.isArray(each.detail.lines) ? each.detail.lines : [])
+  .filter((line) => Array.isArray(line) && line.length === 3 && typeof line[0] === "string" && typeof line[1] === "string" && Number.isFinite(line[2]));
+const lineAt = (each, name, span) => {
+  const digit = each.detail.line_strip?.[name]?.[span];
+  const line = /^\d$/.test(digit ?? "") ? linesOf(each)[Number(digit)] : null;
+  return line ? `, ${clip(line[0], 60)} ${clip(line[1], 60)}` : "";
+};
+
 const WIDE = 600, ROW = 22, LEFT = 74;
 const timelineOf = (each) => {
   const rows = stripOf(each);
@@ -18,8 +27,9 @@ const timelineOf = (each) => {
   const px = (span) => LEFT + (WIDE - LEFT - 4) * (span - from) / (to - from);
   const tell = (span) => {
     at = span;
-    said.textContent = span < 0 ? "" : `${time(span)} to ${time(span + 1)}: `
-      + rows.map(([name, shares]) => `${name} ${Math.round((shares[span] ?? 0) * 100)}${GAP}%`).join(", ");
+    const busy = rows.filter(([, shares]) => shares[span] > 0);
+    said.replaceChildren(...(span < 0 ? [] : [`${time(span)} to ${time(span + 1)}`, ...busy.map(([name, shares]) =>
+      make("span", { class: "lane" }, make("b", {}, name), ` ${Math.round(shares[span] * 100)}${GAP}%${lineAt(each, name, span)}`))]));
     one(".cursor", canvas)?.setAttribute("x", span < from || span >= to ? -99 : px(span).toFixed(1));
   };
   const paint = () => {

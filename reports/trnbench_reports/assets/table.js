@@ -50,6 +50,7 @@ const filterTables = (root) => {
         row.hidden = !(wanted.every(([name, value]) => row.dataset[name] === undefined || row.dataset[name].split("|").includes(value)) && sought.every((word) => text.includes(word)));
         if (!row.classList.contains("more")) { total += 1; shown += row.hidden ? 0 : 1; }
       }
+      table.closest(".fold")?.classList.toggle("sought", wanted.length + sought.length > 0);
       if (out) out.textContent = wanted.length || sought.length ? `${whole(shown)} of ${plural(total, "row")}` : "";
     };
     let waiting = 0;

@@ -47,7 +47,7 @@ def draw(id: str, gains: Sequence[Gain], reach: str) -> Figure | None:
         scale.logarithmic("gain over the oldest generation (times)", low, high, base=2),
         scale.names(names),
         width=400,
-        height=22 * len(names) + 10,
+        height=18 * len(names) + 8,
     )
     for gain in kept:
         lane = generations.index(gain.generation)

@@ -17,7 +17,7 @@ from trnbench_reports.charts.scale import Scale
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-LETTER = 6.6
+LETTER = 7.2
 """Pixels of a letter at 12 pixels, in the widest of the fonts that a page may get."""
 _TOP, _RIGHT, _BOTTOM = 6, 8, 40
 _LINE = 1.2  # what the frame says of its lines, unless they say otherwise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from trnbench import Measurement
@@ -13,6 +14,8 @@ from trnbench_reports.charts.roofline_frame import HEIGHT, WIDTH, Frame, rate_te
 from trnbench_reports.charts.roofs import Roof, choices, roofs
 from trnbench_reports.charts.spots import Spot, series_name, series_of, spots
 
+DRAWN = 150
+"""Cases of one chart; more are a cloud, and stand in the table of all cases."""
 LEGEND = 6
 """Kernels and types that the legend names, those of the highest rates; the table has all."""
 
@@ -21,7 +24,8 @@ def figure(
     id: str, title: str, index: int, cases: Sequence[Measurement], colour: int, where: str
 ) -> Figure | None:
     """None when a bandwidth, a roof or every point is missing: then there is no roofline to draw."""
-    found, flat = spots(index, cases), roofs(cases)
+    present, flat = spots(index, cases), roofs(cases)
+    found = _furthest(present)
     slopes = choices(cases, "hbm_bandwidth")
     if not found or not flat or not slopes:
         return None
@@ -67,7 +71,9 @@ def figure(
         id=id,
         title=title,
         label=label,
-        caption=_caption(where, main, len(found) - len(inside), len(series) - LEGEND),
+        caption=_caption(
+            where, main, len(found), len(present), len(found) - len(inside), len(series) - LEGEND
+        ),
         drawing=plane.svg(label),
         series=tuple(
             Series(index=i, name=name, symbol=SYMBOLS[shape], colour=colour)
@@ -79,12 +85,29 @@ def figure(
     )
 
 
-def _caption(where: str, main: Roof, below: int, unnamed: int) -> str:
-    """What the drawing cannot show: two lines a few per cent apart, points under the frame."""
+def _furthest(present: Sequence[Spot]) -> list[Spot]:
+    """`DRAWN` at most: of each kernel and type those of the highest rate, in turns."""
+    if len(present) <= DRAWN:
+        return list(present)
+    turn: Counter[str] = Counter()
+    placed: list[tuple[int, float, int, Spot]] = []
+    for spot in sorted(present, key=lambda each: -each.rate):
+        name = series_name(spot)
+        placed.append((turn[name], -spot.rate, len(placed), spot))
+        turn[name] += 1
+    return [spot for *_, spot in sorted(placed)[:DRAWN]]
+
+
+def _caption(where: str, main: Roof, shown: int, cases: int, below: int, unnamed: int) -> str:
+    """What the drawing cannot show: lines a few per cent apart, points under the frame, too many cases."""
     kind = "share of the documented figure" if main.shared else "documented"
     text = f"{where}; {'/'.join(main.names)}: {kind} {rate_text(main.documented, 'FLOP/s')}"
     if main.engines:
         text += f", clocks allow {rate_text(main.engines[-1], 'FLOP/s')}"
+    if shown < cases:
+        text += (
+            f"; {shown} of {cases:,} cases, of each kernel the fastest; the table of all cases has the rest"
+        )
     if unnamed > 0:
         text += f"; named below: the {LEGEND} that come furthest, {unnamed} more in the table"
     if below:

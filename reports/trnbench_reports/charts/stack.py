@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 KINDS = 5
 """Classes `t0` … of the style sheet: the work at the peak, then causes by size; the last is all the rest."""
-_LANE, _GAP = 10, 2
+_LANE, _GAP = 7, 1
 
 
 def bar(parts: Sequence[tuple[str, float]]) -> Markup:

@@ -34,10 +34,11 @@ class _Tried:
 def algorithms(index: int, run: Run) -> list[tuple[str, list[Markup]]]:
     """For each system a chart of every main collective: bus bandwidth by every algorithm that was asked."""
     found = []
+    swept = fabric_model.sweeps(run)
     for place, record in enumerate(view.systems(run)):
         drawn = []
         for number, kernel in enumerate(COMPARED):
-            cases = next((c for r, c in fabric_model.sweeps(run, kernel) if r is record), [])
+            cases = next((c for r, c in swept.get(kernel, ()) if r is record), [])
             tried = [each for case in cases if (each := _tried(case)) is not None]
             if tried:
                 drawn.append(_chart(f"algorithms-{index}-{place}-{number}", index, kernel, tried))
@@ -127,13 +128,16 @@ def _promise(cases: Iterable[Measurement]) -> list[Promise]:
 
 def scaling(index: int, run: Run) -> list[Markup]:
     """All systems in one chart for each collective: bus bandwidth of the largest message, rank by rank."""
-    return [made for kernel in SCALED if (made := _scaling(index, run, kernel)) is not None]
+    swept = fabric_model.sweeps(run)
+    return [
+        made for kernel in SCALED if (made := _scaling(index, run, kernel, swept.get(kernel, ()))) is not None
+    ]
 
 
-def _scaling(index: int, run: Run, kernel: str) -> Markup | None:
+def _scaling(index: int, run: Run, kernel: str, swept: Sequence[fabric_model.Sweep]) -> Markup | None:
     curves = []
     largest, least, most = 0.0, float("inf"), 0.0
-    for record, cases in fabric_model.sweeps(run, kernel):
+    for record, cases in swept:
         last = cases[-1]
         pairs = _pairs(last.detail.get("scaling"))
         if len(pairs) < 2:

@@ -42,9 +42,16 @@ def tables(index: int, run: Run, runs: Sequence[Run]) -> list[tuple[str, str, li
     """(system, evidence of the emulated column, rows) of every system whose pairs were run."""
     found = []
     told: set[str] = set()  # published points already shown
+    measured = [
+        each
+        for other in runs
+        for each in other.measurements
+        if each.evidence.grade is Grade.MEASURED and each.status in view.GOOD
+    ]
+    pairs = [each for each in run.measurements if each.case.kernel in PAIRS and each.status in view.GOOD]
     for record in view.systems(run):
-        best = _best(run, record)
-        rows = [_row(index, run, record, case, runs) for case in best]
+        best = _best(pairs, record)
+        rows = [_row(index, run, record, case, measured) for case in best]
         rows += _published(run, record, told, has_links=bool(best))
         if rows:
             marks = dict.fromkeys(str(case.evidence.grade) for case in best)
@@ -52,17 +59,15 @@ def tables(index: int, run: Run, runs: Sequence[Run]) -> list[tuple[str, str, li
     return found
 
 
-def _best(run: Run, record: SystemRecord) -> list[Measurement]:
+def _best(pairs: Sequence[Measurement], record: SystemRecord) -> list[Measurement]:
     """Of each kernel and reach the case of one link that came furthest."""
     kept: dict[tuple[str, str], Measurement] = {}
-    for each in run.measurements:
+    for each in pairs:
         rate = _rate(each)
         # Copies of all devices at once count every device's link.
         at_once = each.case.scope.rank > Scope.DEVICE.rank and record.devices > 1
         if (
-            each.case.kernel not in PAIRS
-            or each.case.instance != record.instance
-            or each.status not in view.GOOD
+            each.case.instance != record.instance
             or rate is None
             or (each.case.kernel in PAIRS[2:] and at_once)
         ):
@@ -79,14 +84,16 @@ def _rate(case: Measurement) -> Metric | None:
     return next((case.metrics[name] for name in _RATES if name in case.metrics), None)
 
 
-def _row(index: int, run: Run, record: SystemRecord, case: Measurement, runs: Sequence[Run]) -> Row:
+def _row(
+    index: int, run: Run, record: SystemRecord, case: Measurement, measured: Sequence[Measurement]
+) -> Row:
     rate = _rate(case)
     assert rate is not None
     copied = case.case.kernel in PAIRS[2:]
     name = "host" if copied else case.implementation.rpartition("limited by ")[2]
     figure = _figure(run, record, name)
     documented = figure.documented
-    got = _measured(case, runs) if case.evidence.grade is not Grade.MEASURED else case
+    got = _measured(case, measured) if case.evidence.grade is not Grade.MEASURED else case
     value = _rate(got) if got is not None else None
     return Row(
         link=words.clean(name or "one link", 40),
@@ -156,17 +163,11 @@ def _figure(run: Run, record: SystemRecord, name: str) -> _Figure:
     )
 
 
-def _measured(case: Measurement, runs: Sequence[Run]) -> Measurement | None:
+def _measured(case: Measurement, measured: Sequence[Measurement]) -> Measurement | None:
     """The same case of a measured run on this page."""
-    for run in runs:
-        for each in run.measurements:
-            if (
-                each.evidence.grade is Grade.MEASURED
-                and each.case.instance == case.case.instance
-                and each.case.fullname == case.case.fullname
-                and each.status in view.GOOD
-            ):
-                return each
+    for each in measured:
+        if each.case.instance == case.case.instance and each.case.fullname == case.case.fullname:
+            return each
     return None
 
 

@@ -22,23 +22,28 @@ def evidence(each: Measurement) -> str:
     return f"{each.evidence.grade}{mark}"
 
 
-def sweeps(run: Run, kernel: str) -> list[tuple[SystemRecord, list[Measurement]]]:
-    """For each system the good cases of a kernel with a size and a bandwidth, by size."""
-    good: dict[str, list[Measurement]] = {}
+Sweep = tuple[SystemRecord, list[Measurement]]
+
+
+def sweeps(run: Run) -> dict[str, list[Sweep]]:
+    """By kernel, for each system its good cases with a size and a bandwidth, by size."""
+    good: dict[str, dict[str, list[Measurement]]] = {}
     for each in run.measurements:
         if (
-            each.case.kernel == kernel
+            "busbw_bytes_per_s" in each.metrics
             and each.status in view.GOOD
             and each.time_s
             and size(each) > 0
-            and "busbw_bytes_per_s" in each.metrics
         ):
-            good.setdefault(each.case.instance, []).append(each)
-    return [
-        (record, sorted(good[record.instance], key=size))
-        for record in view.systems(run)
-        if record.instance in good
-    ]
+            good.setdefault(each.case.kernel, {}).setdefault(each.case.instance, []).append(each)
+    return {
+        kernel: [
+            (record, sorted(found[record.instance], key=size))
+            for record in view.systems(run)
+            if record.instance in found
+        ]
+        for kernel, found in good.items()
+    }
 
 
 def size(each: Measurement) -> float:
@@ -49,8 +54,8 @@ def size(each: Measurement) -> float:
 def losses(index: int, run: Run) -> Markup | None:
     """Bars of the largest message of every collective on every system."""
     bars = []
-    for kernel in view.by_kernel(run.measurements):
-        for record, cases in sweeps(run, kernel):
+    for kernel, swept in sweeps(run).items():
+        for record, cases in swept:
             last = cases[-1]
             parts = seconds(last.detail.get("waterfall_s"), zero=True)
             total = sum(parts.get(name, 0.0) for name in spent.PARTS)
@@ -85,12 +90,13 @@ def pictures(index: int, run: Run) -> list[dict[str, Any]]:
     A system too large to draw has the links alone.
     """
     found = []
+    swept = sweeps(run)
     for record in view.systems(run):
         topology = run.topologies.get(record.instance)
         tables, hottest, drawn, title = [], [], None, ""
         where = words.clean(record.instance, 60)
         for kernel in SHOWN:
-            for other, cases in sweeps(run, kernel):
+            for other, cases in swept.get(kernel, ()):
                 last = cases[-1]
                 if other is not record:
                     continue
@@ -116,8 +122,9 @@ def picture(index: int, run: Run, system: str, kernels: Collection[str]) -> dict
     topology = run.topologies.get(system)
     if topology is None:
         return None
+    swept = sweeps(run)
     for kernel in kernels:
-        for record, cases in sweeps(run, kernel):
+        for record, cases in swept.get(kernel, ()):
             last = cases[-1]
             loads = links.expanded(topology, last.detail.get("link_load"))
             if record.instance != system or loads is None or not any(loads):

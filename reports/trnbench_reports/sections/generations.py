@@ -44,6 +44,11 @@ class Row:
     point: str
     cells: tuple[Cell, ...]
 
+    @property
+    def promised(self) -> bool:
+        """Whether a document says anything of it, on any generation."""
+        return any(cell.promise for cell in self.cells)
+
 
 def render(runs: Sequence[Run]) -> Markup | str:
     """Nothing for a page with a single generation."""
@@ -231,7 +236,7 @@ def _gain(first: Measurement, case: Measurement) -> str:
     since = words.clean(first.case.generation, 20)
     if promised is None:
         return f"{numbers.times(got)} of {since}, no gain promised"
-    return f"{numbers.times(got)} of the {numbers.times(promised)} promised over {since}"
+    return f"{numbers.times(got)} of {since}, {numbers.times(promised)} promised"
 
 
 def _missing(case: Measurement | None, record: SystemRecord) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from trnbench import Grade, HeadlineCard, HeadlineLine, HeadlineRow, Run, Scope, headline
 from trnbench_reports import address, numbers, view, words
@@ -65,7 +65,7 @@ def render(runs: Sequence[Run]) -> Markup:
                 "heading": heading,
                 "run": run,
                 "found": found,
-                "cards": [shown_card(index, run, card) for card in found.cards],
+                "cards": _told_once([shown_card(index, run, card) for card in found.cards]),
                 "counts": [(str(status), n) for status, n in run.counts().items() if n],
                 "kernels": len({each.case.kernel for each in run.measurements}),
                 "systems": len({each.case.instance for each in run.measurements}),
@@ -116,12 +116,24 @@ def _held(run: Run) -> str:
     ).replace("kernels and collectives", "kernels, streams and collectives")
 
 
-def shown_card(index: int, run: Run, card: HeadlineCard) -> dict[str, object]:
+def shown_card(index: int, run: Run, card: HeadlineCard) -> dict[str, Any]:
     return {
         "name": words.capital(words.clean(card.device or card.generation, 40)),
         "colour": view.colour(run, card.generation),
         "rows": [shown(index, row) for row in card.rows],
     }
+
+
+def _told_once(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A reason that several rows share is told with the first of them."""
+    told: set[str] = set()
+    for card in cards:
+        rows = []
+        for row in card["rows"]:
+            rows.append(replace(row, reason="as above") if row.reason in told else row)
+            told |= {row.reason} - {""}
+        card["rows"] = rows
+    return cards
 
 
 def shown(index: int, row: HeadlineRow) -> Shown:

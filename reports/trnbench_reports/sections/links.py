@@ -116,6 +116,7 @@ def _panel(
     return {
         "name": kind[0] if kind[1] == RATES[0] else f"{kind[0]}, {board.COUNTED[kind[1]]}",
         "figure": figure.show(drawn),
+        "lead": _lead(by_kernel),
         "rows": rows(index, run, by_kernel),
         "picture": _picture(index, run, by_kernel[_lead(by_kernel)]),
     }

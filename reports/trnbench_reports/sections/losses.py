@@ -16,17 +16,20 @@ from trnbench_reports.template import fill
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-DRAWN = 8
+DRAWN = 6
 """Kernels with a bar, one of each family."""
-SHOWN, FOLDED = 12, 24
+SHOWN, FOLDED = 10, 24
 """Rows of the table, and of what is folded beneath it; smaller ones are counted."""
+LANES = 4
+"""Engines whose strips are drawn, in the order of the machine."""
 _NAMED = 3
 """Causes that are named beside a bar."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """One kernel: its bar, its strips, and in words the causes with their addresses."""
+    """One kernel: its bar, its strips, in words the causes with their addresses, and the lines that take
+    longest (place, text, share of the time); `command` prints them where the run keeps none."""
 
     name: str
     where: str
@@ -37,7 +40,9 @@ class Bar:
     loss: str
     strip: Markup | str
     busy: str
-    lines: str
+    lines: list[tuple[str, str, str]]
+    timeline: str
+    command: str
     faint: bool
 
 
@@ -124,8 +129,8 @@ def bar(index: int, each: Losses) -> Bar:
     if other > 0:
         parts.append(("the rest", other))
     busy = sorted(each.busy, key=lambda entry: -entry[1])
-    lanes = [(name, shares) for name, shares in each.strip if shares][:6]
-    told = ", ".join(f"{words.clean(n, 24)} {numbers.percent(s / each.time_s)}" for n, s in busy[:4])
+    lanes = [(name, shares) for name, shares in each.strip if shares][:LANES]
+    told = ", ".join(f"{words.clean(n, 24)} {numbers.percent(s / each.time_s)}" for n, s in busy[:2])
     return Bar(
         name=case.case.kernel,
         where=f"{case.case.generation}, {view.point_text(case)}",
@@ -140,7 +145,12 @@ def bar(index: int, each: Losses) -> Bar:
         loss=address.figure_of(index, case, address.LOSS),
         strip=stack.strip(lanes, f"when each engine was busy: {told}") if lanes else "",
         busy=told,
-        lines=_lines(each),
+        lines=[
+            (words.clean(place, 60), words.clean(text, 120), numbers.percent(seconds / each.time_s))
+            for place, text, seconds in each.lines[:2]
+        ],
+        timeline=address.figure_of(index, case, address.BUSY),
+        command=_lines(each),
         faint=view.faint(case),
     )
 

@@ -16,6 +16,11 @@ from trnbench_reports.template import fill
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+LEADING = 2
+"""Kernels of a family that stand on the first look."""
+FEW = 24
+"""Kernels up to which all of them do."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
@@ -48,7 +53,8 @@ def render(runs: Sequence[Run]) -> Markup:
     for index, run, heading in view.each_newest(runs):
         wanted = board.generations(run)
         rows, silent = [], []
-        for kernel, found in board.groups(run):
+        groups = board.groups(run)
+        for kernel, found in groups:
             shown = [(row, cells(index, row, others)) for row in found]
             kept = [
                 (row, made)
@@ -66,8 +72,9 @@ def render(runs: Sequence[Run]) -> Markup:
                 "id": f"board-{index}",
                 "generations": [(name, view.colour(run, name), _systems(run, name)) for name in wanted],
                 "rows": rows,
+                "folded": _folded(rows),
                 "silent": silent,
-                "families": sorted({words.clean(found[0].family, 40) for _, found in board.groups(run)}),
+                "families": sorted({words.clean(found[0].family, 40) for _, found in groups}),
                 "letters": sorted(
                     {cell.letter for _, kept in rows for _, m in kept for cell in m if cell and cell.letter}
                 ),
@@ -77,6 +84,19 @@ def render(runs: Sequence[Run]) -> Markup:
             }
         )
     return fill("scoreboard", parts=parts)
+
+
+def _folded(rows: Sequence[tuple[str, Sequence[tuple[board.Row, Sequence[Shown | None]]]]]) -> set[str]:
+    """Kernels that wait behind a tick: of a large board all but the first of each family. One that bears the
+    family's name comes first, and what is suspect, failed or unsteady is never among them."""
+    if len(rows) <= FEW:
+        return set()
+    families: dict[str, list[str]] = {}
+    for kernel, kept in sorted(rows, key=lambda each: each[0] != each[1][0][0].family):
+        families.setdefault(kept[0][0].family, []).append(kernel)
+    leading = {name for names in families.values() for name in names[:LEADING]}
+    loud = {kernel for kernel, kept in rows for _, made in kept for cell in made if cell and cell.note}
+    return {kernel for kernel, _ in rows} - leading - loud
 
 
 def _systems(run: Run, generation: str) -> str:

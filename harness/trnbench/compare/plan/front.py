@@ -10,18 +10,24 @@ from trnbench.compare.plan.option import Option
 WIDTH, HEIGHT = 60, 14
 
 
-def cost_of(option: Option) -> float:
-    """What lies across from time: dollars where there is a price, else device seconds of a token."""
-    return option.dollars if option.dollars is not None else 1.0 / option.tokens_per_s_device
+def priced(options: Sequence[Option]) -> bool:
+    """Whether all of them can be told apart by dollars."""
+    return bool(options) and all(each.dollars is not None for each in options)
+
+
+def cost_of(option: Option, in_dollars: bool) -> float:
+    """What lies across from time: dollars where every option has a price, else device seconds of a token."""
+    return option.dollars if in_dollars and option.dollars is not None else 1.0 / option.tokens_per_s_device
 
 
 def front(options: Sequence[Option]) -> list[Option]:
     """Pareto-optimal ones, fastest first: each slower one costs less."""
-    found: list[Option] = []
-    for option in sorted(options, key=lambda each: (each.time_s, cost_of(each))):
-        if not found or cost_of(option) < cost_of(found[-1]):
-            found.append(option)
-    return found
+    in_dollars = priced(options)
+    best: list[Option] = []
+    for option in sorted(options, key=lambda each: (each.time_s, cost_of(each, in_dollars))):
+        if not best or cost_of(option, in_dollars) < cost_of(best[-1], in_dollars):
+            best.append(option)
+    return best
 
 
 def chart(options: Sequence[Option], shown: Callable[[float], str], across: str, down: str) -> list[str]:
@@ -33,7 +39,8 @@ def chart(options: Sequence[Option], shown: Callable[[float], str], across: str,
         return []
     best = {id(each) for each in front(options)}
     times = [math.log(each.time_s) for each in options]
-    costs = [math.log(cost_of(each)) for each in options]
+    in_dollars = priced(options)
+    costs = [math.log(cost_of(each, in_dollars)) for each in options]
     grid = [[" "] * WIDTH for _ in range(HEIGHT)]
     for option, x, y in sorted(zip(options, times, costs, strict=True), key=lambda each: id(each[0]) in best):
         column = _place(x, times, WIDTH)

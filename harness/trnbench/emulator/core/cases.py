@@ -6,7 +6,9 @@ from typing import Any
 
 import msgspec
 
+from trnbench.emulator.core.costs import CostTable
 from trnbench.emulator.core.launch import Launch
+from trnbench.emulator.core.line_profile import line_profile
 from trnbench.emulator.core.model import KernelModel
 from trnbench.emulator.core.program import QUEUES
 from trnbench.emulator.core.recording import Recording
@@ -60,7 +62,8 @@ class CaseModel:
         """
         source = self.source(case)
         if source is not None:
-            return _emulated(case, source, self.time(case, source, system))
+            timing = self.time(case, source, system)
+            return _emulated(case, source, timing, self.kernels.table(system))
         if case.kernel.spread is Spread.SHARED:
             raise KernelError(
                 f"{case.kernel.name} has no NKI source that takes {dict(case.key.point)}",
@@ -110,7 +113,7 @@ class CaseModel:
         return self._launched[key]
 
 
-def _emulated(case: Case, source: Source, timing: Timing) -> Estimate:
+def _emulated(case: Case, source: Source, timing: Timing, table: CostTable) -> Estimate:
     recording, count = timing.recording, len(timing.programs)
     implementation = f"nki: {source.ref} ({source.by})"
     notes: tuple[str, ...] = (f"instructions {recording.how}",)
@@ -118,6 +121,7 @@ def _emulated(case: Case, source: Source, timing: Timing) -> Estimate:
         **({"waterfall": [list(term) for term in timing.waterfall]} if case.explain else {}),
         "busy": {name: seconds for name, seconds in timing.busy_s.items() if seconds},
         "strip": timing.strip,
+        **line_profile(timing, table),
     }
     if recording.pieces:
         notes = (*notes, "pieces beyond the scheduled ones at the pace of the last of their kind")

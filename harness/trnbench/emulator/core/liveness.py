@@ -32,11 +32,14 @@ class Liveness:
         self.others: list[Tile] = []  # in device memory, or at addresses of the kernel's choice
 
     def add(self, new: Tile, freed: Users) -> None:
-        """A tile that does not fit waits for the users of those dropped first, whose place it takes."""
+        """A tile that does not fit waits for the users of those dropped first, whose place it takes, or of
+        those that its life names."""
         self._tiles[new.life] = new
         size = new.bytes
         if not size:
             self.others.append(new)
+            for life in new.life.takes:
+                _wait_for(self._tiles[life], freed)
             return
         pool = self.pools[new.memory]
         tiles, capacity, held = pool.tiles, pool.capacity, pool.held + size
@@ -47,9 +50,7 @@ class Liveness:
             if life.alive:
                 place += 1
                 continue
-            for queue, user in tile.users.items():
-                if queue not in freed or user > freed[queue]:
-                    freed[queue] = user
+            _wait_for(tile, freed)
             held -= tile.bytes
             del self._tiles[life]
             if place:
@@ -75,3 +76,10 @@ class Liveness:
                 del self._tiles[tile.life]
             else:
                 pool.tiles.append(tile)
+
+
+def _wait_for(tile: Tile, freed: Users) -> None:
+    """The last user of each queue."""
+    for queue, user in tile.users.items():
+        if queue not in freed or user > freed[queue]:
+            freed[queue] = user

@@ -27,13 +27,16 @@ from trnbench.emulator.core.trigger import SYNC
 
 Ints = npt.NDArray[np.int64]
 
-_SHOWN = {
+STRIP_ROWS = {
     **{name: (queue,) for queue, name in enumerate(QUEUES[:GPSIMD])},
     "gpsimd": (GPSIMD, GPSIMD_RING),
     SYNC: (LOAD, STORE),
     "scalar triggers": (SCALAR_RING,),
 }
 """Rows of a strip, and the queues that keep each busy."""
+
+STRIP_SPANS = 40
+"""Equal spans of the time that a strip tells apart."""
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -100,14 +103,14 @@ class Schedule(msgspec.Struct, kw_only=True):
         """The critical path by cause, in ticks; adds up to `total`."""
         return Path(self).whole() if len(self.program) else {}
 
-    def strip(self, parts: int = 40) -> dict[str, str]:
+    def strip(self, parts: int = STRIP_SPANS) -> dict[str, str]:
         """How busy each engine's queue was in `parts` equal spans: one digit each, 9 is all of it."""
         width = max(-(-self.total // parts), 1)
         bounds = np.arange(parts + 1, dtype=np.int64) * width
         starts, issues = np.frombuffer(self.start, np.int64), np.frombuffer(self.issued, np.int64)
         queues = self.queues()
         rows = {}
-        for name, shown in _SHOWN.items():
+        for name, shown in STRIP_ROWS.items():
             row = np.zeros(parts, np.int64)
             for queue in shown:
                 mine = queues == queue

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from trnbench.emulator.assumed import assuming
 from trnbench.emulator.fabric.answer import Answer
 from trnbench.emulator.fabric.ask import ask
 from trnbench.emulator.fabric.question import Question
@@ -72,7 +73,7 @@ def _others(question: Question) -> Iterator[tuple[str, str, str, str, Question]]
         unit = _unit(usual.metric)
         for value in (usual.low, usual.high):
             if value != usual.value:
-                other = on(_with(system, name, value))
+                other = on(assuming(system, name, value))
                 yield name, show(usual.value, unit), show(value, unit), usual.reason, other
     for name, start in fabric.constants.assumed.items():
         for value in (start.low, start.high):
@@ -101,14 +102,6 @@ def _starting(system: System, context: str, name: str, seconds: float) -> System
     key = f"{name}_us"
     own = {**table[context], key: {**table[context][key], "value": seconds * 1e6}}
     return msgspec.structs.replace(system, costs={**system.costs, "fabric": {**table, context: own}})
-
-
-def _with(system: System, name: str, value: float) -> System:
-    book = system.book
-    other = msgspec.structs.replace(book.assumptions[name], value=value)
-    return msgspec.structs.replace(
-        system, book=msgspec.structs.replace(book, assumptions={**book.assumptions, name: other})
-    )
 
 
 def _unit(metric: str) -> str:

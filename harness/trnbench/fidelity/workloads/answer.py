@@ -1,4 +1,4 @@
-"""What the composed step says of a published one: seconds without constants, and what each constant adds."""
+"""What composed steps say of published ones, one after the other."""
 
 from __future__ import annotations
 
@@ -12,45 +12,14 @@ from trnbench.fidelity.prediction import NotEmulated
 from trnbench.fidelity.workloads.compose import Composed, composed
 from trnbench.fidelity.workloads.naive import naive_s
 from trnbench.fidelity.workloads.point import PublishedStep
+from trnbench.fidelity.workloads.step_answer import NAMES, StepAnswer
 from trnbench.workloads.floor import floor
 from trnbench.workloads.step import StepModel
-from trnbench.workloads.step_constants import NONE, UNITS, StepConstants
+from trnbench.workloads.step_constants import NONE
 from trnbench.workloads.step_parts import COLLECTIVES, StepParts
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
-
-NAMES = tuple(UNITS)
-"""Constants in the order of a row's coefficients."""
-
-
-class StepAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`rows`: of each pipeline stage that may be the slowest, seconds without constants and then seconds for
-    one of each of `NAMES` (a second, or a share of 1). `links_s` of them are the links' of its collectives,
-    of which there are `collectives` in series. `why`: the reason where there is no answer, and then nothing
-    else.
-
-    `published_s`, `floor_s` and `naive_s` are what was measured, what documents allow at best, and the sum
-    that people make on paper.
-    """
-
-    id: str
-    generation: str
-    family: str = ""
-    vote: str = ""
-    published_s: float = 0.0
-    floor_s: float = 0.0
-    naive_s: float = 0.0
-    rows: tuple[tuple[float, ...], ...] = ()
-    links_s: float = 0.0
-    collectives: float = 0.0
-    roofline_share: float = 0.0
-    why: str = ""
-
-    def time_s(self, constants: StepConstants) -> float:
-        """Of the stage that takes longest with these constants."""
-        values = (1.0, *(float(getattr(constants, name)) for name in NAMES))
-        return max(sum(a * b for a, b in zip(row, values, strict=True)) for row in self.rows)
 
 
 def answers(registry: Registry, points: Iterable[PublishedStep]) -> Iterator[StepAnswer]:

@@ -14,7 +14,6 @@ from trnbench.workloads.attention import AttentionKind
 from trnbench.workloads.division import Division, divide
 from trnbench.workloads.hbm import fit
 from trnbench.workloads.job import Task
-from trnbench.workloads.layer import Layer
 from trnbench.workloads.model import Model
 from trnbench.workloads.shipped import load_model
 
@@ -68,18 +67,7 @@ def model_of(point: PublishedStep) -> Model:
     model = load_model(point.model)
     if not point.head:
         model = msgspec.structs.replace(model, head=False, head_bias=False)
-    if point.experts:
-        model = msgspec.structs.replace(
-            model, kinds=tuple(_meeting(each, point.experts) for each in model.kinds)
-        )
     return model
-
-
-def _meeting(layer: Layer, experts: int) -> Layer:
-    network = layer.feed_forward
-    if not network.experts:
-        return layer
-    return msgspec.structs.replace(layer, feed_forward=msgspec.structs.replace(network, top_k=experts))
 
 
 def composed(point: PublishedStep, registry: Registry) -> Composed:

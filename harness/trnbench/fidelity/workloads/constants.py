@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trnbench.fidelity.workloads.answer import NAMES, StepAnswer
 from trnbench.fidelity.workloads.fitting import LIMITS, FittedStep
+from trnbench.fidelity.workloads.step_answer import NAMES, StepAnswer
 from trnbench.workloads.step_constants import UNITS, Constant, StepConstants
 
 METHOD = (

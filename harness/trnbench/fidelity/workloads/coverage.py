@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 
 from trnbench.fidelity.nearness.evidence import Evidence
 from trnbench.fidelity.nearness.subject import Known
-from trnbench.fidelity.workloads.answer import StepAnswer
 from trnbench.fidelity.workloads.errors import StepError
 from trnbench.fidelity.workloads.fitting import fit
 from trnbench.fidelity.workloads.kept import KeptSteps
 from trnbench.fidelity.workloads.nearness import step_bands
+from trnbench.fidelity.workloads.step_answer import StepAnswer
 from trnbench.workloads.step_constants import StepConstants
 
 

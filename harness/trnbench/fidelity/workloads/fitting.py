@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench.fidelity.workloads.answer import NAMES, StepAnswer
+from trnbench.fidelity.workloads.step_answer import NAMES, StepAnswer
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,7 +9,7 @@ import msgspec
 
 from trnbench.bounded.file import TABLE, read_file
 from trnbench.errors import BadInput
-from trnbench.fidelity.workloads.answer import StepAnswer
+from trnbench.fidelity.workloads.step_answer import StepAnswer
 from trnbench.results.nearness import Band, Nearness
 
 if TYPE_CHECKING:

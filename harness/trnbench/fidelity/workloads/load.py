@@ -33,13 +33,12 @@ _TEXTS = (
 _KEYS: dict[str, type] = {
     **dict.fromkeys((*_TEXTS, "task", "use", "note", "model", "system"), str),
     "instances": int,
-    "experts": int,
     "head": bool,
     "readings": list,
     **dict.fromkeys(("stated", "layout", "job"), dict),
 }
 _REQUIRED = (*_TEXTS, "task", "use", "instances")
-_OURS = ("model", "system", "layout", "job", "readings", "head", "experts")
+_OURS = ("model", "system", "layout", "job", "readings", "head")
 STATED = ("batch", "seq_len", "input_len", "output_len", "tp", "pp", "dp")
 USES = ("step", "none")
 _ID = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
@@ -121,7 +120,6 @@ def _point(
     except TrnbenchError as error:
         raise where.error(error.what, cause=error.cause) from None
     ours = {"model": row["model"], "system": row["system"], "head": row.get("head", True)}
-    ours["experts"] = row.get("experts", 0)
     return PublishedStep(
         generation=generation, layout=layout, job=job, readings=tuple(row["readings"]), **ours, **fields
     )

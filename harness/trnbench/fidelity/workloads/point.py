@@ -36,9 +36,8 @@ class PublishedStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     the source's own: `stated` has batch, lengths and degrees by name, as far as they are stated.
 
     `model` (one that trnbench describes), `system`, `layout` and `job` are that row read as a step by
-    `readings`; without `head` the step ends behind the last layer, and of routed experts a token counts as
-    meeting `experts` (0: as many as the model says). A point without a job is none that can be composed, and
-    `note` says why; elsewhere `note` says what the source leaves open.
+    `readings`; without `head` the step ends behind the last layer. A point without a job is none that can
+    be composed, and `note` says why; elsewhere `note` says what the source leaves open.
     """
 
     id: str
@@ -58,7 +57,6 @@ class PublishedStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     model: str = ""
     system: str = ""
     head: bool = True
-    experts: int = 0
     layout: Layout = Layout()
     job: Job | None = None
     readings: tuple[str, ...] = ()

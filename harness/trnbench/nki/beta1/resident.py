@@ -10,6 +10,7 @@ from itertools import chain, count
 from typing import NamedTuple
 
 from trnbench.nki import isa
+from trnbench.nki.beta1.placed import places
 from trnbench.nki.beta1.repeated import Recorded, known
 from trnbench.nki.beta1.unrolled import ROUNDS
 from trnbench.nki.instruction import Instruction
@@ -40,8 +41,15 @@ def compiling(recorder: Recorder) -> Iterator[None]:
         yield
     finally:
         recorder.issue = before
-    for each in Residence(taken, recorder).compiled():
+    compiled = list(Residence(taken, recorder).compiled())
+    begins = places(compiled, {buffer: each.capacity for buffer, each in recorder.ledgers.items()})
+    for number, each in enumerate(compiled):
+        begun = begins.get(number, ())
+        for life, gone in begun:
+            life.takes = gone
         before(each.op, each.writes, each.reads, (each.file, each.line))
+        for life, _ in begun:
+            life.takes = ()  # else lives would hold each other, from the first to the last
 
 
 class _Held(NamedTuple):
