@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import trnbench
@@ -68,6 +69,21 @@ def test_a_training_step_on_a_thousand_ranks(benchmark: Any) -> None:
         system="trn1-ultracluster:32" if whole else "trn1.32xlarge",
     )
     in_starts(benchmark, script, 5)
+
+
+def test_a_decoding_step_from_the_cache(benchmark: Any, tmp_path: Path) -> None:
+    """The whole command, from its start to the run in the store: all but the time of the step is worked out."""
+    model, tp = ("llama-3-70b", "64") if benchmark.enabled else ("llama-3.2-1b", "8")
+    command = ("-m", "trnbench", "--store", str(tmp_path / "results.db"), "workload", "run", model, "-q")
+    command += ("-i", "trn2-16.48xlarge", "--task", "decode", "--tp", tp, "--batch", "16", "--kv", "4096")
+    processor_s(*command)
+    pairs = []
+
+    def pair() -> None:
+        pairs.append(processor_s(*command) / processor_s("-c", "pass"))
+
+    benchmark.pedantic(pair, rounds=9 if benchmark.enabled else 1, iterations=1)
+    benchmark.extra_info["starts_of_bare_python"] = sorted(pairs)[len(pairs) // 2]
 
 
 def test_a_step_that_is_known(benchmark: Any) -> None:
