@@ -136,3 +136,10 @@ def test_the_delta_rule_of_a_token(v2: Machine) -> None:
     got = _given("delta_step:delta_step", (q, k, v, gates, rates, states), v2)
     for mine, expected in zip(got, references.delta_step(q, k, v, gates, rates, states), strict=True):
         np.testing.assert_allclose(mine, expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(("spans", "heads"), [(2, 5), (3, 600)], ids=str)
+def test_spans_of_a_cache_become_one(spans: int, heads: int, v2: Machine) -> None:
+    parts, logs = _values((spans, 64, 2, heads)), 5 * _values((spans, heads), 4)
+    (got,) = _given("spans:spans_merged", (parts, logs), v2)
+    np.testing.assert_allclose(got, references.spans_merged(parts, logs), rtol=1e-3, atol=1e-4)

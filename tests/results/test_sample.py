@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import msgspec
+from pathlib import Path
+
 import pytest
 from synthetic_run import make_run, with_verdicts
 
 from trnbench import Run, Status
-from trnbench.results.sample import sampled
+from trnbench.store.store import Store
 
 
 @pytest.fixture(scope="module")
@@ -15,18 +16,25 @@ def run() -> Run:
     return with_verdicts(make_run(sizes=6, extra_kernels=0))
 
 
-def test_as_many_as_asked_for_in_their_order(run: Run) -> None:
-    made = sampled(run, 400)
+@pytest.fixture(scope="module")
+def store(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    made = Store(tmp_path_factory.mktemp("sample") / "results.db")
+    made.save(run)
+    return made
+
+
+def test_as_many_as_asked_for_in_their_order(run: Run, store: Store) -> None:
+    made = store.load("latest", sample=400)
     assert len(made.measurements) == 400
     place = {each.id: at for at, each in enumerate(run.measurements)}
     places = [place[each.id] for each in made.measurements]
     assert places == sorted(places)
-    assert made == sampled(run, 400)
+    assert made == store.load("latest", sample=400)
     assert made.digest == ""
 
 
-def test_what_went_wrong_and_the_best_of_each_sweep_are_kept(run: Run) -> None:
-    made = sampled(run, 1)
+def test_what_went_wrong_and_the_best_of_each_sweep_are_kept(run: Run, store: Store) -> None:
+    made = store.load("latest", sample=1)
     kept = {each.id for each in made.measurements}
     assert {each.id for each in run.measurements if each.status in (Status.SUSPECT, Status.FAILED)} <= kept
     sweeps: dict[tuple[str, ...], list[tuple[float, str]]] = {}
@@ -39,8 +47,8 @@ def test_what_went_wrong_and_the_best_of_each_sweep_are_kept(run: Run) -> None:
         assert any(fraction == best and id in kept for fraction, id in found)
 
 
-def test_the_note_says_what_was_left_out(run: Run) -> None:
-    made = sampled(run, 400)
+def test_the_note_says_what_was_left_out(run: Run, store: Store) -> None:
+    made = store.load("latest", sample=400)
     total, kept = len(run.measurements), len(made.measurements)
     assert made.notes[-1].startswith(f"A sample: {kept} of {total:,} cases. ")
     gemm = sum(each.case.kernel == "gemm" for each in run.measurements)
@@ -48,6 +56,23 @@ def test_the_note_says_what_was_left_out(run: Run) -> None:
     assert f"gemm {gemm:,}" in made.notes[-1]
 
 
-def test_a_run_that_is_small_enough_stays_as_it_is(run: Run) -> None:
-    assert sampled(run, len(run.measurements)) is run
-    assert sampled(msgspec.structs.replace(run, measurements=()), 1).notes == run.notes
+def test_a_run_that_is_small_enough_stays_as_it_is(run: Run, store: Store) -> None:
+    whole = store.load("latest", sample=len(run.measurements))
+    assert whole == store.load("latest")
+    assert not any(note.startswith("A sample") for note in whole.notes)
+
+
+def test_the_command_says_what_was_left_out(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from trnbench.cli.main import cli
+
+    page = tmp_path / "page.html"
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--store", str(store.path), "report", "--sample", "400", "-o", str(page)])
+    assert ended.value.code == 0
+    (note,) = [each for each in store.load("latest", sample=400).notes if each.startswith("A sample")]
+    said = capsys.readouterr()
+    assert note in said.err
+    assert said.out == f"{page}\n"
+    assert "A sample: 400 of " in page.read_text()

@@ -9,6 +9,7 @@ import click
 from trnbench.bounded import kinds
 from trnbench.cli.context import Session, session
 from trnbench.cli.number import NumberType
+from trnbench.cli.output import say
 from trnbench.cli.page_name import REPORT, STEM, page_name_of
 from trnbench.cli.reporting import check_name, load_runs, put
 from trnbench.cli.store_names import complete_runs
@@ -49,6 +50,7 @@ def report(
     force: bool,
 ) -> None:
     """Write the HTML report of stored runs (the latest one unless named) and print its path."""
+    from trnbench.results.sample import SAMPLE
     from trnbench.run.render import find_format, find_part
     from trnbench.run.writing import check_writable
 
@@ -63,11 +65,11 @@ def report(
         check_name(output)
         check_writable(output, force=force)
     format = find_format(shared.registry, "html")
-    runs = load_runs(shared, run)
-    if sample is not None:
-        from trnbench.results.sample import sampled
-
-        runs = tuple(sampled(each, sample) for each in runs)
+    runs = load_runs(shared, run, sample=sample or 0)
+    for each in runs if sample else ():
+        for note in each.notes:
+            if note.startswith(SAMPLE):
+                say(f"run {each.id}: {note}", level=0)
     if output is None:
         output = page_name_of(runs)
         check_writable(output, force=force)

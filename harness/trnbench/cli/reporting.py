@@ -85,13 +85,17 @@ def check_name(target: Path) -> None:
         )
 
 
-def load_runs(shared: Session, refs: Sequence[str]) -> tuple[Run, ...]:
-    """The stored runs that `refs` name, the latest one for none. Raises `UnknownName`, `StoreError`."""
+def load_runs(shared: Session, refs: Sequence[str], *, sample: int = 0) -> tuple[Run, ...]:
+    """The stored runs that `refs` name, the latest one for none; of each a sample of so many cases, if any.
+    Raises `UnknownName`, `StoreError`."""
     from trnbench.store.store import Store
     from trnbench.store.tag import LATEST
 
     with Store(shared.store_path) as store:
-        return tuple(store.load(run_id) for run_id in dict.fromkeys(map(store.resolve, refs or (LATEST,))))
+        return tuple(
+            store.load(run_id, sample=sample)
+            for run_id in dict.fromkeys(map(store.resolve, refs or (LATEST,)))
+        )
 
 
 def replacing(target: Path, runs: Sequence[Run]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -14,6 +15,7 @@ from trnbench.errors import StoreError, TrnbenchError, UnknownName, UsageError
 from trnbench.results.digest import PARTS
 from trnbench.results.json import dumps_measurement, loads, loads_value
 from trnbench.results.run import Run
+from trnbench.results.sample import CaseMark, chosen, noted
 from trnbench.store.database import NoRuns, no_runs
 from trnbench.store.file import StoreFile
 from trnbench.store.journal import JournalInUse, is_in_use
@@ -115,8 +117,9 @@ class Store(StoreFile):
             rows = connection.execute("SELECT tag FROM tags WHERE run = ? ORDER BY tag", (number,))
             return tuple(row[0] for row in rows)
 
-    def load(self, ref: str = LATEST) -> Run:
-        """A whole run. `ref` as for `resolve`. Raises `UnknownName`, `BadInput` for a newer schema."""
+    def load(self, ref: str = LATEST, *, sample: int = 0) -> Run:
+        """A run, whole, or a sample of so many of its cases, of which alone is read what stands in them.
+        `ref` as for `resolve`. Raises `UnknownName`, `BadInput` for a newer schema."""
         with self.reading() as connection:
             run_id = self.resolve(ref)
             where = f"run {run_id} in {self.path}"
@@ -135,13 +138,24 @@ class Store(StoreFile):
                 (number,),
             ):
                 document[kind][name] = msgspec.Raw(self._inflated(content))
+            rows = "SELECT document FROM measurements WHERE run = ? ORDER BY position"
+            if not sample:
+                document["measurements"] = [
+                    msgspec.Raw(self._inflated(row[0])) for row in connection.execute(rows, (number,))
+                ]
+                return loads(msgspec.json.encode(document), where)
+            marks, positions = _marks(connection, number)
+            kept = chosen(marks, sample)
             document["measurements"] = [
-                msgspec.Raw(self._inflated(row[0]))
-                for row in connection.execute(
-                    "SELECT document FROM measurements WHERE run = ? ORDER BY position", (number,)
+                msgspec.Raw(self._inflated(content))
+                for place in kept
+                for (content,) in connection.execute(
+                    "SELECT document FROM measurements WHERE run = ? AND position = ?",
+                    (number, positions[place]),
                 )
             ]
-        return loads(msgspec.json.encode(document), where)
+        run = loads(msgspec.json.encode(document), where)
+        return run if len(kept) == len(marks) else noted(run, marks)
 
     def list(self) -> tuple[RunSummary, ...]:
         """Every run, oldest first; an empty tuple where there is no store yet."""
@@ -227,3 +241,18 @@ class Store(StoreFile):
                 cause="the disk failed, or another program changed it; it was left as it is",
                 try_="trnbench store repair",
             ) from error
+
+
+def _marks(connection: sqlite3.Connection, number: int) -> tuple[list[CaseMark], list[int]]:
+    """By what the cases of a run are chosen, and where they stand, without what else they hold."""
+    marks, positions = [], []
+    for position, fraction, *names in connection.execute(
+        "SELECT position, fraction, kernel, dtype, scope, instance, status FROM measurements"
+        " WHERE run = ? ORDER BY position",
+        (number,),
+    ):
+        # The same few names again and again: each is kept once.
+        kernel, dtype, scope, instance, status = map(sys.intern, names)
+        marks.append(CaseMark(kernel, dtype, scope, instance, status, fraction))
+        positions.append(position)
+    return marks, positions

@@ -37,7 +37,7 @@ from trnbench.workloads.operators import (
 from trnbench.workloads.tiles import ROWS, tiles_of
 
 SPAN = 2048
-"""Keys of a cache that are attended to at once; the results of several spans are added up."""
+"""Keys of a cache that are attended to at once; the results of several spans are made one."""
 
 ROOM = 0.75
 """Of SBUF, for activations that stay."""
@@ -175,17 +175,39 @@ class Shapes:
         )
 
     def _mixing(self, mixing: Mixing) -> Call:
-        if mixing.tokens == 1 and mixing.before and not mixing.backward:
+        if _over_cache(mixing):
             return self._cached(mixing)
         return self._prompt(mixing)
 
-    def _cached(self, mixing: Mixing) -> Call:
+    def merged(self, operator: Operator) -> Call | None:
+        """What makes the spans of a long cache one, behind attention; None where there is one span."""
+        if not isinstance(operator, Mixing) or not _over_cache(operator):
+            return None
+        caches, spans, _ = self._spans(operator)
+        if spans == 1:
+            return None
+        heads = caches * (operator.heads // operator.kv_heads)
+        columns, wide = tiles_of(operator.value_dim)
+        return Call(
+            source="spans:spans_merged",
+            inputs=(((spans, columns, wide, heads), self.dtype), ((spans, heads), "float32")),
+            stays=self.stays,
+            weights=False,
+            operators=0.0,
+        )
+
+    def _spans(self, mixing: Mixing) -> tuple[int, int, int]:
+        """Caches of a core, spans of each, and keys of a span."""
         seen = max(round(mixing.pairs), 1)
         caches, shared = mixing.sequences * mixing.kv_heads, self.cores
         if caches % shared:
             seen, shared = ceil(seen / shared), 1
         spans = ceil(seen / SPAN)
-        caches, spread = caches // shared * spans, ceil(seen / spans / ROWS)
+        return caches // shared, spans, ceil(seen / spans)
+
+    def _cached(self, mixing: Mixing) -> Call:
+        each, spans, seen = self._spans(mixing)
+        caches, spread = each * spans, ceil(seen / ROWS)
         rows, parts = tiles_of(mixing.key_dim)
         stored = (
             self.dtype
@@ -231,6 +253,10 @@ class Shapes:
             ),
             times=each / heads,
         )
+
+
+def _over_cache(mixing: Mixing) -> bool:
+    return bool(mixing.tokens == 1 and mixing.before and not mixing.backward)
 
 
 def _inner(network: FeedForward) -> int:

@@ -176,6 +176,9 @@ class Composition:
             return
         found = self.model.kernels.time(call, self.system, self.busy)
         made.kernel(operator.name, _part(operator), call, found)
+        if merged := self.shapes.merged(operator):
+            spent = self.model.kernels.time(merged, self.system, self.busy)
+            made.kernel(f"{operator.name}: spans", _part(operator), merged, spent)
         if apart and call.stays:
             stored = msgspec.structs.replace(call, stays=False)
             whole = self.model.kernels.time(stored, self.system, self.busy).all

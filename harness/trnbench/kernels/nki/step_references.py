@@ -127,3 +127,9 @@ def delta_step(
     new = strength * (v - np.einsum("kn,nkv->vn", key, faded))
     after = faded + np.einsum("kn,vn->nkv", key, new)
     return np.einsum("kn,nkv->vn", query, after), after
+
+
+def spans_merged(parts: Array, logs: Array) -> Array:
+    """Attention of spans (spans, columns, wide, heads) by the sums of their weights, as logarithms."""
+    shares = np.exp(logs - logs.max(axis=0))
+    return np.asarray(np.einsum("scwh,sh->cwh", parts, shares / shares.sum(axis=0)))
