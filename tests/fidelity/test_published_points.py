@@ -75,7 +75,7 @@ def test_systems_are_those_of_the_plugins(registry: Registry, points: tuple[Publ
 
 def test_a_correction_of_the_sorting_says_what_it_was(points: tuple[PublishedPoint, ...]) -> None:
     moved = [point for point in points if "sorted from" in point.usable_note]
-    assert len(moved) == 46
+    assert len(moved) == 45
     for point in moved:
         assert f"to {point.usable}" in point.usable_note, point.id
 

@@ -252,6 +252,7 @@ def _marks(connection: sqlite3.Connection, number: int) -> tuple[list[CaseMark],
         (number,),
     ):
         # The same few names again and again: each is kept once.
-        marks.append(CaseMark(*map(sys.intern, names), fraction))
+        kernel, dtype, scope, instance, status = map(sys.intern, names)
+        marks.append(CaseMark(kernel, dtype, scope, instance, status, fraction))
         positions.append(position)
     return marks, positions

@@ -86,7 +86,7 @@ def _promised(curves: Sequence[Curve]) -> list[Promise]:
     return [
         Promise(
             value=value,
-            words=words.clean(f"{numbers.show(value, 'B/s')} {', '.join(c.system for c in same)}", 30),
+            words=words.clean(f"{numbers.show(value, 'B/s')} {', '.join(c.system for c in same)}", 48),
             colour=same[0].colour,
         )
         for value, same in sorted(found.items())

@@ -9,9 +9,13 @@ from trnbench import Measurement
 from trnbench_reports import address, numbers, view, words
 from trnbench_reports.charts import scale
 from trnbench_reports.charts.figure import SHAPES, SYMBOLS, Figure, Series
+from trnbench_reports.charts.lines import Promise, name_levels
 from trnbench_reports.charts.plane import Plane
 
-MOST = 6
+PUBLISHED = SHAPES.index("diamond")
+"""Of the marks of what is published; systems have the others."""
+OWN = tuple(place for place in range(len(SHAPES)) if place != PUBLISHED)
+MOST = len(OWN)
 """Systems of one chart; the table has all."""
 WIDTH, HEIGHT = 470, 270
 
@@ -69,6 +73,8 @@ def draw(id: str, index: int, title: str, sweeps: Sequence[Sweep], what: str) ->
                 plane.line(known, colour=colour, dash=dash, opacity=opacity, series=place)
         line = [(point.size, point.rate) for point in sweep.points if point.rate >= low]
         plane.line(line, colour=colour, width=2.4, opacity=opacity, series=place)
+    levels = dict.fromkeys(sweep.promised for sweep in shown if sweep.promised)
+    name_levels(plane, [Promise(value=each, words=numbers.show(each, "B/s")) for each in levels], ends)
     for place, sweep in enumerate(shown):
         colour = f"var(--g{sweep.colour})"
         for point in sweep.points:
@@ -77,7 +83,13 @@ def draw(id: str, index: int, title: str, sweeps: Sequence[Sweep], what: str) ->
             anchor = address.figure_of(index, point.case)
             says = view.tooltip(point.case)
             plane.mark(
-                point.size, point.rate, colour=colour, says=says, anchor=anchor, series=place, shape=place
+                point.size,
+                point.rate,
+                colour=colour,
+                says=says,
+                anchor=anchor,
+                series=place,
+                shape=OWN[place],
             )
             if point.published:
                 told = f"published: {numbers.show(point.published, 'B/s')} at {numbers.show(point.size, 'B')}"
@@ -89,7 +101,7 @@ def draw(id: str, index: int, title: str, sweeps: Sequence[Sweep], what: str) ->
                     says=told,
                     anchor=to,
                     series=place,
-                    shape=3,
+                    shape=PUBLISHED,
                 )
     label = f"{title}. {words.plural(len(points), 'case')} on {words.plural(len(shown), 'system')}."
     return Figure(
@@ -97,13 +109,13 @@ def draw(id: str, index: int, title: str, sweeps: Sequence[Sweep], what: str) ->
         title=title,
         label=label,
         caption="thick: taken; level: documented; dashed: what the links allow; dotted: best algorithm; "
-        "◆ published",
+        "◆ published of the same size and ranks",
         drawing=plane.svg(label),
         series=tuple(
             Series(
                 index=place,
                 name=sweep.system + (" (no band)" if sweep.faint else ""),
-                symbol=SYMBOLS[SHAPES[place % len(SHAPES)]],
+                symbol=SYMBOLS[SHAPES[OWN[place]]],
                 colour=sweep.colour,
             )
             for place, sweep in enumerate(shown)

@@ -68,7 +68,7 @@ def draw(
     for promise in promised:
         colour = "currentColor" if promise.colour is None else f"var(--g{promise.colour})"
         plane.line([(ends[0], promise.value), (ends[1], promise.value)], colour=colour)
-    _labels(plane, promised, ends)
+    name_levels(plane, promised, ends)
     for index, line in enumerate(lines):
         places = [(at, rate) for at, rate, _, _ in line.points]
         colour = f"var(--g{line.colour})"
@@ -94,8 +94,9 @@ def draw(
     )
 
 
-def _labels(plane: Plane, promised: Sequence[Promise], ends: tuple[float, float]) -> None:
-    """On their line at its left end, further right or below it where another would be touched."""
+def name_levels(plane: Plane, promised: Sequence[Promise], ends: tuple[float, float]) -> None:
+    """On their line at its left end, further right or below where it would touch another name or line."""
+    levels = [plane.py(each.value) for each in promised]
     taken: list[tuple[float, float, float]] = []  # left and right end, height
     for promise in sorted(promised, key=lambda each: -each.value):
         text = words.clean(promise.words, 48)
@@ -107,6 +108,7 @@ def _labels(plane: Plane, promised: Sequence[Promise], ends: tuple[float, float]
             for start, high in places
             if start >= 4
             and high < plane.height
+            and not any(high - _APART < level < high + 1 for level in levels)
             and all(abs(high - y) > _APART or start + wide < a or start > b for a, b, y in taken)
         )
         place = next(free, None)

@@ -67,20 +67,20 @@ class Banked:
 
     def _masks(self, instructions: int) -> Ints:
         count, everything = self.count, (1 << self.count) - 1
-        found = np.zeros(instructions, np.int64)
+        touched = np.zeros(instructions, np.int64)
         if not self.refs:
-            return found
+            return touched
         refs, owner = np.array(self.refs, np.int64), np.array(self.owners, np.int64)
         tile = refs >> count
-        begins = np.full(self.tiles, len(found), np.int64)
+        begins = np.full(self.tiles, len(touched), np.int64)
         ends = np.full(self.tiles, -1, np.int64)
         np.minimum.at(begins, tile, owner)
         np.maximum.at(ends, tile, owner)
         needed = [-(-size // self.bytes) for size in self.sizes]
         places = np.array(placed(needed, self.sizes, begins.tolist(), ends.tolist(), count), np.int64)
         masks = (refs & everything) << places[tile]
-        np.bitwise_or.at(found, owner, masks & everything)
-        return found
+        np.bitwise_or.at(touched, owner, masks & everything)
+        return touched
 
 
 def placed(
@@ -90,7 +90,7 @@ def placed(
 
     Tile t takes `needed[t]` banks and `sizes[t]` bytes from instruction `begins[t]` to `ends[t]`.
     """
-    found = [0] * len(needed)
+    firsts = [0] * len(needed)
     held = [0] * count
     using: list[tuple[int, int]] = []  # last use and number of those that are held, the first to end first
     turn = 0
@@ -98,7 +98,7 @@ def placed(
         wide, size = needed[tile], sizes[tile]
         while using and using[0][0] < begins[tile]:
             gone = heappop(using)[1]
-            for bank in range(found[gone], found[gone] + needed[gone]):
+            for bank in range(firsts[gone], firsts[gone] + needed[gone]):
                 held[bank] -= sizes[gone]
         best = least = -1
         for step in range(count):
@@ -111,12 +111,12 @@ def placed(
             if not most:
                 break
         best = max(best, 0)
-        found[tile] = best
+        firsts[tile] = best
         for bank in range(best, min(best + wide, count)):
             held[bank] += size
         heappush(using, (ends[tile], tile))
         turn = (best + wide) % count
-    return found
+    return firsts
 
 
 def go_round(

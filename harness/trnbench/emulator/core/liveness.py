@@ -43,18 +43,18 @@ class Liveness:
             return
         pool = self.pools[new.memory]
         tiles, capacity, held = pool.tiles, pool.capacity, pool.held + size
-        at = 0
-        while held > capacity and at < len(tiles):
-            tile = tiles[at]
+        place = 0
+        while held > capacity and place < len(tiles):
+            tile = tiles[place]
             life = tile.life
             if life.alive:
-                at += 1
+                place += 1
                 continue
             _wait_for(tile, freed)
             held -= tile.bytes
             del self._tiles[life]
-            if at:
-                del tiles[at]
+            if place:
+                del tiles[place]
             else:
                 tiles.popleft()
         tiles.append(new)

@@ -208,16 +208,16 @@ def skip(builder: RecordedState, period: int, times: int, most: int) -> tuple[in
     if log is None:
         return 0, 0
     builder.look()
-    found = proved(builder, period)
-    if found is None or found.length * times > most:
+    again = proved(builder, period)
+    if again is None or again.length * times > most:
         return 0, 0
-    times = times_of(builder, found, times)
+    times = times_of(builder, again, times)
     if not times:
         return 0, 0
-    go_on(builder, found, times)
+    go_on(builder, again, times)
     level.forget()
     if len(levels) > 1:
-        log.append(Repeated(tuple(found.steps), found.length, times))
+        log.append(Repeated(tuple(again.steps), again.length, times))
     else:
         log.clear()
-    return times, found.length * times
+    return times, again.length * times

@@ -151,18 +151,18 @@ class Pace:
             claims, banked = (self._claims(op, queue, per) for per in ("", "bank"))
             return Step(queue, issue, latency, claims=claims, banked=banked)
         costs = table.transfers
-        made = ticks_up(costs.generation_s(op.variables))
+        generated = ticks_up(costs.generation_s(op.variables))
         engines = costs.spread(op.variables)
         moved = op.traffic.get("hbm_read", 0) + op.traffic.get("hbm_write", 0)
         return Step(
             queue,
             ticks_up(costs.engine_s(op.variables, engines)),
-            self.dma_start + made,
+            self.dma_start + generated,
             engines=engines,
             hbm=ticks_up(moved * self.sharing / table.hbm_rate),
             path=ticks_up(costs.path_s(op.variables)),
             floor=ticks_up(costs.floor_s(op.variables)),
-            hold=made or self.trigger,
+            hold=generated or self.trigger,
         )
 
     def _claims(self, op: Op, queue: int, per: str) -> tuple[tuple[Claim, Claim], ...]:

@@ -60,18 +60,18 @@ def steps_of(one: Sequence[Entry], other: Sequence[Entry], length: int, loop: in
 
 def places_of(entries: Sequence[Entry], steps: Sequence[int], tiles: Container[Tile]) -> list[Place]:
     """Every access of a period to one of `tiles`, those of inner rounds that were left out, too."""
-    found: list[Place] = []
+    places: list[Place] = []
     begins: list[int] = []  # of each entry, its first place
-    for at, entry in enumerate(entries):
-        begins.append(len(found))
+    for index, entry in enumerate(entries):
+        begins.append(len(places))
         if type(entry) is Access:
             if entry.tile in tiles:
-                found.append(Place(entry, entry.number, entry.offset, steps[at], at))
+                places.append(Place(entry, entry.number, entry.offset, steps[index], index))
         elif type(entry) is Repeated:
-            first = at - len(entry.steps)
-            period = found[begins[first] :] if entry.steps else []
+            first = index - len(entry.steps)
+            period = places[begins[first] :] if entry.steps else []
             for turn in range(1, entry.times + 1):
                 for access, number, offset, step, origin in period:
                     moved = offset + turn * entry.steps[origin - first]
-                    found.append(Place(access, number + turn * entry.length, moved, step, origin))
-    return found
+                    places.append(Place(access, number + turn * entry.length, moved, step, origin))
+    return places

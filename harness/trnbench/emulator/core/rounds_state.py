@@ -96,33 +96,33 @@ class State:
             return None
         if len(self.others) != len(now.others):
             return None
-        found = Steady([], [], list(zip(self.others, now.others, strict=True)), {}, most)
-        if not all(one.is_(other) for one, other in found.still):
+        steady = Steady([], [], list(zip(self.others, now.others, strict=True)), {}, most)
+        if not all(one.is_(other) for one, other in steady.still):
             return None
         shift = _Shift(length, age, now.numbered - self.numbered, loop)
         for memory, tiles in self.pools.items():
-            if not _turned(tiles, now.pools[memory], memory, shift, found):
+            if not _turned(tiles, now.pools[memory], memory, shift, steady):
                 return None
-        for one, other in found.still:
+        for one, other in steady.still:
             if one.alive != other.alive:
                 return None
             if one.alive and one.tile not in moving and not _alike(one.boxes, other.boxes, length):
                 return None
-        return found
+        return steady
 
     def _waits_alike(self, now: State, loop: int, length: int) -> int:
         """How many periods more wait for what the one up to `now` has waited for, and for nothing else."""
         most = FOREVER
         firsts, lasts, *buffers = self._asked
         pairs = len(firsts)
-        for at, (one, other) in enumerate(zip(self.waited, now.waited, strict=True)):
-            first, last = firsts[at % pairs], lasts[at % pairs]
+        for index, (one, other) in enumerate(zip(self.waited, now.waited, strict=True)):
+            first, last = firsts[index % pairs], lasts[index % pairs]
             fixed = first < loop <= last  # who used a tile before the loop is the same in every round
             if last < loop:
                 first = last = -1
-            if at < pairs and buffers[0][at] >= 0:
-                first = min(first, buffers[0][at]) if last >= 0 else buffers[0][at]
-                last = max(last, buffers[1][at])
+            if index < pairs and buffers[0][index] >= 0:
+                first = min(first, buffers[0][index]) if last >= 0 else buffers[0][index]
+                last = max(last, buffers[1][index])
             if other == one + length or (other == one and last < 0):
                 continue
             if first > one and first + length > other and not fixed:

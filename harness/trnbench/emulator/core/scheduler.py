@@ -109,7 +109,7 @@ class Schedule(msgspec.Struct, kw_only=True):
         bounds = np.arange(parts + 1, dtype=np.int64) * width
         starts, issues = np.frombuffer(self.start, np.int64), np.frombuffer(self.issued, np.int64)
         queues = self.queues()
-        found = {}
+        rows = {}
         for name, shown in STRIP_ROWS.items():
             row = np.zeros(parts, np.int64)
             for queue in shown:
@@ -123,8 +123,8 @@ class Schedule(msgspec.Struct, kw_only=True):
                 left = np.where(begun > 0, end[begun - 1] - bounds, 0)
                 row += np.diff(sums[begun] - np.maximum(left, 0))
             if row.any():
-                found[name] = "".join(str(min(9 * ticks // width, 9)) for ticks in row.tolist())
-        return found
+                rows[name] = "".join(str(min(9 * ticks // width, 9)) for ticks in row.tolist())
+        return rows
 
     def by_place(self) -> dict[tuple[str, int], int]:
         """Ticks in which a line's instructions kept their engine busy.
@@ -160,12 +160,12 @@ def schedule(
     core = Core(program, pace, without, over.ticks if over is not None else None)
     folding = Folding(core) if fold else None
     marked: list[Mark] = []
-    at = 0
+    begin = 0
     for until in (*marks, len(program)):
         if folding is not None:
-            folding.advance(at, until)
+            folding.advance(begin, until)
         else:
-            core.advance(at, until)
+            core.advance(begin, until)
         marked.append(Mark.of(core))
-        at = until
+        begin = until
     return Schedule.of(core, tuple(marked[:-1]))

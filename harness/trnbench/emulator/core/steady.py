@@ -47,22 +47,22 @@ class Folding:
     def advance(self, begin: int, stop: int) -> None:
         self._walk(begin, stop, 0)
 
-    def _walk(self, begin: int, stop: int, at: int) -> None:
-        """`at`: runs from this one on lie inside."""
-        at = bisect_left(self._begins, begin, at)
-        while at < len(self.loops) and self.loops[at].begin < stop:
-            run = self.loops[at]
+    def _walk(self, begin: int, stop: int, place: int) -> None:
+        """`place`: runs from this one on lie inside."""
+        place = bisect_left(self._begins, begin, place)
+        while place < len(self.loops) and self.loops[place].begin < stop:
+            run = self.loops[place]
             if run.end <= stop:
                 self.core.advance(begin, run.begin)
-                self._repeat(at)
+                self._repeat(place)
                 begin = run.end
-                at = bisect_left(self._begins, begin, at + 1)
+                place = bisect_left(self._begins, begin, place + 1)
             else:
-                at += 1
+                place += 1
         self.core.advance(begin, stop)
 
-    def _repeat(self, at: int) -> None:
-        run = self.loops[at]
+    def _repeat(self, place: int) -> None:
+        run = self.loops[place]
         turns = come_round(self.core.kinds, run, self.program.psum.count)
         group = -(-_SHORT // (run.length * turns)) * turns
         rounds = Loop(run.begin, run.length * group, run.count // group)
@@ -93,7 +93,7 @@ class Folding:
                     continue
                 tries -= bool(seen)
                 seen = [*seen[1 - _LAGS :], (number, now)]
-            self._walk(begin, begin + length, at + 1)
+            self._walk(begin, begin + length, place + 1)
             number += 1
         self.core.advance(run.begin + rounds.count * length, run.end)
 
@@ -184,13 +184,13 @@ class Folding:
         seen = ends[source] + core.semaphore * across
         outside = source < begin
         most = FOREVER
-        for at in np.flatnonzero(outside).tolist():
-            past = ends[int(source[at]) : stop : length]
-            if waited[at]:
-                most = min(most, _even(past, int(pace[at])))
+        for entry in np.flatnonzero(outside).tolist():
+            past = ends[int(source[entry]) : stop : length]
+            if waited[entry]:
+                most = min(most, _even(past, int(pace[entry])))
             else:
-                slack = int(starts[at] - seen[at] + ends[source[at]])
-                most = min(most, _sooner(past, int(pace[at]), slack, int(own[at])))
+                slack = int(starts[entry] - seen[entry] + ends[source[entry]])
+                most = min(most, _sooner(past, int(pace[entry]), slack, int(own[entry])))
             if most <= 0:
                 return 0
         faster = ~waited & (pace > own) & ~outside

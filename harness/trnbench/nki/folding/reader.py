@@ -11,9 +11,10 @@ from typing import Any
 
 import msgspec
 
+from trnbench.nki.arranged import Arranged
 from trnbench.nki.tensor import NkiTensor
 
-_VIEWS = frozenset(name for name in vars(NkiTensor) if not name.startswith("_"))
+_VIEWS = frozenset(name for name in (*vars(NkiTensor), *vars(Arranged)) if not name.startswith("_"))
 _GROW = ("append", "extend")
 _NOTHING = object()
 _MADE_OF_PARTS = (
