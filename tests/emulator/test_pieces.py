@@ -80,3 +80,23 @@ def test_short_pieces_are_recorded_more_often(registry: Any) -> None:
     short, long = (_timed(name, system, whole=False).recording for name in ("gemm_naive", "gemm_best"))
     assert [(len(each.ends), each.times) for each in short.pieces] == [(4, 256)]
     assert [(len(each.ends), each.times) for each in long.pieces] == [(2, 8)]
+
+
+def test_what_differs_in_how_often_pieces_occur_is_recorded_once(registry: Any) -> None:
+    on = registry.system(SYSTEMS[1])
+    kernel, module, _ = load_kernel(f"{BASE}.gemm:gemm_naive", nki="trnbench")
+
+    def timed(model: KernelModel, rows: int) -> Timing:
+        inputs = (((512, rows), BF16), ((512, 2048), BF16))
+        parts = tuple((arguments_of(part), times) for part, times in module.gemm_naive_pieces(inputs))
+        return model.time(kernel, arguments_of(inputs), on, Launch(explain=False), parts=parts)
+
+    model, sizes = KernelModel(), (32768, 16384, 512)
+    large, smaller, short = (timed(model, rows) for rows in sizes)
+    assert large.recording.pieces
+    assert smaller.recording.programs[0] is large.recording.programs[0]
+    assert short.recording.pieces == ()
+    for rows, again in zip(sizes, (large, smaller, short), strict=True):
+        alone = timed(KernelModel(), rows)
+        assert alone.recording.pieces == again.recording.pieces
+        assert (alone.total, alone.busy_s) == (again.total, again.busy_s)

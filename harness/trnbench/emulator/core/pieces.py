@@ -47,12 +47,11 @@ class Execution(Protocol):
 def record_pieces(arguments: Any, parts: Parts, execution: Execution) -> tuple[Piece, ...]:
     """What stands for the problem with these `arguments`, of which `parts` are the parts; empty where it was
     recorded whole."""
-    repeated = sum(times for _, times in parts)
-    if len(parts) > 1 and repeated <= FEW * len(parts):
+    if _too_few(parts):
         execution.carry_out(arguments)
         return ()
     length = execution.carry_out(parts[0][0])
-    if repeated > 1 and COPIES * length < SETTLED and repeated * length <= WHOLE:
+    if _too_short(parts, length):
         execution.restart()
         execution.carry_out(arguments)
         return ()
@@ -68,6 +67,30 @@ def record_pieces(arguments: Any, parts: Parts, execution: Execution) -> tuple[P
             ends.append(ends[-1] + execution.carry_out(part))
         pieces.append(Piece(tuple(ends), times))
     return tuple(pieces)
+
+
+def recorded_copies(parts: Parts) -> Parts:
+    """Of problems that are the same in this and in their machine, those that are recorded in pieces have the
+    same instructions: how often a piece occurs beyond its copies is added up afterwards."""
+    return tuple((part, min(times, COPIES)) for part, times in parts)
+
+
+def pieces_again(pieces: Sequence[Piece], parts: Parts) -> tuple[Piece, ...]:
+    """Pieces of a problem with the same `recorded_copies`, as they stand for the one of `parts`; empty where
+    that one is recorded whole."""
+    if _too_few(parts) or _too_short(parts, pieces[0].ends[0]):
+        return ()
+    return tuple(Piece(piece.ends, times) for piece, (_, times) in zip(pieces, parts, strict=True))
+
+
+def _too_few(parts: Parts) -> bool:
+    return len(parts) > 1 and sum(times for _, times in parts) <= FEW * len(parts)
+
+
+def _too_short(parts: Parts, length: int) -> bool:
+    """`length`: instructions of the first piece."""
+    repeated = sum(times for _, times in parts)
+    return repeated > 1 and COPIES * length < SETTLED and repeated * length <= WHOLE
 
 
 def marks_of(pieces: Sequence[Piece]) -> tuple[int, ...]:

@@ -12,7 +12,15 @@ import numpy as np
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.equivalence import work_class
 from trnbench.emulator.core.launch import Launch
-from trnbench.emulator.core.pieces import Parts, Piece, first_copies, record_pieces, spans
+from trnbench.emulator.core.pieces import (
+    Parts,
+    Piece,
+    first_copies,
+    pieces_again,
+    record_pieces,
+    recorded_copies,
+    spans,
+)
 from trnbench.emulator.core.program import Program
 from trnbench.emulator.core.rendezvous import check_same_rendezvous
 from trnbench.errors import KernelError
@@ -137,10 +145,14 @@ class _Execution:
 
 
 class Recorder:
-    """Records each launch once for a machine, and remembers what could not be recorded."""
+    """Records each launch once for a machine, and remembers what could not be recorded.
+
+    Problems of the same pieces, each of which occurs more often than it is recorded, have one recording.
+    """
 
     def __init__(self) -> None:
         self._known: dict[Any, Recording | KernelError] = {}
+        self._in_pieces: dict[Any, Recording] = {}
 
     def of(
         self, kernel: Any, arguments: Arguments, machine: Machine, launch: Launch, parts: Parts = ()
@@ -148,20 +160,34 @@ class Recorder:
         """Raises `KernelError`, the same one for everybody who meets it."""
         given = tuple(arguments.items()) if isinstance(arguments, Mapping) else tuple(arguments)
         # What is asked of the launch beside these does not change its instructions.
-        key = (kernel, given, machine, launch.programs, launch.limit, launch.fold, launch.assumptions, parts)
+        asked = (kernel, machine, launch.programs, launch.limit, launch.fold, launch.assumptions)
+        key = (asked, given, parts)
         try:
             known = self._known.get(key)
         except TypeError:  # an argument that has no hash
             return record_launch(kernel, arguments, machine, launch, parts=parts)
         if known is None:
+            copies = (asked, recorded_copies(parts))
             try:
-                known = record_launch(kernel, arguments, machine, launch, parts=parts)
+                known = self._again(copies, parts) or record_launch(
+                    kernel, arguments, machine, launch, parts=parts
+                )
             except KernelError as error:
                 known = error
+            else:
+                if known.pieces and launch.programs == 1:
+                    self._in_pieces.setdefault(copies, known)
             self._known[key] = known
         if isinstance(known, KernelError):
             raise known.with_traceback(None)
         return known
+
+    def _again(self, copies: Any, parts: Parts) -> Recording | None:
+        """What was recorded for another problem with these `copies`; None where nothing was that stands for
+        `parts`."""
+        known = self._in_pieces.get(copies)
+        pieces = pieces_again(known.pieces, parts) if known is not None else ()
+        return Recording(known.programs, pieces) if known is not None and pieces else None
 
 
 def _counts(program: Program, pieces: Sequence[Piece]) -> dict[int, int]:
