@@ -162,9 +162,7 @@ class Planner:
             schedule = self._on(self.network, name)
             alike = len(set(self.parts)) == 1
         else:
-            planned = [self._on(part, name).sized() for part in self._planned_on]
-            spreads = map(spread, planned, self._planned_on, self.groups)
-            schedule, alike = side_by_side(list(spreads), self.ranks), False
+            schedule, alike = self._of_groups(name), False
         if self.uneven and not alike:
             groups = self.groups or (range(self.ranks),)
             sent = self.collective == ALL_GATHER
@@ -211,6 +209,16 @@ class Planner:
 
     def _on(self, network: Network, name: str) -> Schedule:
         return self._planned(network, name, lambda: ALGORITHMS[name].schedule(network, self.collective, 1.0))
+
+    def _of_groups(self, name: str) -> Schedule:
+        """As `_planned`, of all groups side by side."""
+        key = f"{name} {self.collective} {self.groups}"
+        plans: dict[str, Schedule] = self.network.memo.setdefault("plans by name", {})
+        if key not in plans:
+            planned = [self._on(part, name) for part in self._planned_on]
+            spreads = map(spread, planned, self._planned_on, self.groups)
+            plans[key] = side_by_side(list(spreads), self.ranks)
+        return msgspec.structs.replace(plans[key], scale=self.size, key=key)
 
     def _planned(self, network: Network, name: str, plan: Callable[[], Schedule]) -> Schedule:
         """A plan of one byte, made once for a network, for this size and with its start paid for."""
