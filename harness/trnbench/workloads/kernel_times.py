@@ -73,8 +73,9 @@ class KernelTimes:
         """
         key = (call, cores, id(self.kernels.table(system)))
         if key not in self._known:
-            timing = self._timing(call, system, cores, _stays(call))
-            bare = self._timing(call, system, cores, Without(queues=_TRANSFERS, hbm=True))
+            with provide("trnbench"):
+                timing = self._timing(call, system, cores, _stays(call))
+                bare = self._timing(call, system, cores, Without(queues=_TRANSFERS, hbm=True))
             whole = seconds(timing.total) * call.times
             stream = max(timing.busy_s.get("dma", 0.0), timing.busy_s.get("hbm", 0.0)) * call.times
             self._known[key] = KernelTime(
@@ -90,8 +91,7 @@ class KernelTimes:
         pieces = cut(call.inputs) if cut is not None else ()
         launch = Launch(cores=cores, limit=LIMIT, without=without, explain=False)
         parts = tuple((_arguments(part), times) for part, times in pieces)
-        with provide("trnbench"):
-            return self.kernels.time(kernel, _arguments(call.inputs), system, launch, parts=parts)
+        return self.kernels.time(kernel, _arguments(call.inputs), system, launch, parts=parts)
 
     def _kernel(self, source: str) -> tuple[Any, Any]:
         if source not in self._loaded:

@@ -44,13 +44,19 @@ class Execution(Protocol):
     def restart(self) -> None: ...
 
 
-def record_pieces(arguments: Any, parts: Parts, execution: Execution) -> tuple[Piece, ...]:
+def record_pieces(
+    arguments: Any, parts: Parts, execution: Execution, lengths: dict[Any, int] | None = None
+) -> tuple[Piece, ...]:
     """What stands for the problem with these `arguments`, of which `parts` are the parts; empty where it was
-    recorded whole."""
-    if _too_few(parts):
+    recorded whole. `lengths`: instructions of first pieces that were recorded already; filled."""
+    first = parts[0][0]
+    known = lengths.get(first, 0) if lengths is not None else 0
+    if _too_few(parts) or (known and _too_short(parts, known)):
         execution.carry_out(arguments)
         return ()
-    length = execution.carry_out(parts[0][0])
+    length = execution.carry_out(first)
+    if lengths is not None:
+        lengths[first] = length
     if _too_short(parts, length):
         execution.restart()
         execution.carry_out(arguments)
