@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import trnbench
@@ -68,6 +69,24 @@ def test_a_training_step_on_a_thousand_ranks(benchmark: Any) -> None:
         system="trn1-ultracluster:32" if whole else "trn1.32xlarge",
     )
     in_starts(benchmark, script, 5)
+
+
+def test_a_decoding_step_from_the_cache(benchmark: Any, tmp_path: Path) -> None:
+    """The whole command, from its start to the run in the store."""
+    asked = "llama-3-70b -i trn2-16.48xlarge --tp 64 --batch 16 --kv 4096"
+    if not benchmark.enabled:
+        asked = "pythia-70m -i trn1.2xlarge --tp 2 --batch 1 --kv 512"
+    command = ("-m", "trnbench", "--store", str(tmp_path / "results.db"), "workload", "run", "-q")
+    command += (*asked.split(), "--task", "decode")
+    if benchmark.enabled:
+        processor_s(*command)
+    pairs = []
+
+    def pair() -> None:
+        pairs.append(processor_s(*command) / processor_s("-c", "pass"))
+
+    benchmark.pedantic(pair, rounds=9 if benchmark.enabled else 1, iterations=1)
+    benchmark.extra_info["starts_of_bare_python"] = sorted(pairs)[len(pairs) // 2]
 
 
 def test_a_step_that_is_known(benchmark: Any) -> None:

@@ -6,7 +6,6 @@ import errno
 import fcntl
 import os
 import sys
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -72,6 +71,8 @@ def write_whole(path: Path, data: bytes, *, option: str = "-o") -> None:
     if _is_special(path):
         _pour(path, data, option)
         return
+    import tempfile  # brings shutil and its compressors along
+
     # A link is followed: the file it names is replaced, not the link.
     target = path.resolve()
     temporary = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
@@ -64,7 +65,8 @@ def _files(modules: Collection[str]) -> dict[str, bytes]:
     for name in sorted(modules):
         path = _file(name)
         if path is not None:
-            _add(path, name if path.name == "__init__.py" else name.rpartition(".")[0], found)
+            package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+            _add(str(path.parent), path.name, package, found)
     return dict(sorted(found.items()))
 
 
@@ -99,20 +101,23 @@ def _file(module: str) -> Path | None:
     return None
 
 
-def _add(path: Path, package: str, found: dict[str, bytes]) -> None:
-    key = "/".join((*package.split("."), path.name)) if package else path.name
+def _add(folder: str, name: str, package: str, found: dict[str, bytes]) -> None:
+    """The file `name` of `folder`, and those beside it that it needs; in strings, since they are hundreds."""
+    key = f"{package.replace('.', '/')}/{name}" if package else name
     if key in found:
         return
+    path = os.path.join(folder, name)
+    if not os.path.isfile(path):
+        return
     try:
-        content = path.read_bytes()
+        with open(path, "rb") as stream:
+            content = stream.read()
     except OSError:
         return
     found[key] = content
-    if path.suffix == ".py":
-        for name in named_beside(content.decode("utf-8", "replace"), package):
-            beside = path.with_name(name)
-            if beside.is_file():
-                _add(beside, package, found)
+    if name.endswith(".py"):
+        for beside in dict.fromkeys(named_beside(content.decode("utf-8", "replace"), package)):
+            _add(folder, beside, package, found)
 
 
 def named_beside(source: str, package: str) -> Iterator[str]:

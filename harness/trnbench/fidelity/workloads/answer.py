@@ -9,7 +9,7 @@ import msgspec
 
 from trnbench.errors import TrnbenchError
 from trnbench.fidelity.prediction import NotEmulated
-from trnbench.fidelity.workloads.compose import Composed, composed
+from trnbench.fidelity.workloads.compose import Composed, composed, contradicted
 from trnbench.fidelity.workloads.naive import naive_s
 from trnbench.fidelity.workloads.point import PublishedStep
 from trnbench.fidelity.workloads.step_answer import NAMES, StepAnswer
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
 def answers(registry: Registry, points: Iterable[PublishedStep]) -> Iterator[StepAnswer]:
     """One for each point, in their order; kernels of a shape are timed once for all."""
-    model = StepModel()
-    for point in points:
+    model, every = StepModel(), tuple(points)
+    spans = contradicted(registry, every)
+    for point in every:
         try:
-            yield _answer(composed(point, registry), model, registry)
+            answer = _answer(composed(point, registry), model, registry)
+            yield msgspec.structs.replace(answer, span_s=spans.get(point.id))
         except NotEmulated as no:
             yield StepAnswer(id=point.id, generation=point.generation, why=no.why)
         except TrnbenchError as error:  # a layout that cannot be timed costs its own point

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -96,3 +96,24 @@ def all_composed(registry: Registry, points: tuple[PublishedStep, ...]) -> Itera
             yield composed(point, registry)
         except NotEmulated as no:
             yield no.why
+
+
+def contradicted(registry: Registry, points: Iterable[PublishedStep]) -> dict[str, tuple[float, float]]:
+    """Id → the least and the most seconds that is printed of the very same step, where one source says
+    otherwise than another. Models that differ in their words alone are one."""
+    groups: dict[object, list[PublishedStep]] = {}
+    for point in points:
+        try:
+            step = composed(point, registry)
+        except NotEmulated:
+            continue
+        model = step.division.model
+        read = (model.embedding, model.shared_layers, model.head)
+        same = (step.vote, *read, point.task, point.system, point.layout, point.job)
+        groups.setdefault(same, []).append(point)
+    return {
+        each.id: (min(one.time_s for one in group), max(one.time_s for one in group))
+        for group in groups.values()
+        if len({one.source for one in group}) > 1
+        for each in group
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 
 from trnbench.fidelity.nearness.evidence import Evidence
@@ -40,10 +39,7 @@ def inside(
 def _errors(answers: list[StepAnswer]) -> dict[str, float]:
     """e of each, with constants fitted on these alone and without its own model."""
     held_out = fit(answers).held_out
-    return {
-        each.id: math.log(each.time_s(StepConstants(**held_out[each.vote])) / each.published_s)
-        for each in answers
-    }
+    return {each.id: each.error(each.time_s(StepConstants(**held_out[each.vote]))) for each in answers}
 
 
 def _inside(

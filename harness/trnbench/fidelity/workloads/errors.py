@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -18,8 +17,9 @@ EVERYWHERE = "all"
 
 
 class StepError(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A published step beside ours, in seconds. `e` = ln(model / published); `e_cross` with constants that
-    were fitted without its model, `e_naive` of the sum on paper. `why`: the reason where there is no answer.
+    """A published step beside ours, in seconds. `e` = ln(model / published), of one that sources contradict
+    each other on the distance from what they span; `e_cross` with constants that were fitted without its
+    model, `e_naive` of the sum on paper. `why`: the reason where there is no answer.
     """
 
     id: str
@@ -81,9 +81,9 @@ def step_errors(kept: KeptSteps, named: Mapping[str, Constant]) -> list[StepErro
                 published=each.published_s,
                 model=each.time_s(now),
                 floor=each.floor_s,
-                e=math.log(each.time_s(now) / each.published_s),
-                e_cross=math.log(crossed / each.published_s),
-                e_naive=math.log(each.naive_s / each.published_s),
+                e=each.error(each.time_s(now)),
+                e_cross=each.error(crossed),
+                e_naive=each.error(each.naive_s),
             )
         )
     return found

@@ -91,14 +91,15 @@ def _fitted(
 
 
 class _Objective:
-    """Mean over models and tasks of the mean |ln(model / published)| of their points."""
+    """Mean over models and tasks of the mean |ln(model / published)| of their points, published being the
+    nearest that sources print."""
 
     def __init__(self, found: Sequence[StepAnswer]) -> None:
         import numpy as np
 
         self.rows = np.array([row for each in found for row in each.rows])
         self.first = np.cumsum([0, *(len(each.rows) for each in found[:-1])])
-        self.published = np.array([each.published_s for each in found])
+        self.least, self.most = np.array([each.printed_s for each in found]).T
         groups: dict[tuple[str, str], int] = {}
         for each in found:
             groups[each.vote, each.family] = groups.get((each.vote, each.family), 0) + 1
@@ -109,7 +110,7 @@ class _Objective:
         import numpy as np
 
         times = np.maximum.reduceat(self.rows[:, 0] + self.rows[:, 1:] @ values, self.first)
-        return float(self.weights @ np.abs(np.log(times / self.published)))
+        return float(self.weights @ np.abs(np.log(times / np.clip(times, self.least, self.most))))
 
 
 def _search(

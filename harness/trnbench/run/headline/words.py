@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import median
 from typing import NamedTuple
 
 from trnbench.facts.format import percent, show
@@ -205,5 +204,9 @@ def own_products(line: Line) -> str:
     least, most = (signed_text(each) for each in (min(errors), max(errors)))
     spread = least if len(errors) == 1 else f"{least} … {most}"
     shapes = "1 shape" if len(errors) == 1 else f"{len(errors)} shapes"
-    middle = f", median {signed_text(median(errors))}" if len(errors) > FEW else ""
+    middle = ""
+    if len(errors) > FEW:
+        from statistics import median  # brings random and decimal along
+
+        middle = f", median {signed_text(median(errors))}"
     return f"Our product against published: {spread} of the time at {shapes}{middle}."
