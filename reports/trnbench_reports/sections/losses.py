@@ -246,10 +246,12 @@ class Beside:
 def beside(runs: Sequence[Run]) -> list[Beside]:
     """What a profiler counted of each engine, beside what the emulator says of the same case."""
     counted = {each.id for run in runs for each in run.measurements if losses.profiled(each)}
+    if not counted:
+        return []
     emulated = {
         each.id: told
         for run in runs
-        for each in (run.measurements if counted else ())
+        for each in run.measurements
         if each.evidence.grade is Grade.EMULATED
         and each.id in counted
         and (told := losses.of(each)) is not None
