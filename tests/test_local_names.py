@@ -1,6 +1,6 @@
 """A local name that lives for more than five lines says what it holds.
 
-`each`, `found`, `made` and `at` are for values that are used up at once. Sources of kernels are as NKI has it,
+`each`, `found`, `made` and `at` are for values used up at once. Sources of kernels are as NKI has it,
 and a comprehension is one expression, however long.
 """
 
