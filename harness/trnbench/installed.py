@@ -66,10 +66,10 @@ def versions(names: Collection[str]) -> dict[str, str]:
 def _by_metadata(names: Collection[str]) -> dict[str, str]:
     from importlib import metadata
 
-    found = {}
+    versions = {}
     for name in names:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions

@@ -98,17 +98,17 @@ def groups(run: Run) -> list[tuple[str, list[Row]]]:
     """Kernels as the run has them; the main row first, then other types, reaches and systems."""
     own = {record.instance: record for record in view.systems(run)}
     wanted = generations(run)
-    made = []
-    for kernel, found in view.by_kernel(run.measurements).items():
-        table = _by_variant(own, found)
+    grouped = []
+    for kernel, cases in view.by_kernel(run.measurements).items():
+        table = _by_variant(own, cases)
         kept, also = _told_once(table)
         main = _main(kept)
         rows: list[Row] = []
         for variant in sorted(kept, key=lambda each: (each != main, _rank(each), each)):
-            rows += _rows(kernel, variant, kept[variant], wanted, found if variant == main else None)
+            rows += _rows(kernel, variant, kept[variant], wanted, cases if variant == main else None)
         first = replace(rows[0], main=True, also=tuple(also.get(main, ())))
-        made.append((kernel, [first, *rows[1:]]))
-    return made
+        grouped.append((kernel, [first, *rows[1:]]))
+    return grouped
 
 
 def _by_variant(
@@ -116,20 +116,20 @@ def _by_variant(
 ) -> dict[Variant, list[Measurement]]:
     usual = Counter(each.primary for each in found if each.primary).most_common(1)
     table: dict[Variant, list[Measurement]] = defaultdict(list)
-    for each in found:
-        other = each.primary if usual and each.primary not in ("", usual[0][0]) else ""
-        record = own.get(each.case.instance)
+    for case in found:
+        other = case.primary if usual and case.primary not in ("", usual[0][0]) else ""
+        record = own.get(case.case.instance)
         wide = (
-            record is not None and each.case.scope is record.scope and record.scope.rank > Scope.DEVICE.rank
+            record is not None and case.case.scope is record.scope and record.scope.rank > Scope.DEVICE.rank
         )
         table[
             Variant(
-                "whole system" if wide else str(each.case.scope),
-                each.case.dtype,
+                "whole system" if wide else str(case.case.scope),
+                case.case.dtype,
                 COUNTED.get(other, other.replace("_", " ")),
-                view.rank_kind(each),
+                view.rank_kind(case),
             )
-        ].append(each)
+        ].append(case)
     # Cases that were skipped have no metric and no ranks: they belong where their sweep is.
     for variant in [each for each in table if not each.ranks and not each.counted]:
         twin = next((each for each in table if each[:2] == variant[:2] and each.ranks), None)

@@ -37,13 +37,13 @@ def packed(values: Sequence[Any]) -> bytes:
 
 def _column(values: list[Any]) -> list[Any]:
     kinds = {kind: _kind(kind) for kind in dict.fromkeys(map(type, values))}
-    found = list(dict.fromkeys(kinds.values()))
-    if "?" in found:  # a set, a date: by the writer that knows them
+    distinct = list(dict.fromkeys(kinds.values()))
+    if "?" in distinct:  # a set, a date: by the writer that knows them
         return _column([msgspec.to_builtins(each) if kinds[type(each)] == "?" else each for each in values])
-    if len(found) == 1:
-        return _of_kind(found[0], values)
-    nodes = [_of_kind(name, [each for each in values if kinds[type(each)] == name]) for name in found]
-    return ["m", _joined(found.index(kinds[type(each)]) for each in values), nodes]
+    if len(distinct) == 1:
+        return _of_kind(distinct[0], values)
+    nodes = [_of_kind(name, [each for each in values if kinds[type(each)] == name]) for name in distinct]
+    return ["m", _joined(distinct.index(kinds[type(each)]) for each in values), nodes]
 
 
 def _kind(of: type) -> str:

@@ -38,22 +38,22 @@ class Rung:
 
 def rungs(run: Run) -> list[Rung]:
     """By kernel, then in the order of the run; the largest problem of each data type and generation."""
-    found: dict[tuple[str, str, str], dict[float, dict[str, Measurement]]] = {}
+    by_ladder: dict[tuple[str, str, str], dict[float, dict[str, Measurement]]] = {}
     kernels = {each.case.kernel for each in run.measurements}
-    for each in run.measurements:
-        name, step = _step(each.case.kernel, kernels)
-        if not name or each.case.scope is not Scope.CORE or each.status not in view.GOOD:
+    for case in run.measurements:
+        name, step = _step(case.case.kernel, kernels)
+        if not name or case.case.scope is not Scope.CORE or case.status not in view.GOOD:
             continue
-        flops = each.work.get("flops", 0.0)
-        sizes = found.setdefault((name, each.case.generation, each.case.dtype), {})
-        sizes.setdefault(flops, {}).setdefault(step, each)
-    made = []
-    for (name, _, _), sizes in found.items():
+        flops = case.work.get("flops", 0.0)
+        sizes = by_ladder.setdefault((name, case.case.generation, case.case.dtype), {})
+        sizes.setdefault(flops, {}).setdefault(step, case)
+    listed = []
+    for (name, _, _), sizes in by_ladder.items():
         whole = [flops for flops, steps in sizes.items() if len(steps) == len(STEPS)]
         if whole:
             steps = sizes[max(whole)]
-            made.append(Rung(kernel=name, cases=tuple(steps.get(step) for step in STEPS)))
-    return made
+            listed.append(Rung(kernel=name, cases=tuple(steps.get(step) for step in STEPS)))
+    return listed
 
 
 def _step(kernel: str, kernels: Sequence[str] | set[str]) -> tuple[str, str]:

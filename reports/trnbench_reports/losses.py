@@ -96,6 +96,8 @@ ENGINES = ("tensor", "vector", "scalar", "gpsimd")
 def profiled(case: Measurement) -> dict[str, float]:
     """Engine → seconds it was active in an execution under a profiler; empty where none was made."""
     told = case.detail.get("profiled")
+    if told is None:
+        return {}
     found = _seconds(told.get("engines_s")) if isinstance(told, Mapping) else ()
     return {name: seconds for name, seconds in found if name in ENGINES and seconds >= 0}
 

@@ -43,14 +43,14 @@ def chosen(run: Run) -> list[Losses]:
         linked = each.work.get("link_bytes") or each.work.get("network_bytes")
         if each.status in view.GOOD and each.judgement and not linked and losses.any_of(each):
             groups.setdefault((each.case.kernel, each.case.generation), []).append(each)
-    found = []
+    largest = []
     for cases in groups.values():
         nearest = min(each.case.scope.rank for each in cases)
         best = view.best(each for each in cases if each.case.scope.rank == nearest)
         told = losses.of(best) if best is not None else None
         if told is not None:
-            found.append(told)
-    return sorted(found, key=lambda each: (fraction(each), each.case.id))
+            largest.append(told)
+    return sorted(largest, key=lambda each: (fraction(each), each.case.id))
 
 
 def fraction(each: Losses) -> float:
@@ -66,14 +66,14 @@ def passed(each: Losses) -> bool:
 
 def of(found: Sequence[Losses]) -> list[Opportunity]:
     """Every cause of at least half a per cent that a kernel can change, by the time that goes with it."""
-    made = [
+    listed = [
         Opportunity(losses=each, cause=cause, seconds=seconds)
         for each in found
         if not passed(each)
         for cause, seconds in causes(each)
         if seconds > LEAST * each.time_s and not cause.startswith(LIMIT)
     ]
-    return sorted(made, key=lambda each: (-each.seconds, each.case.id, each.cause))
+    return sorted(listed, key=lambda each: (-each.seconds, each.case.id, each.cause))
 
 
 def causes(each: Losses) -> Iterator[tuple[str, float]]:

@@ -61,16 +61,16 @@ def _placed(runs: Sequence[Run], sections: Iterable[Section]) -> list[Placed]:
     """By depth, then order; sections without anything to show are left out, or say what would fill them."""
     from markupsafe import escape
 
-    found = []
+    placed = []
     ordered = sorted(sections, key=lambda each: (each.depth, each.order, each.name))
     for section, made in Drawing(runs).drawn(ordered):
         if isinstance(made, SectionFailed):
-            found.append(Placed(section, compact(fill("broken", section=section, what=made.what)), False))
+            placed.append(Placed(section, compact(fill("broken", section=section, what=made.what)), False))
         elif made:
-            found.append(Placed(section, compact(escape(made)), section.depth == 3))
+            placed.append(Placed(section, compact(escape(made)), section.depth == 3))
         elif section.needs:
-            found.append(Placed(section, fill("lacking", section=section), False))
-    return found
+            placed.append(Placed(section, fill("lacking", section=section), False))
+    return placed
 
 
 def _since(before: Run, runs: Sequence[Run]) -> list[Placed]:

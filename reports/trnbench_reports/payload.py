@@ -34,4 +34,4 @@ def packed(data: bytes) -> Markup:
     from markupsafe import Markup
 
     # Markup, so that it is not shortened like text for people.
-    return Markup(base64.b64encode(gzip.compress(data, 9, mtime=0)).decode())
+    return Markup(base64.b64encode(gzip.compress(data, 6, mtime=0)).decode())

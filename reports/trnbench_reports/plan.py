@@ -72,15 +72,15 @@ def _scale(title: str, values: Sequence[float], unit: str) -> scale.Scale:
 
 def _list(chart: Pareto, best: Sequence[ParetoOption]) -> list[str]:
     """The front in words, fastest first."""
-    made = []
+    items = []
     for number, each in enumerate(best[:_LISTED], 1):
         y = 96 + _ROW * (number - 1)
-        made.append(words_at(_BESIDE, y, f"{number}  {words.clean(each.name, 60)}", "strong"))
-        made.append(words_at(_BESIDE + 18, y + 14, _figures(chart, each), "soft"))
+        items.append(words_at(_BESIDE, y, f"{number}  {words.clean(each.name, 60)}", "strong"))
+        items.append(words_at(_BESIDE + 18, y + 14, _figures(chart, each), "soft"))
     if len(best) > _LISTED:
         more = f"and {len(best) - _LISTED:,} more: trnbench plan --format json"
-        made.append(words_at(_BESIDE, 96 + _ROW * _LISTED, more, "soft"))
-    return made
+        items.append(words_at(_BESIDE, 96 + _ROW * _LISTED, more, "soft"))
+    return items
 
 
 def _figures(chart: Pareto, option: ParetoOption) -> str:

@@ -20,7 +20,7 @@ def environment() -> Environment:
     """One environment for all sections; a name missing from a template is an error, not a gap."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    made = Environment(
+    jinja = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -28,7 +28,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=_printable,
     )
-    made.filters.update(
+    jinja.filters.update(
         clip=words.clean,
         percent=numbers.percent,
         show=numbers.show,
@@ -39,7 +39,7 @@ def environment() -> Environment:
         plural=words.plural,
         capital=words.capital,
     )
-    return made
+    return jinja
 
 
 def _printable(value: Any) -> Any:

@@ -45,8 +45,18 @@ def stores(runs: dict[str, trnbench.Run], tmp_path_factory: pytest.TempPathFacto
     return found
 
 
-WRITE = """
-import resource, sys, time
+PEAK = """
+import re
+from pathlib import Path
+def peak():  # of this program alone: getrusage says what the process was before it began
+    found = re.search("VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())
+    return [int(found[1]) * 1024] if found else [0]
+"""
+
+WRITE = (
+    PEAK
+    + """
+import sys, time
 from pathlib import Path
 from trnbench.registry import load_registry
 from trnbench.run.render import find_format, render_bytes
@@ -58,12 +68,15 @@ start = time.process_time()
 made = render_bytes((run,), find_format(registry, "html"), registry)
 spent = time.process_time() - start
 Path(sys.argv[2]).write_bytes(made)
-print(spent, time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+print(spent, time.process_time(), *peak())
 """
+)
 
 
-SAMPLED = """
-import os, resource, sys
+SAMPLED = (
+    PEAK
+    + """
+import os, sys
 from trnbench.cli.main import cli
 stdout = os.dup(1)
 os.dup2(2, 1)
@@ -72,8 +85,9 @@ try:
 except SystemExit as ended:
     assert not ended.code, ended.code
 os.dup2(stdout, 1)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+print(*peak())
 """
+)
 
 
 def child(code: str, *words: str) -> list[float]:

@@ -462,6 +462,16 @@ class TestFoldedScoreboard:
         shown = sum(map(len, families.values()))
         assert f"all {len(bodies)} kernels, not the {shown} main ones" in plain(text)
 
+    def test_of_a_kernel_with_many_rows_the_rest_is_counted(
+        self, small: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        whole = str(scoreboard.render([small]))
+        monkeypatch.setattr(scoreboard, "MOST", 1)
+        text = str(scoreboard.render([small]))
+        more = re.findall(r'href="#cases\?q=(\w+)">([\d,]+) more rows? in all cases', text)
+        assert sum(int(count) for _, count in more) == whole.count('class="more"') > 0
+        assert text.count('class="more"') == len(more)
+
     def test_a_small_one_folds_nothing(self, small: Run) -> None:
         text = str(scoreboard.render([small]))
         assert 'class="rest"' not in text

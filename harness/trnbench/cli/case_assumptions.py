@@ -24,8 +24,8 @@ def assumptions(shared: Session, /, *, run: str, case: str, format: str) -> None
     from trnbench.facts.format import show
     from trnbench.run.assumption_ends import assumption_ends
 
-    _, found = stored_case(shared, run, case)
-    usual, ends = assumption_ends(found, shared.registry)
+    _, measurement = stored_case(shared, run, case)
+    usual, ends = assumption_ends(measurement, shared.registry)
     rows: list[dict[str, object]] = [
         {
             "assumption": each.name,
@@ -42,7 +42,7 @@ def assumptions(shared: Session, /, *, run: str, case: str, format: str) -> None
     ]
     say(f"usual: {show(usual, 's')}", level=0)
     if not rows:
-        say(f"{found.id} names no assumption with a range", level=0)
+        say(f"{measurement.id} names no assumption with a range", level=0)
     people = (
         "assumption",
         Column("taken_text", "taken", "right"),
@@ -51,4 +51,4 @@ def assumptions(shared: Session, /, *, run: str, case: str, format: str) -> None
         Column("change", "change", "right", lambda value: f"{value * 100:+.1f} %"),
     )
     every = ("assumption", "taken", "end", "unit", "time_s", "change", "reason")
-    emit(rows, every if format == "csv" else people, format, title=found.id)
+    emit(rows, every if format == "csv" else people, format, title=measurement.id)

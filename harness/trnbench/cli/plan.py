@@ -130,24 +130,24 @@ def plan(
     wanted = _wanted(state, model, prices is not None, options)
     known = price.read_prices(prices) if prices is not None else ()
     systems = _systems(state, instances, facts_of(state, facts), wanted)
-    made = search.plan(
+    planned = search.plan(
         state.registry, wanted, systems, known, lambda name: say(f"looking at {name}", level=1)
     )
-    show_plan(state.registry, made, top=top, any_evidence=allow_no_evidence, format=format)
-    if not made.options:
+    show_plan(state.registry, planned, top=top, any_evidence=allow_no_evidence, format=format)
+    if not planned.options:
         raise NothingSelected(
             f"no layout of {wanted.model.name} is feasible",
             cause="all were refused, each with its reason above",
             try_="a longer --tpot, --ttft or --days, another -i, or smaller --weights",
         )
-    if not made.banded and not allow_no_evidence:
+    if not planned.banded and not allow_no_evidence:
         raise NothingSelected(
             f"nothing is published of this task for {wanted.model.name} on these systems",
             cause="all feasible options are without a band, so none is put first",
             try_="--allow-no-evidence, or another -i",
         )
     if drawing is not None:
-        _draw(state, made, made.options if allow_no_evidence else made.banded, drawing)
+        _draw(state, planned, planned.options if allow_no_evidence else planned.banded, drawing)
     return ExitCode.OK
 
 
@@ -224,16 +224,16 @@ def _systems(state: Session, instances: tuple[str, ...], facts: Any, wanted: Wan
     registry = state.registry
     if instances:
         return [registry.system(name, facts) for name in instances]
-    found = []
+    chosen = []
     for name in registry.instance_names():
         generation, instance = registry.instance(name)
         if not instance.default or generation.costs is None:
             continue
         if not instance.sizable:
-            found.append(registry.system(name, facts))
+            chosen.append(registry.system(name, facts))
         elif wanted.task is Task.TRAIN:
-            found += [registry.system(f"{name}:{size}", facts) for size in SIZES]
-    return found
+            chosen += [registry.system(f"{name}:{size}", facts) for size in SIZES]
+    return chosen
 
 
 SIZES = (4, 16, 64)

@@ -141,9 +141,9 @@ def _remarks(plan: Plan, ranked: Sequence[Option], decided: Deciding | None) -> 
     from trnbench.compare.plan.price import OLD_DAYS
     from trnbench.compare.plan.search import today
 
-    made: list[str] = []
+    lines: list[str] = []
     if decided is not None and ranked:
-        made.append(
+        lines.append(
             f"Decided by: {decided.name}, which no document prints, of {decided.low:g} to {decided.high:g} "
             f"{decided.unit.replace('1', '').strip() or 'times'}: the first option's step takes "
             f"{_seconds(decided.low_s)} to {_seconds(decided.high_s)}"
@@ -154,13 +154,13 @@ def _remarks(plan: Plan, ranked: Sequence[Option], decided: Deciding | None) -> 
     for each in sorted(priced, key=lambda price: price.line):
         age = each.age(day)
         old = f", {age} days old: look whether it still holds" if age > OLD_DAYS else ""
-        made.append(
+        lines.append(
             f"Price: {each.instance}, {each.region}, {each.kind}, {each.dollars_per_hour:g} dollars an hour "
             f"on {each.date.isoformat()}{old}."
         )
     if plan.without_price:
-        made.append(f"No price is given for {', '.join(plan.without_price)}.")
-    return made
+        lines.append(f"No price is given for {', '.join(plan.without_price)}.")
+    return lines
 
 
 def _decided(registry: Registry, ranked: Sequence[Option]) -> Deciding | None:

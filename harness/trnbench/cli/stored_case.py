@@ -20,6 +20,7 @@ def stored_case(shared: Session, run: str, case: str) -> tuple[Run, Measurement]
         stored = store.load(run)
     fitting = [each for each in stored.measurements if case in (each.id, each.case.fullname)]
     if len(fitting) != 1:
-        known = [each.id for each in fitting or stored.measurements]
+        begun = [each for each in stored.measurements if each.id.startswith(case)] if case else []
+        known = [each.id for each in fitting or begun or stored.measurements]
         raise UnknownName("case", case, known, try_=f"trnbench runs show {stored.id}")
     return stored, fitting[0]

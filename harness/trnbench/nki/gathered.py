@@ -35,25 +35,25 @@ class Gathered:
         """Element positions in the storage, and which of them lie inside."""
         form = self.form
         grids = np.ogrid[tuple(slice(0, n) for n in form.shape)]
-        found = np.full(form.shape, self.offset, np.int64)
+        places = np.full(form.shape, self.offset, np.int64)
         for axis, (grid, stride) in enumerate(zip(grids, form.strides, strict=True)):
             if not (axis == 0 and form.indirect == "vector") and not (
                 axis == 1 and form.indirect == "column"
             ):
-                found = found + grid * stride
+                places = places + grid * stride
         index = self._indices()
         if form.indirect == "scalar":
             inside = np.full(form.shape, bool(0 <= int(index[0]) < self.bound))
-            found = found + int(index[0]) * self.step
+            places = places + int(index[0]) * self.step
         else:
             axis = 0 if form.indirect == "vector" else 1
             shape = [1] * len(form.shape)
             shape[axis] = len(index)
             inside = np.broadcast_to(((index >= 0) & (index < self.bound)).reshape(shape), form.shape)
-            found = found + index.reshape(shape) * self.step
+            places = places + index.reshape(shape) * self.step
         total = self.storage.form.nbytes // form.dtype.size
-        inside = inside & (found >= 0) & (found < total)
-        return np.where(inside, found, 0), inside
+        inside = inside & (places >= 0) & (places < total)
+        return np.where(inside, places, 0), inside
 
     def _indices(self) -> npt.NDArray[np.int64]:
         if isinstance(self.index, VirtualRegister):

@@ -61,13 +61,13 @@ def _digests(files: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def _files(modules: Collection[str]) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for name in sorted(modules):
         path = _file(name)
         if path is not None:
             package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-            _add(str(path.parent), path.name, package, found)
-    return dict(sorted(found.items()))
+            _add(str(path.parent), path.name, package, files)
+    return dict(sorted(files.items()))
 
 
 def rewritten(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:

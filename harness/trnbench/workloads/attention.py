@@ -57,36 +57,36 @@ class Attention(msgspec.Struct, frozen=True, kw_only=True):
             self.kv_heads * self.head_dim,
             self.kv_heads * self.value_dim,
         )
-        made = [
+        matrices = [
             _outputs("query", hidden, query, self.heads),
             _outputs("key", hidden, key, self.kv_heads),
             _outputs("value", hidden, value, self.kv_heads),
             _inputs("output", self.heads * self.value_dim, hidden, self.heads),
         ]
         if self.gated:
-            made.append(_outputs("gate", hidden, self.heads * self.value_dim, self.heads))
+            matrices.append(_outputs("gate", hidden, self.heads * self.value_dim, self.heads))
         if self.query_bias:
-            made += [
+            matrices += [
                 _cut_vector("query bias", query, self.heads),
                 _cut_vector("key bias", key, self.kv_heads),
                 _cut_vector("value bias", value, self.kv_heads),
             ]
         if self.output_bias:
-            made.append(vector("output bias", Part.ATTENTION, hidden))
+            matrices.append(vector("output bias", Part.ATTENTION, hidden))
         if self.head_norm:
-            made += [vector(f"{name} norm", Part.ATTENTION, self.head_dim) for name in ("query", "key")]
+            matrices += [vector(f"{name} norm", Part.ATTENTION, self.head_dim) for name in ("query", "key")]
         if self.projection_norm:
-            made += [
+            matrices += [
                 _cut_vector("query norm", query, self.heads),
                 _cut_vector("key norm", key, self.kv_heads),
             ]
         if self.sinks:
-            made.append(_cut_vector("sinks", self.heads, self.heads))
-        return made
+            matrices.append(_cut_vector("sinks", self.heads, self.heads))
+        return matrices
 
     def _latent(self, hidden: int) -> list[Weight]:
         query = self.heads * (self.head_dim + self.rope_dim)
-        made = [
+        matrices = [
             vector("latent norm", Part.ATTENTION, self.latent_rank),
             _whole("latent down", hidden, self.latent_rank + self.rope_dim),
             _outputs("key up", self.latent_rank, self.heads * self.head_dim, self.heads),
@@ -94,12 +94,12 @@ class Attention(msgspec.Struct, frozen=True, kw_only=True):
             _inputs("output", self.heads * self.value_dim, hidden, self.heads),
         ]
         if not self.query_rank:
-            return [_outputs("query", hidden, query, self.heads), *made]
+            return [_outputs("query", hidden, query, self.heads), *matrices]
         return [
             _whole("query down", hidden, self.query_rank),
             vector("query norm", Part.ATTENTION, self.query_rank),
             _outputs("query up", self.query_rank, query, self.heads),
-            *made,
+            *matrices,
         ]
 
     def _linear(self, hidden: int) -> list[Weight]:

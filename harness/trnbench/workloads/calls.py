@@ -226,8 +226,8 @@ class Shapes:
         )
 
     def _prompt(self, mixing: Mixing) -> Call:
-        tokens, each = mixing.tokens, mixing.sequences * mixing.heads / self.cores
-        heads = ceil(each)
+        tokens, per_core = mixing.tokens, mixing.sequences * mixing.heads / self.cores
+        heads = ceil(per_core)
         rows, parts = tiles_of(mixing.key_dim)
         by_feature = ((heads, rows, parts, tokens), self.dtype)
         window = mixing.window if mixing.window < tokens else 0
@@ -236,7 +236,7 @@ class Shapes:
             return Call(
                 source="flash:flash",
                 inputs=(by_feature, by_feature, values, mixing.causal, window),
-                times=each / heads,
+                times=per_core / heads,
                 stays=self.stays,
                 weights=False,
             )
@@ -251,7 +251,7 @@ class Shapes:
                 mixing.causal,
                 window,
             ),
-            times=each / heads,
+            times=per_core / heads,
         )
 
 

@@ -36,8 +36,8 @@ def _check_task(model: Model, layout: Layout, job: Job) -> None:
 
 
 def _check_batch(layout: Layout, job: Job) -> None:
-    each = layout.dp * (job.micro_batch if job.task is Task.TRAIN else 1)
-    if job.batch % each:
+    sequences = layout.dp * (job.micro_batch if job.task is Task.TRAIN else 1)
+    if job.batch % sequences:
         what = (
             f"{layout.dp} data-parallel ranks × micro-batches of {job.micro_batch}"
             if job.task is Task.TRAIN
@@ -45,15 +45,16 @@ def _check_batch(layout: Layout, job: Job) -> None:
         )
         raise UsageError(
             f"a batch of {job.batch} is not divided by {what}",
-            cause=f"each of them takes as many sequences as the others; {each} does not divide {job.batch}",
-            try_=f"--batch {-(-job.batch // each) * each}",
+            cause="each of them takes as many sequences as the others; "
+            f"{sequences} does not divide {job.batch}",
+            try_=f"--batch {-(-job.batch // sequences) * sequences}",
         )
-    count = job.batch // each
+    count = job.batch // sequences
     if job.task is Task.TRAIN and layout.chunks > 1 and count % layout.pp:
         raise UsageError(
             f"{count} micro-batches are not divided by {layout.pp} stages",
             cause="an interleaved pipeline takes its micro-batches in rounds of one for each stage",
-            try_=f"--batch {-(-count // layout.pp) * layout.pp * each}, or --chunks 1",
+            try_=f"--batch {-(-count // layout.pp) * layout.pp * sequences}, or --chunks 1",
         )
 
 

@@ -73,13 +73,13 @@ class Division(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def per_layer(self) -> tuple[RankParameters, ...]:
         """What a rank holds of one layer of each kind."""
-        made = []
+        layers = []
         for kind, layer in enumerate(self.model.kinds):
             held = {True: 0, False: 0}
             for weight in layer.weights(self.model.hidden):
                 held[weight.part is Part.EXPERTS] += self.share(weight, kind)
-            made.append(RankParameters(experts=held[True], others=held[False]))
-        return tuple(made)
+            layers.append(RankParameters(experts=held[True], others=held[False]))
+        return tuple(layers)
 
     def share(self, weight: Weight, kind: int | None = None) -> int:
         """Parameters of `weight` that a rank has; `kind` is the layer's, for heads."""

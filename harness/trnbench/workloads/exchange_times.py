@@ -77,16 +77,22 @@ def _smallest(system: System, level: str, groups: Groups) -> tuple[System, Group
     """
     if not (groups and system.instance.sizable and system.size > 1):
         return system, groups, 1.0
-    each = fabric_of(system, Question(collective="", size=0, system=system, level=level).options).size
-    each //= system.size
+    per_instance = fabric_of(system, Question(collective="", size=0, system=system, level=level).options).size
+    per_instance //= system.size
     inside = {
-        tuple(sorted(tuple(rank % each for rank in group) for group in groups if group[0] // each == number))
-        for number in {group[0] // each for group in groups}
+        tuple(
+            sorted(
+                tuple(rank % per_instance for rank in group)
+                for group in groups
+                if group[0] // per_instance == number
+            )
+        )
+        for number in {group[0] // per_instance for group in groups}
     }
-    if len(inside) == 1 and all(len({rank // each for rank in group}) == 1 for group in groups):
+    if len(inside) == 1 and all(len({rank // per_instance for rank in group}) == 1 for group in groups):
         return msgspec.structs.replace(system, size=1), inside.pop(), 1.0
     adapters = system.book.value(system.instance.parent, "efa_adapter_count", scope=Scope.INSTANCE)
-    alone = all(len({rank // each for rank in group}) == len(group) for group in groups)
-    if alone and adapters and len({group[0] % each for group in groups}) == each:
-        return system, groups[:1], max(each / adapters, 1.0)
+    alone = all(len({rank // per_instance for rank in group}) == len(group) for group in groups)
+    if alone and adapters and len({group[0] % per_instance for group in groups}) == per_instance:
+        return system, groups[:1], max(per_instance / adapters, 1.0)
     return system, groups, 1.0

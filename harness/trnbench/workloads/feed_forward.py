@@ -26,14 +26,14 @@ class FeedForward(msgspec.Struct, frozen=True, kw_only=True):
 
     def weights(self, hidden: int) -> list[Weight]:
         """All its matrices and vectors between `hidden` features and `hidden` features."""
-        made: list[Weight] = []
+        matrices: list[Weight] = []
         if self.width:
-            made += self._network(hidden, self.width, Part.MLP, bias=self.bias)
+            matrices += self._network(hidden, self.width, Part.MLP, bias=self.bias)
         if self.experts:
-            made.append(Weight(name="router", part=Part.ROUTER, inputs=hidden, outputs=self.experts))
+            matrices.append(Weight(name="router", part=Part.ROUTER, inputs=hidden, outputs=self.experts))
             if self.router_bias:
-                made.append(vector("router bias", Part.ROUTER, self.experts))
-            made += self._network(
+                matrices.append(vector("router bias", Part.ROUTER, self.experts))
+            matrices += self._network(
                 hidden,
                 self.expert_width,
                 Part.EXPERTS,
@@ -42,28 +42,28 @@ class FeedForward(msgspec.Struct, frozen=True, kw_only=True):
                 used=self.top_k,
             )
         if self.shared_gate:
-            made.append(Weight(name="shared gate", part=Part.MLP, inputs=hidden, outputs=1))
-        return made
+            matrices.append(Weight(name="shared gate", part=Part.MLP, inputs=hidden, outputs=1))
+        return matrices
 
     def _network(
         self, hidden: int, width: int, part: Part, *, bias: bool, copies: int = 1, used: int = 1
     ) -> list[Weight]:
         rising = ("gate", "up") if self.gated else ("up",)
-        made = [
+        matrices = [
             Weight(
                 name=name, part=part, inputs=hidden, outputs=width, cut=Cut.OUTPUTS, copies=copies, used=used
             )
             for name in rising
         ]
-        made.append(
+        matrices.append(
             Weight(
                 name="down", part=part, inputs=width, outputs=hidden, cut=Cut.INPUTS, copies=copies, used=used
             )
         )
         if bias:
-            made += [
+            matrices += [
                 vector(f"{name} bias", part, width, cut=Cut.OUTPUTS, copies=copies, used=used)
                 for name in rising
             ]
-            made.append(vector("down bias", part, hidden, copies=copies, used=used))
-        return made
+            matrices.append(vector("down bias", part, hidden, copies=copies, used=used))
+        return matrices

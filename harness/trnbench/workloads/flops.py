@@ -59,13 +59,13 @@ def forward(
     `predicted` of them get scores of the vocabulary, all unless said: a prefill predicts one. Without
     `masked`, what causality hides is counted as well.
     """
-    found = Flops()
+    total = Flops()
     for layer, count in model.runs():
-        found = found.plus(_layer(layer, model.hidden, tokens, before, masked=masked).times(count))
+        total = total.plus(_layer(layer, model.hidden, tokens, before, masked=masked).times(count))
     scored = tokens if predicted is None else predicted
     head = model.head_weight.flops_per_token * scored if model.head else 0
     before_first = sum(weight.flops_per_token for weight in model.before()) * tokens
-    return found.plus(Flops(head=head, embedding=before_first))
+    return total.plus(Flops(head=head, embedding=before_first))
 
 
 def training(model: Model, tokens: int, *, masked: bool = True) -> Flops:

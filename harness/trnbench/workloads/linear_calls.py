@@ -33,8 +33,8 @@ def recurrence_call(operator: Recurrence, dtype: str, cores: int, *, stays: bool
     keys, values = operator.key_dim, operator.value_dim
     if max(keys, values) > ROWS:
         return None
-    each = operator.sequences * operator.heads / cores
-    heads = ceil(each)
+    per_core = operator.sequences * operator.heads / cores
+    heads = ceil(per_core)
     if operator.before:
         key, value, gate = (
             ((keys, heads), dtype),
@@ -44,7 +44,7 @@ def recurrence_call(operator: Recurrence, dtype: str, cores: int, *, stays: bool
         return Call(
             source="delta_step:delta_step",
             inputs=(key, key, value, gate, gate, ((heads, keys, values), "float32")),
-            times=each / heads,
+            times=per_core / heads,
             stays=stays,
         )
     tokens = operator.tokens
@@ -52,7 +52,7 @@ def recurrence_call(operator: Recurrence, dtype: str, cores: int, *, stays: bool
     return Call(
         source="delta:delta_prompt",
         inputs=(prompt, prompt, wanted, ((2, heads, tokens), "float32"), ((heads, 2), "float32")),
-        times=each / heads * (PASSES if operator.backward else 1.0),
+        times=per_core / heads * (PASSES if operator.backward else 1.0),
         stays=stays,
         weights=False,
     )

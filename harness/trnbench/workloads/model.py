@@ -88,33 +88,33 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def before(self) -> list[Weight]:
         """What stands before the first layer."""
-        made = [_looked_up("words", self.vocabulary, self.embedding, Cut.VOCABULARY)]
+        weights = [_looked_up("words", self.vocabulary, self.embedding, Cut.VOCABULARY)]
         if self.positions:
-            made.append(_looked_up("positions", self.positions, self.embedding))
+            weights.append(_looked_up("positions", self.positions, self.embedding))
         if self.token_types:
-            made.append(_looked_up("token types", self.token_types, self.embedding))
+            weights.append(_looked_up("token types", self.token_types, self.embedding))
         if self.embedding_norm:
-            made += self.norm.weights("embedding norm", self.embedding)
+            weights += self.norm.weights("embedding norm", self.embedding)
         if self.embedding != self.hidden:
-            made += [
+            weights += [
                 Weight(name="projection", part=Part.EMBEDDING, inputs=self.embedding, outputs=self.hidden),
                 vector("projection bias", Part.EMBEDDING, self.hidden),
             ]
-        return made
+        return weights
 
     def after(self) -> list[Weight]:
         """What stands after the last layer; a tied head is not there a second time."""
-        made = self.norm.weights("final norm", self.hidden) if self.final_norm else []
+        weights = self.norm.weights("final norm", self.hidden) if self.final_norm else []
         if self.pooler:
-            made += [
+            weights += [
                 Weight(name="pooler", part=Part.HEAD, inputs=self.hidden, outputs=self.hidden, product=False),
                 vector("pooler bias", Part.HEAD, self.hidden),
             ]
         if self.head and not self.tied:
-            made.append(self.head_weight)
+            weights.append(self.head_weight)
         if self.head and self.head_bias:
-            made.append(vector("head bias", Part.HEAD, self.vocabulary, cut=Cut.VOCABULARY))
-        return made
+            weights.append(vector("head bias", Part.HEAD, self.vocabulary, cut=Cut.VOCABULARY))
+        return weights
 
     @property
     def head_weight(self) -> Weight:

@@ -19,37 +19,37 @@ def network_operators(division: Division, kind: int) -> list[Operator]:
     """
     network, layout = division.model.kinds[kind].feed_forward, division.layout
     hidden, tokens = division.model.hidden, division.tokens
-    made: list[Operator] = []
+    operators: list[Operator] = []
     if network.width:
-        made += _matrices(network.gated, tokens, hidden, network.width // layout.tp, 1, Part.MLP)
+        operators += _matrices(network.gated, tokens, hidden, network.width // layout.tp, 1, Part.MLP)
     if network.shared_gate:
-        made.append(Product(name="shared gate", tokens=tokens, inputs=hidden, outputs=1))
+        operators.append(Product(name="shared gate", tokens=tokens, inputs=hidden, outputs=1))
     if not network.experts:
-        return made
-    made.append(Product(name="router", tokens=tokens, inputs=hidden, outputs=network.experts))
+        return operators
+    operators.append(Product(name="router", tokens=tokens, inputs=hidden, outputs=network.experts))
     copies = network.experts // layout.ep
     routed = tokens * network.top_k * layout.expert_tensor / layout.tp
     wide = network.expert_width // layout.expert_tensor
-    made += _sent(division, network.top_k, "dispatch")
+    operators += _sent(division, network.top_k, "dispatch")
     if unrolled(division, network):
-        made.append(Elementwise(name="gather", rows=blocks_of(division, network) * BLOCK, width=hidden))
-    made += _matrices(network.gated, routed / copies, hidden, wide, copies, Part.EXPERTS)
-    made += _sent(division, network.top_k, "combine")
-    made.append(weighted_sum(division, network))
-    return made
+        operators.append(Elementwise(name="gather", rows=blocks_of(division, network) * BLOCK, width=hidden))
+    operators += _matrices(network.gated, routed / copies, hidden, wide, copies, Part.EXPERTS)
+    operators += _sent(division, network.top_k, "combine")
+    operators.append(weighted_sum(division, network))
+    return operators
 
 
 def _matrices(gated: bool, tokens: float, hidden: int, width: int, copies: int, part: Part) -> list[Operator]:
     rising = ("gate", "up") if gated else ("up",)
-    made: list[Operator] = [
+    products: list[Operator] = [
         Product(name=f"{part} {name}", tokens=tokens, inputs=hidden, outputs=width, copies=copies)
         for name in rising
     ]
-    made.append(
+    products.append(
         Elementwise(name=f"{part} activation", rows=tokens * copies, width=width, operands=len(rising))
     )
-    made.append(Product(name=f"{part} down", tokens=tokens, inputs=width, outputs=hidden, copies=copies))
-    return made
+    products.append(Product(name=f"{part} down", tokens=tokens, inputs=width, outputs=hidden, copies=copies))
+    return products
 
 
 def _sent(division: Division, top_k: int, name: str) -> list[Operator]:
@@ -58,11 +58,11 @@ def _sent(division: Division, top_k: int, name: str) -> list[Operator]:
     if not dispatched(layout):
         return []
     size = division.tokens / layout.tp * top_k * division.model.hidden * item_bytes(division.job.activations)
-    made: list[Operator] = [Exchange(name=name, collective="all_to_all", axis=Axis.EXPERT, size=size)]
+    exchanges: list[Operator] = [Exchange(name=name, collective="all_to_all", axis=Axis.EXPERT, size=size)]
     if layout.expert_tensor > 1:
         collective = "all_gather" if name == "dispatch" else "reduce_scatter"
         within = Exchange(
             name=name, collective=collective, axis=Axis.EXPERT_TENSOR, size=size * layout.expert_tensor
         )
-        made.insert(1 if name == "dispatch" else 0, within)
-    return made
+        exchanges.insert(1 if name == "dispatch" else 0, within)
+    return exchanges

@@ -47,33 +47,33 @@ def layer_operators(division: Division, kind: int) -> list[Operator]:
 def first_operators(division: Division) -> list[Operator]:
     """Before the first layer: each tensor rank looks up the words that it has."""
     model = division.model
-    made: list[Operator] = [Elementwise(name="words", rows=division.tokens, width=model.embedding)]
+    operators: list[Operator] = [Elementwise(name="words", rows=division.tokens, width=model.embedding)]
     if model.embedding_norm:
-        made.append(Elementwise(name="embedding norm", rows=division.tokens, width=model.embedding))
+        operators.append(Elementwise(name="embedding norm", rows=division.tokens, width=model.embedding))
     if model.embedding != model.hidden:
-        made.append(
+        operators.append(
             Product(name="projection", tokens=division.tokens, inputs=model.embedding, outputs=model.hidden)
         )
-    return [*made, *_reduced(division)]
+    return [*operators, *_reduced(division)]
 
 
 def last_operators(division: Division) -> list[Operator]:
     """After the last layer: the scores of the words, of all tokens in training and of one otherwise."""
     model, layout, training = division.model, division.layout, division.job.task is Task.TRAIN
-    made: list[Operator] = []
+    operators: list[Operator] = []
     if model.final_norm:
-        made.append(_normalised(division, 0))
+        operators.append(_normalised(division, 0))
     if not model.head:
-        return made
+        return operators
     if training:
-        made += _gathered(division)
+        operators += _gathered(division)
     scored = division.tokens if training else division.sequences
     words = -(-model.vocabulary // layout.tp)
-    made.append(Product(name="head", tokens=scored, inputs=model.hidden, outputs=words))
+    operators.append(Product(name="head", tokens=scored, inputs=model.hidden, outputs=words))
     if not training and layout.tp > 1:
         size = scored * words * layout.tp * item_bytes("fp32")
-        made.append(Exchange(name="scores", collective="all_gather", axis=Axis.TENSOR, size=size))
-    return made
+        operators.append(Exchange(name="scores", collective="all_gather", axis=Axis.TENSOR, size=size))
+    return operators
 
 
 def between_stages(division: Division) -> list[Operator]:

@@ -61,19 +61,19 @@ def _model(
     described: Described, name: str, source: ModelSource | None, published: tuple[PublishedCount, ...]
 ) -> Model:
     rules = described.rules
-    found: dict[Layer, int] = {}
+    layers: dict[Layer, int] = {}
     norms, parallel = _norms(described), _parallel(described)
     pattern = []
     for mixer, network in zip(mixers(described), networks(described), strict=True):
         layer = Layer(attention=mixer, feed_forward=network, norm=rules.norm, norms=norms, parallel=parallel)
-        pattern.append(found.setdefault(layer, len(found)))
+        pattern.append(layers.setdefault(layer, len(layers)))
     tied = described.top if rules.inside and described.top.has("tie_word_embeddings") else described.config
     return Model(
         name=name,
         architecture=described.architecture,
         hidden=described.hidden,
         vocabulary=described.count("vocab_size"),
-        kinds=tuple(found),
+        kinds=tuple(layers),
         pattern=tuple(pattern),
         embedding=described.count("embedding_size", described.hidden),
         positions=described.count("max_position_embeddings", REQUIRED) if rules.learned_positions else 0,

@@ -152,21 +152,21 @@ class Composition:
 
     def stretches(self, operators: Sequence[Operator], part: str = "") -> Stretches:
         """The same, event by event."""
-        made = Stretches(part)
+        parts = Stretches(part)
         before: Operator | None = None
         for number, operator in enumerate(operators):
             if isinstance(operator, Exchange):
                 spent = self.model.exchanges.time(operator, self.division.layout, self.system)
-                made.exchange(f"{operator.name}: {operator.collective}", spent)
+                parts.exchange(f"{operator.name}: {operator.collective}", spent)
             elif source := self.own.replaces(operator):
                 call = self.own.call(operator, source, self.shapes, self.model.kernels)
                 found = self.model.kernels.time(call, self.system, self.busy)
-                made.own_kernel(operator.name, _part(operator), found)
+                parts.own_kernel(operator.name, _part(operator), found)
             elif (before and self.own.replaces(before)) or not self.shapes.fused(operator, before):
                 beside = [each for each in (before, *operators[number + 1 : number + 2]) if each]
-                self._ours(operator, made, apart=any(map(self.own.replaces, beside)))
+                self._ours(operator, parts, apart=any(map(self.own.replaces, beside)))
             before = operator
-        return made
+        return parts
 
     def _ours(self, operator: Operator, made: Stretches, *, apart: bool) -> None:
         """`apart`: beside a user's kernel, which leaves nothing in SBUF and takes nothing from there."""
@@ -174,15 +174,15 @@ class Composition:
         if call is None:
             made.roofline(operator.name, _part(operator), *self._roofline(operator))
             return
-        found = self.model.kernels.time(call, self.system, self.busy)
-        made.kernel(operator.name, _part(operator), call, found)
+        timing = self.model.kernels.time(call, self.system, self.busy)
+        made.kernel(operator.name, _part(operator), call, timing)
         if merged := self.shapes.merged(operator):
             spent = self.model.kernels.time(merged, self.system, self.busy)
             made.kernel(f"{operator.name}: spans", _part(operator), merged, spent)
         if apart and call.stays:
             stored = msgspec.structs.replace(call, stays=False)
             whole = self.model.kernels.time(stored, self.system, self.busy).all
-            made.round_trip(operator.name, max(whole - found.all, 0.0))
+            made.round_trip(operator.name, max(whole - timing.all, 0.0))
 
     def _roofline(self, operator: Operator) -> tuple[float, float]:
         """FLOP over the engine bound, and what its operands take beyond that over the core's share of HBM."""

@@ -49,7 +49,7 @@ class StepCases:
         own = asked.own(case.key.point)
         model = StepModel() if own.sources else self._model  # a user's kernel may be edited meanwhile
         time = model.time(division, system, constants_of(system), own)
-        found = fit(division, system)
+        fitted = fit(division, system)
         largest = max(time.parts, key=lambda name: time.parts[name])
         return Observation(
             evidence=Evidence(grade=Grade.EMULATED, by=MODEL, version=MODEL_VERSION, note=PUT_TOGETHER),
@@ -58,10 +58,10 @@ class StepCases:
             parts=tuple(Part(name=name, seconds=seconds) for name, seconds in time.parts.items()),
             bound=largest,
             implementation=_implementation(division, own),
-            notes=(*found.notes, *_said(time, system)),
+            notes=(*fitted.notes, *_said(time, system)),
             detail={
                 "waterfall": [list(each) for each in time.parts.items()],
-                "step": _detail(division, system, time, found),
+                "step": _detail(division, system, time, fitted),
             },
         )
 

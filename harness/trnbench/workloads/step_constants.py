@@ -70,7 +70,7 @@ def read_constants(path: Path) -> dict[str, Constant]:
 
 
 def _constants(tables: Mapping[str, Any], where: str) -> dict[str, Constant]:
-    found: dict[str, Constant] = {}
+    constants: dict[str, Constant] = {}
     for name, table in tables.items():
         if name not in UNITS:
             raise FactError(
@@ -78,8 +78,8 @@ def _constants(tables: Mapping[str, Any], where: str) -> dict[str, Constant]:
                 cause=f"they are {', '.join(UNITS)}",
                 try_="one of these names",
             )
-        found[name] = _checked(name, table, where)
-    return found
+        constants[name] = _checked(name, table, where)
+    return constants
 
 
 def _checked(name: str, table: Any, where: str) -> Constant:

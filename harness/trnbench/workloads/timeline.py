@@ -26,16 +26,16 @@ def step_timeline(
 ) -> Timeline:
     """Every operator and collective of a layer, pass by pass, and then what the constants add; and the parts
     of the step, which add up to its time. Raises what composing a step raises."""
-    made = Composition(model, division, system, own)
+    composition = Composition(model, division, system, own)
     processes, slices = {0: f"a step of {division.model.name} on {system.name}"}, []
-    time = made.parts().time(constants)
+    time = composition.parts().time(constants)
     slices += _row(0, "step", (Event(name, name, spent) for name, spent in time.parts.items()))
     for kind, count in enumerate(division.model.counts):
         process = kind + 1
         processes[process] = f"one of {count} layers of kind {process}"
         start = 0
-        for name, operators in made.passes(kind):
-            stretches = made.stretches(operators)
+        for name, operators in composition.passes(kind):
+            stretches = composition.stretches(operators)
             series = stretches.series()
             added = [
                 Event(part, part, spent)

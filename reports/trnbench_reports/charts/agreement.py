@@ -38,13 +38,13 @@ def draw(
         upper = [(end, end * (1 + share)) for end in (low, high)]
         plane.area([*upper, *((end, end / (1 + share)) for end in (high, low))], opacity=0.07)
     plane.line([(low, low), (high, high)], width=1, opacity=0.6)
-    for published, emulated, each in pairs:
-        index = families.index(each.family)
+    for published, emulated, point in pairs:
+        index = families.index(point.family)
         plane.mark(
             published,
             emulated,
-            colour=f"var(--g{colours.get(each.generation, 5)})",
-            says=_tooltip(each, published, emulated),
+            colour=f"var(--g{colours.get(point.generation, 5)})",
+            says=_tooltip(point, published, emulated),
             series=index,
             shape=index,
         )

@@ -76,11 +76,11 @@ def _named(curve: Curve) -> str:
 
 def _promised(curves: Sequence[Curve]) -> list[Promise]:
     """Documented figures from low to high, each with the systems judged by it and their colour."""
-    found: dict[float, list[Curve]] = {}
+    by_value: dict[float, list[Curve]] = {}
     for curve in curves:
         for _, _, case, _ in curve.points:
             if case.judgement is not None and _by_busbw(case):
-                same = found.setdefault(case.judgement.peaks.chosen.value, [])
+                same = by_value.setdefault(case.judgement.peaks.chosen.value, [])
                 if curve not in same:
                     same.append(curve)
     return [
@@ -89,5 +89,5 @@ def _promised(curves: Sequence[Curve]) -> list[Promise]:
             words=words.clean(f"{numbers.show(value, 'B/s')} {', '.join(c.system for c in same)}", 48),
             colour=same[0].colour,
         )
-        for value, same in sorted(found.items())
+        for value, same in sorted(by_value.items())
     ]

@@ -75,17 +75,17 @@ def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
 def strip(row: int, shares: tuple[float, ...], length: float) -> list[Point]:
     """The outline: a step for each span on the row's own ground line; equal neighbours are one."""
     ground = row + _GROUND
-    made: list[Point] = []
+    points: list[Point] = []
     for number, share in enumerate(shares):
         if number and share == shares[number - 1]:
             continue
         time = number * length / len(shares)
-        if made:
-            made.append((time, made[-1][1]))
-        made.append((time, ground - _FILL * share))
-    if not made:
+        if points:
+            points.append((time, points[-1][1]))
+        points.append((time, ground - _FILL * share))
+    if not points:
         return []
-    return [(0.0, ground), *made, (length, made[-1][1]), (length, ground)]
+    return [(0.0, ground), *points, (length, points[-1][1]), (length, ground)]
 
 
 def _words(name: str, share: float, losses: Losses) -> str:

@@ -100,9 +100,9 @@ def name_levels(plane: Plane, promised: Sequence[Promise], ends: tuple[float, fl
     taken: list[tuple[float, float, float]] = []  # left and right end, height
     for promise in sorted(promised, key=lambda each: -each.value):
         text = words.clean(promise.words, 48)
-        wide, at = LETTER * 0.92 * len(text), plane.py(promise.value)
+        wide, height = LETTER * 0.92 * len(text), plane.py(promise.value)
         room = plane.width - wide - 4
-        places = [(start, high) for high in (at - 4, at + 11) for start in (4.0, room, room / 2)]
+        places = [(start, high) for high in (height - 4, height + 11) for start in (4.0, room, room / 2)]
         free = (
             (start, high)
             for start, high in places
@@ -116,7 +116,7 @@ def name_levels(plane: Plane, promised: Sequence[Promise], ends: tuple[float, fl
             continue  # the table and the list of peaks have it
         start, high = place
         taken.append((start, start + wide, high))
-        plane.words(ends[0], promise.value, text, dx=start, dy=high - at)
+        plane.words(ends[0], promise.value, text, dx=start, dy=high - height)
 
 
 def _table(

@@ -81,14 +81,14 @@ def picture(topology: Topology, loads: Sequence[int], label: str) -> Markup:
     drawn = drawn.replace(' fill="none"/>', "/>").replace(' text-anchor="middle"', "").replace("\n", "")
     drawn = _SAME.sub(lambda found: _group(found[0], found[1]), _PLACE.sub(_rounded, drawn))
     head = re.compile(r'<svg [^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"[^>]*>\s*<title>[^<]*</title>')
-    found = head.search(drawn)
-    assert found is not None
-    size = f'viewBox="0 0 {found[1]} {found[2]}" width="{found[1]}" height="{found[2]}"'
-    kind = "graph long" if float(found[1]) > 900 else "graph"  # on a phone it scrolls in its own box
+    opening = head.search(drawn)
+    assert opening is not None
+    size = f'viewBox="0 0 {opening[1]} {opening[2]}" width="{opening[1]}" height="{opening[2]}"'
+    kind = "graph long" if float(opening[1]) > 900 else "graph"  # on a phone it scrolls in its own box
     start = Markup('<svg class="{}" {} role="img" aria-label="{}">').format(
         kind, Markup(size), words.clean(label, 300)
     )
-    return start + Markup(drawn[found.end() :])
+    return start + Markup(drawn[opening.end() :])
 
 
 def _rounded(place: re.Match[str]) -> str:
@@ -109,20 +109,20 @@ def summary(topology: Topology, loads: Sequence[int]) -> list[Load]:
         if topology.classes[link.cls].kind in DRAWN:
             names = f"{topology.nodes[link.src].name} → {topology.nodes[link.dst].name}"
             by_class[link.cls].append((load, names))
-    found = []
-    for cls, each in by_class.items():
-        high = max(load for load, _ in each)
-        found.append(
+    loaded = []
+    for cls, links in by_class.items():
+        high = max(load for load, _ in links)
+        loaded.append(
             Load(
                 cls=words.clean(cls, 40),
-                count=len(each),
-                low=min(load for load, _ in each),
+                count=len(links),
+                low=min(load for load, _ in links),
                 high=high,
                 capacity=topology.classes[cls].bandwidth.value,
-                busiest=tuple(words.clean(name, 40) for load, name in each if load == high)[:3],
+                busiest=tuple(words.clean(name, 40) for load, name in links if load == high)[:3],
             )
         )
-    return sorted(found, key=lambda each: -each.high)
+    return sorted(loaded, key=lambda each: -each.high)
 
 
 def row(load: Load) -> tuple[str, ...]:

@@ -30,22 +30,22 @@ class Tick(NamedTuple):
 def ticks(line: HeadlineLine) -> list[Tick]:
     """Everything the bar marks, in the unit of the line's metric."""
     unit = line.sweep.unit
-    found = []
+    drawn = []
     if line.of is not None:
         for each in (*line.others, *((line.since,) if line.since is not None else ())):
             if each.value <= _FURTHEST * line.of.value and each.value != line.of.value:
                 old = ", superseded" if each.superseded_by else ""
                 told = f"{each.source} {each.date[:4]}".strip()
-                found.append(Tick("other", each.value, f"{told}{old}: {numbers.show(each.value, unit)}"))
-        found.append(Tick("promise", line.of.value, f"promised: {numbers.show(line.of.value, unit)}"))
+                drawn.append(Tick("other", each.value, f"{told}{old}: {numbers.show(each.value, unit)}"))
+        drawn.append(Tick("promise", line.of.value, f"promised: {numbers.show(line.of.value, unit)}"))
     if line.clock_value is not None:
-        found.append(
+        drawn.append(
             Tick("clock", line.clock_value, f"the clocks allow {numbers.show(line.clock_value, unit)}")
         )
     published = published_value(line)
     if published is not None:
-        found.append(Tick("published", published, f"best published: {numbers.show(published, unit)}"))
-    return found
+        drawn.append(Tick("published", published, f"best published: {numbers.show(published, unit)}"))
+    return drawn
 
 
 def published_value(line: HeadlineLine) -> float | None:
@@ -74,8 +74,8 @@ def draw(line: HeadlineLine) -> Markup:
         return f"{max(0.0, (min(high, full) - low) / full) * 100:.2f}%"
 
     grade = str(line.grade)
-    made = [f'<rect class="ground" x="0" y="{_MIDDLE - 4}" width="100%" height="8"/>']
-    made.append(
+    shapes = [f'<rect class="ground" x="0" y="{_MIDDLE - 4}" width="100%" height="8"/>']
+    shapes.append(
         f'<rect class="reach g-{grade}" x="0" y="{_MIDDLE - 4}" width="{at(sweep.best)}" height="8"/>'
     )
     said = []
@@ -83,34 +83,34 @@ def draw(line: HeadlineLine) -> Markup:
         low, high = line.expected
         told = f"expect {numbers.show(low, sweep.unit)} to {numbers.show(high, sweep.unit)}"
         said.append(told)
-        made.append(
+        shapes.append(
             f'<rect class="band" x="{at(low)}" y="{_MIDDLE - 8}" width="{wide(low, high)}" height="16">'
             f"<title>{escape(told)}</title></rect>"
         )
-    for each in marks:
-        place = at(each.value)
-        said.append(each.says)
-        title = f"<title>{escape(words.clean(each.says, 200))}</title>"
-        if each.kind == "published":
-            made.append(
+    for mark in marks:
+        place = at(mark.value)
+        said.append(mark.says)
+        title = f"<title>{escape(words.clean(mark.says, 200))}</title>"
+        if mark.kind == "published":
+            shapes.append(
                 f'<svg class="over" x="{place}" y="{_MIDDLE}">'
                 f'<path class="diamond" d="M0-6L6 0L0 6L-6 0Z">{title}</path></svg>'
             )
         else:
-            top, bottom = {"promise": (2, 32), "clock": (5, 29), "other": (2, 9)}[each.kind]
-            made.append(
-                f'<line class="{each.kind}" x1="{place}" x2="{place}" y1="{top}" y2="{bottom - 2}">'
+            top, bottom = {"promise": (2, 32), "clock": (5, 29), "other": (2, 9)}[mark.kind]
+            shapes.append(
+                f'<line class="{mark.kind}" x1="{place}" x2="{place}" y1="{top}" y2="{bottom - 2}">'
                 f"{title}</line>"
             )
     by = "model" if grade == "emulated" else grade
     told = f"{by}: {numbers.show(sweep.best, sweep.unit)}"
     said.append(told)
-    made.append(
+    shapes.append(
         f'<svg class="over" x="{at(sweep.best)}" y="{_MIDDLE}">'
         f'<circle class="result" r="5"><title>{escape(told)}</title></circle></svg>'
     )
     label = escape(words.clean("; ".join(said), 600))
     return Markup(
         f'<svg class="scale" width="100%" height="{HEIGHT}" role="img" aria-label="{label}">'
-        f"{''.join(made)}</svg>"
+        f"{''.join(shapes)}</svg>"
     )

@@ -25,9 +25,9 @@ def figure(
 ) -> Figure | None:
     """None when a bandwidth, a roof or every point is missing: then there is no roofline to draw."""
     present, flat = spots(index, cases), roofs(cases)
-    found = _furthest(present)
+    point = _furthest(present)
     slopes = choices(cases, "hbm_bandwidth")
-    if not found or not flat or not slopes:
+    if not point or not flat or not slopes:
         return None
     bandwidth = max(choice.chosen.value for choice in slopes)
     achieved = max(
@@ -40,19 +40,19 @@ def figure(
         ),
         default=0.0,
     )
-    best = max(found, key=lambda spot: spot.rate)
-    low_x = min(min(s.intensity for s in found), flat[-1].documented / bandwidth) / 4
-    high_x = max(max(s.intensity for s in found), flat[0].documented / bandwidth) * 4
+    best = max(point, key=lambda spot: spot.rate)
+    low_x = min(min(s.intensity for s in point), flat[-1].documented / bandwidth) / 4
+    high_x = max(max(s.intensity for s in point), flat[0].documented / bandwidth) * 4
     # A handful of tiny cases must not squash the rest: four decades below the highest roof will do.
     high_y = max(flat[0].documented, *flat[0].engines, best.rate) * 2.2
-    low_y = max(min(s.rate for s in found) / 2, high_y / 1e5)
+    low_y = max(min(s.rate for s in point) / 2, high_y / 1e5)
     plane = Plane(
         scale.logarithmic("arithmetic intensity (FLOP per byte of HBM)", low_x, high_x),
         scale.logarithmic("achieved FLOP per second", low_y, high_y, "FLOP/s"),
         width=WIDTH,
         height=HEIGHT,
     )
-    inside = [spot for spot in found if spot.rate >= low_y]
+    inside = [spot for spot in point if spot.rate >= low_y]
     frame = Frame(plane, f"var(--g{colour})")
     frame.slope(bandwidth, max(r.documented for r in flat), f"HBM {rate_text(bandwidth, 'B/s')}")
     for roof in flat:
@@ -66,13 +66,13 @@ def figure(
         furthest[series_name(spot)] = max(furthest.get(series_name(spot), 0.0), spot.rate)
     told = sorted(furthest, key=lambda name: -furthest[name])[:LEGEND]
     main = next(roof for roof in flat if roof.main)
-    label = f"{title}. {len(found)} cases; the table below has the same numbers."
+    label = f"{title}. {len(point)} cases; the table below has the same numbers."
     return Figure(
         id=id,
         title=title,
         label=label,
         caption=_caption(
-            where, main, len(found), len(present), len(found) - len(inside), len(series) - LEGEND
+            where, main, len(point), len(present), len(point) - len(inside), len(series) - LEGEND
         ),
         drawing=plane.svg(label),
         series=tuple(
@@ -81,7 +81,7 @@ def figure(
             if name in told
         ),
         columns=("case", "FLOP per byte", "rate", "% of peak", "limited by", "evidence"),
-        rows=tuple(_row(spot) for spot in sorted(found, key=lambda s: -s.rate)),
+        rows=tuple(_row(spot) for spot in sorted(point, key=lambda s: -s.rate)),
     )
 
 

@@ -23,14 +23,14 @@ class Roof:
 
 def choices(cases: Sequence[Measurement], metric: str) -> list[PeakChoice]:
     """Every peak of `metric` these cases were, or would have been, judged by; skipped ones included."""
-    found: dict[tuple[object, ...], PeakChoice] = {}
+    by_key: dict[tuple[object, ...], PeakChoice] = {}
     for each in cases:
         offered = (each.judgement.peaks, *each.reference_peaks) if each.judgement else each.reference_peaks
         for choice in offered:
             peak = choice.chosen
             if peak.metric == metric and peak.value > 0:
-                found.setdefault((peak.dtype, peak.sparse, peak.qualifier, peak.value), choice)
-    return list(found.values())
+                by_key.setdefault((peak.dtype, peak.sparse, peak.qualifier, peak.value), choice)
+    return list(by_key.values())
 
 
 def roofs(cases: Sequence[Measurement]) -> list[Roof]:

@@ -23,21 +23,21 @@ class Spot:
 
 def spots(index: int, cases: Sequence[Measurement]) -> list[Spot]:
     """Cases that did arithmetic on bytes of HBM in a known time."""
-    found = []
-    for each in cases:
-        work = each.work
+    marks = []
+    for case in cases:
+        work = case.work
         flops = sum(count for name, count in work.items() if name == "flops" or name.endswith("_flops"))
         moved = work.get("hbm_bytes", 0.0)
-        if flops > 0 and moved > 0 and each.time_s and each.status is not Status.SKIPPED:
-            found.append(
+        if flops > 0 and moved > 0 and case.time_s and case.status is not Status.SKIPPED:
+            marks.append(
                 Spot(
                     intensity=flops / moved,
-                    rate=flops / each.time_s,
-                    case=each,
-                    anchor=view.anchor(index, each),
+                    rate=flops / case.time_s,
+                    case=case,
+                    anchor=view.anchor(index, case),
                 )
             )
-    return found
+    return marks
 
 
 def series_name(spot: Spot) -> str:
@@ -56,7 +56,7 @@ def sweeps_of(found: Sequence[Spot]) -> dict[str, int]:
     for spot in found:
         groups[series_name(spot)].append(spot)
     lines: dict[tuple[str, str], int] = {}
-    made = {}
+    numbers = {}
     for name, spots_of in groups.items():
         values: dict[str, set[object]] = defaultdict(set)
         for spot in spots_of:
@@ -67,5 +67,5 @@ def sweeps_of(found: Sequence[Spot]) -> dict[str, int]:
         swept = {axis for axis, each in values.items() if len(each) == widest}
         for spot in spots_of:
             rest = view.point_text(spot.case, without=swept)
-            made[spot.anchor] = lines.setdefault((name, rest), len(lines))
-    return made
+            numbers[spot.anchor] = lines.setdefault((name, rest), len(lines))
+    return numbers

@@ -22,11 +22,11 @@ def bar(parts: Sequence[tuple[str, float]]) -> Markup:
     """`parts` are (name, share of the time); the first is the work at the peak, the others largest first."""
     from markupsafe import Markup, escape
 
-    made, at = [], 0.0
+    shapes, at = [], 0.0
     for place, (name, share) in enumerate(parts):
         wide = max(0.0, min(share, 1.0 - at))
         told = escape(f"{words.clean(name, 60)}: {numbers.percent(share)}")
-        made.append(
+        shapes.append(
             f'<rect class="t{min(place, KINDS - 1)}" x="{at * 100:.2f}%" width="{wide * 100:.2f}%"'
             ' height="14">'
             f"<title>{told}</title></rect>"
@@ -34,7 +34,7 @@ def bar(parts: Sequence[tuple[str, float]]) -> Markup:
         at += wide
     said = escape("; ".join(f"{words.clean(name, 60)} {numbers.percent(share)}" for name, share in parts))
     return Markup(
-        f'<svg class="stack" width="100%" height="14" role="img" aria-label="{said}">{"".join(made)}</svg>'
+        f'<svg class="stack" width="100%" height="14" role="img" aria-label="{said}">{"".join(shapes)}</svg>'
     )
 
 
@@ -42,7 +42,7 @@ def strip(lanes: Sequence[tuple[str, Sequence[float]]], label: str) -> Markup:
     """`lanes` are (engine, busy shares of equal spans); there is at least one."""
     from markupsafe import Markup, escape
 
-    made = []
+    shapes = []
     wide = max(len(shares) for _, shares in lanes)
     for place, (_, shares) in enumerate(lanes):
         ground = (place + 1) * (_LANE + _GAP) - _GAP
@@ -54,10 +54,10 @@ def strip(lanes: Sequence[tuple[str, Sequence[float]]], label: str) -> Markup:
                 steps.append(f"H{at * wide / len(shares):g}V{high:g}")
                 before = high
         steps.append(f"H{wide}V{ground}Z")
-        made.append(f'<path d="{"".join(steps)}"/>')
+        shapes.append(f'<path d="{"".join(steps)}"/>')
     high = len(lanes) * (_LANE + _GAP) - _GAP
     return Markup(
         f'<svg class="strip" viewBox="0 0 {wide} {high}" width="100%" height="{high}"'
         f' preserveAspectRatio="none" role="img" aria-label="{escape(words.clean(label, 300))}">'
-        f"{''.join(made)}</svg>"
+        f"{''.join(shapes)}</svg>"
     )

@@ -31,32 +31,32 @@ class Bar:
 def bars(losses: Losses) -> list[Bar]:
     """Each begins where the last one ended; the last is the whole time. `losses` has terms."""
     names = _unique([words.clean(name, 40) for name, _ in losses.terms])
-    found: list[Bar] = []
+    columns: list[Bar] = []
     start = 0.0
     for number, (name, (raw, seconds)) in enumerate(zip(names, losses.terms, strict=True)):
         kind = "loss" if number else "work"
         if number and losses.worst is not None and (raw, seconds) == losses.worst:
             kind = "worst"
-        found.append(Bar(name=name, start=start, stop=start + seconds, seconds=seconds, kind=kind))
+        columns.append(Bar(name=name, start=start, stop=start + seconds, seconds=seconds, kind=kind))
         start += seconds
     whole = Bar(name=_TOTAL, start=0.0, stop=losses.time_s, seconds=losses.time_s, kind="work")
-    return [*found, whole]
+    return [*columns, whole]
 
 
 def draw(id: str, losses: Losses, colour: int, anchor: str) -> Figure:
     """`losses` has terms."""
     step, unit = numbers.scale("s", [losses.time_s])
-    made = bars(losses)
-    ends = [max(bar.start, bar.stop) / step for bar in made]
+    columns = bars(losses)
+    ends = [max(bar.start, bar.stop) / step for bar in columns]
     # Room for the words behind the longest bar.
     plane = Plane(
         scale.even(f"time ({unit})", max(ends) * 1.75),
-        scale.names([bar.name for bar in made]),
-        height=_ROW * len(made),
+        scale.names([bar.name for bar in columns]),
+        height=_ROW * len(columns),
         within=WIDTH,
     )
     tints = {"work": f"var(--g{colour})", "worst": "var(--fg)", "loss": "var(--soft)"}
-    for row, (bar, end) in enumerate(zip(made, ends, strict=True)):
+    for row, (bar, end) in enumerate(zip(columns, ends, strict=True)):
         says = _words(bar.name, bar.seconds, losses)
         place = (bar.start / step, bar.stop / step, row + 0.5)
         plane.bar(*place, thick=_BAR, colour=tints[bar.kind], says=says, anchor=anchor)
@@ -111,12 +111,12 @@ def _words(name: str, seconds: float, losses: Losses) -> str:
 
 def _unique(names: list[str]) -> list[str]:
     """Two causes of one name are two bars."""
-    found: list[str] = []
+    distinct: list[str] = []
     for name in names:
         number = 2
         made = name
-        while made in found or made == _TOTAL:
+        while made in distinct or made == _TOTAL:
             made = f"{name} ({number})"
             number += 1
-        found.append(made)
-    return found
+        distinct.append(made)
+    return distinct

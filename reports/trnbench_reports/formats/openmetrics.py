@@ -56,8 +56,8 @@ def _samples(run: Run, which: Mapping[str, str]) -> Iterator[tuple[str, str, str
     for status, count in run.counts().items():
         labels = {**which, "status": str(status)}
         yield "trnbench_cases", "", "Cases of the run by status.", (labels, count)
-    for each in run.measurements:
-        case = each.case
+    for measurement in run.measurements:
+        case = measurement.case
         labels = {
             **which,
             "instance_type": case.instance,
@@ -66,17 +66,17 @@ def _samples(run: Run, which: Mapping[str, str]) -> Iterator[tuple[str, str, str
             "point": ",".join(f"{name}={value}" for name, value in case.point.items()),
             "dtype": case.dtype,
             "scope": str(case.scope),
-            "evidence": str(each.evidence.grade),
-            "status": str(each.status),
+            "evidence": str(measurement.evidence.grade),
+            "status": str(measurement.status),
         }
-        if each.time_s is not None:
-            yield "trnbench_time_seconds", "seconds", "Time of one repetition.", (labels, each.time_s)
-        for metric in each.metrics.values():
+        if measurement.time_s is not None:
+            yield "trnbench_time_seconds", "seconds", "Time of one repetition.", (labels, measurement.time_s)
+        for metric in measurement.metrics.values():
             name, unit = _named(metric.name, metric.unit)
             more = {"metric_scope": str(metric.scope), "direction": str(metric.direction)}
             yield name, unit, f"{metric.name}, {metric.better} is better.", ({**labels, **more}, metric.value)
-        if each.judgement is not None:
-            share = ({**labels, "metric": each.judgement.metric}, each.judgement.fraction)
+        if measurement.judgement is not None:
+            share = ({**labels, "metric": measurement.judgement.metric}, measurement.judgement.fraction)
             yield "trnbench_peak_share_ratio", "ratio", "Share of the documented peak.", share
 
 

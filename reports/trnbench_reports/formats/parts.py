@@ -81,14 +81,14 @@ def scoreboard_svg(runs: Sequence[Run]) -> bytes:
                 continue
             body.append(words_at(20, y, kernel))
             body.append(words_at(150, y, row.variant.label, "soft"))
-            for at, cell in enumerate(shown):
+            for column, cell in enumerate(shown):
                 if cell is None:
                     continue
                 least = f"{cell.least} – " if cell.least else ""
                 text = f"{least}{cell.text} {cell.letter}".rstrip()
-                body.append(words_at(290 + wide * at, y, text, "soft" if cell.faint else ""))
+                body.append(words_at(290 + wide * column, y, text, "soft" if cell.faint else ""))
                 if cell.drawn:
-                    body.append(placed(str(cell.drawn), 290 + wide * at, y + 3, wide - 60))
+                    body.append(placed(str(cell.drawn), 290 + wide * column, y + 3, wide - 60))
             y += _LOW
         y += 16
     return _drawn("scoreboard", runs, body, y)
@@ -155,14 +155,14 @@ def _chart(figure: Figure, y: int) -> tuple[int, list[str]]:
     size = re.search(r'width="(\d+)" height="(\d+)"', drawn)
     assert size is not None
     beside = int(size[1]) + 50
-    made = [words_at(20, y + 14, figure.title, "strong"), placed(drawn, 20, y + 30, int(size[1]))]
+    shapes = [words_at(20, y + 14, figure.title, "strong"), placed(drawn, 20, y + 30, int(size[1]))]
     for place, series in enumerate(figure.series):
         high = y + 50 + 18 * place
         colour = f"var(--g{series.colour})" if series.colour is not None else "var(--fg)"
-        made.append(f'<text x="{beside}" y="{high}"><tspan fill="{colour}">{series.symbol}</tspan></text>')
-        made.append(words_at(beside + 18, high, series.name))
-    made.append(words_at(beside, y + 62 + 18 * len(figure.series), figure.caption, "soft"))
-    return y + int(size[2]) + 60, made
+        shapes.append(f'<text x="{beside}" y="{high}"><tspan fill="{colour}">{series.symbol}</tspan></text>')
+        shapes.append(words_at(beside + 18, high, series.name))
+    shapes.append(words_at(beside, y + 62 + 18 * len(figure.series), figure.caption, "soft"))
+    return y + int(size[2]) + 60, shapes
 
 
 def _drawn(name: str, runs: Sequence[Run], body: Sequence[str], height: float) -> bytes:

@@ -95,7 +95,7 @@ def _moment(value: Any) -> str:
 def _environment(document: Mapping[str, Any]) -> dict[str, Any]:
     """What their machine and commit say, without names."""
     machine, commit = document.get("machine_info"), document.get("commit_info")
-    found: dict[str, Any] = {}
+    described: dict[str, Any] = {}
     if isinstance(machine, Mapping):
         cpu = _mapping(machine.get("cpu"))
         told = {
@@ -106,14 +106,14 @@ def _environment(document: Mapping[str, Any]) -> dict[str, Any]:
             "cpu_model": cpu.get("brand_raw"),
             "cpu_count": cpu.get("count"),
         }
-        found |= {name: value for name, value in told.items() if isinstance(value, str | int) and value}
+        described |= {name: value for name, value in told.items() if isinstance(value, str | int) and value}
     if isinstance(commit, Mapping):
         commit_id = commit.get("id")
         if isinstance(commit_id, str) and re.fullmatch(r"[0-9a-f]{40,64}", commit_id):
-            found["git_commit"] = commit_id
+            described["git_commit"] = commit_id
         if isinstance(commit.get("dirty"), bool):
-            found["git_dirty"] = commit["dirty"]
-    return found
+            described["git_dirty"] = commit["dirty"]
+    return described
 
 
 def _none(why: str) -> BadInput:

@@ -67,28 +67,28 @@ def render(runs: Sequence[Run]) -> Markup | str:
 def _part(runs: Sequence[Run], index: int) -> Part:
     before, after = runs[0], runs[index]
     try:
-        found = trnbench.compare_runs(before, after)
+        comparison = trnbench.compare_runs(before, after)
     except TrnbenchError as error:
         told = ": ".join(filter(None, (error.what, error.cause)))
         return Part(
             before=before.id, after=after.id, counts="", first=(), differs=(), rows=(), left_out=0, same=0,
             refused=(), missing=(), new=(), nothing=told,
         )  # fmt: skip
-    changed = [each for each in found.changes if not (each.exact and not each.effect)]
+    changed = [each for each in comparison.changes if not (each.exact and not each.effect)]
     rows = tuple(_row(runs, index, each) for each in changed[:SHOWN])
     judged = [row for row, each in zip(rows, changed, strict=False) if _moved(each)]
     return Part(
         before=before.id,
         after=after.id,
-        counts=_counts(found),
+        counts=_counts(comparison),
         first=tuple(judged[:_FIRST]),
-        differs=found.differs,
+        differs=comparison.differs,
         rows=rows,
         left_out=len(changed) - len(rows),
-        same=len(found.changes) - len(changed),
-        refused=tuple(Counter(each.why for each in found.refused).most_common(_REASONS)),
-        missing=found.missing,
-        new=found.new,
+        same=len(comparison.changes) - len(changed),
+        refused=tuple(Counter(each.why for each in comparison.refused).most_common(_REASONS)),
+        missing=comparison.missing,
+        new=comparison.new,
     )
 
 

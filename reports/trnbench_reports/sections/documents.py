@@ -61,13 +61,17 @@ def render(runs: Sequence[Run]) -> Markup:
 def _used(run: Run, known: dict[str, Source], facts: dict[str, Fact]) -> Iterator[Used]:
     groups: dict[tuple[object, ...], list[tuple[PeakChoice, Measurement]]] = defaultdict(list)
     order = {record.instance: i for i, record in enumerate(view.systems(run))}
-    for each in run.measurements:
-        offered = (each.judgement.peaks, *each.reference_peaks) if each.judgement else each.reference_peaks
+    for measurement in run.measurements:
+        offered = (
+            (measurement.judgement.peaks, *measurement.reference_peaks)
+            if measurement.judgement
+            else measurement.reference_peaks
+        )
         for choice in offered:
             peak = choice.chosen
             key = (
-                order.get(each.case.instance, 99),
-                each.case.instance,
+                order.get(measurement.case.instance, 99),
+                measurement.case.instance,
                 peak.metric,
                 peak.scope.rank,
                 peak.dtype,
@@ -76,9 +80,9 @@ def _used(run: Run, known: dict[str, Source], facts: dict[str, Fact]) -> Iterato
                 str(peak.direction),
                 peak.value,
             )
-            groups[key].append((choice, each))
-    for _, found in sorted(groups.items(), key=lambda item: item[0]):
-        choice, case = found[0]
+            groups[key].append((choice, measurement))
+    for _, group in sorted(groups.items(), key=lambda item: item[0]):
+        choice, case = group[0]
         peak, bound = choice.chosen, choice.engine_bound
         unit = numbers.unit_of(peak.metric)
         fact = next((facts[name] for name in peak.facts if name in facts), None)
@@ -96,7 +100,7 @@ def _used(run: Run, known: dict[str, Source], facts: dict[str, Fact]) -> Iterato
             note=choice.note,
             others=tuple(_other(other, known) for other in choice.alternatives),
             bound=numbers.show(bound.value, unit) if bound else "no clock bounds it",
-            cases=len(found),
+            cases=len(group),
         )
 
 
@@ -130,17 +134,17 @@ def _other(peak: Peak, known: dict[str, Source]) -> str:
 
 def _assumptions(run: Run) -> Iterator[dict[str, Any]]:
     for generation, book in run.books.items():
-        for each in book.assumptions.values():
-            unit = numbers.unit_of(each.metric)
+        for assumption in book.assumptions.values():
+            unit = numbers.unit_of(assumption.metric)
             yield {
                 "generation": generation,
-                "id": each.id,
-                "subject": each.subject,
-                "metric": each.metric.replace("_", " "),
-                "value": numbers.show(each.value, unit),
-                "exact": f"{each.printed} {each.printed_unit}",
-                "range": f"{numbers.show(each.low, unit)} to {numbers.show(each.high, unit)}",
-                "reason": each.reason,
+                "id": assumption.id,
+                "subject": assumption.subject,
+                "metric": assumption.metric.replace("_", " "),
+                "value": numbers.show(assumption.value, unit),
+                "exact": f"{assumption.printed} {assumption.printed_unit}",
+                "range": f"{numbers.show(assumption.low, unit)} to {numbers.show(assumption.high, unit)}",
+                "reason": assumption.reason,
             }
 
 
@@ -150,7 +154,7 @@ def _cited(run: Run) -> list[dict[str, Any]]:
     for book in run.books.values():
         for fact in book.facts:
             counts[fact.source] += 1
-    found = [
+    cited = [
         {
             "id": key,
             "document": s.document,
@@ -163,4 +167,4 @@ def _cited(run: Run) -> list[dict[str, Any]]:
         }
         for key, s in view.sources(run).items()
     ]
-    return sorted(found, key=lambda each: (not each["seed"], words.clean(each["document"])))
+    return sorted(cited, key=lambda each: (not each["seed"], words.clean(each["document"])))

@@ -65,16 +65,16 @@ def _curves(index: int, run: Run, found: Sequence[Measurement]) -> list[Curve]:
             continue
         widest = max((each.case.scope for each in mine), key=lambda scope: scope.rank)
         kept: dict[float, Measurement] = {}
-        for each in mine:
-            size = _size(each)
+        for case in mine:
+            size = _size(case)
             held = kept.get(size)
-            rate = each.metrics["busbw_bytes_per_s"].value
+            rate = case.metrics["busbw_bytes_per_s"].value
             if (
-                each.case.scope is widest
+                case.case.scope is widest
                 and rate > 0
                 and (held is None or rate > held.metrics["busbw_bytes_per_s"].value)
             ):
-                kept[size] = each
+                kept[size] = case
         if kept:
             curves.append(
                 Curve(

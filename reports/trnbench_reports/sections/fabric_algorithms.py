@@ -33,7 +33,7 @@ class _Tried:
 
 def algorithms(index: int, run: Run) -> list[tuple[str, list[Markup]]]:
     """For each system a chart of every main collective: bus bandwidth by every algorithm that was asked."""
-    found = []
+    charts = []
     swept = fabric_model.sweeps(run)
     for place, record in enumerate(view.systems(run)):
         drawn = []
@@ -43,8 +43,8 @@ def algorithms(index: int, run: Run) -> list[tuple[str, list[Markup]]]:
             if tried:
                 drawn.append(_chart(f"algorithms-{index}-{place}-{number}", index, kernel, tried))
         if drawn:
-            found.append((words.clean(record.instance, 60), drawn))
-    return found
+            charts.append((words.clean(record.instance, 60), drawn))
+    return charts
 
 
 def _tried(case: Measurement) -> _Tried | None:
@@ -61,15 +61,15 @@ def _tried(case: Measurement) -> _Tried | None:
 
 def _chart(id: str, index: int, kernel: str, tried: Sequence[_Tried]) -> Markup:
     series: dict[str, list[tuple[float, float, str, str]]] = {}
-    for each in tried:
+    for attempt in tried:
         # Bytes that the case counts as moved: the same whoever moves them.
-        size = fabric_model.size(each.case)
-        moved = size * _factor(each)
-        for name, seconds in each.seconds.items():
-            anchor = view.anchor(index, each.case) if name == each.taken else ""
+        size = fabric_model.size(attempt.case)
+        moved = size * _factor(attempt)
+        for name, seconds in attempt.seconds.items():
+            anchor = view.anchor(index, attempt.case) if name == attempt.taken else ""
             tip = (
                 f"{name}: {numbers.show(moved / seconds, 'B/s')}, {numbers.show(size, 'B')} in "
-                f"{numbers.show(seconds, 's')} · {fabric_model.evidence(each.case)}"
+                f"{numbers.show(seconds, 's')} · {fabric_model.evidence(attempt.case)}"
             )
             series.setdefault(words.clean(name, 40), []).append((size, moved / seconds, anchor, tip))
     last = tried[-1]

@@ -40,7 +40,7 @@ class Row:
 
 def tables(index: int, run: Run, runs: Sequence[Run]) -> list[tuple[str, str, list[Row]]]:
     """(system, evidence of the emulated column, rows) of every system whose pairs were run."""
-    found = []
+    listed = []
     told: set[str] = set()  # published points already shown
     measured = [
         each
@@ -55,28 +55,28 @@ def tables(index: int, run: Run, runs: Sequence[Run]) -> list[tuple[str, str, li
         rows += _published(run, record, told, has_links=bool(best))
         if rows:
             marks = dict.fromkeys(str(case.evidence.grade) for case in best)
-            found.append((words.clean(record.instance, 60), words.listed(list(marks)), rows))
-    return found
+            listed.append((words.clean(record.instance, 60), words.listed(list(marks)), rows))
+    return listed
 
 
 def _best(pairs: Sequence[Measurement], record: SystemRecord) -> list[Measurement]:
     """Of each kernel and reach the case of one link that came furthest."""
     kept: dict[tuple[str, str], Measurement] = {}
-    for each in pairs:
-        rate = _rate(each)
+    for pair in pairs:
+        rate = _rate(pair)
         # Copies of all devices at once count every device's link.
-        at_once = each.case.scope.rank > Scope.DEVICE.rank and record.devices > 1
+        at_once = pair.case.scope.rank > Scope.DEVICE.rank and record.devices > 1
         if (
-            each.case.instance != record.instance
+            pair.case.instance != record.instance
             or rate is None
-            or (each.case.kernel in PAIRS[2:] and at_once)
+            or (pair.case.kernel in PAIRS[2:] and at_once)
         ):
             continue
-        key = each.case.kernel, str(each.case.point.get("reach", ""))
+        key = pair.case.kernel, str(pair.case.point.get("reach", ""))
         held = kept.get(key)
         before = _rate(held) if held is not None else None
         if before is None or rate.value > before.value:
-            kept[key] = each
+            kept[key] = pair
     return list(kept.values())
 
 
@@ -175,7 +175,7 @@ def _published(run: Run, record: SystemRecord, told: set[str], *, has_links: boo
     """Points of this system, or of its generation where they name none: each is shown once."""
     points = run.fidelity.points if run.fidelity else ()
     names = [each.instance for each in view.systems(run)]
-    found = []
+    published = []
     for point in points:
         named = [name for name in names if f" of {name}," in f"{point.how},"]
         if (
@@ -186,8 +186,8 @@ def _published(run: Run, record: SystemRecord, told: set[str], *, has_links: boo
             and (record.instance in named if named else has_links)
         ):
             told.add(point.id)
-            found.append(_point(run, record, point))
-    return found
+            published.append(_point(run, record, point))
+    return published
 
 
 def _point(run: Run, record: SystemRecord, point: Comparison) -> Row:

@@ -28,14 +28,14 @@ Sweep = tuple[SystemRecord, list[Measurement]]
 def sweeps(run: Run) -> dict[str, list[Sweep]]:
     """By kernel, for each system its good cases with a size and a bandwidth, by size."""
     good: dict[str, dict[str, list[Measurement]]] = {}
-    for each in run.measurements:
+    for case in run.measurements:
         if (
-            "busbw_bytes_per_s" in each.metrics
-            and each.status in view.GOOD
-            and each.time_s
-            and size(each) > 0
+            "busbw_bytes_per_s" in case.metrics
+            and case.status in view.GOOD
+            and case.time_s
+            and size(case) > 0
         ):
-            good.setdefault(each.case.kernel, {}).setdefault(each.case.instance, []).append(each)
+            good.setdefault(case.case.kernel, {}).setdefault(case.case.instance, []).append(case)
     return {
         kernel: [
             (record, sorted(found[record.instance], key=size))
@@ -89,7 +89,7 @@ def pictures(index: int, run: Run) -> list[dict[str, Any]]:
 
     A system too large to draw has the links alone.
     """
-    found = []
+    listed = []
     swept = sweeps(run)
     for record in view.systems(run):
         topology = run.topologies.get(record.instance)
@@ -113,8 +113,8 @@ def pictures(index: int, run: Run) -> list[dict[str, Any]]:
                 elif shown and not title:
                     title = f"{mark}. {where}: {record.devices:,} devices are too many to draw"
         if title:
-            found.append({"title": title, "svg": drawn, "tables": tables, "hottest": hottest})
-    return found
+            listed.append({"title": title, "svg": drawn, "tables": tables, "hottest": hottest})
+    return listed
 
 
 def picture(index: int, run: Run, system: str, kernels: Collection[str]) -> dict[str, Any] | None:

@@ -91,17 +91,17 @@ def public(fidelity: Fidelity) -> list[str]:
 def disputed(fidelity: Fidelity) -> Grid:
     """Points that sources contradict: both values, the interval that counts, what stands against them."""
     rows: Rows = []
-    for each in fidelity.points:
-        if str(each.use) == "contradicted":
-            ends = [numbers.show(value, each.unit) for value in each.span or ()]
+    for point in fidelity.points:
+        if str(point.use) == "contradicted":
+            ends = [numbers.show(value, point.unit) for value in point.span or ()]
             rows.append(
                 (
-                    each.id,
-                    numbers.show(each.published or 0.0, each.unit),
+                    point.id,
+                    numbers.show(point.published or 0.0, point.unit),
                     " to ".join(ends) or "–",
-                    numbers.show(each.emulated or 0.0, each.unit),
-                    each.how,
-                    each.source,
+                    numbers.show(point.emulated or 0.0, point.unit),
+                    point.how,
+                    point.source,
                 )
             )
     return Grid(

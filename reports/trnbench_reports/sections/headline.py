@@ -59,13 +59,13 @@ class Shown:
 def render(runs: Sequence[Run]) -> Markup:
     parts = []
     for index, run, heading in view.each_newest(runs):
-        found = headline(run)
+        answered = headline(run)
         parts.append(
             {
                 "heading": heading,
                 "run": run,
-                "found": found,
-                "cards": _told_once([shown_card(index, run, card) for card in found.cards]),
+                "found": answered,
+                "cards": _told_once([shown_card(index, run, card) for card in answered.cards]),
                 "counts": [(str(status), n) for status, n in run.counts().items() if n],
                 "kernels": len({each.case.kernel for each in run.measurements}),
                 "systems": len({each.case.instance for each in run.measurements}),

@@ -68,17 +68,17 @@ def kinds(run: Run) -> dict[tuple[str, str], list[Measurement]]:
 
     The kind that all-reduces run on comes first.
     """
-    found: dict[tuple[str, str], list[Measurement]] = {}
+    by_kind: dict[tuple[str, str], list[Measurement]] = {}
     for each in run.measurements:
         ranks = view.rank_kind(each)
         if ranks and each.status in view.GOOD and each.primary in RATES and _rate(each) is not None:
-            found.setdefault((ranks, each.primary), []).append(each)
+            by_kind.setdefault((ranks, each.primary), []).append(each)
 
     def place(item: tuple[tuple[str, str], list[Measurement]]) -> tuple[int, bool, int]:
         (_, metric), cases = item
         return RATES.index(metric), all(each.case.kernel != LEAD[0] for each in cases), -len(cases)
 
-    return dict(sorted(found.items(), key=place))
+    return dict(sorted(by_kind.items(), key=place))
 
 
 def figures(index: int, run: Run) -> list[Figure]:
@@ -130,14 +130,14 @@ def _rate(each: Measurement) -> Metric | None:
 
 def _sweeps(run: Run, found: Sequence[Measurement]) -> list[Sweep]:
     """A system each, the generations in their order."""
-    made = []
+    sweeps = []
     for record in view.systems(run):
         mine = sorted((m for m in found if m.case.instance == record.instance), key=fabric_model.size)
         if not mine:
             continue
         judged = next((m.judgement for m in reversed(mine) if m.judgement is not None), None)
         promised = judged.peaks.chosen.value if judged is not None else 0.0
-        made.append(
+        sweeps.append(
             Sweep(
                 system=words.clean(record.instance, 60),
                 colour=view.colour(run, record.generation),
@@ -146,7 +146,7 @@ def _sweeps(run: Run, found: Sequence[Measurement]) -> list[Sweep]:
                 faint=any(view.faint(each) for each in mine),
             )
         )
-    return made
+    return sweeps
 
 
 def point(case: Measurement) -> Point:
@@ -189,7 +189,7 @@ def _title(kernel: str, ranks: str, sweeps: Sequence[Sweep]) -> str:
 
 def rows(index: int, run: Run, by_kernel: Mapping[str, Sequence[Measurement]]) -> list[Row]:
     """A row for each collective and system, of good cases of one kind of ranks."""
-    made = []
+    listed = []
     for kernel, found in by_kernel.items():
         for sweep in _sweeps(run, found):
             last = sweep.points[-1]
@@ -197,7 +197,7 @@ def rows(index: int, run: Run, by_kernel: Mapping[str, Sequence[Measurement]]) -
             taken = words.clean(case.implementation.removeprefix("collective: ").partition(",")[0], 40)
             gain = last.best / last.rate - 1 if last.best else 0.0
             lost = _lost(case)
-            made.append(
+            listed.append(
                 Row(
                     case=case.id,
                     kernel=kernel,
@@ -220,7 +220,7 @@ def rows(index: int, run: Run, by_kernel: Mapping[str, Sequence[Measurement]]) -
                     loss_address=address.figure_of(index, case, address.LOSS),
                 )
             )
-    return made
+    return listed
 
 
 def _lost(case: Measurement) -> tuple[str, float] | None:

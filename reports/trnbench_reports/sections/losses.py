@@ -74,19 +74,19 @@ def render(runs: Sequence[Run]) -> Markup | str:
 
 
 def _part(index: int, run: Run, heading: str) -> dict[str, Any] | None:
-    found = opportunities.chosen(run)
-    if not found:
+    chosen = opportunities.chosen(run)
+    if not chosen:
         return None
-    told = opportunities.of(found)
+    told = opportunities.of(chosen)
     return {
         "heading": heading,
         "title": _title(told),
-        "bars": [bar(index, each) for each in drawn(found)],
+        "bars": [bar(index, each) for each in drawn(chosen)],
         "rows": [_row(index, run, each) for each in told[:SHOWN]],
         "more": [_row(index, run, each) for each in told[SHOWN : SHOWN + FOLDED]],
         "smaller": max(0, len(told) - SHOWN - FOLDED),
-        "passed": [_passed(index, each) for each in found if opportunities.passed(each)],
-        "beyond": [_beyond(index, each) for each in found if _is_beyond(each)],
+        "passed": [_passed(index, each) for each in chosen if opportunities.passed(each)],
+        "beyond": [_beyond(index, each) for each in chosen if _is_beyond(each)],
         "ladder": [_rung(index, each) for each in ladder.rungs(run)],
     }
 
@@ -246,18 +246,20 @@ class Beside:
 def beside(runs: Sequence[Run]) -> list[Beside]:
     """What a profiler counted of each engine, beside what the emulator says of the same case."""
     counted = {each.id for run in runs for each in run.measurements if losses.profiled(each)}
+    if not counted:
+        return []
     emulated = {
         each.id: told
         for run in runs
-        for each in (run.measurements if counted else ())
+        for each in run.measurements
         if each.evidence.grade is Grade.EMULATED
         and each.id in counted
         and (told := losses.of(each)) is not None
     }
     rows = []
     for index, run in enumerate(runs):
-        for each in run.measurements:
-            told, profiled = emulated.get(each.id), losses.profiled(each)
+        for case in run.measurements:
+            told, profiled = emulated.get(case.id), losses.profiled(case)
             if told is None or not profiled:
                 continue
             model, worst = dict(told.busy), told.worst
@@ -266,8 +268,8 @@ def beside(runs: Sequence[Run]) -> list[Beside]:
                 seen, said = profiled.get(name), model.get(name)
                 rows.append(
                     Beside(
-                        anchor=address.figure_of(index, each, address.BUSY),
-                        case=words.clean(each.id, 120),
+                        anchor=address.figure_of(index, case, address.BUSY),
+                        case=words.clean(case.id, 120),
                         engine=name,
                         profiled=numbers.show(seen, "s") if seen is not None else "",
                         emulated=numbers.show(said, "s") if said is not None else "",

@@ -71,26 +71,26 @@ def wired(summary: Mapping[str, Any]) -> str:
 
     What is stored in another form is left out.
     """
-    found = []
+    sentences = []
     shape = summary.get("shape_words") or summary.get("kind")
     if isinstance(shape, str):
-        found.append(words.clean(shape, 100))
+        sentences.append(words.clean(shape, 100))
     for name, said in (("degree", "{:,} links a device"), ("diameter", "at most {:,} hops")):
         count = summary.get(name)
         if isinstance(count, int) and not isinstance(count, bool) and count > 0:
-            found.append(said.format(count))
+            sentences.append(said.format(count))
     rate = summary.get("bisection_one_way_bytes_per_s")
     if isinstance(rate, int | float) and not isinstance(rate, bool) and rate > 0:
-        found.append(f"{numbers.show(rate, 'B/s')} through the middle, one way")
-    return "; ".join(found)
+        sentences.append(f"{numbers.show(rate, 'B/s')} through the middle, one way")
+    return "; ".join(sentences)
 
 
 def _formulas(run: Run) -> list[tuple[str, str, str, int]]:
     """Metric, unit, formula and how many cases used it."""
-    found = Counter(
+    formulas = Counter(
         (metric.name, metric.unit, metric.formula)
         for each in run.measurements
         for metric in each.metrics.values()
         if metric.formula
     )
-    return [(name, unit, formula, count) for (name, unit, formula), count in sorted(found.items())]
+    return [(name, unit, formula, count) for (name, unit, formula), count in sorted(formulas.items())]

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 LEADING = 2
 """Kernels of a family that stand on the first look."""
+MOST, FEWEST, ALL = 16, 3, 200
+"""Rows of one kernel: types, scopes and systems; of a board of more than `ALL` rows fewer. More are counted,
+and stand in the table of all cases."""
 FEW = 24
 """Kernels up to which all of them do."""
 
@@ -53,6 +56,7 @@ def render(runs: Sequence[Run]) -> Markup:
     for index, run, heading in view.each_newest(runs):
         wanted = board.generations(run)
         rows, silent = [], []
+        left: dict[str, int] = {}
         groups = board.groups(run)
         for kernel, found in groups:
             shown = [(row, cells(index, row, others)) for row in found]
@@ -66,6 +70,11 @@ def render(runs: Sequence[Run]) -> Markup:
                 rows.append((kernel, kept))
             else:
                 silent.append(words.clean(kernel, 60))
+        most = MOST if sum(len(kept) for _, kept in rows) <= ALL else FEWEST
+        for place, (kernel, kept) in enumerate(rows):
+            loud = [pair for pair in kept[most:] if any(cell and cell.note for cell in pair[1])]
+            left[kernel] = len(kept[most:]) - len(loud)
+            rows[place] = (kernel, kept[:most] + loud)
         parts.append(
             {
                 "heading": heading,
@@ -73,6 +82,7 @@ def render(runs: Sequence[Run]) -> Markup:
                 "generations": [(name, view.colour(run, name), _systems(run, name)) for name in wanted],
                 "rows": rows,
                 "folded": _folded(rows),
+                "left": left,
                 "silent": silent,
                 "families": sorted({words.clean(found[0].family, 40) for _, found in groups}),
                 "letters": sorted(

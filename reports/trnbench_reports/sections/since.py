@@ -20,21 +20,21 @@ def render(before: Run, after: Run, index: int) -> Markup:
     from markupsafe import Markup
 
     try:
-        found = trnbench.compare_runs(before, after)
+        comparison = trnbench.compare_runs(before, after)
     except TrnbenchError:
         return Markup("")
-    moved = [each for each in found.changes if each.verdict in (Verdict.FASTER, Verdict.SLOWER)]
+    moved = [each for each in comparison.changes if each.verdict in (Verdict.FASTER, Verdict.SLOWER)]
     moved.sort(key=lambda each: -abs(each.effect or 0.0))
-    same = sum(1 for each in found.changes if each.exact and not each.effect)
+    same = sum(1 for each in comparison.changes if each.exact and not each.effect)
     return fill(
         "since",
         before=before,
         rows=[_row(index, each) for each in moved[:SHOWN]],
         more=len(moved) - SHOWN,
         same=same,
-        unsure=len(found.changes) - len(moved) - same,
-        missing=len(found.missing),
-        new=len(found.new),
+        unsure=len(comparison.changes) - len(moved) - same,
+        missing=len(comparison.missing),
+        new=len(comparison.new),
     )
 
 

@@ -35,23 +35,23 @@ def info(
     """
     from trnbench.workloads.job import check_dtype
 
-    found = state.registry.model(model)
+    described = state.registry.model(model)
     check_dtype(options["cache"], "--cache")
     tables = [
-        shape_table(found),
-        parameter_table(found),
-        *published_tables(found),
-        token_table(found, options["cache"]),
+        shape_table(described),
+        parameter_table(described),
+        *published_tables(described),
+        token_table(described, options["cache"]),
     ]
     if options["task"]:
-        tables += _step(state, found, instances, facts_of(state, facts), options)
+        tables += _step(state, described, instances, facts_of(state, facts), options)
     else:
         _refuse_alone(instances, options)
-    about = {key: getattr(found, key) for key in ("name", "architecture", "kind", "source", "left_out")}
-    shape = f"{found.layers} layers of {found.hidden:,} features, {found.vocabulary:,} words"
-    emit_sections(about, f"{found.name}: {found.kind}, {shape}", tables, format)
+    about = {key: getattr(described, key) for key in ("name", "architecture", "kind", "source", "left_out")}
+    shape = f"{described.layers} layers of {described.hidden:,} features, {described.vocabulary:,} words"
+    emit_sections(about, f"{described.name}: {described.kind}, {shape}", tables, format)
     if format not in ("json", "csv"):
-        for line in _remarks(found, tables):
+        for line in _remarks(described, tables):
             paragraph(line)
 
 
@@ -86,8 +86,8 @@ def _step(
 
 
 def _remarks(model: Model, tables: list[Section]) -> list[str]:
-    made = [f"Not counted: {model.left_out}."] if model.left_out else []
-    made += [
+    remarks = [f"Not counted: {model.left_out}."] if model.left_out else []
+    remarks += [
         f"{row['system']}: {row[key]}."
         for name, _, rows in tables
         if name == "systems"
@@ -96,5 +96,5 @@ def _remarks(model: Model, tables: list[Section]) -> list[str]:
         if row.get(key)
     ]
     if model.source:
-        made.append(f"Source: {model.source.document} {model.source.version}, {model.source.locator}.")
-    return made
+        remarks.append(f"Source: {model.source.document} {model.source.version}, {model.source.locator}.")
+    return remarks

@@ -153,18 +153,18 @@ def _head(record: dict[str, Any], records: list[dict[str, Any]], axes: list[str]
 
 def _remarks(records: list[dict[str, Any]]) -> list[str]:
     """Crossovers, and what stands under the numbers, each once."""
-    found: dict[str, None] = {}
-    for each in records:
-        if each.get("compute_bound_batch"):
-            found[
-                f"{each['system']}: decoding is bound by operations from {each['compute_bound_batch']:,} "
+    sentences: dict[str, None] = {}
+    for record in records:
+        if record.get("compute_bound_batch"):
+            sentences[
+                f"{record['system']}: decoding is bound by operations from {record['compute_bound_batch']:,} "
                 "sequences on."
             ] = None
-        if each.get("attention_length"):
-            found[
+        if record.get("attention_length"):
+            sentences[
                 f"Attention takes more operations than the matrices of the layers from "
-                f"{each['attention_length']:,} tokens on."
+                f"{record['attention_length']:,} tokens on."
             ] = None
-        for note in each["notes"]:
-            found[f"{each['system']}: {note}."] = None
-    return list(found)
+        for note in record["notes"]:
+            sentences[f"{record['system']}: {note}."] = None
+    return list(sentences)

@@ -29,9 +29,9 @@ def deciding(
     """Of the constants `named` of the first option's generation; `others` are compared by their time for one
     token and device. `label` has words for each option by its identity. None where nothing is named."""
     now = {name: each.value * UNITS[name][1] for name, each in named.items()}
-    found: list[Deciding] = []
-    for name, each in named.items():
-        ends = [StepConstants(**{**now, name: end * UNITS[name][1]}) for end in (each.low, each.high)]
+    candidates: list[Deciding] = []
+    for name, constant in named.items():
+        ends = [StepConstants(**{**now, name: end * UNITS[name][1]}) for end in (constant.low, constant.high)]
         low_s, high_s = (first.parts.time(constants).time_s for constants in ends)
         turned = ""
         for constants in ends:
@@ -39,18 +39,18 @@ def deciding(
             better = [other for other in others if _cost(other, constants) < mine]
             if better:
                 turned = label.get(id(better[0]), "")
-        found.append(
+        candidates.append(
             Deciding(
                 name=name,
-                low=each.low,
-                high=each.high,
-                unit=each.unit,
+                low=constant.low,
+                high=constant.high,
+                unit=constant.unit,
                 low_s=low_s,
                 high_s=high_s,
                 turns=turned,
             )
         )
-    return max(found, key=lambda each: each.high_s - each.low_s, default=None)
+    return max(candidates, key=lambda each: each.high_s - each.low_s, default=None)
 
 
 def _cost(option: Option, constants: StepConstants) -> float:

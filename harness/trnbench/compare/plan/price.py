@@ -59,14 +59,14 @@ def read_prices(path: Path) -> tuple[Price, ...]:
                 cause=near(column, heads) if any(heads) else "the file is empty",
                 try_=f"a first line of: {','.join(COLUMNS)}",
             )
-    found = []
+    prices = []
     for row in reader:
         if any(each.strip() for each in row):
             cells = {name: cell.strip() for name, cell in zip(heads, row, strict=False)}
-            found.append(_price(path, reader.line_num, cells))
-    if not found:
+            prices.append(_price(path, reader.line_num, cells))
+    if not prices:
         raise BadInput(f"{path} has no price", cause="there is no row below the first", try_=_EXAMPLE)
-    return tuple(found)
+    return tuple(prices)
 
 
 _EXAMPLE = "a row: trn2.48xlarge,us-east-2,on demand,46.99,2026-11-01"
@@ -109,11 +109,11 @@ def of_instance(
 ) -> list[Price]:
     """Those of an instance by any of its names, the cheapest first."""
     known = set(names)
-    found = [
+    matching = [
         each
         for each in prices
         if each.instance in known
         and (not kind or each.kind == kind)
         and (not region or each.region == region)
     ]
-    return sorted(found, key=lambda each: (each.dollars_per_hour, each.line))
+    return sorted(matching, key=lambda each: (each.dollars_per_hour, each.line))

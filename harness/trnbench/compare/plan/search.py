@@ -220,13 +220,13 @@ class _Search:
     def _refuse(self, system: System, layout: Layout, batch: int, why: Why, reason: str) -> None:
         """Batches that are refused for the same kind of reason are one row, with the first one's words."""
         key = (system.name, words(layout), str(why))
-        found = self.refused.get(key)
-        if found is None:
+        told = self.refused.get(key)
+        if told is None:
             self.refused[key] = Refused(
                 system=system.name, layout=words(layout), batches=(batch,), why=why, reason=reason
             )
         else:
-            self.refused[key] = msgspec.structs.replace(found, batches=(*found.batches, batch))
+            self.refused[key] = msgspec.structs.replace(told, batches=(*told.batches, batch))
 
 
 def _instances(system: System, price: Price) -> int:

@@ -45,15 +45,15 @@ def evaluate(text: str, names: Mapping[str, Any]) -> float:
     """The value of `text` with `names`. Raises `FactError` for anything but arithmetic on known names."""
     code = _compiled(text)
     try:
-        found = float(eval(code, {"__builtins__": {}}, {**_CALLS, **names}))  # checked node by node above
+        value = float(eval(code, {"__builtins__": {}}, {**_CALLS, **names}))  # checked node by node above
     except NameError as error:
         known = ", ".join(sorted(str(name) for name in names))
         raise _error(text, f"{error}; known here: {known}") from None
     except (ZeroDivisionError, TypeError, OverflowError, ValueError) as error:  # ValueError: ceil(nan)
         raise _error(text, str(error)) from None
-    if not COST.fits(found):
-        raise _error(text, f"it gives {found:g}; a cost is {COST.range}")
-    return found
+    if not COST.fits(value):
+        raise _error(text, f"it gives {value:g}; a cost is {COST.range}")
+    return value
 
 
 def _error(text: str, cause: str) -> FactError:

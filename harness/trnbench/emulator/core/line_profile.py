@@ -70,7 +70,7 @@ def _strip(schedule: Schedule, kept: list[Place]) -> dict[str, str]:
     start, issued = np.frombuffer(schedule.start, np.int64), np.frombuffer(schedule.issued, np.int64)
     span = np.minimum(start // max(-(-schedule.total // STRIP_SPANS), 1), STRIP_SPANS - 1)
     queues = schedule.queues()
-    found = {}
+    strips = {}
     for name, shown in STRIP_ROWS.items():
         mine = np.isin(queues, shown) & (issued > start)
         if not mine.any():
@@ -80,5 +80,5 @@ def _strip(schedule: Schedule, kept: list[Place]) -> dict[str, str]:
         longest = np.where(took.any(1), took.argmax(1), -1).tolist()
         at = other
         told = [at := (place if place >= 0 else at) for place in longest]
-        found[name] = "".join(str(place) if place < other else NONE for place in told)
-    return found
+        strips[name] = "".join(str(place) if place < other else NONE for place in told)
+    return strips

@@ -178,16 +178,16 @@ def _turned(before: list[Seen], now: list[Seen], memory: str, shift: _Shift, fou
             found.moved += [other for _, other in pairs]
             return True
     there = {each.tile: each.born for each in before}
-    made = len(now)
-    while made and there.get(now[made - 1].tile) != now[made - 1].born:
-        made -= 1
-    kept, made = made, len(now) - made
+    fresh = len(now)
+    while fresh and there.get(now[fresh - 1].tile) != now[fresh - 1].born:
+        fresh -= 1
+    kept, fresh = fresh, len(now) - fresh
     here = {each.tile: each.born for each in now}
     gone = [each for each in before if here.get(each.tile) != each.born]
     stayed = [each for each in before if here.get(each.tile) == each.born]
     if len(stayed) != kept or any(each.alive for each in gone):
         return False
-    if not made:
+    if not fresh:
         return False
     used = 0
     for back in range(1, min(len(before), len(now)) + 1):
@@ -196,7 +196,7 @@ def _turned(before: list[Seen], now: list[Seen], memory: str, shift: _Shift, fou
             break
         if one.alive and other.alive:
             used = back
-    looked = used + made
+    looked = used + fresh
     if looked > min(len(before), len(now)) or before[-looked].born < shift.loop:
         return False
     if not all(map(_follows, before[-looked:], now[-looked:], [shift] * looked)):
@@ -208,16 +208,16 @@ def _turned(before: list[Seen], now: list[Seen], memory: str, shift: _Shift, fou
     left = [each for each in now[: len(now) - used] if not each.alive]
     found.moved += now[len(now) - used :]
     if gone:
-        if sum(each.tile.bytes for each in gone) != sum(each.tile.bytes for each in now[-made:]):
+        if sum(each.tile.bytes for each in gone) != sum(each.tile.bytes for each in now[-fresh:]):
             return False
         alike = 0
         for one, other in zip([*gone, *left], left, strict=False):
             if one.tile.bytes != other.tile.bytes or not _later(one.users, other.users, shift.length):
                 break
             alike += 1
-        found.turnovers[memory] = Turnover(used, made, len(gone), alike // len(gone))
+        found.turnovers[memory] = Turnover(used, fresh, len(gone), alike // len(gone))
     else:
-        found.turnovers[memory] = Turnover(used, made, 0, FOREVER)
+        found.turnovers[memory] = Turnover(used, fresh, 0, FOREVER)
     return True
 
 

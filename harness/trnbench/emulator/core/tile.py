@@ -149,14 +149,14 @@ def _inside(one: Box, other: Box) -> bool:
 def _fewer(entries: list[tuple[Box, Users]]) -> list[tuple[Box, Users]]:
     """Too many boxes to search: those that touch become one; if that does not halve them, their hull stands
     for all of them, which waits for more, never for less."""
-    found: list[tuple[Box, Users]] = []
+    boxes: list[tuple[Box, Users]] = []
     for box, users in entries:
-        joint = joined(found[-1][0], box) if found else None
+        joint = joined(boxes[-1][0], box) if boxes else None
         if joint is None:
-            found.append((box, users))
+            boxes.append((box, users))
         else:
-            found[-1] = (joint, _latest([found[-1][1], users]))
-    return found if len(found) <= _MAX_BOXES // 2 else [_hull(found)]
+            boxes[-1] = (joint, _latest([boxes[-1][1], users]))
+    return boxes if len(boxes) <= _MAX_BOXES // 2 else [_hull(boxes)]
 
 
 def _hull(entries: list[tuple[Box, Users]]) -> tuple[Box, Users]:

@@ -26,7 +26,7 @@ def fitted_constants(fitted: FittedStep, found: Sequence[StepAnswer]) -> dict[st
     """By name, in the units of the file and rounded as it is. Constants that stay 0 in every fit are left
     out."""
     points = tuple(each.id for each in found if not each.why)
-    made: dict[str, Constant] = {}
+    constants: dict[str, Constant] = {}
     for name in NAMES:
         unit, scale = UNITS[name]
         held_out = {vote: _rounded(values[name] / scale) for vote, values in fitted.held_out.items()}
@@ -34,7 +34,7 @@ def fitted_constants(fitted: FittedStep, found: Sequence[StepAnswer]) -> dict[st
         ends = (value, *held_out.values())
         if not any(ends):
             continue
-        made[name] = Constant(
+        constants[name] = Constant(
             value=value,
             low=min(ends),
             high=max(ends),
@@ -43,7 +43,7 @@ def fitted_constants(fitted: FittedStep, found: Sequence[StepAnswer]) -> dict[st
             points=points,
             held_out=held_out,
         )
-    return made
+    return constants
 
 
 def as_toml(title: str, made: Mapping[str, Constant]) -> str:
@@ -56,23 +56,23 @@ def as_toml(title: str, made: Mapping[str, Constant]) -> str:
         "# held_out           by model: the value when all its points are left out of the fit",
         "",
     ]
-    for name, each in made.items():
+    for name, constant in made.items():
         limit = LIMITS[name] / UNITS[name][1]
         lines += [
             f"[constants.{name}]",
-            f"value = {each.value!r}",
-            f"low = {each.low!r}",
-            f"high = {each.high!r}",
-            f'unit = "{each.unit}"',
-            f'method = "{each.method}; searched from 0 to {limit:g}"'
-            if each.method == METHOD
-            else f'method = "{each.method}"',
+            f"value = {constant.value!r}",
+            f"low = {constant.low!r}",
+            f"high = {constant.high!r}",
+            f'unit = "{constant.unit}"',
+            f'method = "{constant.method}; searched from 0 to {limit:g}"'
+            if constant.method == METHOD
+            else f'method = "{constant.method}"',
             "points = [",
-            *(f'  "{id}",' for id in each.points),
+            *(f'  "{id}",' for id in constant.points),
             "]",
             "",
             f"[constants.{name}.held_out]",
-            *(f'"{vote}" = {value!r}' for vote, value in each.held_out.items()),
+            *(f'"{vote}" = {value!r}' for vote, value in constant.held_out.items()),
             "",
         ]
     return "\n".join(lines)

@@ -45,13 +45,13 @@ def _errors(answers: list[StepAnswer]) -> dict[str, float]:
 def _inside(
     mine: list[Known], own: Mapping[str, float], others: list[Known], errors: Mapping[str, float]
 ) -> dict[str, bool]:
-    evidence, found = Evidence(others), {}
+    evidence, inside = Evidence(others), {}
     made = step_bands(others, errors, "", "")
-    for each in mine:
-        subject = each.subject
+    for answer in mine:
+        subject = answer.subject
         kind, _ = evidence.classify(subject)
         groups = made[subject.generation].groups if subject.generation in made else {}
         band = groups.get(subject.group, {}).get(kind)
         if band is not None:
-            found[each.id] = band.low <= own[each.id] <= band.high
-    return found
+            inside[answer.id] = band.low <= own[answer.id] <= band.high
+    return inside

@@ -66,46 +66,46 @@ class StepFidelity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 def step_errors(kept: KeptSteps, named: Mapping[str, Constant]) -> list[StepError]:
     """Of the points of one generation, with its constants `named`."""
     now = constants(named)
-    found = []
-    for each in kept.answers:
-        if each.why:
-            found.append(StepError(id=each.id, generation=each.generation, why=each.why))
+    errors = []
+    for answer in kept.answers:
+        if answer.why:
+            errors.append(StepError(id=answer.id, generation=answer.generation, why=answer.why))
             continue
-        crossed = each.time_s(constants(named, each.vote))
-        found.append(
+        crossed = answer.time_s(constants(named, answer.vote))
+        errors.append(
             StepError(
-                id=each.id,
-                generation=each.generation,
-                family=each.family,
-                vote=each.vote,
-                published=each.published_s,
-                model=each.time_s(now),
-                floor=each.floor_s,
-                e=each.error(each.time_s(now)),
-                e_cross=each.error(crossed),
-                e_naive=each.error(each.naive_s),
+                id=answer.id,
+                generation=answer.generation,
+                family=answer.family,
+                vote=answer.vote,
+                published=answer.published_s,
+                model=answer.time_s(now),
+                floor=answer.floor_s,
+                e=answer.error(answer.time_s(now)),
+                e_cross=answer.error(crossed),
+                e_naive=answer.error(answer.naive_s),
             )
         )
-    return found
+    return errors
 
 
 def rows(points: Sequence[StepError]) -> tuple[StepRow, ...]:
     """Each task on all generations, and behind it its classes on each, in the order of the points."""
     classes = dict.fromkeys((each.family, each.generation) for each in points if not each.why)
-    made: list[StepRow] = []
+    table: list[StepRow] = []
     for task in dict.fromkeys(family.partition(",")[0] for family, _ in classes):
         mine = [each for each in points if each.task == task]
-        made.append(_row(task, EVERYWHERE, mine))
+        table.append(_row(task, EVERYWHERE, mine))
         for family, generation in sorted(classes):
             if family.startswith(f"{task},"):
-                made.append(
+                table.append(
                     _row(
                         family,
                         generation,
                         [p for p in mine if (p.family, p.generation) == (family, generation)],
                     )
                 )
-    return tuple(made)
+    return tuple(table)
 
 
 def _row(family: str, generation: str, mine: Sequence[StepError]) -> StepRow:

@@ -69,13 +69,13 @@ def load_steps(path: Path, generation: str = "") -> PublishedSteps:
 
 
 def _readings(place: Place, document: Mapping[str, Any]) -> dict[str, Reading]:
-    found: dict[str, Reading] = {}
+    readings: dict[str, Reading] = {}
     for where, row in place.tables(document, "reading"):
         where.check(row, {"id": str, "says": str, "source": str}, ("id", "says"))
-        if row["id"] in found:
+        if row["id"] in readings:
             raise where.error(f"id {row['id']!r} is used twice", try_="give each reading an id of its own")
-        found[row["id"]] = Reading(**row)
-    return found
+        readings[row["id"]] = Reading(**row)
+    return readings
 
 
 def _point(

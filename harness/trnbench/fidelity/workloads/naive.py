@@ -26,13 +26,13 @@ def naive_s(division: Division, system: System, registry: Registry) -> float:
     Raises `UsageError` where the tensor ranks do not lie in an instance.
     """
     job, layout, model = division.job, division.layout, division.model
-    made = floor(division, system).time_s
+    seconds = floor(division, system).time_s
     if layout.tp == 1:
-        return made
+        return seconds
     inside = system.instance.parent if system.instance.sizable else system.name
     size = float(division.tokens * model.hidden * item_bytes(job.activations))
     question = published_question(
         registry.system(inside), "all_reduce", size, layout.tp, nodes=1, lnc=layout.lnc
     )
     passes = division.micro_batches * (2 if job.task is Task.TRAIN else 1)
-    return made + A_LAYER * model.layers // layout.pp * passes * ask(question).time_s
+    return seconds + A_LAYER * model.layers // layout.pp * passes * ask(question).time_s

@@ -59,14 +59,14 @@ def _crosses(division: Division, system: System) -> bool:
 
 def known_steps(registry: Registry) -> list[Known]:
     """All usable published steps as evidence. Raises what `published_steps` raises."""
-    found = []
+    published = []
     for steps in published_steps(registry).values():
         for point in steps.points:
             if not point.usable:
                 continue
             step = composed(point, registry)
             subject = subject_of(step.division, step.system)
-            found.append(
+            published.append(
                 Known(
                     id=point.id,
                     subject=subject,
@@ -79,7 +79,7 @@ def known_steps(registry: Registry) -> list[Known]:
                     source=point.source,
                 )
             )
-    return found
+    return published
 
 
 def step_bands(
@@ -114,13 +114,13 @@ def _bands(path: Path) -> Bands | str:
 def nearest_step(division: Division, system: System, nearby: Nearby, version: str) -> Nearest:
     """The class of the nearest published step, and the band that its class has by version `version` of the
     model; `Nearness.NONE` where nothing of its task is published."""
-    found = nearby.of(subject_of(division, system), version=version, system=system.name)
-    if found.kind in (Nearness.NONE, Nearness.ELSEWHERE):
-        where = "" if found.kind is Nearness.NONE else f" on {system.generation.title}"
+    nearest = nearby.of(subject_of(division, system), version=version, system=system.name)
+    if nearest.kind in (Nearness.NONE, Nearness.ELSEWHERE):
+        where = "" if nearest.kind is Nearness.NONE else f" on {system.generation.title}"
         where = " across the instances of an UltraServer" if _crosses(division, system) else where
         return Nearest(
-            kind=found.kind,
-            points=found.points,
+            kind=nearest.kind,
+            points=nearest.points,
             note=f"no step of this task is published{where}: none of its numbers has a band",
         )
-    return found
+    return nearest

@@ -18,14 +18,14 @@ def published_steps(registry: Registry, generations: Collection[str] = ()) -> di
 
     Raises what `load_steps` raises, and `FactError` when two files have a point of one id.
     """
-    found: dict[str, PublishedSteps] = {}
+    by_generation: dict[str, PublishedSteps] = {}
     owners: dict[str, str] = {}
     for name, generation in registry.generations.items():
         path = generation.published_steps
         if path is None or (generations and name not in generations):
             continue
-        found[name] = load_steps(path, name)
-        for point in found[name].points:
+        by_generation[name] = load_steps(path, name)
+        for point in by_generation[name].points:
             if point.id in owners:
                 raise FactError(
                     f"{path}: id {point.id!r} is used twice",
@@ -33,4 +33,4 @@ def published_steps(registry: Registry, generations: Collection[str] = ()) -> di
                     try_="give each point an id of its own",
                 )
             owners[point.id] = str(path)
-    return found
+    return by_generation

@@ -31,19 +31,19 @@ def answered(
     From `cache` where nothing has changed; made anew they take a minute or two of a processor.
     """
     by, version = Bench(registry).model()
-    found: dict[str, KeptSteps] = {}
+    by_generation: dict[str, KeptSteps] = {}
     for name, steps in published_steps(registry, generations).items():
         key = digest_of("published steps", inputs_digest(registry, [name])) if cache is not None else b""
         content = cache.get(key) if cache is not None else None
         if content is not None:
             with suppress(msgspec.MsgspecError):  # else it is made anew
-                found[name] = msgspec.msgpack.decode(content, type=KeptSteps)
+                by_generation[name] = msgspec.msgpack.decode(content, type=KeptSteps)
                 continue
         made = tuple(answers(registry, steps.points))
-        found[name] = KeptSteps(generation=name, by=by, version=version, answers=made)
+        by_generation[name] = KeptSteps(generation=name, by=by, version=version, answers=made)
         if cache is not None:
-            cache.put(key, msgspec.msgpack.encode(found[name]))
-    return found
+            cache.put(key, msgspec.msgpack.encode(by_generation[name]))
+    return by_generation
 
 
 def named_constants(registry: Registry, generation: str) -> dict[str, Constant]:

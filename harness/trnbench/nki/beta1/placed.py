@@ -24,14 +24,14 @@ def places(instructions: Sequence[Instruction], capacities: Mapping[Buffer, int]
     choices the one that waits least. In PSUM more may be in use than there is; nothing is waited for then.
     """
     first, last = _uses(instructions)
-    found: dict[int, list[Taken]] = {}
+    taken: dict[int, list[Taken]] = {}
     memories = {buffer: _Memory(capacity) for buffer, capacity in capacities.items()}
     for storage, number in first.items():
         life, form = storage.life, storage.form
         gone = memories[form.buffer].room(life, form.free * form.dtype.size, number, last[storage])
         if gone:
-            found.setdefault(number, []).append((life, gone))
-    return found
+            taken.setdefault(number, []).append((life, gone))
+    return taken
 
 
 class _Memory:

@@ -93,15 +93,15 @@ def _plan(code: CodeType, line: int, names: dict[str, Any]) -> Plan | None:
 def _read(function: ast.FunctionDef, loop: ast.For) -> set[str]:
     """Names that `function` reads outside of the loop's body."""
     inside = {id(each) for part in loop.body for each in ast.walk(part)}
-    found: set[str] = set()
-    for each in ast.walk(function):
-        if id(each) in inside:
+    names: set[str] = set()
+    for node in ast.walk(function):
+        if id(node) in inside:
             continue
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
-            found.add(each.id)
-        elif isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
-            found.add(each.target.id)
-    return found
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+    return names
 
 
 def _harmless(called: Any) -> bool:

@@ -105,13 +105,13 @@ class Names:
         many are counted as would have been, so that a round of the loop around makes its own at the same
         places whatever was left out of it.
         """
-        each = AGES.next - self.ages[-period]
-        AGES.next += each * (rounds // period)
+        per_round = AGES.next - self.ages[-period]
+        AGES.next += per_round * (rounds // period)
         # Of rounds long ago no name holds anything that was made in them.
         first = max(rounds // period - _REMEMBERED, 0) * period
         ages, number = self.ages[-period:], self.rounds[-1] + 1
         for turn in range(first, rounds):
-            self.ages.append(ages[turn % period] + each * (turn // period + 1))
+            self.ages.append(ages[turn % period] + per_round * (turn // period + 1))
             self.rounds.append(number + turn)
         held = self.frame.f_locals
         found = {id(part): part for name in names for part in _parts(held.get(name))}
@@ -123,7 +123,7 @@ class Names:
                 part.value += part.slopes.get(self.loop, 0) * rounds
         for life in lives.values():
             if life.age in tiles:
-                life.age += each * (rounds // period)
+                life.age += per_round * (rounds // period)
         _dropped(held)
 
     def _told(self, value: Any, seen: dict[int, int] | None) -> Any:

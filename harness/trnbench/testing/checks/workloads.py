@@ -14,27 +14,27 @@ def workloads(subject: Subject) -> Iterator[Finding | str]:
     from trnbench.nki.load import load_kernel
     from trnbench.workloads.shipped import load_model_file, shipped_names
 
-    for each in subject.of_kind("model"):
-        where = f"model {each.name}"
+    for item in subject.of_kind("model"):
+        where = f"model {item.name}"
         yield where
-        if each.name in shipped_names():
+        if item.name in shipped_names():
             yield Finding(where, "is called as one that trnbench describes, which stays", "rename it")
         try:
-            model = load_model_file(each.path)
+            model = load_model_file(item.path)
         except TrnbenchError as error:
             yield Finding(where, f"{error.what}: {error.cause}", error.try_)
             continue
         if model.source is None:
             yield Finding(where, "does not say where it is from", "[source] with document, version, locator")
-    for each in subject.of_kind("operator"):
-        where = f"operator {each.name}"
+    for item in subject.of_kind("operator"):
+        where = f"operator {item.name}"
         yield where
         try:
-            _, module, _ = load_kernel(each.kernel, nki="trnbench")
+            _, module, _ = load_kernel(item.kernel, nki="trnbench")
         except TrnbenchError as error:
             yield Finding(where, f"{error.what}: {error.cause}", error.try_)
             continue
-        name = each.kernel.rpartition(":")[2]
+        name = item.kernel.rpartition(":")[2]
         if not callable(getattr(module, f"{name}_inputs", None)):
             yield Finding(
                 where,
