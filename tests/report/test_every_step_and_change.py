@@ -1,0 +1,156 @@
+"""Every figure of the rows of workloads and of comparisons, worked out again from the stored JSON; what the
+commands print is the same.
+
+Nothing here calls what made the rows: figures are read off the page, prefixes and all.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+from synthetic_run import make_run
+
+import trnbench
+from trnbench.cli.main import cli
+from trnbench_reports.sections import comparison, since, workloads
+
+replace = msgspec.structs.replace
+Raw = dict[str, Any]
+
+PREFIXES = {"": 1.0, "n": 1e-9, "µ": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+SECONDS = re.compile(r"([\d.,]+)\xa0?([nµm]?)s\b")
+ROUNDED = 0.00501  # of three digits
+
+
+def told(*words: str) -> Any:
+    """What a command prints with `--format json`."""
+    done = CliRunner().invoke(cli, [*words, "--format", "json"])
+    assert done.exit_code == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def raw_of(run: trnbench.Run) -> Raw:
+    raw: Raw = json.loads(trnbench.dumps(run))
+    return raw
+
+
+def text_of(markup: str) -> str:
+    return re.sub(r"<[^>]+>", "", markup.replace("<small>", " ")).replace("&amp;", "&")
+
+
+def seconds(text: str) -> list[float]:
+    """The times in a text; "9.3–18 ms" has its unit behind the second."""
+    text = re.sub(r"([\d.,]+)–([\d.,]+)(\xa0?[nµm]?s)\b", r"\1\3 \2\3", text)
+    return [float(value.replace(",", "")) * PREFIXES[prefix] for value, prefix in SECONDS.findall(text)]
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory: pytest.TempPathFactory) -> tuple[Raw, trnbench.Run]:
+    """What the command prints of a model's step on two systems, and the run that it stored."""
+    store = tmp_path_factory.mktemp("steps") / "results.db"
+    asked = "pythia-70m -i trn1.2xlarge -i trn1.32xlarge --task decode --tp 2 --batch 4 --kv 512"
+    printed = told("--store", str(store), "workload", "run", *asked.split())
+    exported = CliRunner().invoke(cli, ["--store", str(store), "export", "latest", "--as", "json"])
+    assert exported.exit_code == 0
+    return printed, trnbench.loads(exported.stdout_bytes)
+
+
+def test_every_figure_of_a_step(steps: tuple[Raw, trnbench.Run]) -> None:
+    printed, run = steps
+    cases = {each["case"]["instance"]: each for each in raw_of(run)["measurements"]}
+    rows = str(workloads.render([run])).split('<th scope="row">')[1:]
+    assert len(rows) == len(cases) == 2
+    for row in rows:
+        name = re.search(r"</span>\s*([\w.-]+)", row)
+        assert name is not None
+        case = cases[name[1]]
+        (answer,) = (each for each in printed["steps"] if each["system"] == name[1])
+        _, _, expect, time, rate, bar, most = re.split(r"<td[^>]*>", row)
+        took = case["time_s"]
+        band = case["evidence"]["nearest"]["band"]
+        ends = [took * math.exp(-band["high"]), took * math.exp(-band["low"])]
+        parts = dict(case["detail"]["waterfall"])
+
+        assert seconds(text_of(time)) == [pytest.approx(took, rel=ROUNDED)]
+        assert seconds(text_of(expect)) == pytest.approx(ends, rel=ROUNDED)
+        assert [answer["expected_low_s"], answer["expected_high_s"]] == pytest.approx(ends)
+        tokens = float(re.sub(r"[^\d.]", "", text_of(rate).split("tokens")[0]))
+        assert tokens == pytest.approx(4 / took, rel=ROUNDED)  # one of each sequence
+        assert answer["tokens_per_s"] == pytest.approx(4 / took)
+        assert answer["time_s"] == took
+
+        assert math.fsum(parts.values()) == pytest.approx(took)
+        assert {part: value for part, value in answer["parts"].items() if value} == pytest.approx(parts)
+        shares = dict(re.findall(r"<title>([^<]+): ([\d.]+)\xa0%</title>", bar))
+        assert {part: float(share) for part, share in shares.items()} == pytest.approx(
+            {part: 100 * value / took for part, value in parts.items()}, abs=0.0501
+        )
+        largest = max(parts, key=parts.__getitem__)
+        assert text_of(most).startswith(f"{largest} {shares[largest]}\xa0%")
+
+
+@pytest.fixture(scope="module")
+def pair() -> tuple[trnbench.Run, trnbench.Run]:
+    """The later one takes longer for each of its products, by more from one to the next."""
+    first = make_run(sizes=2, extra_kernels=0)
+    later = tuple(
+        replace(each, time_s=each.time_s * (1.1 + 0.001 * place))
+        if each.time_s and each.case.kernel == "gemm"
+        else each
+        for place, each in enumerate(first.measurements)
+    )
+    return first, replace(first, id="later", created="2026-11-21T20:15:00Z", measurements=later)
+
+
+def changes(pair: tuple[trnbench.Run, trnbench.Run]) -> dict[str, tuple[float, float]]:
+    """By case the times of both runs, where they differ; the largest change first."""
+    before, after = (
+        {each.id: case for each, case in zip(run.measurements, raw_of(run)["measurements"], strict=True)}
+        for run in pair
+    )
+    both = {id: (before[id]["time_s"], case["time_s"]) for id, case in after.items() if case["time_s"]}
+    changed = {id: times for id, times in both.items() if times[0] != times[1]}
+    return dict(sorted(changed.items(), key=lambda item: -abs(item[1][1] / item[1][0] - 1)))
+
+
+def test_every_figure_of_a_comparison(pair: tuple[trnbench.Run, trnbench.Run], tmp_path: Path) -> None:
+    wanted = changes(pair)
+    files = [tmp_path / f"{name}.json" for name in "ab"]
+    for file, run in zip(files, pair, strict=True):
+        file.write_bytes(trnbench.dumps(run))
+    printed = {each["id"]: each for each in told("compare", *map(str, files))["changes"] if each["effect"]}
+    assert set(printed) == set(wanted)
+    page = str(comparison.render(pair))
+    rows = page.split('<tr><th scope="row">')[1:]
+    assert len(rows) == min(len(wanted), comparison.SHOWN)
+    for row, (id, (before, after)) in zip(rows, wanted.items(), strict=False):
+        _, _, _, first, second, _, change, *_ = re.split(r"<td[^>]*>", row)
+        assert seconds(text_of(first)) == [pytest.approx(before, rel=ROUNDED)]
+        assert seconds(text_of(second)) == [pytest.approx(after, rel=ROUNDED)]
+        percent = re.search(r"([+−][\d.]+)\xa0?\s?%", text_of(change))
+        assert percent is not None
+        assert float(percent[1].replace("−", "-")) == pytest.approx(100 * (after / before - 1), abs=0.0501)
+        assert printed[id]["effect"] == pytest.approx(after / before - 1)
+        assert (printed[id]["before"], printed[id]["after"]) == (before, after)
+    slower = sum(after > before for before, after in wanted.values())
+    assert f"{slower:,} slower" in text_of(page)
+
+
+def test_every_figure_of_what_changed_since(pair: tuple[trnbench.Run, trnbench.Run]) -> None:
+    wanted = changes(pair)
+    text = text_of(str(since.render(*pair, 1)))
+    lines = [line for line in text.splitlines() if " before, " in line]
+    assert len(lines) == since.SHOWN
+    for line, (id, (before, after)) in zip(lines, wanted.items(), strict=False):
+        assert line.startswith(f"{id}: +{100 * (after / before - 1):.1f}")
+        assert seconds(line.partition(":")[2].partition("(exact)")[2]) == pytest.approx(
+            [before, after], rel=ROUNDED
+        )
+    assert f"{len(wanted) - since.SHOWN} smaller changes" in text
