@@ -294,6 +294,18 @@ def test_a_broken_file_is_read_or_refused_in_words(name: str, change: Any) -> No
     assert msgspec.json.decode(msgspec.json.encode(found), type=ImportedRun) == found
 
 
+@pytest.mark.parametrize("digits", [308, 309, 400])
+def test_a_time_of_more_digits_than_a_float_has_is_none(digits: int) -> None:
+    read, example, _ = READERS["pytest-benchmark"]
+    data = example.replace('"median": 1.5', f'"median": 1{"0" * digits}').encode()
+    if digits == 308:
+        assert read(data).cases[0].time_s == 1e308
+        return
+    with pytest.raises(UsageError) as caught:
+        read(data)
+    assert caught.value.what.startswith("this is no file of pytest-benchmark: benchmark 1 (a) has no median")
+
+
 def test_the_examples_of_the_page_are_read(root: Path) -> None:
     page = (
         (root / "docs" / "results.md").read_text().partition("## Formats of others")[2].partition("\n## ")[0]
