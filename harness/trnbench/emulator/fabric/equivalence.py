@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 
@@ -53,14 +52,6 @@ class Classes(msgspec.Struct, frozen=True, kw_only=True):
     def effort(self, times: Sequence[Sequence[int]]) -> int:
         """Flows to simulate, each counted as often as there are others in its step."""
         return sum(times[shape][step] * count**2 for (shape, step), count in self.per_step().items())
-
-
-def one_each(classes: Classes, values: NDArray[Any]) -> NDArray[Any]:
-    """Of values of all resources, that of one member of each class."""
-    numbers, members = np.unique(classes.resource, return_index=True)
-    found = np.zeros(int(numbers.max()) + 1, dtype=values.dtype)
-    found[numbers] = values[members]
-    return found
 
 
 def carried(classes: Classes) -> Floats:

@@ -25,7 +25,7 @@ class ExplicitFlows:
 
     def __init__(self, network: Network, schedule: Schedule) -> None:
         self.network, self.schedule, self.scale = network, schedule, schedule.scale
-        self.memo = memo_of(network, schedule)
+        self.memo = memo_of(network, schedule, "flows")
         self.capacity = network.capacity
         self._memory = network.has_memory
         # The same for every message on this network: kept with it.

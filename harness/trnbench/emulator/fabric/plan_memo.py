@@ -42,12 +42,12 @@ class PlanMemo(msgspec.Struct):
     moves: dict[int, tuple[Move, Shares]] = {}  # by identity
 
 
-def memo_of(network: Network, schedule: Schedule) -> PlanMemo:
-    """Kept with the network where the plan has a name."""
+def memo_of(network: Network, schedule: Schedule, kind: str) -> PlanMemo:
+    """Kept with the network where the plan has a name. `kind`: of the flows that it is carried out by."""
     if not schedule.key:
         return PlanMemo()
-    kept: dict[tuple[str, float], PlanMemo] = network.memo.setdefault(PLANS, {})
-    return kept.setdefault((schedule.key, schedule.per_message_s), PlanMemo())
+    kept: dict[tuple[str, str, float], PlanMemo] = network.memo.setdefault(PLANS, {})
+    return kept.setdefault((kind, schedule.key, schedule.per_message_s), PlanMemo())
 
 
 def step_memo(

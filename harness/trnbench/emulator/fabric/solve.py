@@ -169,7 +169,9 @@ def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most:
             ends = tuple(outcome.arrival)
             return _Ran(outcome.total, outcome.carried, latency, ", never competing", ends, outcome.watched)
         memo.compete = True
-    if not exact:
+    too_much = bool(most) and chain is not None and carrier.effort(chains) > most
+    # Orbits are looked at no closer where they are too many for all.
+    if not (exact or (too_much and isinstance(carrier, Orbits))):
         if not memo.classes:
             memo.classes = (carrier.classes(chains),)
         classes = memo.classes[0]
@@ -178,9 +180,12 @@ def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most:
             limit = most if chain is not None else 0
             outcome = simulated(classes, carrier.rates, before, limit, late, schedule.scale)
             if outcome is not None:
-                ends = tuple(outcome.arrival)
-                return _Ran(outcome.total, outcome.carried, latency, ", by classes", ends, outcome.watched)
-    if most and chain is not None and carrier.effort(chains) > most:
+                ends, amounts = tuple(outcome.arrival), outcome.carried
+                if isinstance(carrier, Orbits):
+                    amounts = carrier.carried(chains)
+                return _Ran(outcome.total, amounts, latency, ", by classes", ends, outcome.watched)
+    if too_much:
+        assert chain is not None
         found = _in_step(carrier, chain, before, len(chains), lockstep=True)
         assert found is not None
         return found

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench.emulator.fabric.equivalence import Classes, carried, ends, one_each
+from trnbench.emulator.fabric.equivalence import Classes, carried, ends
 from trnbench.emulator.fabric.fluid import Outcome, Rates, simulate
-from trnbench.emulator.fabric.unrolled import unrolled
+from trnbench.emulator.fabric.unrolled import Unrolled, unrolled
 
 LONG = 64
 """Repetitions above which a step is looked at for a steady state."""
@@ -80,7 +80,7 @@ def _with(times: Sequence[int], kept: Sequence[int]) -> tuple[int, ...]:
 def _simulated(
     classes: Classes,
     times: Sequence[tuple[int, ...]],
-    whole: Rates,
+    rates: Rates,
     before: int,
     late: Sequence[int],
     scale: float = 1.0,
@@ -88,17 +88,16 @@ def _simulated(
     """The outcome, and per class of flows the tick of every arrival."""
     key = ("unrolled", tuple(times), before)
     if key not in classes.memo:
-        rounds = unrolled(classes, times, before, late)
-        classes.memo[key] = rounds, Rates(one_each(classes, whole.capacity), one_each(classes, whole.watched))
-    rounds, rates = classes.memo[key]
-    outcome = simulate(rounds.flows, rates.capacity, rates, scale)
+        classes.memo[key] = unrolled(classes, times, before, late)
+    rounds: Unrolled = classes.memo[key]
+    outcome = simulate(rounds.flows, rates.capacity, rates, scale, carried(classes) * scale)
     arrivals = {
         number: np.array([outcome.arrival[i] for i in indices], dtype=np.int64)
         for number, indices in rounds.of_class.items()
     }
     last = {number: int(each.max()) for number, each in arrivals.items()}
     done = ends(classes, last)
-    return Outcome(done, carried(classes) * scale, max(done, default=0), outcome.watched), arrivals
+    return Outcome(done, outcome.carried, max(done, default=0), outcome.watched), arrivals
 
 
 def period_of(
