@@ -58,12 +58,12 @@ def carried(classes: Classes) -> Floats:
     """Bytes over every resource, all repetitions counted."""
     if "carried" not in classes.memo:
         resources = np.concatenate([p.resources for p in classes.patterns])
-        each = [
-            p.weights * (p.size * classes.times[classes.shapes[p.chain]][p.step]) for p in classes.patterns
-        ]
-        classes.memo["carried"] = np.bincount(
-            resources, np.concatenate(each), minlength=len(classes.resource)
+        weights = np.concatenate([p.weights for p in classes.patterns])
+        amounts = np.array(
+            [p.size * classes.times[classes.shapes[p.chain]][p.step] for p in classes.patterns]
         )
+        weights *= np.repeat(amounts, [len(p.resources) for p in classes.patterns])
+        classes.memo["carried"] = np.bincount(resources, weights, minlength=len(classes.resource))
     found: Floats = classes.memo["carried"]
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from trnbench.emulator.fabric.colour_refinement import MOST_PATTERNS, classes_of
-from trnbench.emulator.fabric.contention_free import Round, Sending, contention_free
+from trnbench.emulator.fabric.contention_free import Round, contention_free
 from trnbench.emulator.fabric.equivalence import Classes, Pattern
 from trnbench.emulator.fabric.fluid import Flow, Outcome, Rates, simulate, timing
 from trnbench.emulator.fabric.maxmin import Floats, Indices
@@ -54,8 +54,8 @@ class ExplicitFlows:
                 accesses = {first + device[src]: move.reads}
                 accesses[first + device[dst]] = accesses.get(first + device[dst], 0.0) + move.writes
                 used = [resource for resource, times in accesses.items() if times > 0]
-                resources = np.append(resources, np.array(used, dtype=np.intp))
-                weights = np.append(weights, [accesses[resource] for resource in used])
+                resources = np.concatenate((resources, np.array(used, dtype=np.intp)))
+                weights = np.concatenate((weights, [accesses[resource] for resource in used]))
             if move.copies != 1:
                 weights = weights * move.copies
             found = self._shares[key] = (resources, weights, route.latency)
@@ -120,20 +120,16 @@ class ExplicitFlows:
         )
 
     def rounds(self, chains: Sequence[tuple[Step, ...]]) -> list[list[Round]]:
-        return [
-            [
-                Round(
-                    tuple(
-                        Sending(src, dst, move.size * self.scale, *self._share(src, dst, move))
-                        for move in step.moves
-                        for src, dst in self.pairs(move)
-                    ),
-                    step.times,
-                )
-                for step in chain
-            ]
-            for chain in chains
-        ]
+        return [[self._round(step) for step in chain] for chain in chains]
+
+    def _round(self, step: Step) -> Round:
+        pairs = [self.pairs(move) for move in step.moves]
+        return Round(
+            [pair for of_move in pairs for pair in of_move],
+            np.repeat([move.size * self.scale for move in step.moves], [len(of_move) for of_move in pairs]),
+            [share for move in step.moves for share in self._shares_of(move)],
+            step.times,
+        )
 
     def classes(self, chains: Sequence[tuple[Step, ...]]) -> Classes | None:
         """None where there are more flows than can be told apart in a moment."""

@@ -70,7 +70,7 @@ class Rates:
 
     def __init__(self, capacity: Floats, watched: NDArray[np.bool_] | None = None) -> None:
         self.capacity = capacity
-        self.watched = np.zeros(len(capacity), dtype=bool) if watched is None else watched
+        self._watched = np.zeros(0, np.intp) if watched is None else np.flatnonzero(watched)
         self._names: dict[tuple[int, int], tuple[int, Flow]] = {}  # the flow keeps its arrays' identities
         self._equal: dict[tuple[bytes, bytes], int] = {}
         self._kept: list[tuple[Indices, Floats, tuple[bytes, bytes]]] = []
@@ -110,10 +110,13 @@ class Rates:
     def _worked_out(self, mixes: tuple[int, ...]) -> tuple[dict[int, float], bool]:
         """The rate of each mix; flows that are alike count as one that takes as often as much."""
         often = sorted(Counter(mixes).items(), key=lambda each: self._kept[each[0]][2])
-        usage = Usage.stack([(self._kept[mix][0], self._kept[mix][1] * count) for mix, count in often])
+        usage = Usage.stack([self._kept[mix][:2] for mix, _ in often])
+        counts = np.array([count for _, count in often])
+        if counts.max(initial=1) > 1:
+            usage = Usage(usage.flow, usage.resource, usage.weight * counts[usage.flow])
         rates, limits = fair_shares(usage, self.capacity, len(often))
         rate = {mix: rate for (mix, _), rate in zip(often, rates.tolist(), strict=True)}
-        return rate, bool((limits & self.watched).any())
+        return rate, bool(limits[self._watched].any())
 
 
 def simulate(

@@ -25,6 +25,7 @@ class Orbits:
         self.memo = memo_of(network, schedule, "orbits")
         self.capacity = capacity_of(network)
         self._memory = len(self.capacity) - 1
+        self._free = bool(np.isinf(self.capacity[self._memory]))
         self.rates: Rates = network.memo.setdefault(
             ORBIT_RATES, Rates(self.capacity, np.arange(len(self.capacity)) == self._memory)
         )
@@ -69,7 +70,7 @@ class Orbits:
         if not any(move.offset):
             raise ValueError("a move from a rank to itself")
         route = self._routes[move.offset]
-        if np.isinf(self.capacity[self._memory]):
+        if self._free:
             return route
         # Every rank sends once and receives once per translation; those of a device share its memory.
         accesses = (move.reads + move.writes) * self.network.ranks_per_device
