@@ -10,7 +10,9 @@ network is needed: an uneven network merely has more classes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,9 @@ Colours = NDArray[np.uint64]
 MOST_PATTERNS = 400_000
 """Flows of all steps, repetitions not counted, above which no classes are looked for: some seconds."""
 
+OFTEN = 4
+"""Refinements after which it is looked whether there are too many classes already."""
+
 
 def classes_of(
     patterns: Sequence[Pattern],
@@ -33,9 +38,13 @@ def classes_of(
     late: Sequence[int] = (),
     *,
     waiting: bool = True,
-) -> Classes:
+    enough: Callable[[Mapping[tuple[int, int], int]], bool] | None = None,
+) -> Classes | None:
     """`times[c]`: repetitions of the steps of chain c; `late[r]`: ticks at which rank r begins. Where nobody
     is `waiting`, all flows begin at once and nothing hangs on who sends to whom.
+
+    `enough`: whether so many classes of flows in every (shape, step) are too many already; then None, for
+    there are more with every refinement.
     """
     shapes_seen: dict[tuple[int, ...], int] = {}
     shapes = tuple(shapes_seen.setdefault(each, len(shapes_seen)) for each in times)
@@ -56,7 +65,11 @@ def classes_of(
         dst = np.array([p.chain * ranks + p.dst for p in patterns])
         at_src, at_dst = Sums(src, len(of_rank)), Sums(dst, len(of_rank))
     counted = 0
-    while True:
+    for refined in count():
+        if enough is not None and refined % OFTEN == OFTEN - 1:
+            first = np.unique(of_flow, return_index=True)[1]
+            if enough(Counter((shapes[patterns[i].chain], patterns[i].step) for i in first)):
+                return None
         on_resource = at_resource.of(_mixed(of_flow[flow], share, 1))
         on_flow = at_flow.of(_mixed(of_resource[resource], share, 2))
         if waiting:

@@ -51,7 +51,12 @@ class Classes(msgspec.Struct, frozen=True, kw_only=True):
 
     def effort(self, times: Sequence[Sequence[int]]) -> int:
         """Flows to simulate, each counted as often as there are others in its step."""
-        return sum(times[shape][step] * count**2 for (shape, step), count in self.per_step().items())
+        return effort_of(self.per_step(), times)
+
+
+def effort_of(per_step: Mapping[tuple[int, int], int], times: Sequence[Sequence[int]]) -> int:
+    """As `Classes.effort`, of so many classes in every (shape, step)."""
+    return sum(times[shape][step] * count**2 for (shape, step), count in per_step.items())
 
 
 def carried(classes: Classes) -> Floats:

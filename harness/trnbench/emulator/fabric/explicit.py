@@ -14,7 +14,7 @@ from trnbench.emulator.fabric.maxmin import Floats, Indices
 from trnbench.emulator.fabric.network import RATES, Network
 from trnbench.emulator.fabric.plan_memo import StepMemo, memo_of, step_memo
 from trnbench.emulator.fabric.schedule import Chains, Move, Schedule, Step
-from trnbench.emulator.fabric.steady_state import of_each_class
+from trnbench.emulator.fabric.steady_state import of_each_class, too_long
 
 MANY = 256
 """Flows of one step from which classes are looked for before it is simulated."""
@@ -93,6 +93,7 @@ class ExplicitFlows:
         if memo.classes is None:
             patterns = list(self._patterns([(step,)]))
             memo.classes = classes_of(patterns, [(1,)], self.capacity, self.network.size, waiting=False)
+            assert memo.classes is not None
         return of_each_class(memo.classes, self.rates, before, self.scale)
 
     def busy_s(self, chains: Chains) -> float:
@@ -131,15 +132,25 @@ class ExplicitFlows:
             step.times,
         )
 
-    def classes(self, chains: Sequence[tuple[Step, ...]]) -> Classes | None:
-        """None where there are more flows than can be told apart in a moment."""
+    def classes(self, chains: Sequence[tuple[Step, ...]], most: int) -> Classes | None:
+        """None where there are more flows than can be told apart in a moment, or more classes than `simulated`
+        takes by `most` (0: any amount).
+        """
         if sum(len(self.pairs(m)) for chain in chains for step in chain for m in step.moves) > MOST_PATTERNS:
             return None
         patterns = list(self._patterns(chains))
         if not patterns:
             return None
         times = [tuple(step.times for step in chain) for chain in chains]
-        return classes_of(patterns, times, self.capacity, self.network.size, self.network.late)
+        shapes = list(dict.fromkeys(times))
+        return classes_of(
+            patterns,
+            times,
+            self.capacity,
+            self.network.size,
+            self.network.late,
+            enough=lambda per_step: too_long(per_step, shapes, most),
+        )
 
     def _patterns(self, chains: Sequence[tuple[Step, ...]]) -> Iterator[Pattern]:
         for number, chain in enumerate(chains):

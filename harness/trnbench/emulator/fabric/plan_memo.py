@@ -37,7 +37,7 @@ class PlanMemo(msgspec.Struct):
     uneven: bool = False  # ranks do not keep in step by themselves
     compete: bool = False  # some flow slows another
     latency: int | None = None
-    classes: tuple[Classes | None, ...] = ()  # one, once looked for
+    classes: dict[int, Classes | None] = {}  # by what may be simulated at most
     steps: dict[int, StepMemo] = {}  # by place in the merged chains
     moves: dict[int, tuple[Move, Shares]] = {}  # by identity
 

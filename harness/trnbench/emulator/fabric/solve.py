@@ -172,12 +172,12 @@ def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most:
     too_much = bool(most) and chain is not None and carrier.effort(chains) > most
     # Orbits are looked at no closer where they are too many for all.
     if not (exact or (too_much and isinstance(carrier, Orbits))):
-        if not memo.classes:
-            memo.classes = (carrier.classes(chains),)
-        classes = memo.classes[0]
+        # Chains of different shapes cannot be taken in lockstep: they are simulated whatever it takes.
+        limit = most if chain is not None else 0
+        if limit not in memo.classes:
+            memo.classes[limit] = carrier.classes(chains, limit)
+        classes = memo.classes[limit]
         if classes is not None:
-            # Chains of different shapes cannot be taken in lockstep: they are simulated whatever it takes.
-            limit = most if chain is not None else 0
             outcome = simulated(classes, carrier.rates, before, limit, late, schedule.scale)
             if outcome is not None:
                 ends, amounts = tuple(outcome.arrival), outcome.carried

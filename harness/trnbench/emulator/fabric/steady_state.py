@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench.emulator.fabric.equivalence import Classes, carried, ends
+from trnbench.emulator.fabric.equivalence import Classes, carried, effort_of, ends
 from trnbench.emulator.fabric.fluid import Outcome, Rates, simulate
 from trnbench.emulator.fabric.unrolled import Unrolled, unrolled
 
@@ -43,7 +43,7 @@ def simulated(
     whole = not most or classes.effort(classes.times) <= most
     if not long[0] or any(each != long[0] for each in long):
         return _simulated(classes, classes.times, rates, before, late, scale)[0] if whole else None
-    cut = [tuple(KEPT if n > LONG else n for n in each) for each in classes.times]
+    cut = shortened(classes.times)
     if most and classes.effort(cut) > most:
         return None
     outcome, arrivals = _simulated(classes, cut, rates, before, late, scale)
@@ -62,6 +62,16 @@ def simulated(
     )
     arrival = [each + left_out for each in outcome.arrival]
     return Outcome(arrival, outcome.carried, max(arrival, default=0), outcome.watched)
+
+
+def shortened(times: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """Repetitions of the steps of every shape, of long ones those that are always carried out."""
+    return [tuple(KEPT if n > LONG else n for n in of_shape) for of_shape in times]
+
+
+def too_long(per_step: Mapping[tuple[int, int], int], times: Sequence[Sequence[int]], most: int) -> bool:
+    """Whether `simulated` leaves these be, with so many classes in every (shape, step), and with more."""
+    return most > 0 and effort_of(per_step, shortened(times)) > most
 
 
 def of_each_class(classes: Classes, rates: Rates, before: int, scale: float) -> Outcome:
