@@ -79,7 +79,7 @@ def test_lanes_that_are_mirror_images_are_simulated_once(
     """Four lanes of a bucket on a torus, of two steps each: by either dimension first, either way round."""
     network = Network(torus(*dims).topology, memory=30e9)
     schedule = ALGORITHMS["bucket"].schedule(network, "all_gather", 2.0**28)
-    found = Orbits(network, schedule).classes(schedule.chains, 0)
+    found = Orbits(network, schedule).classes(schedule.chains)
     assert found is not None
     assert len(schedule.chains) == 4
     assert len(set(found.flow.tolist())) == classes

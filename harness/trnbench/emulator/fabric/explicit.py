@@ -132,9 +132,9 @@ class ExplicitFlows:
             step.times,
         )
 
-    def classes(self, chains: Sequence[tuple[Step, ...]], most: int) -> Classes | None:
-        """None where there are more flows than can be told apart in a moment, or more classes than `simulated`
-        takes by `most` (0: any amount).
+    def classes(self, chains: Sequence[tuple[Step, ...]], most: int = 0) -> Classes | None:
+        """None where there are more flows than can be told apart in a moment, or more classes than `most`
+        (0: any amount) allows to simulate.
         """
         if sum(len(self.pairs(m)) for chain in chains for step in chain for m in step.moves) > MOST_PATTERNS:
             return None
