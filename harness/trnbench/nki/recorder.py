@@ -113,15 +113,18 @@ class Recorder(Allocations):
         """Every operand by itself: memsets that wait, last uses. Returns what `op` reads, indices too."""
         if self.indirect:
             reads = _with_indices(writes, reads)
+        compute = op.engine != DMA
         for views in (writes, reads):
             for view in views:
                 storage = view.storage
                 if storage.cleared is not None:
                     self._clear(op, view, views is writes)
-                if view.offset >= storage.row:
+                if compute and view.offset >= storage.row:
                     self._check_start(op, view)
         count = self.count
-        for view in (*writes, *reads):
+        for view in writes:
+            view.storage.life.last = count
+        for view in reads:
             view.storage.life.last = count
         return reads
 

@@ -216,13 +216,9 @@ def gemm_best_inputs(point):
 
 
 def gemm_best_pieces(inputs):
-    """Blocks of C: each is a product by itself, so a large one repeats a few smaller ones."""
-    ((k, m), dtype), ((_, n), _) = inputs
-    return tuple(
-        ((((k, rows), dtype), ((k, columns), dtype)), times_m * times_n)
-        for columns, times_n in _split(n, BLOCK_N)
-        for rows, times_m in _split(m, BLOCK_M)
-    )
+    """Columns of blocks: within one each block fetches for the next, and no column for another."""
+    left, ((k, n), dtype) = inputs
+    return tuple(((left, ((k, columns), dtype)), times) for columns, times in _split(n, BLOCK_N))
 
 
 def _split(size, block):
