@@ -140,7 +140,9 @@ class Builder(RecordedState):
                 if tile is None:
                     if write and self._begun(view, number, queue, freed):
                         tile = tiles[storage.life]
-                        log.append(Access(tile, form, storage.form, offset, True, number, queue, number, _NOTHING))
+                        log.append(
+                            Access(tile, form, storage.form, offset, True, number, queue, number, _NOTHING)
+                        )
                         continue
                     tile = self._tile(view, number, freed)
                 own = _NOTHING
@@ -160,9 +162,7 @@ class Builder(RecordedState):
                 if storage.place is not None or form.indirect:
                     log.append(None)
                 else:
-                    log.append(
-                        Access(tile, form, storage.form, offset, write, number, queue, tile.born, own)
-                    )
+                    log.append(Access(tile, form, storage.form, offset, write, number, queue, tile.born, own))
 
     # Loops --------------------------------------------------------------------------------------
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 
 _LEAST = 3
-"""Periods: to leave out fewer, and others after them, costs more than to carry them out, since what is known of
-the rounds before is known of none after."""
+"""Periods: to leave out fewer, and others after them, costs more than to carry them out: what follows has to
+be watched anew."""
 
 
 def times_of(builder: RecordedState, found: Period, times: int) -> int:
