@@ -153,8 +153,10 @@ def simulate(
     mixed: list[int] = []
     remaining: list[float] = []
     rates: list[float] = []
-    now = 0
-    watched = stalled = False
+    lasts: list[float] = []
+    since = 0  # when the rates became what they are, and the bytes left were worked out
+    ending = soonest = _NEVER  # when the first of the flows end, and how long after `since`
+    watched = False
     open_count = len(flows)
     push, pop, floor, per_second, half, inf = (
         heapq.heappush,
@@ -165,44 +167,23 @@ def simulate(
         math.inf,
     )
     while open_count:
-        upcoming = _NEVER
-        if active:
-            # As `ticks` rounds, which keeps the order; spelt out, for nothing is computed as often.
-            if stalled:
-                lasts = [
-                    left / rate if rate > 0 else inf for left, rate in zip(remaining, rates, strict=True)
-                ]
-            else:
-                lasts = list(map(truediv, remaining, rates))
-            first = min(lasts)
-            soonest = floor(first * per_second + half) if first < inf else _NEVER
-            if soonest < _NEVER:
-                upcoming = now + soonest
-        ending = upcoming
-        if starts and starts[0][0] < upcoming:
-            upcoming = starts[0][0]
-        if arrivals and arrivals[0][0] < upcoming:
-            upcoming = arrivals[0][0]
-        if upcoming == _NEVER:
+        now = ending
+        if starts and starts[0][0] < now:
+            now = starts[0][0]
+        if arrivals and arrivals[0][0] < now:
+            now = arrivals[0][0]
+        if now == _NEVER:
             stuck = sum(when < 0 for when in arrival)
             raise ValueError(f"{stuck} flows can never end: a link without bandwidth, or a circle")
-        elapsed = upcoming - now
-        now = upcoming
-        changed = False
-        if active:
-            if elapsed:
-                passed = float(elapsed)
-                remaining = [
-                    bytes_left - rate * passed / per_second
-                    for bytes_left, rate in zip(remaining, rates, strict=True)
-                ]
-            if ending == now:
-                changed = True
-                for place in range(len(active) - 1, -1, -1):
-                    if lasts[place] * per_second + half < soonest + 1:
-                        index = active.pop(place)
-                        del mixed[place], remaining[place]
-                        push(arrivals, (now + latency[index], index))
+        changed = ending == now
+        if changed:
+            remaining = _left(remaining, rates, now - since)
+            since = now
+            for place in range(len(active) - 1, -1, -1):
+                if lasts[place] * per_second + half < soonest + 1:
+                    index = active.pop(place)
+                    del mixed[place], remaining[place]
+                    push(arrivals, (now + latency[index], index))
         while arrivals and arrivals[0][0] == now:
             index = pop(arrivals)[1]
             left_times[index] -= 1
@@ -220,19 +201,43 @@ def simulate(
             if empty[index]:
                 push(arrivals, (now + latency[index], index))
                 continue
+            if since != now:
+                remaining = _left(remaining, rates, now - since)
+                since = now
             place = bisect(active, index)
             active.insert(place, index)
             mixed.insert(place, mixes[index])
             remaining.insert(place, flows[index].size * scale)
             changed = True
-        if changed and active:
+        if not changed:
+            continue
+        ending, rates = _NEVER, []
+        if active:
             rates, limited = table.of(tuple(mixed))
-            stalled = 0.0 in rates
             watched |= limited
+            if 0.0 in rates:
+                lasts = [
+                    left / rate if rate > 0 else inf for left, rate in zip(remaining, rates, strict=True)
+                ]
+            else:
+                lasts = list(map(truediv, remaining, rates))
+            first = min(lasts)
+            if first < inf:
+                # As `ticks` rounds, which keeps the order; spelt out, for nothing is computed as often.
+                soonest = floor(first * per_second + half)
+                ending = now + soonest
     total = max(arrival, default=0)
     if carried is None:
         carried = _carried(flows, len(capacity)) * scale
     return Outcome(arrival, carried, total, watched)
+
+
+def _left(remaining: list[float], rates: Sequence[float], ticks: int) -> list[float]:
+    """Bytes after so many ticks."""
+    if not ticks:
+        return remaining
+    passed, per_second = float(ticks), float(TICKS_PER_SECOND)
+    return [left - rate * passed / per_second for left, rate in zip(remaining, rates, strict=True)]
 
 
 def _at_once(flows: Sequence[Flow], table: Rates, scale: float, carried: Floats | None) -> Outcome:
