@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,9 @@ class Rates:
         self.capacity = capacity
         self._watched = np.zeros(0, np.intp) if watched is None else np.flatnonzero(watched)
         self._names: dict[tuple[int, int], tuple[int, Flow]] = {}  # the flow keeps its arrays' identities
-        self._equal: dict[tuple[bytes, bytes], int] = {}
-        self._kept: list[tuple[Indices, Floats, tuple[bytes, bytes]]] = []
+        self._equal: dict[bytes, int] = {}
+        self._kept: list[tuple[Indices, Floats]] = []
+        self._places: list[bytes] = []  # where each stands in a sum, whenever it was named
         self._known: dict[tuple[int, ...], tuple[list[float], bool]] = {}
         self._of_each: dict[tuple[int, ...], tuple[dict[int, float], bool]] = {}
 
@@ -35,10 +37,11 @@ class Rates:
         key = (id(flow.resources), id(flow.weights))
         named = self._names.get(key)
         if named is None:
-            content = (flow.resources.tobytes(), flow.weights.tobytes())
+            content = flow.resources.tobytes() + flow.weights.tobytes()
             number = self._equal.setdefault(content, len(self._kept))
             if number == len(self._kept):
-                self._kept.append((flow.resources, flow.weights, content))
+                self._kept.append((flow.resources, flow.weights))
+                self._places.append(blake2b(content, digest_size=8).digest())
             if len(self._names) >= self.LARGEST:
                 self._names.clear()
             named = self._names[key] = number, flow
@@ -62,11 +65,11 @@ class Rates:
 
     def _worked_out(self, mixes: tuple[int, ...]) -> tuple[dict[int, float], bool]:
         """The rate of each mix; flows that are alike count as one that takes as often as much."""
-        often = sorted(Counter(mixes).items(), key=lambda each: self._kept[each[0]][2])
-        usage = Usage.stack([self._kept[mix][:2] for mix, _ in often])
-        counts = np.array([count for _, count in often])
-        if counts.max(initial=1) > 1:
+        often = Counter(mixes)
+        different = sorted(often, key=self._places.__getitem__)
+        usage = Usage.stack([self._kept[mix] for mix in different])
+        if len(different) < len(mixes):
+            counts = np.array([often[mix] for mix in different])
             usage = Usage(usage.flow, usage.resource, usage.weight * counts[usage.flow])
-        rates, limits = fair_shares(usage, self.capacity, len(often))
-        rate = {mix: rate for (mix, _), rate in zip(often, rates.tolist(), strict=True)}
-        return rate, bool(limits[self._watched].any())
+        rates, limits = fair_shares(usage, self.capacity, len(different))
+        return dict(zip(different, rates.tolist(), strict=True)), bool(limits[self._watched].any())
