@@ -102,15 +102,12 @@ if TYPE_CHECKING:
     from trnbench.results.waterfall import stored as stored_waterfall
     from trnbench.run.api import bench, load_run, open_store, render
     from trnbench.run.drawing import Drawing, SectionFailed
-    from trnbench.run.headline import (
-        Headline,
-        HeadlineCard,
-        HeadlineLine,
-        HeadlineRow,
-        axis_text,
-        headline,
-        superseding,
-    )
+    from trnbench.run.headline.axes import axis_text
+    from trnbench.run.headline.cards import Card as HeadlineCard
+    from trnbench.run.headline.cards import Row as HeadlineRow
+    from trnbench.run.headline.line import Line as HeadlineLine
+    from trnbench.run.headline.lines import Headline, headline
+    from trnbench.run.headline.promised import superseding
     from trnbench.run.kernel import emulate_kernel
     from trnbench.run.kernel_run import KernelRun
     from trnbench.section import Format, Importer, Page, Section
@@ -201,7 +198,11 @@ _HOMES = {
     "results.waterfall": "stored_waterfall=stored waterfall_from_peak=from_peak",
     "run.api": "bench load_run open_store render",
     "run.drawing": "Drawing SectionFailed",
-    "run.headline": "Headline HeadlineCard HeadlineLine HeadlineRow axis_text headline superseding",
+    "run.headline.axes": "axis_text",
+    "run.headline.cards": "HeadlineCard=Card HeadlineRow=Row",
+    "run.headline.line": "HeadlineLine=Line",
+    "run.headline.lines": "Headline headline",
+    "run.headline.promised": "superseding",
     "run.kernel": "emulate_kernel",
     "run.kernel_run": "KernelRun",
     "section": "Format Importer Page Section",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trnbench import (
     Case,
@@ -11,7 +11,6 @@ from trnbench import (
     Observation,
     Scope,
     System,
-    Timing,
     TrnbenchError,
     torch_missing,
     torch_version,
@@ -19,6 +18,9 @@ from trnbench import (
 from trnbench_cuda import smi
 from trnbench_cuda.identify import Match, identify
 from trnbench_cuda.unverified import UNVERIFIED
+
+if TYPE_CHECKING:
+    from trnbench import Timing
 
 WITH_CUDA = "a build of torch with CUDA: https://pytorch.org/get-started/locally  (several GB)"
 
@@ -31,7 +33,7 @@ class CudaBackend:
     name = "cuda"
 
     def __init__(self, timing: Timing | None = None) -> None:
-        self.timing = timing or Timing()
+        self.timing = timing  # else as `Timing` says, which is imported where something is measured
         self._match: Match | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -40,6 +42,8 @@ class CudaBackend:
 
     def tuned(self, sample_s: float) -> CudaBackend:
         """The same backend that samples each case for `sample_s` at most."""
+        from trnbench import Timing
+
         return CudaBackend(Timing(sample_s=sample_s))
 
     def detect(self) -> Detection:
@@ -80,6 +84,7 @@ class CudaBackend:
         from trnbench import (
             CudaCarrier,
             CudaDevice,
+            Timing,
             observe_torch_case,
             observe_torch_collective,
             set_cuda_precision,
@@ -91,7 +96,7 @@ class CudaBackend:
         evidence: dict[str, Any] = {
             "device": device,
             "named_by": "torch.cuda.get_device_name and the number of its multiprocessors",
-            "timing": self.timing,
+            "timing": self.timing or Timing(),
         }
         if case.kernel.spread.linked:
             return observe_torch_collective(case, device_kind="cuda", backend="nccl", **evidence)

@@ -1,14 +1,17 @@
-"""How many starts of bare Python a command takes that only looks something up, with five plugins installed.
+"""How many starts of bare Python a command takes that only looks something up, with five plugins installed,
+and one whose answer is in the cache.
 
 Run with `pytest tests/benchmarks --benchmark-enable`. The budget, in processor time, is four starts for
 `--help` and ten for the others once the cache has what files say; the ordinary tests hold it by naming what
-may be imported, because clocks differ from machine to machine.
+may be imported, because clocks differ from machine to machine. The step of a model is beyond it: its run is
+planned, stored and told like every other.
 """
 
 from __future__ import annotations
 
 import os
 import resource
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -32,9 +35,12 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *([existing] if existing else [])])}
 
 
+STEP = shlex.split("workload run llama-3-8b -i trn1.32xlarge --task decode --tp 32 --kv 2112")
+
+
 @pytest.mark.parametrize(
     "arguments",
-    [("--help",), ("--version",), ("list", "instances"), ("info", "gemm"), ("run", "--dry-run")],
+    [("--help",), ("--version",), ("list", "instances"), ("info", "gemm"), ("run", "--dry-run"), STEP],
     ids=" ".join,
 )
 def test_start_up(
@@ -58,7 +64,7 @@ def test_start_up(
     shown = benchmark.pedantic(
         call, args=("-m", "trnbench", *arguments), rounds=7, warmup_rounds=1, iterations=1
     )
-    assert "trn1.2xlarge" in shown or "frob4" in shown or "plugin contract" in shown
+    assert "trn1." in shown or "frob4" in shown or "plugin contract" in shown
     if benchmark.stats:
         pairs = [(seconds("-c", "pass"), seconds("-m", "trnbench", *arguments)) for _ in range(9)]
         bare, ours = (min(times) for times in zip(*pairs, strict=True))

@@ -86,13 +86,6 @@ def imported(folder: Path, *arguments: str) -> set[str]:
             {
                 "trnbench.emulator.backend",
                 "trnbench.emulator.clock",
-                "trnbench.measure.conditions",
-                "trnbench.measure.flush",
-                "trnbench.measure.sampling",
-                "trnbench.measure.series",
-                "trnbench.measure.session",
-                "trnbench.measure.stopping",
-                "trnbench.measure.timing",
                 "trnbench.measure.torch.library",
                 "trnbench.run.api",
                 "trnbench.run.executor",
@@ -112,6 +105,15 @@ def test_what_is_looked_up_is_all_that_is_imported(
     modules = imported(tmp_path, *arguments)
     assert not modules & HEAVY
     assert {name for name in modules if name.startswith(WATCHED)} == PLUGINS | PLAN | more
+
+
+def test_a_step_that_is_known_imports_nothing_to_work_one_out(tmp_path: Path) -> None:
+    """Nor to compare the model with what is published, nor processes for cases that none of them gets."""
+    words = ("workload", "run", "bert-base", "-i", "trn1.2xlarge", "--task", "prefill", "--sequence", "128")
+    modules = imported(tmp_path, *words)
+    computing = {"multiprocessing", "numpy", "pickle", "random", "rich", "statistics", "tempfile"}
+    models = {"trnbench.emulator.core", "trnbench.emulator.fabric", "trnbench.fidelity.validate"}
+    assert not modules & {*computing, *models, "trnbench.run.pool", "trnbench.workloads.step"}
 
 
 def test_a_process_for_cases_begins_without_models_and_numbers() -> None:

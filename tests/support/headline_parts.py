@@ -8,7 +8,7 @@ import msgspec
 
 from trnbench import Run, headline
 from trnbench.results.nearness import Band, Nearest, Nearness
-from trnbench.run.headline import Line
+from trnbench.run.headline.line import Line
 
 replace = msgspec.structs.replace
 

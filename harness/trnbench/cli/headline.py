@@ -26,7 +26,7 @@ def show_headline(run: Run, format: str) -> None:
     """
     if format not in ("table", "md"):
         return
-    from trnbench.run.headline import headline
+    from trnbench.run.headline.lines import headline
 
     found = headline(run)
     shades = format == "table" and suits_colours()
@@ -55,7 +55,7 @@ def headline_record(run: Run) -> dict[str, object]:
     """The same as data: each line's values, with its words as `text`."""
     import msgspec
 
-    from trnbench.run.headline import headline
+    from trnbench.run.headline.lines import headline
 
     found = headline(run)
     lines = [{"text": said.text, **msgspec.to_builtins(line)} for line, said in found.said]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trnbench.fidelity import validate as comparison
 from trnbench.fidelity.inputs import inputs_digest
 from trnbench.results.fidelity import Fidelity
 from trnbench.store.cache import Cache, digest_of
@@ -39,7 +38,9 @@ def remembered(
         if content is not None:
             with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # else it is made anew
                 return msgspec.msgpack.decode(content, type=Fidelity)
-    made = comparison.validate(
+    from trnbench.fidelity.validate import validate
+
+    made = validate(
         registry, families=families, generations=generations, systems=systems, with_same=with_same
     )
     if cache is not None:

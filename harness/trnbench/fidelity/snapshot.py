@@ -16,9 +16,7 @@ from trnbench.errors import TrnbenchError
 from trnbench.fidelity.bench import EMULATOR
 from trnbench.fidelity.family import FAMILIES
 from trnbench.fidelity.inputs import inputs_of
-from trnbench.fidelity.own_snapshot import shipped
 from trnbench.fidelity.remembered import remembered
-from trnbench.fidelity.validate import kept
 from trnbench.results.fidelity import Fidelity
 from trnbench.store.cache import Cache
 
@@ -55,19 +53,27 @@ def fidelity_of(
         key = (inputs_of(registry, brought), families)
         if key not in _KNOWN:
             _KNOWN.clear()
-            _KNOWN[key] = kept(
+            _KNOWN[key] = _kept(
                 remembered(registry, cache, generations=brought, families=families, with_same=False)
             )
-        found = _KNOWN[key]
+        fidelity = _KNOWN[key]
         if not multiplied:
-            return found
+            return fidelity
+        from trnbench.fidelity.own_snapshot import shipped
+
         own = [shipped(registry, name) for name in brought]
         notes.extend(why for _, why in own if why)
-        return msgspec.structs.replace(found, products=tuple(each for rows, _ in own for each in rows))
+        return msgspec.structs.replace(fidelity, products=tuple(each for rows, _ in own for each in rows))
     except (TrnbenchError, OSError) as error:
         why = error.what if isinstance(error, TrnbenchError) else str(error)
         notes.append(f"the model was not held against published points: {why}")
         return None
+
+
+def _kept(fidelity: Fidelity) -> Fidelity:
+    """What a run stores: the statistics, and only points with a number from the model."""
+    points = tuple(each for each in fidelity.points if each.emulated is not None)
+    return msgspec.structs.replace(fidelity, points=points)
 
 
 _KNOWN: dict[object, Fidelity] = {}

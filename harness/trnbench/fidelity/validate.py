@@ -195,9 +195,3 @@ def _row(
         source=point.source,
         confidence=point.confidence,
     )
-
-
-def kept(fidelity: Fidelity, notes: Iterable[str] = ()) -> Fidelity:
-    """What a run stores: the statistics, and only points with a number from the model."""
-    points = tuple(each for each in fidelity.points if each.emulated is not None)
-    return msgspec.structs.replace(fidelity, points=points, notes=(*fidelity.notes, *notes))

@@ -65,12 +65,13 @@ def entry_points(groups: Collection[str]) -> list[EntryPoint]:
 
 def _read(folder: str, groups: Collection[str]) -> Iterator[EntryPoint]:
     try:
-        with open(os.path.join(folder, "entry_points.txt"), encoding="utf-8", errors="replace") as file:
-            text = file.read()
+        with open(os.path.join(folder, "entry_points.txt"), "rb", buffering=0) as file:
+            content = file.read()
     except OSError:
         return
-    if not any(f"[{group}]" in text for group in groups):
-        return
+    if not any(f"[{group}]".encode() in content for group in groups):
+        return  # most have other groups, and are not worth a decoder
+    text = content.decode("utf-8", "replace")
     distribution, version = identity(folder)
     group = ""
     for line in text.splitlines():

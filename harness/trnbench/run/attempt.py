@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import random
 import sys
-import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
@@ -113,6 +111,8 @@ class Attempts:
             why = case.skip or said(self.backend, self.backend.unsupported(case, system))
             if why:
                 return self.judge.skipped(case, system, why)
+            import random
+
             random.seed(f"{self.seed}:{case.id}")
             if numpy := sys.modules.get("numpy"):
                 # Legacy on purpose: it is the generator that code without one of its own draws from.
@@ -159,6 +159,8 @@ def _scrubbed(measurement: Measurement) -> Measurement:
 
 def _place(error: BaseException) -> str:
     """`package/module.py:12`, without the folders above the package."""
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     if not frames:
         return "unknown place"
@@ -169,4 +171,6 @@ def _place(error: BaseException) -> str:
 def _trace(error: BaseException) -> tuple[str, ...]:
     if not debugging():
         return ()
+    import traceback
+
     return ("".join(traceback.format_exception(error)),)

@@ -16,7 +16,6 @@ from trnbench.run.cut import CutShort
 from trnbench.run.identity import scrub
 from trnbench.run.interruption import Interruption
 from trnbench.run.outcome import Outcome
-from trnbench.run.pool import Pool
 from trnbench.run.progress import Step
 from trnbench.run.retry import Retries
 from trnbench.run.rounds import MOST, Rounds, Task
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from trnbench.kernels.case import Case
     from trnbench.run.executor import CasePool, Executor
     from trnbench.run.plan import Plan
+    from trnbench.run.pool import Pool
     from trnbench.store.recording import Recording
 
 WORTH = 500
@@ -268,6 +268,8 @@ class Conduct:
             self.notes += pool.notes
 
     def _pooled(self, jobs: int) -> Generator[Outcome]:
+        from trnbench.run.pool import Pool
+
         try:
             pool = self._pool = Pool(
                 self._attempts,

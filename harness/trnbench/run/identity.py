@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
 import json
 import os
 import platform
@@ -172,6 +171,8 @@ def _words() -> tuple[tuple[str, str], ...]:
     found = [(name, "<host>") for each in hosts for name in (each, each.partition(".")[0])]
     users = [os.environ.get(name, "") for name in ("LOGNAME", "USER", "SUDO_USER")]
     with contextlib.suppress(KeyError, OSError):  # an account without a name
+        import getpass
+
         users.append(getpass.getuser())
     found += [(name, "<user>") for name in users]
     # None that is an ordinary word, or too short to tell anything.

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trnbench.backend import Backend
-from trnbench.fidelity.nearness.nearby import nearby
 from trnbench.results.evidence import Grade
 from trnbench.run.attempt import Attempts, Beside
 from trnbench.run.judge import Judge
-from trnbench.run.nearby_steps import NearbySteps
 from trnbench.run.remembering.backend import remembering
 from trnbench.run.returned import detected
 from trnbench.run.settings import RunSettings
@@ -46,5 +44,9 @@ def prepared(
 
 def _beside(plan: Plan, registry: Registry, cache: Cache | None) -> Beside:
     if plan.selection.workload is not None:
+        from trnbench.run.nearby_steps import NearbySteps
+
         return NearbySteps.of(registry, cache)
+    from trnbench.fidelity.nearness.nearby import nearby
+
     return nearby(registry, plan.systems)

@@ -11,7 +11,6 @@ from trnbench.kernels.case import Case
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import Attempts
-from trnbench.run.pool import Pool
 
 _ENDS = (Status.FAILED, Status.SKIPPED)
 """What one process comes to, and no other would change."""
@@ -136,6 +135,8 @@ def merged(attempts: Attempts, case: Case, rounds: Sequence[Measurement]) -> Mea
 
 def carried_out(attempts: Attempts, case: Case, rounds: int) -> Measurement:
     """One case by itself: its processes one after the other."""
+    from trnbench.run.pool import Pool
+
     collected = Rounds(attempts, rounds, most=MOST * rounds if rounds > 1 else 1)
     while left := collected.left((case,), (0,), by_case=False):
         pool = Pool(attempts, (case,) * len(left), 1, apart=True)

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -110,14 +111,20 @@ def _add(folder: str, name: str, package: str, found: dict[str, bytes]) -> None:
     if not os.path.isfile(path):
         return
     try:
-        with open(path, "rb") as stream:
+        with open(path, "rb", buffering=0) as stream:
             content = stream.read()
     except OSError:
         return
     found[key] = content
     if name.endswith(".py"):
-        for beside in dict.fromkeys(named_beside(content.decode("utf-8", "replace"), package)):
+        for beside in _beside(content, package):
             _add(folder, beside, package, found)
+
+
+@lru_cache(maxsize=1024)
+def _beside(content: bytes, package: str) -> tuple[str, ...]:
+    """`named_beside`, once for all that ask: a run has its sources' digests, their texts, and their code."""
+    return tuple(dict.fromkeys(named_beside(content.decode("utf-8", "replace"), package)))
 
 
 def named_beside(source: str, package: str) -> Iterator[str]:

@@ -27,7 +27,7 @@ def _package_digest(name: str) -> bytes:
     told = hashlib.sha256()
     for place, path in _sources(name):
         told.update(place.encode() + b"\0")
-        with open(path, "rb") as stream:
+        with open(path, "rb", buffering=0) as stream:
             content = stream.read()
         told.update(len(content).to_bytes(8, "little"))
         told.update(content)

@@ -7,8 +7,8 @@ from headline_parts import changed, judged_by, near, of, replace
 
 from trnbench import PeakPolicy, Run, Scope, headline
 from trnbench.results.nearness import BestPublished, Nearness
-from trnbench.run.headline import Cause
 from trnbench.run.headline.cards import clause
+from trnbench.run.headline.line import Cause
 from trnbench.run.headline.words import said
 
 

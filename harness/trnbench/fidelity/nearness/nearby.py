@@ -13,8 +13,6 @@ from trnbench.fidelity.nearness.best import above, best_of
 from trnbench.fidelity.nearness.evidence import NAMED, Evidence
 from trnbench.fidelity.nearness.question import ULTRASERVER, of_case
 from trnbench.fidelity.nearness.subject import Known, Subject, known
-from trnbench.fidelity.published import published_points
-from trnbench.fidelity.validate import validate
 from trnbench.results.evidence import Grade
 from trnbench.results.nearness import Band, Nearest, Nearness
 
@@ -141,6 +139,8 @@ def evidence_of(registry: Registry) -> Evidence:
     paths = [each.published for each in registry.generations.values() if each.published is not None]
     key = tuple((str(path), path.stat().st_mtime_ns) for path in paths)
     if key not in _READ:
+        from trnbench.fidelity.published import published_points
+
         _READ.clear()
         found = published_points(registry).values()
         _READ[key] = Evidence(
@@ -159,6 +159,8 @@ def made(registry: Registry) -> dict[str, Bands]:
 
     Raises `BadInput` where public kernels were run by another model.
     """
+    from trnbench.fidelity.validate import validate
+
     fidelity = validate(registry, with_same=False)
     return bands(evidence_of(registry), errors(fidelity), fidelity.by, fidelity.version)
 

@@ -14,8 +14,6 @@ from trnbench.fidelity.nearness.nearby import Nearby
 from trnbench.fidelity.nearness.subject import Known, Subject
 from trnbench.fidelity.point import Quantity
 from trnbench.fidelity.workloads.compose import class_of, composed, kind_of, shape_of
-from trnbench.fidelity.workloads.kept import read_kept
-from trnbench.fidelity.workloads.published import published_steps
 from trnbench.results.nearness import Nearest, Nearness
 from trnbench.workloads.division import Division
 from trnbench.workloads.hbm import logical_cores
@@ -59,6 +57,8 @@ def _crosses(division: Division, system: System) -> bool:
 
 def known_steps(registry: Registry) -> list[Known]:
     """All usable published steps as evidence. Raises what `published_steps` raises."""
+    from trnbench.fidelity.workloads.published import published_steps
+
     published = []
     for steps in published_steps(registry).values():
         for point in steps.points:
@@ -104,6 +104,8 @@ def nearby_steps(registry: Registry) -> Nearby:
 
 
 def _bands(path: Path) -> Bands | str:
+    from trnbench.fidelity.workloads.kept import read_kept
+
     try:
         kept = read_kept(path)
     except BadInput as error:
