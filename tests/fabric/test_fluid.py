@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from trnbench.emulator.clock import TICKS_PER_SECOND, ticks
-from trnbench.emulator.fabric.fluid import Flow, simulate
+from trnbench.emulator.fabric.flow import Flow
+from trnbench.emulator.fabric.fluid import simulate
 
 
 def flow(size: float, *resources: int, **rest: object) -> Flow:

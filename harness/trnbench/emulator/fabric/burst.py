@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trnbench.emulator.fabric.maxmin import Floats
+from trnbench.emulator.fabric.rates import Rates
 
 Ticks = NDArray[np.int64]
 
 
-class KnownRates(Protocol):
-    """Rates by which mixes of links are active at once."""
-
-    def of(self, mixes: tuple[int, ...]) -> tuple[list[float], bool]: ...
-
-
 def burst(
-    mixes: Sequence[int], sizes: Floats, begins: Ticks, rates: KnownRates, per_second: float, half: float
+    mixes: Sequence[int], sizes: Floats, begins: Ticks, rates: Rates, per_second: float, half: float
 ) -> tuple[Ticks, bool]:
     """The tick at which the last byte of each flow has left, which takes its share of resources from `begins`
     on, at once where it has no bytes; and whether a resource that is watched ever limited one. `mixes`: what

@@ -7,7 +7,7 @@ import numpy as np
 
 from trnbench.emulator.clock import ticks
 from trnbench.emulator.fabric.bound import Bound
-from trnbench.emulator.fabric.network import Network
+from trnbench.emulator.fabric.network import ALONE, Network
 from trnbench.emulator.fabric.schedule import Move
 from trnbench.emulator.fabric.solution import LOCKSTEP, Carried, Solution
 from trnbench.emulator.fabric.solve import least_ticks
@@ -63,8 +63,18 @@ def waterfall(carried: Carried, free: Solution, bound: Bound, latency: int, over
     moving = total - endpoint - latency
     ideal = min(ticks(bound.bandwidth_s), moving)
     scale = carried.schedule.scale
+    known: dict[int, tuple[Move, float]] = {}
+    if carried.schedule.key:  # a plan that has a name keeps its moves, and with them their identities
+        known = carried.network.memo.setdefault(ALONE, known)
+
+    def alone_of(move: Move) -> float:
+        kept = known.get(id(move))
+        if kept is None:
+            kept = known[id(move)] = move, _alone(carried.network, move)
+        return kept[1]
+
     alone = sum(
-        max((ticks(_alone(carried.network, move) * scale) for move in step.moves), default=0) * step.times
+        max((ticks(alone_of(move) * scale) for move in step.moves), default=0) * step.times
         for step in max(carried.schedule.chains, key=lambda chain: sum(step.times for step in chain))
     )
     contention = max(min(moving - max(alone, ideal), moving - ideal), 0)

@@ -9,10 +9,12 @@ import numpy as np
 from trnbench.emulator.fabric.colour_refinement import MOST_PATTERNS, classes_of
 from trnbench.emulator.fabric.contention_free import Round, contention_free
 from trnbench.emulator.fabric.equivalence import Classes, Pattern
-from trnbench.emulator.fabric.fluid import Flow, Outcome, Rates, simulate, timing
+from trnbench.emulator.fabric.flow import Flow, timing
+from trnbench.emulator.fabric.fluid import Outcome, simulate
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 from trnbench.emulator.fabric.network import RATES, Network
 from trnbench.emulator.fabric.plan_memo import StepMemo, memo_of, step_memo
+from trnbench.emulator.fabric.rates import Rates
 from trnbench.emulator.fabric.schedule import Chains, Move, Schedule, Step
 from trnbench.emulator.fabric.steady_state import of_each_class, too_long
 

@@ -23,10 +23,11 @@ from trnbench.topology.graph import Link, LinkKind, Node, NodeKind, Topology
 
 RATES, PLANS, STEPS, SOLVED, LOADS = "rates", "plans", "steps", "solved", "loads"
 ORBITS, ORBIT_CAPACITY, ORBIT_RATES = "orbit shares", "orbit capacity", "orbit rates"
-OF_CAPACITY = (RATES, PLANS, STEPS, SOLVED, LOADS, ORBITS, ORBIT_CAPACITY, ORBIT_RATES)
+ALONE = "moves alone"
+OF_CAPACITY = (RATES, PLANS, STEPS, SOLVED, LOADS, ALONE, ORBITS, ORBIT_CAPACITY, ORBIT_RATES)
 """Of `Network.memo`, what holds for one capacity of links and memories: the rates of mixes of links, what was
 found out about plans and steps that are carried out again and again, the latest answers, how long the busiest
-link is busy, shares and capacity of an orbit."""
+link is busy, how long moves take alone, shares and capacity of an orbit."""
 
 _CLIMB = 1 << 12
 """Cost of a link one level up, in links of the level below: more than any route has."""

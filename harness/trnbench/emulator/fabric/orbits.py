@@ -8,10 +8,12 @@ import numpy as np
 
 from trnbench.emulator.fabric.colour_refinement import classes_of
 from trnbench.emulator.fabric.equivalence import Classes, Pattern
-from trnbench.emulator.fabric.fluid import Flow, Outcome, Rates, simulate, timing
+from trnbench.emulator.fabric.flow import Flow, timing
+from trnbench.emulator.fabric.fluid import Outcome, simulate
 from trnbench.emulator.fabric.maxmin import Floats
 from trnbench.emulator.fabric.network import ORBIT_CAPACITY, ORBIT_RATES, ORBITS, Network
 from trnbench.emulator.fabric.plan_memo import memo_of, step_memo
+from trnbench.emulator.fabric.rates import Rates
 from trnbench.emulator.fabric.routes import Route
 from trnbench.emulator.fabric.schedule import Chains, Move, Schedule, Step
 from trnbench.errors import TopologyError

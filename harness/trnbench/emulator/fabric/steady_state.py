@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trnbench.emulator.fabric.equivalence import Classes, carried, effort_of, ends
-from trnbench.emulator.fabric.fluid import Outcome, Rates, simulate
+from trnbench.emulator.fabric.fluid import Outcome, simulate
+from trnbench.emulator.fabric.rates import Rates
 from trnbench.emulator.fabric.unrolled import Unrolled, unrolled
 
 LONG = 64
@@ -77,9 +78,7 @@ def too_long(per_step: Mapping[tuple[int, int], int], times: Sequence[Sequence[i
 def of_each_class(classes: Classes, rates: Rates, before: int, scale: float) -> Outcome:
     """The outcome of flows that all begin at once; `arrival` has one entry per class."""
     outcome, arrivals = _simulated(classes, classes.times, rates, before, (), scale)
-    return Outcome(
-        [int(each.max()) for each in arrivals.values()], outcome.carried, outcome.total, outcome.watched
-    )
+    return Outcome([max(each) for each in arrivals.values()], outcome.carried, outcome.total, outcome.watched)
 
 
 def _with(times: Sequence[int], kept: Sequence[int]) -> tuple[int, ...]:
@@ -94,36 +93,32 @@ def _simulated(
     before: int,
     late: Sequence[int],
     scale: float = 1.0,
-) -> tuple[Outcome, dict[int, NDArray[np.int64]]]:
+) -> tuple[Outcome, dict[int, list[int]]]:
     """The outcome, and per class of flows the tick of every arrival."""
     key = ("unrolled", tuple(times), before)
     if key not in classes.memo:
         classes.memo[key] = unrolled(classes, times, before, late)
     rounds: Unrolled = classes.memo[key]
-    outcome = simulate(rounds.flows, rates.capacity, rates, scale, carried(classes) * scale)
-    arrivals = {
-        number: np.array([outcome.arrival[i] for i in indices], dtype=np.int64)
-        for number, indices in rounds.of_class.items()
-    }
-    last = {number: int(each.max()) for number, each in arrivals.items()}
-    done = ends(classes, last)
+    outcome = simulate(rounds.flows, rates.capacity, rates, scale, carried(classes) * scale, rounds.order)
+    arrivals = {number: [outcome.arrival[i] for i in indices] for number, indices in rounds.of_class.items()}
+    done = ends(classes, {number: max(each) for number, each in arrivals.items()})
     return Outcome(done, outcome.carried, max(done, default=0), outcome.watched), arrivals
 
 
 def period_of(
-    classes: Classes, block: int, arrivals: Mapping[int, NDArray[np.int64]]
+    classes: Classes, block: int, arrivals: Mapping[int, Sequence[int] | NDArray[np.int64]]
 ) -> tuple[int, int] | None:
     """(repetitions, ticks) of the period of a long step, the same for all its classes; None without one.
 
     `block` numbers the long steps, `arrivals` are the ticks of every class of flows.
     """
-    of_class: dict[int, NDArray[np.int64]] = {}
-    for pattern, number in zip(classes.patterns, classes.flow.tolist(), strict=True):
-        times = classes.times[classes.shapes[pattern.chain]]
-        long_steps = [step for step, n in enumerate(times) if n > LONG]
-        if pattern.step == long_steps[block]:
-            of_class[number] = arrivals[number]
-    table = np.stack(list(of_class.values()))[:, KEPT // 3 : 2 * KEPT // 3]
+    long_steps = [[step for step, n in enumerate(times) if n > LONG] for times in classes.times]
+    looked_at = dict.fromkeys(
+        number
+        for pattern, number in zip(classes.patterns, classes.flow.tolist(), strict=True)
+        if pattern.step == long_steps[classes.shapes[pattern.chain]][block]
+    )
+    table = np.array([arrivals[number] for number in looked_at], dtype=np.int64)[:, KEPT // 3 : 2 * KEPT // 3]
     for repetitions in range(1, LONGEST + 1):
         differences = table[:, repetitions:] - table[:, :-repetitions]
         period = int(differences[0, 0])

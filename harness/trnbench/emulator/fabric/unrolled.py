@@ -8,15 +8,16 @@ import msgspec
 import numpy as np
 
 from trnbench.emulator.fabric.equivalence import Classes
-from trnbench.emulator.fabric.fluid import Flow, timing
+from trnbench.emulator.fabric.flow import Flow, Order, order_of, timing
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 
 
 class Unrolled(msgspec.Struct, frozen=True):
-    """Flows of one member of each class, in order, and which of them belong to each class."""
+    """Flows of one member of each class, in order, which of them belong to each class, and how they wait."""
 
     flows: list[Flow]
     of_class: dict[int, list[int]]
+    order: Order
 
 
 def unrolled(
@@ -58,7 +59,7 @@ def unrolled(
                     now.setdefault(a, []).append(index)
                     now.setdefault(b, []).append(index)
                 touched.update(now)
-    return Unrolled(flows, took)
+    return Unrolled(flows, took, order_of(flows))
 
 
 def _ends(classes: Classes, p: int, ranks: int) -> tuple[int, int]:
