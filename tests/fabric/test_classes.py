@@ -14,6 +14,7 @@ from trnbench.emulator.fabric.algorithms import ALGORITHMS
 from trnbench.emulator.fabric.algorithms.algorithm import NotPossible
 from trnbench.emulator.fabric.equivalence import Classes, Pattern
 from trnbench.emulator.fabric.network import Network
+from trnbench.emulator.fabric.orbits import Orbits
 from trnbench.emulator.fabric.solve import least_ticks, solve
 
 Make = Callable[..., Network]
@@ -69,6 +70,19 @@ def test_a_ring_with_one_slow_link_is_simulated_by_few_flows(torus: Make) -> Non
     slow = Network(plain.topology, memory=20e9, scale={(0, 1): 0.01})
     found = solve(slow, ALGORITHMS["ring"].schedule(slow, "all_reduce", 2.0**28))
     assert found.way == "flows, by classes"
+
+
+@pytest.mark.parametrize(("dims", "classes"), [((4, 4), 2), ((2, 4), 4)])
+def test_lanes_that_are_mirror_images_are_simulated_once(
+    torus: Make, dims: tuple[int, ...], classes: int
+) -> None:
+    """Four lanes of a bucket on a torus, of two steps each: by either dimension first, either way round."""
+    network = Network(torus(*dims).topology, memory=30e9)
+    schedule = ALGORITHMS["bucket"].schedule(network, "all_gather", 2.0**28)
+    found = Orbits(network, schedule).classes(schedule.chains)
+    assert found is not None
+    assert len(schedule.chains) == 4
+    assert len(set(found.flow.tolist())) == classes
 
 
 @pytest.mark.parametrize("memory", [30e9, 90e9, 700e9])

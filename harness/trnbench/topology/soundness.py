@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from trnbench.topology.graph import Link, LinkKind, Node, NodeKind, Topology
@@ -12,7 +13,10 @@ DEVICE_LINKS = (LinkKind.NEURONLINK, LinkKind.SWITCH)
 
 def one_way_links(topology: Topology) -> list[Link]:
     """Links whose opposite direction, of the same class, is missing."""
-    present = {(link.src, link.dst, link.cls) for link in topology.links}
+    src, dst, classes = _ends(topology.links)
+    present = set(zip(src, dst, classes, strict=True))
+    if present.issuperset(zip(dst, src, classes, strict=True)):
+        return []
     return [link for link in topology.links if (link.dst, link.src, link.cls) not in present]
 
 
@@ -78,28 +82,31 @@ def is_transitive(topology: Topology) -> bool:
     if prod(sides) != len(coords):
         return False
     device_at = {device.coord: device.id for device in devices}
-    links = {
-        (link.src, link.dst, link.cls)
-        for link in topology.links
-        if topology.classes[link.cls].kind in DEVICE_LINKS
-    }
+    wired = {name for name, each in topology.classes.items() if each.kind in DEVICE_LINKS}
+    src, dst, classes = _ends([link for link in topology.links if link.cls in wired])
+    links = set(zip(src, dst, classes, strict=True))
     around: dict[int, set[int]] = {}
-    for src, dst, _ in links:
-        if topology.nodes[src].kind == NodeKind.SWITCH:
-            around.setdefault(src, set()).add(dst)
+    for node, member in zip(src, dst, strict=True):
+        if topology.nodes[node].kind == NodeKind.SWITCH:
+            around.setdefault(node, set()).add(member)
     switch_at = {frozenset(members): switch for switch, members in around.items()}
     for axis, side in enumerate(sides):
         if side < 2:
             continue
-        image = {
-            device.id: device_at[(*c[:axis], (c[axis] + 1) % side, *c[axis + 1 :])]
-            for device, c in zip(devices, coords, strict=True)
-        }
+        image = [-1] * len(topology.nodes)
+        for device, c in zip(devices, coords, strict=True):
+            image[device.id] = device_at[(*c[:axis], (c[axis] + 1) % side, *c[axis + 1 :])]
         for switch, members in around.items():
             target = switch_at.get(frozenset(image[member] for member in members))
             if target is None:
                 return False
             image[switch] = target
-        if any((image.get(src), image.get(dst), cls) not in links for src, dst, cls in links):
+        moved = map(image.__getitem__, src), map(image.__getitem__, dst)
+        if not links.issuperset(zip(*moved, classes, strict=True)):
             return False
     return True
+
+
+def _ends(links: Sequence[Link]) -> tuple[list[int], list[int], list[str]]:
+    """Where each begins and ends, and its class: lists that are looked through faster than links."""
+    return [link.src for link in links], [link.dst for link in links], [link.cls for link in links]

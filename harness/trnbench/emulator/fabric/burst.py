@@ -3,62 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench.emulator.fabric.maxmin import Floats, Indices, Usage, fair_shares
+from trnbench.emulator.fabric.maxmin import Floats
 
 Ticks = NDArray[np.int64]
-Mix = tuple[Indices, Floats]
+
+
+class KnownRates(Protocol):
+    """Rates by which mixes of links are active at once."""
+
+    def of(self, mixes: tuple[int, ...]) -> tuple[list[float], bool]: ...
 
 
 def burst(
-    mixes: Sequence[Mix], sizes: Floats, begins: Ticks, capacity: Floats, per_second: float, half: float
-) -> tuple[Ticks, NDArray[np.bool_]]:
+    mixes: Sequence[int], sizes: Floats, begins: Ticks, rates: KnownRates, per_second: float, half: float
+) -> tuple[Ticks, bool]:
     """The tick at which the last byte of each flow has left, which takes its share of resources from `begins`
-    on; and which resources ever limited one.
+    on, at once where it has no bytes; and whether a resource that is watched ever limited one. `mixes`: what
+    `rates` are asked by.
 
     `per_second` ticks; a time is rounded down after `half` is added. Raises ValueError when a flow can
     never end.
     """
     left = begins.copy()
-    limits = np.zeros(len(capacity), dtype=bool)
-    active = np.array([i for i, (used, _) in enumerate(mixes) if len(used) and sizes[i] > 0], dtype=np.intp)
-    remaining = sizes[active].copy()
-    usage = Usage.stack([mixes[i] for i in active])
-    begin = begins[active]
+    watched = False
+    active = np.flatnonzero(sizes > 0)
+    remaining, begin, mix = sizes[active], begins[active], np.array(mixes, dtype=np.intp)[active]
     now = int(begin.min()) if len(active) else 0
     while len(active):
         started = begin <= now
-        rates, full = _rates(usage, capacity, started)
-        limits |= full
-        moving = rates > 0
-        if started.all() and not moving.any():
+        everyone = bool(started.all())
+        found, limited = rates.of(tuple((mix if everyone else mix[started]).tolist()))
+        watched |= limited
+        rate = np.zeros(len(active))
+        rate[started] = found
+        moving = rate > 0
+        if everyone and not moving.any():
             raise ValueError(f"{len(active)} flows can never end: a link without bandwidth, or a circle")
-        ends = np.full(len(active), np.iinfo(np.int64).max)
-        ends[moving] = now + np.floor(remaining[moving] / rates[moving] * per_second + half).astype(np.int64)
-        upcoming = min(int(ends.min()), int(begin[~started].min(initial=np.iinfo(np.int64).max)))
+        ends = np.full(len(active), _NEVER)
+        ends[moving] = now + np.floor(remaining[moving] / rate[moving] * per_second + half).astype(np.int64)
+        upcoming = int(ends.min())
+        if not everyone:
+            upcoming = min(upcoming, int(begin[~started].min()))
         done = ends == upcoming
         left[active[done]] = upcoming
-        remaining -= rates * (upcoming - now) / per_second
-        now = upcoming
         kept = ~done
-        number = np.cumsum(kept) - 1
-        rows = kept[usage.flow]
-        usage = Usage(number[usage.flow[rows]], usage.resource[rows], usage.weight[rows])
-        active, remaining, begin = active[kept], remaining[kept], begin[kept]
-    return left, limits
+        remaining = remaining[kept] - rate[kept] * (upcoming - now) / per_second
+        now = upcoming
+        active, begin, mix = active[kept], begin[kept], mix[kept]
+    return left, watched
 
 
-def _rates(usage: Usage, capacity: Floats, started: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Bytes/s of every flow, 0 of those that have not begun; and which resources limit one."""
-    if started.all():
-        return fair_shares(usage, capacity, len(started))
-    number = np.cumsum(started) - 1
-    rows = started[usage.flow]
-    part = Usage(number[usage.flow[rows]], usage.resource[rows], usage.weight[rows])
-    found, limits = fair_shares(part, capacity, int(started.sum()))
-    rates = np.zeros(len(started))
-    rates[started] = found
-    return rates, limits
+_NEVER = np.iinfo(np.int64).max

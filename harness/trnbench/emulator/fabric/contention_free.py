@@ -8,33 +8,27 @@ step by step, and the simulation is not needed. The answer is the same to the ti
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain as chained
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench.emulator.clock import ticks
+from trnbench.emulator.clock import HALF, TICKS_PER_SECOND
 from trnbench.emulator.fabric.fluid import Outcome
 from trnbench.emulator.fabric.maxmin import FULL, Floats, Indices
 
 Ticks = NDArray[np.int64]
 
 
-class Sending(msgspec.Struct, frozen=True):
-    """One sender's part of a step, before it is known when: ranks, bytes, shares of resources."""
-
-    src: int
-    dst: int
-    size: float
-    resources: Indices
-    weights: Floats
-    latency: int
-
-
 class Round(msgspec.Struct, frozen=True):
-    """A step of a chain: what is sent, how often in a row."""
+    """A step of a chain: what is sent, before it is known when, and how often in a row. By sender: the two
+    ranks, bytes, and shares of resources with ticks of latency; one pair's shares are one object.
+    """
 
-    sendings: tuple[Sending, ...]
+    pairs: Sequence[tuple[int, int]]
+    sizes: Floats
+    shares: Sequence[tuple[Indices, Floats, int]]
     times: int
 
 
@@ -52,42 +46,36 @@ def contention_free(
     `late[r]`: the tick at which rank r begins. `compete`: the outcome as if no flow slowed another, though
     some do: a bound from below.
     """
-    alone: dict[int, float] = {}
-    load = np.zeros(len(capacity))
-    seen: set[tuple[int, int, int, int]] = set()
-    used_of: list[Indices] = []
-    loads: list[Floats] = []
-    for number, chain in enumerate(chains):
-        for sending in (s for one in chain for s in one.sendings):
-            mix = id(sending.weights)
-            if mix not in alone:
-                used = capacity[sending.resources]
-                alone[mix] = float((used / sending.weights).min()) if len(sending.resources) else np.inf
-            # A pair's sendings follow one another within a chain: they count once.
-            key = (number, sending.src, sending.dst, mix)
-            if key not in seen and np.isfinite(alone[mix]):
-                seen.add(key)
-                used_of.append(sending.resources)
-                loads.append(sending.weights * alone[mix])
-    if loads:
-        np.add.at(load, np.concatenate(used_of), np.concatenate(loads))
-    if not compete and (load > capacity * (1 + 16 * FULL)).any():
-        return None
+    rounds = [one for chain in chains for one in chain]
+    shares = list(chained.from_iterable(one.shares for one in rounds))
+    number = np.repeat(np.arange(len(chains)), [sum(len(one.shares) for one in chain) for chain in chains])
+    first, mix = np.unique([id(weights) for _, weights, _ in shares], return_index=True, return_inverse=True)[
+        1:
+    ]
+    alone = _alone([shares[i] for i in first], capacity)
+    rate = alone[mix.reshape(-1)]
+    # A pair's sendings follow one another within a chain: they count once.
+    once = np.sort(np.unique(number * len(first) + mix.reshape(-1), return_index=True)[1])
+    counted = once[np.isfinite(rate[once])]
+    if len(counted) and not compete:
+        used, weights, lengths = _together([shares[i] for i in counted])
+        load = np.bincount(used, weights * np.repeat(rate[counted], lengths), minlength=len(capacity))
+        if (load > capacity * (1 + 16 * FULL)).any():
+            return None
     carried = np.zeros(len(capacity))
     ends = []
+    done = 0
     for chain in chains:
         ready: Ticks = np.array(late, dtype=np.int64) if late else np.zeros(ranks, dtype=np.int64)
         for one in chain:
-            if not one.sendings:
+            if not one.shares:
                 continue
-            src = np.array([s.src for s in one.sendings])
-            dst = np.array([s.dst for s in one.sendings])
-            takes: Ticks = np.array(
-                [before + ticks(s.size / alone[id(s.weights)]) + s.latency for s in one.sendings],
-                dtype=np.int64,
-            )
-            at = np.concatenate([s.resources for s in one.sendings])
-            np.add.at(carried, at, np.concatenate([s.weights * s.size * one.times for s in one.sendings]))
+            own = slice(done, done := done + len(one.shares))
+            src, dst = np.array(one.pairs, dtype=np.intp).T
+            takes: Ticks = np.floor(one.sizes / rate[own] * TICKS_PER_SECOND + HALF).astype(np.int64)
+            takes += before + np.array([latency for *_, latency in one.shares], dtype=np.int64)
+            used, weights, lengths = _together(one.shares)
+            np.add.at(carried, used, weights * np.repeat(one.sizes, lengths) * one.times)
             for _ in range(one.times):
                 arrive = np.maximum(ready[src], ready[dst]) + takes
                 following = ready.copy()
@@ -97,3 +85,24 @@ def contention_free(
                 ready = following
         ends.append(int(ready.max(initial=0)))
     return Outcome(ends, carried, max(ends, default=0))
+
+
+def _together(shares: Sequence[tuple[Indices, Floats, int]]) -> tuple[Indices, Floats, list[int]]:
+    """Resources and weights of all, one after the other, and how many each has."""
+    lengths = [len(used) for used, *_ in shares]
+    return (
+        np.concatenate([used for used, *_ in shares]),
+        np.concatenate([weights for _, weights, _ in shares]),
+        lengths,
+    )
+
+
+def _alone(shares: Sequence[tuple[Indices, Floats, int]], capacity: Floats) -> Floats:
+    """Bytes/s of each, had it all resources to itself; infinite where it uses none."""
+    rate = np.full(len(shares), np.inf)
+    using = [i for i, (used, *_) in enumerate(shares) if len(used)]
+    if using:
+        used, weights, lengths = _together([shares[i] for i in using])
+        begins = np.cumsum([0, *lengths[:-1]])
+        rate[using] = np.minimum.reduceat(capacity[used] / weights, begins)
+    return rate

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 
@@ -52,27 +51,24 @@ class Classes(msgspec.Struct, frozen=True, kw_only=True):
 
     def effort(self, times: Sequence[Sequence[int]]) -> int:
         """Flows to simulate, each counted as often as there are others in its step."""
-        return sum(times[shape][step] * count**2 for (shape, step), count in self.per_step().items())
+        return effort_of(self.per_step(), times)
 
 
-def one_each(classes: Classes, values: NDArray[Any]) -> NDArray[Any]:
-    """Of values of all resources, that of one member of each class."""
-    numbers, members = np.unique(classes.resource, return_index=True)
-    found = np.zeros(int(numbers.max()) + 1, dtype=values.dtype)
-    found[numbers] = values[members]
-    return found
+def effort_of(per_step: Mapping[tuple[int, int], int], times: Sequence[Sequence[int]]) -> int:
+    """As `Classes.effort`, of so many classes in every (shape, step)."""
+    return sum(times[shape][step] * count**2 for (shape, step), count in per_step.items())
 
 
 def carried(classes: Classes) -> Floats:
     """Bytes over every resource, all repetitions counted."""
     if "carried" not in classes.memo:
         resources = np.concatenate([p.resources for p in classes.patterns])
-        each = [
-            p.weights * (p.size * classes.times[classes.shapes[p.chain]][p.step]) for p in classes.patterns
-        ]
-        classes.memo["carried"] = np.bincount(
-            resources, np.concatenate(each), minlength=len(classes.resource)
+        weights = np.concatenate([p.weights for p in classes.patterns])
+        amounts = np.array(
+            [p.size * classes.times[classes.shapes[p.chain]][p.step] for p in classes.patterns]
         )
+        weights *= np.repeat(amounts, [len(p.resources) for p in classes.patterns])
+        classes.memo["carried"] = np.bincount(resources, weights, minlength=len(classes.resource))
     found: Floats = classes.memo["carried"]
     return found
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from trnbench.emulator.fabric.colour_refinement import MOST_PATTERNS, classes_of
-from trnbench.emulator.fabric.contention_free import Round, Sending, contention_free
+from trnbench.emulator.fabric.contention_free import Round, contention_free
 from trnbench.emulator.fabric.equivalence import Classes, Pattern
 from trnbench.emulator.fabric.fluid import Flow, Outcome, Rates, simulate, timing
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 from trnbench.emulator.fabric.network import RATES, Network
 from trnbench.emulator.fabric.plan_memo import StepMemo, memo_of, step_memo
 from trnbench.emulator.fabric.schedule import Chains, Move, Schedule, Step
-from trnbench.emulator.fabric.steady_state import of_each_class
+from trnbench.emulator.fabric.steady_state import of_each_class, too_long
 
 MANY = 256
 """Flows of one step from which classes are looked for before it is simulated."""
@@ -25,7 +25,7 @@ class ExplicitFlows:
 
     def __init__(self, network: Network, schedule: Schedule) -> None:
         self.network, self.schedule, self.scale = network, schedule, schedule.scale
-        self.memo = memo_of(network, schedule)
+        self.memo = memo_of(network, schedule, "flows")
         self.capacity = network.capacity
         self._memory = network.has_memory
         # The same for every message on this network: kept with it.
@@ -54,8 +54,8 @@ class ExplicitFlows:
                 accesses = {first + device[src]: move.reads}
                 accesses[first + device[dst]] = accesses.get(first + device[dst], 0.0) + move.writes
                 used = [resource for resource, times in accesses.items() if times > 0]
-                resources = np.append(resources, np.array(used, dtype=np.intp))
-                weights = np.append(weights, [accesses[resource] for resource in used])
+                resources = np.concatenate((resources, np.array(used, dtype=np.intp)))
+                weights = np.concatenate((weights, [accesses[resource] for resource in used]))
             if move.copies != 1:
                 weights = weights * move.copies
             found = self._shares[key] = (resources, weights, route.latency)
@@ -93,6 +93,7 @@ class ExplicitFlows:
         if memo.classes is None:
             patterns = list(self._patterns([(step,)]))
             memo.classes = classes_of(patterns, [(1,)], self.capacity, self.network.size, waiting=False)
+            assert memo.classes is not None
         return of_each_class(memo.classes, self.rates, before, self.scale)
 
     def busy_s(self, chains: Chains) -> float:
@@ -120,30 +121,36 @@ class ExplicitFlows:
         )
 
     def rounds(self, chains: Sequence[tuple[Step, ...]]) -> list[list[Round]]:
-        return [
-            [
-                Round(
-                    tuple(
-                        Sending(src, dst, move.size * self.scale, *self._share(src, dst, move))
-                        for move in step.moves
-                        for src, dst in self.pairs(move)
-                    ),
-                    step.times,
-                )
-                for step in chain
-            ]
-            for chain in chains
-        ]
+        return [[self._round(step) for step in chain] for chain in chains]
 
-    def classes(self, chains: Sequence[tuple[Step, ...]]) -> Classes | None:
-        """None where there are more flows than can be told apart in a moment."""
+    def _round(self, step: Step) -> Round:
+        pairs = [self.pairs(move) for move in step.moves]
+        return Round(
+            [pair for of_move in pairs for pair in of_move],
+            np.repeat([move.size * self.scale for move in step.moves], [len(of_move) for of_move in pairs]),
+            [share for move in step.moves for share in self._shares_of(move)],
+            step.times,
+        )
+
+    def classes(self, chains: Sequence[tuple[Step, ...]], most: int = 0) -> Classes | None:
+        """None where there are more flows than can be told apart in a moment, or more classes than `most`
+        (0: any amount) allows to simulate.
+        """
         if sum(len(self.pairs(m)) for chain in chains for step in chain for m in step.moves) > MOST_PATTERNS:
             return None
         patterns = list(self._patterns(chains))
         if not patterns:
             return None
         times = [tuple(step.times for step in chain) for chain in chains]
-        return classes_of(patterns, times, self.capacity, self.network.size, self.network.late)
+        shapes = list(dict.fromkeys(times))
+        return classes_of(
+            patterns,
+            times,
+            self.capacity,
+            self.network.size,
+            self.network.late,
+            enough=lambda per_step: too_long(per_step, shapes, most),
+        )
 
     def _patterns(self, chains: Sequence[tuple[Step, ...]]) -> Iterator[Pattern]:
         for number, chain in enumerate(chains):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 import math
 from bisect import bisect
+from collections import Counter
 from collections.abc import Sequence
 from operator import truediv
 
@@ -19,6 +20,9 @@ from numpy.typing import NDArray
 from trnbench.emulator.clock import HALF, TICKS_PER_SECOND
 from trnbench.emulator.fabric.burst import burst
 from trnbench.emulator.fabric.maxmin import Floats, Indices, Usage, fair_shares
+
+FEW = 8
+"""Flows up to which those that wait for nobody go through the queue of events: it is sooner done."""
 
 
 class Flow(msgspec.Struct, frozen=True):
@@ -55,29 +59,37 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Rates:
-    """Rates by which link mixes are active at once: the steps of a ring ask the same every time.
+    """Rates by which mixes of links are active at once: the steps of a ring ask the same every time, sizes
+    and plans ask alike.
 
-    May be kept for all simulations on one network. Mixes are told apart by the identity of their
-    arrays, which are kept here, so that no other can take their place.
+    May be kept for all simulations on one network. Rates depend on nothing but how often each mix is active,
+    and are worked out in an order that depends on the mixes alone: what was asked before changes no digit.
     """
 
-    LARGEST = 20_000  # answers kept; a long sweep of uneven traffic would keep too many
+    LARGEST = 20_000  # answers, and arrays, kept; a long sweep of uneven traffic would keep too many
 
     def __init__(self, capacity: Floats, watched: NDArray[np.bool_] | None = None) -> None:
         self.capacity = capacity
-        self.watched = np.zeros(len(capacity), dtype=bool) if watched is None else watched
-        self._names: dict[tuple[int, int], int] = {}
-        self._kept: list[tuple[Indices, Floats]] = []
+        self._watched = np.zeros(0, np.intp) if watched is None else np.flatnonzero(watched)
+        self._names: dict[tuple[int, int], tuple[int, Flow]] = {}  # the flow keeps its arrays' identities
+        self._equal: dict[tuple[bytes, bytes], int] = {}
+        self._kept: list[tuple[Indices, Floats, tuple[bytes, bytes]]] = []
         self._known: dict[tuple[int, ...], tuple[list[float], bool]] = {}
+        self._of_each: dict[tuple[int, ...], tuple[dict[int, float], bool]] = {}
 
     def name(self, flow: Flow) -> int:
-        """A number for the flow's mix of links."""
+        """A number for the flow's mix of links, the same for equal ones."""
         key = (id(flow.resources), id(flow.weights))
-        found = self._names.get(key)
-        if found is None:
-            found = self._names[key] = len(self._kept)
-            self._kept.append((flow.resources, flow.weights))
-        return found
+        named = self._names.get(key)
+        if named is None:
+            content = (flow.resources.tobytes(), flow.weights.tobytes())
+            number = self._equal.setdefault(content, len(self._kept))
+            if number == len(self._kept):
+                self._kept.append((flow.resources, flow.weights, content))
+            if len(self._names) >= self.LARGEST:
+                self._names.clear()
+            named = self._names[key] = number, flow
+        return named[0]
 
     def of(self, mixes: tuple[int, ...]) -> tuple[list[float], bool]:
         """Bytes/s of flows with these mixes, all active at once, in this order; and whether a resource that
@@ -87,23 +99,41 @@ class Rates:
         if found is None:
             if len(self._known) >= self.LARGEST:
                 self._known.clear()
-            usage = Usage.stack([self._kept[mix] for mix in mixes])
-            rates, limits = fair_shares(usage, self.capacity, len(mixes))
-            found = self._known[mixes] = rates.tolist(), bool((limits & self.watched).any())
+                self._of_each.clear()
+            ordered = tuple(sorted(mixes))
+            if ordered not in self._of_each:
+                self._of_each[ordered] = self._worked_out(ordered)
+            rate, limited = self._of_each[ordered]
+            found = self._known[mixes] = [rate[mix] for mix in mixes], limited
         return found
+
+    def _worked_out(self, mixes: tuple[int, ...]) -> tuple[dict[int, float], bool]:
+        """The rate of each mix; flows that are alike count as one that takes as often as much."""
+        often = sorted(Counter(mixes).items(), key=lambda each: self._kept[each[0]][2])
+        usage = Usage.stack([self._kept[mix][:2] for mix, _ in often])
+        counts = np.array([count for _, count in often])
+        if counts.max(initial=1) > 1:
+            usage = Usage(usage.flow, usage.resource, usage.weight * counts[usage.flow])
+        rates, limits = fair_shares(usage, self.capacity, len(often))
+        rate = {mix: rate for (mix, _), rate in zip(often, rates.tolist(), strict=True)}
+        return rate, bool(limits[self._watched].any())
 
 
 def simulate(
-    flows: Sequence[Flow], capacity: Floats, table: Rates | None = None, scale: float = 1.0
+    flows: Sequence[Flow],
+    capacity: Floats,
+    table: Rates | None = None,
+    scale: float = 1.0,
+    carried: Floats | None = None,
 ) -> Outcome:
     """Carry all flows out. `capacity`: bytes/s per resource, that of `table` if one is given. `scale`
-    multiplies the size of every flow.
+    multiplies the size of every flow. `carried`: what comes out as that, where the caller knows it.
 
     Raises ValueError when a flow can never end (a resource without capacity) or waits in a circle.
     """
     table = table or Rates(capacity)
-    if flows and all(not f.after and f.times == 1 for f in flows):
-        return _at_once(flows, table, scale)
+    if len(flows) > FEW and all(not f.after and f.times == 1 for f in flows):
+        return _at_once(flows, table, scale, carried)
     waiting = [len(flow.after) for flow in flows]
     dependents: list[list[int]] = [[] for _ in flows]
     for index, flow in enumerate(flows):
@@ -200,19 +230,22 @@ def simulate(
             stalled = 0.0 in rates
             watched |= limited
     total = max(arrival, default=0)
-    return Outcome(arrival, _carried(flows, len(capacity)) * scale, total, watched)
+    if carried is None:
+        carried = _carried(flows, len(capacity)) * scale
+    return Outcome(arrival, carried, total, watched)
 
 
-def _at_once(flows: Sequence[Flow], table: Rates, scale: float) -> Outcome:
+def _at_once(flows: Sequence[Flow], table: Rates, scale: float, carried: Floats | None) -> Outcome:
     """Nobody waits for another."""
-    sizes = np.array([flow.size for flow in flows]) * scale
-    mixes = [(flow.resources, flow.weights) for flow in flows]
+    sizes = np.array([flow.size if len(flow.resources) else 0.0 for flow in flows]) * scale
     begins = np.array([flow.before for flow in flows], dtype=np.int64)
-    left, limits = burst(mixes, sizes, begins, table.capacity, float(TICKS_PER_SECOND), HALF)
+    mixes = [table.name(flow) for flow in flows]
+    left, watched = burst(mixes, sizes, begins, table, float(TICKS_PER_SECOND), HALF)
     late = np.array([flow.latency for flow in flows], dtype=np.int64)
     arrival = (left + late).tolist()
-    carried = _carried(flows, len(table.capacity)) * scale
-    return Outcome(arrival, carried, max(arrival), bool((limits & table.watched).any()))
+    if carried is None:
+        carried = _carried(flows, len(table.capacity)) * scale
+    return Outcome(arrival, carried, max(arrival), watched)
 
 
 def _carried(flows: Sequence[Flow], count: int) -> Floats:
@@ -220,8 +253,10 @@ def _carried(flows: Sequence[Flow], count: int) -> Floats:
     if not flows:
         return np.zeros(count)
     resources = np.concatenate([flow.resources for flow in flows])
-    each = [flow.weights * (flow.size * flow.times) for flow in flows]
-    return np.bincount(resources, np.concatenate(each), minlength=count).astype(np.float64)
+    weights = np.concatenate([flow.weights for flow in flows])
+    amounts = np.array([flow.size * flow.times for flow in flows])
+    weights *= np.repeat(amounts, [len(flow.resources) for flow in flows])
+    return np.bincount(resources, weights, minlength=count).astype(np.float64)
 
 
 _NEVER = 1 << 62

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trnbench.emulator.fabric.equivalence import Classes
+from trnbench.emulator.fabric.colour_refinement import classes_of
+from trnbench.emulator.fabric.equivalence import Classes, Pattern
 from trnbench.emulator.fabric.fluid import Flow, Outcome, Rates, simulate, timing
 from trnbench.emulator.fabric.maxmin import Floats
 from trnbench.emulator.fabric.network import ORBIT_CAPACITY, ORBIT_RATES, ORBITS, Network
-from trnbench.emulator.fabric.plan_memo import PlanMemo, step_memo
+from trnbench.emulator.fabric.plan_memo import memo_of, step_memo
 from trnbench.emulator.fabric.routes import Route
 from trnbench.emulator.fabric.schedule import Chains, Move, Schedule, Step
 from trnbench.errors import TopologyError
@@ -21,9 +22,10 @@ class Orbits:
 
     def __init__(self, network: Network, schedule: Schedule) -> None:
         self.network, self.schedule, self.scale = network, schedule, schedule.scale
-        self.memo = PlanMemo()  # orbits are few
+        self.memo = memo_of(network, schedule, "orbits")
         self.capacity = capacity_of(network)
         self._memory = len(self.capacity) - 1
+        self._free = bool(np.isinf(self.capacity[self._memory]))
         self.rates: Rates = network.memo.setdefault(
             ORBIT_RATES, Rates(self.capacity, np.arange(len(self.capacity)) == self._memory)
         )
@@ -68,7 +70,7 @@ class Orbits:
         if not any(move.offset):
             raise ValueError("a move from a rank to itself")
         route = self._routes[move.offset]
-        if np.isinf(self.capacity[self._memory]):
+        if self._free:
             return route
         # Every rank sends once and receives once per translation; those of a device share its memory.
         accesses = (move.reads + move.writes) * self.network.ranks_per_device
@@ -90,9 +92,45 @@ class Orbits:
         """Orbits are few: simulating them costs nothing."""
         return None
 
-    def classes(self, chains: Sequence[tuple[Step, ...]]) -> Classes | None:
-        """An orbit is a class already."""
-        return None
+    def classes(self, chains: Sequence[tuple[Step, ...]], most: int = 0) -> Classes | None:
+        """Orbits that cannot be told apart: chains that are mirror images, or take dimensions that are alike
+        in each other's place. Whoever sends in a step of a chain does so with all others.
+        """
+        patterns = []
+        for number, chain in enumerate(chains):
+            for at, step in enumerate(chain):
+                for move in step.moves:
+                    route = self._route(move)
+                    together = Pattern(
+                        number,
+                        at,
+                        0,
+                        0,
+                        move.size,
+                        route.latency,
+                        route.resources,
+                        route.weights,
+                        move.direct,
+                    )
+                    patterns.append(together)
+        times = [tuple(step.times for step in chain) for chain in chains]
+        return classes_of(patterns, times, self.capacity, 1)
+
+    def carried(self, chains: Chains) -> Floats:
+        """Bytes over every resource, added up in the order in which all orbits would be simulated."""
+        resources, amounts = [], []
+        for step in (step for chain in chains for step in chain):
+            routes = [self._route(move) for move in step.moves]
+            used = [route.resources for route in routes]
+            of_each = [
+                route.weights * (move.size * self.scale)
+                for route, move in zip(routes, step.moves, strict=True)
+            ]
+            resources += used * step.times
+            amounts += of_each * step.times
+        return np.bincount(
+            np.concatenate(resources), np.concatenate(amounts), minlength=len(self.capacity)
+        ).astype(np.float64)
 
     def effort(self, chains: Sequence[tuple[Step, ...]]) -> int:
         return sum(len(step.moves) ** 2 * step.times for chain in chains for step in chain)

@@ -37,17 +37,17 @@ class PlanMemo(msgspec.Struct):
     uneven: bool = False  # ranks do not keep in step by themselves
     compete: bool = False  # some flow slows another
     latency: int | None = None
-    classes: tuple[Classes | None, ...] = ()  # one, once looked for
+    classes: dict[int, Classes | None] = {}  # by what may be simulated at most
     steps: dict[int, StepMemo] = {}  # by place in the merged chains
     moves: dict[int, tuple[Move, Shares]] = {}  # by identity
 
 
-def memo_of(network: Network, schedule: Schedule) -> PlanMemo:
-    """Kept with the network where the plan has a name."""
+def memo_of(network: Network, schedule: Schedule, kind: str) -> PlanMemo:
+    """Kept with the network where the plan has a name. `kind`: of the flows that it is carried out by."""
     if not schedule.key:
         return PlanMemo()
-    kept: dict[tuple[str, float], PlanMemo] = network.memo.setdefault(PLANS, {})
-    return kept.setdefault((schedule.key, schedule.per_message_s), PlanMemo())
+    kept: dict[tuple[str, str, float], PlanMemo] = network.memo.setdefault(PLANS, {})
+    return kept.setdefault((kind, schedule.key, schedule.per_message_s), PlanMemo())
 
 
 def step_memo(

@@ -38,42 +38,75 @@ class Routes:
         latency: Sequence[int],
         cost: Sequence[int],
     ) -> None:
-        self.nodes, self.links = nodes, links
-        self.bandwidth, self.latency, self.cost = bandwidth, latency, cost
+        self.nodes = nodes
+        self.latency, self.cost = latency, cost
+        self._rate: list[float] = bandwidth.tolist()
+        self._from = [link.src for link in links]
+        self._to = [link.dst for link in links]
         self._in: list[list[int]] = [[] for _ in range(nodes)]
         self._out: list[list[int]] = [[] for _ in range(nodes)]
         for i, link in enumerate(links):
             self._out[link.src].append(i)
             self._in[link.dst].append(i)
         self._searches: dict[int, tuple[list[int], list[tuple[int, int]]]] = {}
+        self._between: dict[tuple[int, int], tuple[Route | None, float]] = {}
 
     def distances(self, target: int, until: int | None = None) -> list[int]:
         """Cost from every node to node `target`; −1 where there is no way. With `until`, only those that are
         no farther than that node are sure to be there.
         """
         known, queue = self._searches.setdefault(target, ([-1] * self.nodes, [(0, target)]))
+        cost, source = self.cost, self._from
         while queue and (until is None or known[until] < 0):
-            cost, node = heapq.heappop(queue)
+            far, node = heapq.heappop(queue)
             if known[node] >= 0:
                 continue
-            known[node] = cost
+            known[node] = far
             for i in self._in[node]:
-                if known[self.links[i].src] < 0:
-                    heapq.heappush(queue, (cost + self.cost[i], self.links[i].src))
+                if known[source[i]] < 0:
+                    heapq.heappush(queue, (far + cost[i], source[i]))
         return known
 
     def nexts(self, node: int, distance: Sequence[int]) -> tuple[list[int], float]:
         """Links from `node` that begin a cheapest route, and their bandwidth together."""
-        found = [
-            i for i in self._out[node] if distance[self.links[i].dst] == distance[node] - self.cost[i] >= 0
-        ]
-        return found, float(sum(self.bandwidth[i] for i in found))
+        here, cost, there = distance[node], self.cost, self._to
+        found = [i for i in self._out[node] if distance[there[i]] == here - cost[i] >= 0]
+        return found, float(sum(self._rate[i] for i in found))
 
     def between(self, start: int, target: int) -> Route | None:
-        """Shares of every link for bytes from one node to another; None where there is no way."""
+        """Shares of every link for bytes from one node to another; None where there is no way.
+
+        Nodes that hang on one other, such as the cores of a device, share what is searched for that one.
+        """
+        leaves, enters = self._out[start], self._in[target]
+        if start == target or len(leaves) != 1 or len(enters) != 1:
+            return self._whole(start, target)[0]
+        (first,), (last,) = leaves, enters
+        here, there = self._to[first], self._from[last]
+        if here == target or there == start:
+            return self._whole(start, target)[0]
+        key = (here, there)
+        if key not in self._between:
+            self._between[key] = self._whole(here, there)
+        inner, arriving = self._between[key]
+        if inner is None:
+            return None
+        resources = np.concatenate(([first], inner.resources, [last]))
+        # What arrives can differ from the whole by rounding.
+        weights = np.concatenate(([1.0], inner.weights, [arriving * self._rate[last] / self._rate[last]]))
+        order = np.argsort(resources)
+        return Route(
+            resources[order],
+            weights[order],
+            self.latency[first] + inner.latency + self.latency[last],
+            inner.hops + 2,
+        )
+
+    def _whole(self, start: int, target: int) -> tuple[Route | None, float]:
+        """The route, and how much of the bytes arrives: all of them but for rounding."""
         distance = self.distances(target, start)
         if distance[start] < 0:
-            return None
+            return None, 0.0
         share = {start: 1.0}
         late = {start: 0}
         used: dict[int, float] = {}
@@ -83,9 +116,9 @@ class Routes:
             _, node = heapq.heappop(queue)
             nexts, total = self.nexts(node, distance)
             for i in nexts:
-                part = share[node] * float(self.bandwidth[i]) / total
+                part = share[node] * self._rate[i] / total
                 used[i] = part
-                there = self.links[i].dst
+                there = self._to[i]
                 if there not in share:
                     share[there], late[there], hops[there] = 0.0, 0, 0
                     heapq.heappush(queue, (-distance[there], there))
@@ -93,9 +126,10 @@ class Routes:
                 late[there] = max(late[there], late[node] + self.latency[i])
                 hops[there] = max(hops[there], hops[node] + 1)
         order = sorted(used)
-        return Route(
+        route = Route(
             np.array(order, dtype=np.intp),
             np.array([used[i] for i in order]),
             late[target],
             hops[target],
         )
+        return route, share[target]

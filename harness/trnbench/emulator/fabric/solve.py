@@ -169,18 +169,23 @@ def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most:
             ends = tuple(outcome.arrival)
             return _Ran(outcome.total, outcome.carried, latency, ", never competing", ends, outcome.watched)
         memo.compete = True
-    if not exact:
-        if not memo.classes:
-            memo.classes = (carrier.classes(chains),)
-        classes = memo.classes[0]
+    too_much = bool(most) and chain is not None and carrier.effort(chains) > most
+    # Orbits are looked at no closer where they are too many for all.
+    if not (exact or (too_much and isinstance(carrier, Orbits))):
+        # Chains of different shapes cannot be taken in lockstep: they are simulated whatever it takes.
+        limit = most if chain is not None else 0
+        if limit not in memo.classes:
+            memo.classes[limit] = carrier.classes(chains, limit)
+        classes = memo.classes[limit]
         if classes is not None:
-            # Chains of different shapes cannot be taken in lockstep: they are simulated whatever it takes.
-            limit = most if chain is not None else 0
             outcome = simulated(classes, carrier.rates, before, limit, late, schedule.scale)
             if outcome is not None:
-                ends = tuple(outcome.arrival)
-                return _Ran(outcome.total, outcome.carried, latency, ", by classes", ends, outcome.watched)
-    if most and chain is not None and carrier.effort(chains) > most:
+                ends, amounts = tuple(outcome.arrival), outcome.carried
+                if isinstance(carrier, Orbits):
+                    amounts = carrier.carried(chains)
+                return _Ran(outcome.total, amounts, latency, ", by classes", ends, outcome.watched)
+    if too_much:
+        assert chain is not None
         found = _in_step(carrier, chain, before, len(chains), lockstep=True)
         assert found is not None
         return found

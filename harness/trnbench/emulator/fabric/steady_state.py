@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench.emulator.fabric.equivalence import Classes, carried, ends, one_each
+from trnbench.emulator.fabric.equivalence import Classes, carried, effort_of, ends
 from trnbench.emulator.fabric.fluid import Outcome, Rates, simulate
-from trnbench.emulator.fabric.unrolled import unrolled
+from trnbench.emulator.fabric.unrolled import Unrolled, unrolled
 
 LONG = 64
 """Repetitions above which a step is looked at for a steady state."""
@@ -43,7 +43,7 @@ def simulated(
     whole = not most or classes.effort(classes.times) <= most
     if not long[0] or any(each != long[0] for each in long):
         return _simulated(classes, classes.times, rates, before, late, scale)[0] if whole else None
-    cut = [tuple(KEPT if n > LONG else n for n in each) for each in classes.times]
+    cut = shortened(classes.times)
     if most and classes.effort(cut) > most:
         return None
     outcome, arrivals = _simulated(classes, cut, rates, before, late, scale)
@@ -64,6 +64,16 @@ def simulated(
     return Outcome(arrival, outcome.carried, max(arrival, default=0), outcome.watched)
 
 
+def shortened(times: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """Repetitions of the steps of every shape, of long ones those that are always carried out."""
+    return [tuple(KEPT if n > LONG else n for n in of_shape) for of_shape in times]
+
+
+def too_long(per_step: Mapping[tuple[int, int], int], times: Sequence[Sequence[int]], most: int) -> bool:
+    """Whether `simulated` leaves these be, with so many classes in every (shape, step), and with more."""
+    return most > 0 and effort_of(per_step, shortened(times)) > most
+
+
 def of_each_class(classes: Classes, rates: Rates, before: int, scale: float) -> Outcome:
     """The outcome of flows that all begin at once; `arrival` has one entry per class."""
     outcome, arrivals = _simulated(classes, classes.times, rates, before, (), scale)
@@ -80,7 +90,7 @@ def _with(times: Sequence[int], kept: Sequence[int]) -> tuple[int, ...]:
 def _simulated(
     classes: Classes,
     times: Sequence[tuple[int, ...]],
-    whole: Rates,
+    rates: Rates,
     before: int,
     late: Sequence[int],
     scale: float = 1.0,
@@ -88,17 +98,16 @@ def _simulated(
     """The outcome, and per class of flows the tick of every arrival."""
     key = ("unrolled", tuple(times), before)
     if key not in classes.memo:
-        rounds = unrolled(classes, times, before, late)
-        classes.memo[key] = rounds, Rates(one_each(classes, whole.capacity), one_each(classes, whole.watched))
-    rounds, rates = classes.memo[key]
-    outcome = simulate(rounds.flows, rates.capacity, rates, scale)
+        classes.memo[key] = unrolled(classes, times, before, late)
+    rounds: Unrolled = classes.memo[key]
+    outcome = simulate(rounds.flows, rates.capacity, rates, scale, carried(classes) * scale)
     arrivals = {
         number: np.array([outcome.arrival[i] for i in indices], dtype=np.int64)
         for number, indices in rounds.of_class.items()
     }
     last = {number: int(each.max()) for number, each in arrivals.items()}
     done = ends(classes, last)
-    return Outcome(done, carried(classes) * scale, max(done, default=0), outcome.watched), arrivals
+    return Outcome(done, outcome.carried, max(done, default=0), outcome.watched), arrivals
 
 
 def period_of(

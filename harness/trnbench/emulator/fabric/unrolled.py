@@ -22,7 +22,9 @@ class Unrolled(msgspec.Struct, frozen=True):
 def unrolled(
     classes: Classes, times: Sequence[Sequence[int]], before: int, late: Sequence[int] = ()
 ) -> Unrolled:
-    """`times[shape]` in place of the repetitions of `classes`. The resources of a flow are classes."""
+    """`times[shape]` in place of the repetitions of `classes`. Of the resources that a flow uses it has the
+    first member of each class.
+    """
     patterns = classes.patterns
     mixes = _mixes(classes)
     first = np.unique(classes.flow, return_index=True)[1]
@@ -66,23 +68,25 @@ def _ends(classes: Classes, p: int, ranks: int) -> tuple[int, int]:
 
 
 def _mixes(classes: Classes) -> list[tuple[Indices, Floats]]:
-    """For every class of flows, what all its members together take of one member of each resource class."""
+    """For every class of flows, what all its members together take of the first member of each resource
+    class.
+    """
     patterns = classes.patterns
-    numbers, members = np.unique(classes.resource, return_index=True)
+    members = np.sort(np.unique(classes.resource, return_index=True)[1])
     stands = np.full(len(classes.resource), -1)
-    stands[members] = numbers
+    stands[members] = np.arange(len(members))
     lengths = [len(p.resources) for p in patterns]
     flow = np.repeat(classes.flow, lengths)
     at = stands[np.concatenate([p.resources for p in patterns])]
     weight = np.concatenate([p.weights for p in patterns])
     kept = at >= 0
     count = int(classes.flow.max()) + 1
-    width = int(numbers.max()) + 1
+    width = len(members)
     total = np.bincount(flow[kept] * width + at[kept], weight[kept], minlength=count * width)
     table = np.asarray(total, dtype=np.float64).reshape(count, width)
     found: list[tuple[Indices, Floats]] = []
     for row in table:
         used: Indices = np.flatnonzero(row)
         weights: Floats = row[used]
-        found.append((used, weights))
+        found.append((members[used], weights))
     return found
