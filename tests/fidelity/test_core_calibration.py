@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from contextlib import redirect_stdout
+from io import StringIO
 from math import log
 from pathlib import Path
 from typing import Any
@@ -10,8 +13,8 @@ from typing import Any
 import pytest
 
 from trnbench.emulator.calibrate.core import GRIDS, Fitted, fit
+from trnbench.fidelity import refit
 from trnbench.fidelity.bench import Bench, with_values
-from trnbench.fidelity.refit import refit
 from trnbench.registry import Registry, load_registry
 
 GENERATIONS = ("trn1", "trn2", "trn3")
@@ -23,8 +26,32 @@ def registry() -> Registry:
 
 
 @pytest.fixture(scope="module")
-def refitted(registry: Registry) -> dict[str, Fitted]:
-    return refit(registry, "trn2")
+def page_run(root: Path) -> tuple[str, dict[str, Fitted]]:
+    """What the Python of docs/costs.md prints, and the constants that it prints."""
+    (code,) = re.findall(r"```python\n(.*?)```", (root / "docs" / "costs.md").read_text(), re.DOTALL)
+    given: list[dict[str, Fitted]] = []
+    fitted = refit.refit
+
+    def noted(registry: Registry, generation: str) -> dict[str, Fitted]:
+        assert generation == "trn2"
+        given.append(fitted(registry, generation))
+        return given[-1]
+
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as printed:
+        patch.setattr(refit, "refit", noted)
+        exec(compile(code, "docs/costs.md", "exec"), {})
+    (constants,) = given
+    return printed.getvalue(), constants
+
+
+@pytest.fixture(scope="module")
+def refitted(page_run: tuple[str, dict[str, Fitted]]) -> dict[str, Fitted]:
+    return page_run[1]
+
+
+def test_the_python_on_the_page_of_costs_runs(page_run: tuple[str, dict[str, Fitted]]) -> None:
+    printed, constants = page_run
+    assert len(printed.splitlines()) == len(constants) == 4
 
 
 def own(root: Path, generation: str) -> dict[str, Any]:

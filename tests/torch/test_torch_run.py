@@ -35,6 +35,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         axes=("gemm.size=96", "gemm.dtype=fp32", "hbm_copy.size=64KiB", "all_reduce.size=64KiB"),
         scopes=("core", "system"),
         sample_s=0.05,
+        processes=1,  # each imports torch; the command below has as many as it has by itself
         store=tmp_path_factory.mktemp("store") / "r.db",
     )
 
