@@ -101,6 +101,12 @@ SWITCHES: dict[str, Switch] = {
             evidence="published profiles of Mamba leave Vector no time for two operands in SBUF",
         ),
         Switch(
+            name="reading-in-psum",
+            assumed="a product that Vector and Scalar alone read is not copied, up to half of PSUM",
+            otherwise="every copy of the source is made",
+            evidence="published profiles of a fused attention read PSUM where its text reads a copy",
+        ),
+        Switch(
             name="broadcast-product",
             assumed="a row of floats is spread over partitions by a product with ones",
             otherwise="Vector shuffles it to 32 partitions at a time",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import pytest
@@ -17,7 +16,8 @@ from trnbench.nki.source import Source
 BASE = "trnbench.kernels.nki"
 SYSTEMS = ("trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver")
 EVERYWHERE = ("gemm_best", "gemm_naive", "causal attention")
-"""Problems tried on a core of each generation; how one is cut into pieces depends on no cost."""
+"""Problems tried on a core of each generation, and products in each type: whether a piece takes as long
+beside others depends on what holds it up."""
 BF16, FP32 = "bfloat16", "float32"
 
 
@@ -37,10 +37,14 @@ PROBLEMS = {
     "gemm_best of long sums": ("gemm_best:gemm_best", (((16384, 4096), BF16), ((16384, 4096), BF16))),
     "gemm_naive": ("gemm:gemm_naive", _square(4096, BF16)),
     "gemm_naive of a few tiles": ("gemm:gemm_naive", _square(2048, BF16)),
-    "gemm_blocked": ("gemm:gemm_blocked", _square(4096, BF16)),
     "transpose": ("transpose:transpose", (((4096, 4096), FP32),)),
     "attention": ("attention:attention", _heads(False)),
     "causal attention": ("attention:attention", _heads(True)),
+    **{
+        f"{name} in {dtype}": (f"{file}:{name}", _square(2048, dtype))
+        for file, name in (("gemm_best", "gemm_best"), ("gemm", "gemm_naive"))
+        for dtype in ("float16", "tfloat32", FP32, "float8_e4m3")
+    },
 }
 
 
@@ -54,12 +58,17 @@ def _timed(name: str, where: Any, *, whole: bool) -> Timing:
 
 @pytest.mark.parametrize(
     ("name", "where"),
-    [*((name, SYSTEMS[1]) for name in PROBLEMS), *itertools.product(EVERYWHERE, (SYSTEMS[0], SYSTEMS[2]))],
+    [
+        (name, where)
+        for name in PROBLEMS
+        for where in SYSTEMS
+        if where == SYSTEMS[1] or name in EVERYWHERE or " in " in name
+    ],
 )
 def test_pieces_take_as_long_as_the_whole(registry: Any, name: str, where: str) -> None:
     system = registry.system(where)
     some, all_of_it = (_timed(name, system, whole=each) for each in (False, True))
-    assert some.latency_s == pytest.approx(all_of_it.latency_s, rel=1e-5)
+    assert some.latency_s == pytest.approx(all_of_it.latency_s, rel=1e-4)
     # The last copy need not keep each engine as busy as the average: how warm the tensor engine is differs.
     assert some.busy_s == pytest.approx(all_of_it.busy_s, rel=0.03)
     assert some.bytes == all_of_it.bytes
@@ -78,7 +87,7 @@ def test_what_hardly_repeats_or_is_small_is_recorded_whole(registry: Any, name: 
 def test_short_pieces_are_recorded_more_often(registry: Any) -> None:
     system = registry.system(SYSTEMS[1])
     short, long = (_timed(name, system, whole=False).recording for name in ("gemm_naive", "gemm_best"))
-    assert [(len(each.ends), each.times) for each in short.pieces] == [(4, 256)]
+    assert [(len(each.ends), each.times) for each in short.pieces] == [(9, 256)]
     assert [(len(each.ends), each.times) for each in long.pieces] == [(2, 8)]
 
 

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from trnbench.emulator.core import banks as banks_of_psum
 from trnbench.emulator.core.banks import placed
 from trnbench.emulator.core.builder import Builder
 from trnbench.emulator.core.core import Core
@@ -95,8 +97,39 @@ def test_an_address_says_the_bank(recorded: Recorded) -> None:
 
 def test_more_tiles_than_banks_share_them() -> None:
     count, tiles = 8, 20
-    found = placed([0] + [1] * tiles, [0] + [512] * tiles, [0, *range(tiles)], [99] * (tiles + 1), count)
+    found = _placed([0] + [1] * tiles, [0, *range(tiles)], [99] * (tiles + 1), count)
     assert [found[1:].count(bank) for bank in range(count)] == [3, 3, 3, 3, 2, 2, 2, 2]
+
+
+def _placed(needed: Sequence[int], begins: Sequence[int], ends: Sequence[int], count: int) -> list[int]:
+    wide, first, last = (np.array(values, np.int64) for values in (needed, begins, ends))
+    return placed(wide, wide * 2048, first, last, count).tolist()
+
+
+@st.composite
+def rows_of_tiles(draw: st.DrawFn) -> list[tuple[int, int, int]]:
+    """Begin, end and banks of tiles: rows of them that are alike, and some between that are not."""
+    tiles: list[tuple[int, int, int]] = []
+    begin = 0
+    for _ in range(draw(st.integers(1, 4))):
+        wide, step, life = draw(st.integers(1, 4)), draw(st.integers(0, 3)), draw(st.integers(0, 14))
+        for _ in range(draw(st.integers(1, 40))):
+            tiles.append((begin, begin + life, wide))
+            begin += step
+        if draw(st.booleans()):
+            tiles.append((begin, begin + draw(st.integers(0, 60)), draw(st.integers(1, 8))))
+    return tiles
+
+
+@given(tiles=rows_of_tiles())
+@QUIET
+def test_tiles_that_go_round_lie_where_each_by_itself_would(tiles: Sequence[tuple[int, int, int]]) -> None:
+    begins, ends, needed = (list(values) for values in zip((0, 0, 1), *tiles, strict=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(banks_of_psum, "_TOGETHER", 1)
+        together = _placed(needed, begins, ends, 8)
+        patch.setattr(banks_of_psum, "_TOGETHER", 1 << 60)
+        assert together == _placed(needed, begins, ends, 8)
 
 
 @st.composite
@@ -115,7 +148,7 @@ def test_tiles_overlap_only_where_no_room_is_left(tiles: Sequence[tuple[int, int
         begins.append(begin)
         ends.append(end)
         needed.append(wide)
-    found = placed(needed, [wide * 2048 for wide in needed], begins, ends, count)
+    found = _placed(needed, begins, ends, count)
     for tile in range(1, len(needed)):
         mine = set(range(found[tile], found[tile] + needed[tile]))
         assert max(mine) < count

@@ -105,6 +105,21 @@ def test_a_bus_bandwidth_is_that_of_the_time(bench: Bench) -> None:
     assert rate == pytest.approx(63 / 64 * 2**26 / time)
 
 
+@pytest.mark.parametrize(("operation", "copied"), [("all_reduce", 2), ("reduce_scatter", 1 + 1 / 8)])
+def test_a_call_of_a_kernel_copies_its_input_and_its_result(
+    bench: Bench, operation: str, copied: float
+) -> None:
+    size, memory = 2**26, 2.9e12  # bytes; bytes/s of a device, which eight cores read and write at once
+    fields = {"operation": operation, "family": "collective"}
+    shape = {"ranks": 8, "nodes": 1, "lnc": 1, "bytes": size}
+    alone, called = (
+        collective.predict(point(**fields, shape=each), bench) for each in (shape, {**shape, "call": "nki"})
+    )
+    assert called.value - alone.value == pytest.approx(copied * 2 * 8 * size / memory, rel=0.02)
+    assert "of copies in a kernel's call" in called.how
+    assert "copies" not in alone.how
+
+
 @pytest.mark.parametrize(
     ("adapter", "fields", "why"),
     [
@@ -124,6 +139,11 @@ def test_a_bus_bandwidth_is_that_of_the_time(bench: Bench) -> None:
             collective,
             {"operation": "all_reduce", "shape": {"ranks": 2, "bytes": 8}, "system": ""},
             "the system is not stated",
+        ),
+        (
+            collective,
+            {"operation": "all_reduce", "shape": {"ranks": 8, "bytes": 1000, "lnc": 1, "call": "nki"}},
+            "1,000 B are no whole rows of 128 partitions to copy",
         ),
         (source, {}, "the file of the kernel is not recorded"),
     ],

@@ -73,7 +73,7 @@ def test_timing_mode_issues_the_same_instructions(
     assert shapes.outputs == ()
 
 
-@pytest.mark.parametrize("name", LADDER)
+@pytest.mark.parametrize("name", ["gemm_naive", "gemm_best"])
 @pytest.mark.parametrize("dtype", ["bf16", "fp32", "fp8"])
 @pytest.mark.parametrize("shape", [(2048, 4096, 1024), (3000, 2500, 1100), (1, 5000, 300)], ids=str)
 def test_pieces_add_up_to_the_whole(name: str, dtype: str, shape: tuple[int, int, int], v3: Machine) -> None:

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from trnbench.emulator.fabric.cases import FabricModel
 
 MODEL = "trnbench schedule + flows"
-MODEL_VERSION = "8"
+MODEL_VERSION = "9"
 # History: 1 engine sums and closed forms; 2 collectives as flows on links; 3 kernels scheduled; 4 transfers
 # by engine, path and descriptor, one fixed time of instructions, loads and stores apart; 5 banks of PSUM;
 # 6 triggers in the queues of engines, semaphores; 7 zeros in PSUM overwritten, boxes of device memory in
 # every dimension, latency of transfers and not of descriptors, Beta 1's copies by hardware, launches;
-# 8 tiles of Beta 1 wait for a place in SBUF and PSUM.
+# 8 tiles of Beta 1 wait for a place in SBUF and PSUM; 9 Vector and Scalar read products of Beta 1 in PSUM.
 
 SCHEDULED = "instruction by instruction: queues, operands, buffers, DMA engines; costs as documented"
 LINKS = "flows on the documented links, max-min fair; starts and efficiencies fitted to published points"

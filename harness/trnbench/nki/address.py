@@ -9,7 +9,13 @@ from trnbench.nki.loop_index import Index, pinned, settled
 
 def placed(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[Any, ...]:
     """`index` of a tensor in plain numbers. Its loops remember for how long it stays inside `shape`."""
-    if not any(_moves(each) for each in index):
+    for entry in index:
+        if type(entry) is slice:
+            if type(entry.start) is Index or type(entry.stop) is Index or type(entry.step) is Index:
+                break
+        elif type(entry) is Index:
+            break
+    else:
         return index
     given = sum(each is not Ellipsis for each in index)
     resolved: list[Any] = []
@@ -23,12 +29,6 @@ def placed(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[Any, ...]:
         resolved.append(_part(entry, size) if isinstance(entry, slice) else _one(entry, size))
         axis += 1
     return tuple(resolved)
-
-
-def _moves(each: Any) -> bool:
-    if isinstance(each, slice):
-        return isinstance(each.start, Index) or isinstance(each.stop, Index) or isinstance(each.step, Index)
-    return isinstance(each, Index)
 
 
 def _one(at: Any, size: int) -> Any:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from trnbench.nki.rounds import Site
 
 DEFAULT_LIMIT = 20_000_000
-"""Instructions after which a kernel is taken to be endless."""
+"""Instructions after which a kernel is taken to be endless, and most that a recording takes."""
 
 _SCALED = ("nc_matmul_mx", "quantize_mx")
 """What has scales, which up to four tiles keep in one: four partitions of each quadrant for each."""
@@ -69,7 +69,8 @@ class Recorder(Allocations):
         self.issue = sink.issue if isinstance(sink, Issues) else partial(_taken, sink.take)
         self.sites: dict[tuple[CodeType, int], Site] = {}  # loops of the kernel
         self.folds: Folds | None = sink if fold and not functional and isinstance(sink, Folds) else None
-        self.limit = limit
+        self.limit = self.last = limit
+        self.most = max(limit, DEFAULT_LIMIT)
         self.kernel = kernel
         self.ops: dict[Any, Op] = {}
 
@@ -90,7 +91,7 @@ class Recorder(Allocations):
             if frame.f_code is not places.code:
                 frame = places.outside(frame)
             place = places.lines.get(frame.f_lasti) or places.add(frame)
-        if count > self.limit:
+        if count > self.last:
             raise TooManyInstructions(
                 f"kernel {self.kernel!r} issued more than {self.limit:,} instructions ({site.told(place)})",
                 cause="a loop that never ends, or a problem far larger than meant",
@@ -107,21 +108,29 @@ class Recorder(Allocations):
                     self._check_start(op, view)
         self.issue(op, writes, reads, place)
 
+    def left_out(self, instructions: int) -> None:
+        """They count as issued, and against the limit as a tenth of what is executed."""
+        self.count += instructions
+        self.last = min(self.last + instructions * 9 // 10, self.most)
+
     def _looked_at(
         self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]
     ) -> tuple[NkiTensor, ...]:
         """Every operand by itself: memsets that wait, last uses. Returns what `op` reads, indices too."""
         if self.indirect:
             reads = _with_indices(writes, reads)
+        compute = op.engine != DMA
         for views in (writes, reads):
             for view in views:
                 storage = view.storage
                 if storage.cleared is not None:
                     self._clear(op, view, views is writes)
-                if view.offset >= storage.row:
+                if compute and view.offset >= storage.row:
                     self._check_start(op, view)
         count = self.count
-        for view in (*writes, *reads):
+        for view in writes:
+            view.storage.life.last = count
+        for view in reads:
             view.storage.life.last = count
         return reads
 

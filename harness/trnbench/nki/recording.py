@@ -10,7 +10,7 @@ from trnbench.nki.machine import Machine
 
 
 class Recording(Protocol):
-    """`count` of at most `limit` instructions were issued, by program `program`, and `hbm_bytes` allocated.
+    """`count` of at most `most` instructions were issued, by program `program`, and `hbm_bytes` allocated.
 
     `careful`: every operand is looked at. `indirect`: any tensor was addressed at run time so far. `folds`
     is told of loops, None where all rounds are executed. `sites`: what each loop of the text has learned.
@@ -19,9 +19,11 @@ class Recording(Protocol):
     machine: Machine
     program: int
     count: int
-    limit: int
+    most: int
     hbm_bytes: int
     careful: bool
     indirect: bool
     folds: Folds | None
     sites: dict[tuple[CodeType, int], Any]
+
+    def left_out(self, instructions: int) -> None: ...

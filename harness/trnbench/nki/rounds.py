@@ -146,10 +146,10 @@ class Rounds(Sequence[Any]):
         if tiles is None:
             return none
         recorder = self.recorder
-        times, made = folds.skip(period, times, recorder.limit - recorder.count)
+        times, made = folds.skip(period, times, recorder.most - recorder.count)
         if not times:
             return none
-        recorder.count += made
+        recorder.left_out(made)
         for each in past[-period:]:
             for value in each.between:
                 skipped(loop, value, times * period)

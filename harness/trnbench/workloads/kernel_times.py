@@ -20,7 +20,7 @@ from trnbench.nki.source import inputs_of
 from trnbench.results.measurement import Value
 
 LIMIT = 500_000
-"""Instructions of one kernel, as of a case."""
+"""Calls of one kernel that are executed, as of a case."""
 
 _TRANSFERS = frozenset({"load ring", "store ring", "scalar ring", "gpsimd ring"})
 _HERE = "trnbench.kernels.nki."

@@ -45,12 +45,12 @@ def test_every_kernel_of_the_package(registry: Any, where: str) -> None:
                     builder = Builder(machine)
                     try:
                         record(function, args, machine=machine, sink=builder, fold=fold, limit=LARGEST)
-                    except KernelError:  # too large, or not for this generation: in both ways or in none
+                    except KernelError:  # too large call by call, or not for this generation
                         programs.append(None)
                         continue
                     programs.append(builder.program)
             plain, folded = programs
-            assert (plain is None) == (folded is None), (ref, point)
+            assert plain is None or folded is not None, (ref, point)
             if plain is None or folded is None:
                 continue
             same_program(plain, folded)

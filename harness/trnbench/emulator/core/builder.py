@@ -131,25 +131,38 @@ class Builder(RecordedState):
         self, writes: Views, reads: Views, number: int, queue: int, hazards: Users, freed: Users
     ) -> None:
         """The same, and what each operand had to wait for is noted."""
-        log, since = self.log, self._since
+        log, since, tiles = self.log, self._since, self._tiles
         assert log is not None
         for views, write in ((reads, False), (writes, True)):
             for view in views:
-                storage, form = view.storage, view.form
-                tile = self._tiles.get(storage.life) or self._tile(view, number, freed)
-                if tile.born < since and tile.unwritten is None:
-                    own: Users = {}
+                storage, form, offset = view.storage, view.form, view.offset
+                tile = tiles.get(storage.life)
+                if tile is None:
+                    if write and self._begun(view, number, queue, freed):
+                        tile = tiles[storage.life]
+                        log.append(
+                            Access(tile, form, storage.form, offset, True, number, queue, number, _NOTHING)
+                        )
+                        continue
+                    tile = self._tile(view, number, freed)
+                own = _NOTHING
+                use = tile.uses.get((form, offset)) if not write and tile.unwritten is None else None
+                if use is not None and use.version == use.first.version and use.waited >> queue & 1:
+                    # Read again: its queue has nothing to wait for.
+                    tile.users[queue] = use.readers[queue] = number
+                    if use.ref:
+                        self._refs.append(use.ref)
+                        self._owners.append(number)
+                elif tile.born < since and tile.unwritten is None:
+                    own = {}
                     self._access(tile, view, write, number, queue, own)
                     merge(hazards, own)
                 else:
-                    own = _NOTHING
                     self._access(tile, view, write, number, queue, hazards)
                 if storage.place is not None or form.indirect:
                     log.append(None)
                 else:
-                    log.append(
-                        Access(tile, form, storage.form, view.offset, write, number, queue, tile.born, own)
-                    )
+                    log.append(Access(tile, form, storage.form, offset, write, number, queue, tile.born, own))
 
     # Loops --------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from trnbench.nki.source import Inputs, Source, Sources
 from trnbench.results.measurement import Part
 
 CALL_LIMIT = 500_000
-"""Instructions of one case: a second or two where loops fold. A kernel that issues more needs pieces."""
+"""Calls of one case that are executed: some seconds. Of those that are left out ten count as one."""
 
 _HELD = {"peak_flops": "tensor", "hbm_bandwidth": "hbm", "dma_bandwidth": "dma"}
 
@@ -124,7 +124,10 @@ def _emulated(case: Case, source: Source, timing: Timing, table: CostTable) -> E
         **line_profile(timing, table),
     }
     if recording.pieces:
-        notes = (*notes, "pieces beyond the scheduled ones at the pace of the last of their kind")
+        notes = (
+            *notes,
+            "pieces beyond the scheduled ones at the pace of the last of their kind",
+        )
     if case.kernel.spread is Spread.SHARED:
         implementation += f", {count:,} programs"
         notes = (

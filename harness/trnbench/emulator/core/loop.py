@@ -31,18 +31,22 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 
+_LEAST = 3
+"""Periods: to leave out fewer, and others after them, costs more than to carry them out: what follows has to
+be watched anew."""
+
 
 def times_of(builder: RecordedState, found: Period, times: int) -> int:
     """How many periods follow, `times` at most, until tiles no longer find room or an access has to wait;
     accesses in tiles that stay are carried out."""
-    times = min(times, found.steady.most)
+    asked, times = times, min(times, found.steady.most)
     for memory, turnover in found.steady.turnovers.items():
         times = min(times, turnover.most)
         if not turnover.gone:
             pool = builder.pools[memory]
             size = sum(tile.bytes for tile in list(pool.tiles)[-turnover.made :])
             times = min(times, (pool.capacity - pool.held) // size)
-    if times < 1:
+    if times < min(asked, _LEAST):
         return 0
     reads: dict[Tile, list[Place]] = {}
     checked: dict[Tile, list[Place]] = {}

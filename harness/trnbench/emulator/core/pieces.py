@@ -1,8 +1,9 @@
-"""A problem recorded in pieces: each a few times in a row, the rest at the pace of the last."""
+"""A problem recorded in pieces: each a few times in a row, the rest at the pace of these."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
@@ -18,10 +19,10 @@ WHOLE = 4_000
 FEW = 3
 """Times that each of several kinds of pieces occurs, on average, up to which a problem is recorded whole."""
 
-COPIES = 4
-"""Of a piece that repeats, at most: one behind the other, so that the last goes at the pace of the rest."""
+COPIES = 9
+"""Of a piece that repeats, at most, one behind the other: so up to four that take turns do so twice."""
 
-SETTLED = 500
+SETTLED = 1_000
 """Instructions after which the second copy of a piece, or a later one, goes at that pace."""
 
 COPIED = 50_000
@@ -121,19 +122,29 @@ def first_copies(pieces: Sequence[Piece]) -> int:
 
 def whole(done: Mark, marks: Sequence[Mark], pieces: Sequence[Piece]) -> tuple[int, dict[str, int]]:
     """Ticks and what was busy how long, of the whole problem: pieces recorded fewer times than they occur go
-    on at the pace of their last copy."""
-    total, busy, at = done.total, dict(done.busy), 0
+    on at the pace of their last copies."""
+    total, busy, behind = done.total, dict(done.busy), 0
     for piece in pieces:
+        begin, behind = behind, behind + len(piece.ends)
         more = piece.times - len(piece.ends)
-        last = marks[at + len(piece.ends) - 1]
-        before = marks[at + len(piece.ends) - 2] if at + len(piece.ends) > 1 else None
-        at += len(piece.ends)
         if not more:
             continue
+        last = marks[behind - 1]
+        turns = _turns([mark.total for mark in marks[begin:behind]])
+        before = marks[behind - 1 - turns] if behind > turns else None
         past = before.busy if before else {}
         spent = {name: ticks - past.get(name, 0) for name, ticks in last.busy.items()}
         gained = last.total - (before.total if before else 0)
-        total += more * max(gained, *spent.values(), 0)
+        total += more * max(gained, *spent.values(), 0) // turns
         for name, ticks in spent.items():
-            busy[name] += more * ticks
+            busy[name] += more * ticks // turns
     return total, busy
+
+
+def _turns(ends: Sequence[int]) -> int:
+    """How many of the last copies stand for the rest: those that take turns, the last if nobody can tell."""
+    gains = [after - before for before, after in pairwise(ends)]
+    for turns in range(1, len(gains) // 2 + 1):
+        if gains[-turns:] == gains[-2 * turns : -turns]:
+            return turns
+    return 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trnbench.errors import UsageError
+from trnbench.fidelity.adapters.called import KERNEL, copies_s
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.point import PublishedPoint, Quantity
 from trnbench.fidelity.prediction import NotEmulated, Prediction
@@ -11,8 +12,8 @@ OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broad
 
 
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:
-    """A time, or the bus bandwidth by the documented factor. Ranks are cores or logical cores. Where the
-    source says that its time holds a launch of so many µs (`launch_us`), so does ours.
+    """A time, or the bus bandwidth by the documented factor. Ranks are cores or logical cores. Where a call
+    of a kernel was timed (`call = "nki"`), ours holds the copies that it makes.
 
     Raises `NotEmulated` where ranks or size are not stated or do not fit the system.
     """
@@ -40,10 +41,12 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         )
     except UsageError as error:
         raise NotEmulated(f"{error.what} ({error.cause})" if error.cause else error.what) from None
-    launch = point.number("launch_us") or 0
-    seconds = answer.time_s + launch * 1e-6
+    seconds = answer.time_s
     how = f"{point.operation} of {size:,} B, {ranks} ranks of {system.name}, {answer.algorithm}"
-    how += f", with a launch of {launch} µs as the source says" if launch else ""
+    if point.shape.get("call") == KERNEL:
+        copied = copies_s(point, ranks, size, bench)
+        seconds += copied
+        how += f", and {copied * 1e6:.1f} µs of copies in a kernel's call"
     if point.quantity is Quantity.LATENCY:
         return Prediction(value=seconds, how=how)
     if point.quantity is Quantity.BUSBW:

@@ -3,9 +3,9 @@
 The left operand comes transposed, because the tensor engine contracts over partitions. The same
 source compiles for a device and runs under `trnbench.nki`.
 
-Beside each kernel stand two plain functions for whoever runs it: `…_inputs(point)`, the shapes and
-data types of its arguments for a case (None where it cannot take the case), and `…_pieces(inputs)`,
-the independent pieces the problem falls into, each with how often it occurs.
+Beside each kernel stand plain functions for whoever runs it: `…_inputs(point)`, the shapes and
+data types of its arguments for a case (None where it cannot take the case), and where the problem falls into
+independent pieces `…_pieces(inputs)`, each with how often it occurs.
 """
 
 # mypy: ignore-errors
@@ -150,12 +150,12 @@ def _load_block(source, k0, k1, start, end, double):
 # For whoever runs them ------------------------------------------------------------------------
 
 _TYPES = {
-    "bf16": ("bfloat16", 2),
-    "fp16": ("float16", 2),
-    "tf32": ("tfloat32", 4),
-    "fp32": ("float32", 4),
-    "fp8": ("float8_e4m3", 1),
-    "cfp8": ("float8_e4m3", 1),
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "tf32": "tfloat32",
+    "fp32": "float32",
+    "fp8": "float8_e4m3",
+    "cfp8": "float8_e4m3",
 }
 
 
@@ -164,22 +164,11 @@ def gemm_blocked_inputs(point):
     if str(point["dtype"]) not in _TYPES or "sparsity" in point:
         return None
     m, n, k = (int(point.get(name, point.get("size", 0))) for name in ("m", "n", "k"))
-    dtype = _TYPES[str(point["dtype"])][0]
+    dtype = _TYPES[str(point["dtype"])]
     return (((k, m), dtype), ((k, n), dtype))
 
 
 gemm_naive_inputs = gemm_blocked_inputs
-
-
-def gemm_blocked_pieces(inputs):
-    """Blocks of C: each is a product by itself, so a large one repeats a few smaller ones."""
-    ((k, m), dtype), ((_, n), _) = inputs
-    item = next(size for name, size in _TYPES.values() if name == dtype)
-    return tuple(
-        ((((k, rows), dtype), ((k, columns), dtype)), times_m * times_n)
-        for columns, times_n in _split(n, BLOCK_N[item])
-        for rows, times_m in _split(m, BLOCK_M[item])
-    )
 
 
 def gemm_naive_pieces(inputs):

@@ -3,7 +3,8 @@
 Against `gemm_blocked` it never lets the tensor engine wait:
 
 - The panels of the next step are asked for before this step is multiplied and its results are stored, so
-  that transfers have nothing to wait for.
+  that transfers have nothing to wait for. Those of the next block are not: asked for so early they would take
+  the place of this block's own.
 - Within a step the contraction is the outer loop over four PSUM banks: rows are multiplied as they
   arrive. The four other banks are emptied meanwhile, by two engines in turn.
 - 8-bit floats go through the array two rows at a time where the generation can do that.
@@ -44,23 +45,18 @@ def gemm_best(lhsT, rhs):  # noqa: N803
 
 def _columns(result, left, right, first, rows, whole, rest, n, columns):
     """The blocks of C below each other in `columns` columns from `n` on."""
-    panels = _panels(left, right, 0, first, rows, n, columns)
-    for block in nl.affine_range(whole - 1):
-        at = first + block * rows
-        panels = _block(result, left, right, at, rows, n, columns, panels, at + rows, rows)
-    at = first + (whole - 1) * rows
+    for block in nl.affine_range(whole):
+        _block(result, left, right, first + block * rows, rows, n, columns)
     if rest:
-        panels = _block(result, left, right, at, rows, n, columns, panels, at + rows, rest)
-        _block(result, left, right, at + rows, rest, n, columns, panels, 0, 0)
-    else:
-        _block(result, left, right, at, rows, n, columns, panels, 0, 0)
+        _block(result, left, right, first + whole * rows, rest, n, columns)
 
 
-def _block(result, left, right, m, rows, n, columns, panels, next_m, next_rows):
-    """One block of C; returns the first panels of the next one, which are on their way."""
+def _block(result, left, right, m, rows, n, columns):
+    """One block of C, by itself: the panels of the next one are not asked for here."""
     k_size, step = left.shape[0], _step(left.dtype)
     steps = (k_size + step - 1) // step
     totals = []
+    panels = _panels(left, right, 0, m, rows, n, columns)
     if steps > 1:
         for at in nl.affine_range(0, rows, nl.tile_size.gemm_stationary_fmax):
             high = min(nl.tile_size.gemm_stationary_fmax, rows - at)
@@ -72,9 +68,7 @@ def _block(result, left, right, m, rows, n, columns, panels, next_m, next_rows):
             following = _panels(left, right, (number + 2) * step, m, rows, n, columns)
             _multiply(panels, rows, columns, totals, False)
             panels = following
-    following = _panels(left, right, 0, next_m, next_rows, n, columns) if next_rows else None
     _multiply(panels, rows, columns, totals, False, result[m : m + rows, n : n + columns])
-    return following
 
 
 def _panels(left, right, k, m, rows, n, columns):

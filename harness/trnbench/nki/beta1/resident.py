@@ -12,6 +12,7 @@ from typing import NamedTuple
 from trnbench.nki import isa
 from trnbench.nki.beta1.placed import places
 from trnbench.nki.beta1.repeated import Recorded, known
+from trnbench.nki.beta1.uncopied import uncopied
 from trnbench.nki.beta1.unrolled import ROUNDS
 from trnbench.nki.instruction import Instruction
 from trnbench.nki.ledger import Life
@@ -41,7 +42,7 @@ def compiling(recorder: Recorder) -> Iterator[None]:
         yield
     finally:
         recorder.issue = before
-    compiled = list(Residence(taken, recorder).compiled())
+    compiled = list(Residence(uncopied(taken, recorder), recorder).compiled())
     begins = places(compiled, {buffer: each.capacity for buffer, each in recorder.ledgers.items()})
     for number, each in enumerate(compiled):
         begun = begins.get(number, ())

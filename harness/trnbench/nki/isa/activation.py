@@ -42,7 +42,10 @@ def activation(
     `reduce_res` costs a second instruction, which reads the sums out.
     """
     recorder = current()
-    key = ("activation", dst.form, data.form, op, form_of(bias), form_of(scale), reduce_op, reduce_cmd)
+    numbers = _changed_by_numbers(bias, scale)
+    key = (
+        "activation", dst.form, data.form, op, form_of(bias), form_of(scale), reduce_op, reduce_cmd, numbers
+    )  # fmt: skip
     operation = recorder.ops.get(key)
     if operation is None:
         operation = recorder.ops[key] = _activation(
@@ -92,7 +95,18 @@ def _activation(
     )
     rules.require(word(command) != "load_reduce", "reduce_cmd load_reduce is Vector's")
     check_result(rules, reduce_res, data.form.partitions)
+    scaled = reduce_op is not None or _changed_by_numbers(bias, scale)
+    if function.name == "copy" and scaled:  # the result is not what was there
+        return made(SCALAR, call, (dst.form,), (data.form,), op=function.name, scaled=True)
     return made(SCALAR, call, (dst.form,), (data.form,), op=function.name)
+
+
+def _changed_by_numbers(bias: Any, scale: Any) -> bool:
+    """Do numbers, which an instruction does not carry, make another value of its data?"""
+    return not (
+        (bias is None or isinstance(bias, NkiTensor) or bias == 0)
+        and (isinstance(scale, NkiTensor) or scale == 1)
+    )
 
 
 def _activated(dst: NkiTensor, op: Any, data: NkiTensor, bias: Any, scale: Any) -> Any:
