@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from trnbench.nki.rounds import Site
 
 DEFAULT_LIMIT = 20_000_000
-"""Instructions after which a kernel is taken to be endless, and most that a recording takes."""
+"""Instructions after which a kernel is taken to be endless."""
+
+FOLDED_LIMIT = 2_000_000
+"""Instructions up to which rounds that are left out count less than those that are executed: some 300 MB."""
 
 _SCALED = ("nc_matmul_mx", "quantize_mx")
 """What has scales, which up to four tiles keep in one: four partitions of each quadrant for each."""
@@ -70,7 +73,7 @@ class Recorder(Allocations):
         self.sites: dict[tuple[CodeType, int], Site] = {}  # loops of the kernel
         self.folds: Folds | None = sink if fold and not functional and isinstance(sink, Folds) else None
         self.limit = self.last = limit
-        self.most = max(limit, DEFAULT_LIMIT)
+        self.most = max(limit, FOLDED_LIMIT)
         self.kernel = kernel
         self.ops: dict[Any, Op] = {}
 
