@@ -24,5 +24,5 @@ LONGEST = (
     "workloads/test_workloads_page.py",
     "plugins/test_new_project.py",
 )
-"""Modules that take longest, of tests/, so that none of them is left to one worker at the end. The first makes
-what others wait for; those of them that do come late."""
+"""Modules that take longest, of tests/, so that none of them is left to one worker at the end. The first
+makes what others wait for; those of them that do come late."""
