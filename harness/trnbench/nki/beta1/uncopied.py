@@ -2,7 +2,7 @@
 
 Published profiles of a fused attention say so (trainium-kernel-fusion d709ddf1, fp32 and bf16, 512 and 1,024
 columns): its text copies every product of queries and keys to SBUF, and there the sums and exponentials read
-PSUM. In all four, such products hold four of the eight banks.
+PSUM. In the three whose addresses were compared, such products hold four of the eight banks.
 """
 
 from __future__ import annotations
