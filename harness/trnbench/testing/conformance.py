@@ -13,6 +13,7 @@ from trnbench.testing.checks.importers import importers
 from trnbench.testing.checks.imports import imports
 from trnbench.testing.checks.kernels import kernels
 from trnbench.testing.checks.loading import loading
+from trnbench.testing.checks.pieces import pieces
 from trnbench.testing.checks.references import references
 from trnbench.testing.checks.reports import reports
 from trnbench.testing.checks.topologies import topologies
@@ -32,6 +33,7 @@ CHECKS: Mapping[str, Check] = {
     "topologies": topologies,
     "kernels": kernels,
     "values": values,
+    "pieces": pieces,
     "backends": backends,
     "emulation": emulation,
     "reports": reports,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -256,3 +257,31 @@ def test_emulation_that_depends_on_the_clock_is_found(project: Path) -> None:
     )
     problems = [each.problem for each in found(project, "emulation")]
     assert any(each.startswith("is another result the second time: ") for each in problems)
+
+
+def test_pieces_that_are_not_the_whole_are_found(project: Path) -> None:
+    cut = """def scale_pieces(inputs):
+    return ((inputs, 10_000),)
+
+
+def scale_reference"""
+    change(project, "kernel_nki.py", "def scale_reference", cut)
+    package = next(project.glob("probe_*")).name
+    findings = found(project, "pieces")
+    assert sorted({each.about.partition("::")[2] for each in findings}) == [
+        f"{package}_scale[dtype={dtype},rows=128,columns=2048]@core" for dtype in ("bf16", "fp32")
+    ]
+    for finding in findings:
+        problem = re.fullmatch(
+            rf"{package}\.kernel_nki:scale \(kernel_nki\.py:13\) takes [\d.,]+ µs, and [\d.,]+ in the pieces "
+            r"that scale_pieces gives \(\+[\d.]+%\)",
+            finding.problem,
+        )
+        assert problem is not None
+        assert (
+            finding.try_ == "cut where nothing of one piece reaches into the next, or leave the function out"
+        )
+    change(project, "kernel_nki.py", "((inputs, 10_000),)", "1 / 0")
+    assert {each.problem for each in found(project, "pieces")} == {
+        "scale_pieces failed: ZeroDivisionError: division by zero (kernel_nki.py:33)"
+    }
