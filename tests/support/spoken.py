@@ -21,6 +21,9 @@ EMPTY = re.compile(
     re.VERBOSE,
 )
 
+QUOTED = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\"""")
+"""As `repr` writes a text, between either kind of quotes."""
+
 
 def empty_part(error: TrnbenchError) -> str:
     """The part of `error` in which something is missing; "" for a whole message."""
@@ -28,7 +31,7 @@ def empty_part(error: TrnbenchError) -> str:
         return repr(error.what)
     for part in (error.what, error.cause, error.try_):
         # What was typed is quoted, and may be anything.
-        said = re.sub(r"'[^']*'", "'…'", part.strip())
+        said = QUOTED.sub("'…'", part.strip())
         if part and (not said or EMPTY.search(said)):
             return repr(part)
     return ""
