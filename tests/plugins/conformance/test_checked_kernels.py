@@ -285,3 +285,20 @@ def scale_reference"""
     assert {each.problem for each in found(project, "pieces")} == {
         "scale_pieces failed: ZeroDivisionError: division by zero (kernel_nki.py:33)"
     }
+
+
+def test_pieces_of_what_is_too_large_to_compare_are_said(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut = "def scale_pieces(inputs):\n    return ((inputs, 10_000),)\n\n\ndef scale_reference"
+    change(project, "kernel_nki.py", "def scale_reference", cut)
+    monkeypatch.setattr("trnbench.testing.checks.pieces.LIMIT", 2)
+    findings = found(project, "pieces")
+    assert findings
+    assert {(each.problem, each.try_, each.warning) for each in findings} == {
+        (
+            "not compared: whole it has more than 2 calls to execute",
+            "a smaller value on an axis, of which the problem is still cut",
+            True,
+        )
+    }

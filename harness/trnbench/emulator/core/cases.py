@@ -124,10 +124,7 @@ def _emulated(case: Case, source: Source, timing: Timing, table: CostTable) -> E
         **line_profile(timing, table),
     }
     if recording.pieces:
-        notes = (
-            *notes,
-            "pieces beyond the scheduled ones at the pace of the last of their kind",
-        )
+        notes = (*notes, "pieces beyond the scheduled ones at the pace of the last of their kind")
     if case.kernel.spread is Spread.SHARED:
         implementation += f", {count:,} programs"
         notes = (

@@ -1,4 +1,4 @@
-"""A problem recorded in pieces: each a few times in a row, the rest at the pace of these."""
+"""A problem recorded in pieces: each a few times in a row, the rest at the pace of the last."""
 
 from __future__ import annotations
 

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from trnbench.emulator.core.cases import arguments_of
 from trnbench.emulator.core.launch import Launch
 from trnbench.emulator.core.model import KernelModel
-from trnbench.errors import KernelError, NothingSelected, TrnbenchError
+from trnbench.errors import KernelError, TrnbenchError
 from trnbench.kernels.case import Case
 from trnbench.kernels.spread import Spread
 from trnbench.nki.provide import provide
 from trnbench.nki.recorder import TooManyInstructions
-from trnbench.run.plan import plan
-from trnbench.run.selection import Selection
+from trnbench.testing.checks.sourced import sourced
 from trnbench.testing.finding import Finding
 from trnbench.testing.subject import Subject
 
@@ -24,7 +23,8 @@ if TYPE_CHECKING:
     from trnbench.nki.source import Source
 
 LIMIT = 30_000
-"""Calls of a whole problem that are executed: about a second. A kernel that needs more is not compared."""
+"""Calls of a whole problem that are executed: about a second. A kernel that needs more is not compared, and a
+warning says so."""
 
 APART = 1e-3
 """Of the time: pieces that go on at the pace of the last one recorded may differ by a rounding of it."""
@@ -44,6 +44,8 @@ def pieces(subject: Subject) -> Iterator[Finding | str]:
             continue  # which `values` says
         if source is None or not hasattr(source.module, f"{source.name}_pieces"):
             continue
+        if source.ref not in subject.varied.get(case.kernel.name, (source.ref,)):
+            continue  # another plugin's source of a kernel that this one adds to
         kind = (source.ref, system.generation.name, case.key.dtype)
         if kind in done:
             continue
@@ -52,6 +54,13 @@ def pieces(subject: Subject) -> Iterator[Finding | str]:
             compared = _compared(model, case, source, system)
         except TooManyInstructions:
             done.add(kind)
+            yield about
+            yield Finding(
+                about,
+                f"not compared: whole it has more than {LIMIT:,} calls to execute",
+                "a smaller value on an axis, of which the problem is still cut",
+                warning=True,
+            )
             continue
         except KernelError as error:
             done.add(kind)
@@ -66,23 +75,11 @@ def pieces(subject: Subject) -> Iterator[Finding | str]:
 
 
 def _smallest_first(subject: Subject) -> list[tuple[Case, System]]:
-    names = tuple(kernel.name for kernel in subject.kernels if kernel.nki_sources)
-    names += tuple(name for name in subject.varied if name in subject.registry.kernels)
-    if not names:
-        return []
-    try:
-        planned = plan(subject.registry, Selection(kernels=names))
-    except NothingSelected:
-        return []
-    cases = [
-        case
-        for case in planned.cases
-        if not case.skip
-        and case.kernel.spread is not Spread.SHARED
-        and planned.systems[case.key.instance].costs
-    ]
-    cases.sort(key=lambda case: sum(case.kernel.work(case.key.point, case.extent).bytes.values()))
-    return [(case, planned.systems[case.key.instance]) for case in cases]
+    """But for those whose cores share the problem, which are recorded whole."""
+    cases = [each for each in sourced(subject) if each[0].kernel.spread is not Spread.SHARED]
+    return sorted(
+        cases, key=lambda each: sum(each[0].kernel.work(each[0].key.point, each[0].extent).bytes.values())
+    )
 
 
 def _compared(model: KernelModel, case: Case, source: Source, system: System) -> tuple[Timing, Timing] | None:

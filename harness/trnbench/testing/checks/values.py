@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from trnbench.errors import NothingSelected, TrnbenchError
+from trnbench.errors import TrnbenchError
 from trnbench.kernels.case import Case
 from trnbench.kernels.spread import Spread
-from trnbench.run.plan import plan
-from trnbench.run.selection import Selection
+from trnbench.testing.checks.sourced import sourced
 from trnbench.testing.finding import Finding
 from trnbench.testing.subject import Subject
 
@@ -69,23 +68,14 @@ def values(subject: Subject) -> Iterator[Finding | str]:
 
 def _samples(subject: Subject) -> Iterator[_Sample]:
     """For each kernel, source of NKI and data type, the runnable case with the least work on one core."""
-    names = tuple(kernel.name for kernel in subject.kernels if kernel.nki_sources)
-    names += tuple(name for name in subject.varied if name in subject.registry.kernels)
-    if not names:
-        return
-    try:
-        planned = plan(subject.registry, Selection(kernels=names))
-    except NothingSelected:
-        return
-    least: dict[tuple[str, str, str], Case] = {}
-    for case in planned.cases:
-        if not case.skip and planned.systems[case.key.instance].costs:
-            # One instruction is one kernel: `op` tells them apart.
-            key = (case.key.kernel, case.key.dtype, str(case.key.point.get("op", "")))
-            if key not in least or _size(case) < _size(least[key]):
-                least[key] = case
-    for case in least.values():
-        yield _Sample(_smaller(case), planned.systems[case.key.instance])
+    least: dict[tuple[str, str, str], _Sample] = {}
+    for case, system in sourced(subject):
+        # One instruction is one kernel: `op` tells them apart.
+        key = (case.key.kernel, case.key.dtype, str(case.key.point.get("op", "")))
+        if key not in least or _size(case) < _size(least[key].case):
+            least[key] = _Sample(case, system)
+    for case, system in least.values():
+        yield _Sample(_smaller(case), system)
 
 
 def _smaller(case: Case) -> Case:
