@@ -10,6 +10,8 @@ import pytest
 from counting_reader import Counting
 
 from trnbench.errors import FactError, MissingFile
+from trnbench.fidelity import published
+from trnbench.fidelity.published import published_points
 from trnbench.registry import load_registry
 from trnbench.store import remembered_files
 from trnbench.store.cache import Cache
@@ -32,6 +34,18 @@ def costs_file(folder: Path, text: str = COSTS) -> Path:
     path = folder / "costs.toml"
     path.write_text(text)
     return path
+
+
+def test_published_points_come_back_as_they_were(
+    reading: RememberedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = load_registry()
+    registry.reading = reading
+    first = published_points(registry)
+    monkeypatch.setattr(published, "load_published", lambda *_: pytest.fail("it was read again"))
+    again = published_points(registry)
+    assert first == again
+    assert repr(first) == repr(again)
 
 
 @pytest.mark.parametrize("name", ["trn1", "trn2", "trn3"])

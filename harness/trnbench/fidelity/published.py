@@ -18,6 +18,10 @@ from trnbench.results.fidelity import Comparison, Honesty, Use
 if TYPE_CHECKING:
     from trnbench.registry import Registry
 
+_READERS = tuple(
+    f"trnbench.fidelity.{name}" for name in ("load", "grouped", "point", "kernel_source", "family")
+)
+
 Published = Mapping[str, tuple[PublishedPoint, ...]]
 """Generation → its points."""
 
@@ -35,7 +39,7 @@ def published_points(
         path = generation.published
         if path is None or (generations and name not in generations):
             continue
-        points[name] = load_published(path, name)
+        points[name] = _read(registry, path, name)
         for point in points[name]:
             if point.id in owners:
                 raise FactError(
@@ -45,6 +49,16 @@ def published_points(
                 )
             owners[point.id] = path
     return points
+
+
+def _read(registry: Registry, path: Path, generation: str) -> tuple[PublishedPoint, ...]:
+    return registry.reading.other(
+        f"published points of {generation}",
+        path,
+        tuple[PublishedPoint, ...],
+        lambda: load_published(path, generation),
+        _READERS,
+    )
 
 
 def honesty(point: PublishedPoint, *, fitted: bool) -> Honesty:

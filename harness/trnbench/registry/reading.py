@@ -1,4 +1,4 @@
-"""How fact and cost files are read: once in a process, and again when their contents are others."""
+"""How files are read: once in a process, and again when their contents are others."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ class Reading(Protocol):
     def costs(self, path: Path) -> dict[str, Any]:
         """A cost table as it stands in the file; whoever asks may change it."""
 
+    def other(self, kind: str, path: Path, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
+        """What `read` makes of the file; `by`: packages that it does so with. Nobody may change it."""
+
     def together(self) -> AbstractContextManager[None]:
         """What is asked for inside is asked for in one go."""
 
@@ -49,6 +52,9 @@ class Anew:
         from trnbench.facts.load import load_costs
 
         return load_costs(path)
+
+    def other(self, kind: str, path: Path, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
+        return read()
 
 
 class Once:
@@ -71,6 +77,9 @@ class Once:
             _once("costs", (path,), lambda: self._beyond.costs(path)), builtin_types=(date, time, datetime)
         )
         return kept
+
+    def other(self, kind: str, path: Path, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
+        return _once(kind, (path,), lambda: self._beyond.other(kind, path, type_, read, by))
 
 
 def forget() -> None:

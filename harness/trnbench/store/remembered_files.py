@@ -1,4 +1,4 @@
-"""What fact and cost files say, as it was read before where neither they nor their reader have changed."""
+"""What files say, as it was read before where neither they nor their reader have changed."""
 
 from __future__ import annotations
 
@@ -46,8 +46,19 @@ class RememberedFiles:
         """Raises what `load_costs` raises."""
         return self._remembered("costs", (path,), dict[str, Any], lambda: self._anew.costs(path))
 
-    def _remembered(self, kind: str, paths: Sequence[Path], type_: type[T], read: Callable[[], T]) -> T:
-        key = _key(kind, paths)
+    def other(self, kind: str, path: Path, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
+        """Raises what `read` raises."""
+        return self._remembered(kind, (path,), type_, read, by)
+
+    def _remembered(
+        self,
+        kind: str,
+        paths: Sequence[Path],
+        type_: type[T],
+        read: Callable[[], T],
+        by: Sequence[str] = (),
+    ) -> T:
+        key = _key(kind, paths, by)
         try:
             content = self._cache.get(key)
             if content is not None:
@@ -56,7 +67,7 @@ class RememberedFiles:
             found = read()
             content = msgspec.msgpack.encode(found)
             # A file may have changed while it was read, and TOML has dates, which would come back as text.
-            if _key(kind, paths) == key and _comes_back(found, content, type_):
+            if _key(kind, paths, by) == key and _comes_back(found, content, type_):
                 self._cache.put(key, content)
             return found
         finally:
@@ -65,8 +76,9 @@ class RememberedFiles:
                 self._cache.close()
 
 
-def _key(kind: str, paths: Sequence[Path]) -> bytes:
-    return digest_of(kind, packages_digest(_READERS), *(read_file(Path(each), most=TABLE) for each in paths))
+def _key(kind: str, paths: Sequence[Path], by: Sequence[str]) -> bytes:
+    contents = (read_file(Path(each), most=TABLE) for each in paths)
+    return digest_of(kind, packages_digest((*_READERS, *by)), *contents)
 
 
 def _comes_back(found: T, content: bytes, type_: type[T]) -> bool:
