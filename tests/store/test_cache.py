@@ -34,6 +34,21 @@ def test_what_was_put_is_found_by_another(store: Path) -> None:
     second.close()
 
 
+def test_many_that_are_asked_for_see_the_file_as_it_was(store: Path) -> None:
+    cache, other = Cache(store), Cache(store)
+    with cache.reading():
+        assert cache.get(b"one") is None
+    assert list(store.parent.iterdir()) == []
+    other.put_all({b"one": b"1", b"two": b"2"})
+    with cache.reading():
+        assert cache.get(b"one") == b"1"
+        other.put(b"one", b"newer")
+        assert (cache.get(b"one"), cache.get(b"two")) == (b"1", b"2")
+    assert cache.get(b"one") == b"newer"
+    cache.put(b"one", b"newest")
+    assert other.get(b"one") == b"newest"
+
+
 def test_asking_makes_no_file(store: Path) -> None:
     cache = Cache(store)
     assert cache.get(b"key") is None

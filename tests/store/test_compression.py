@@ -7,10 +7,10 @@ import zlib
 
 import pytest
 
-from trnbench.store.compression import compressed
+from trnbench.store.compression import QUICK, SMALL, compressed
 
 
-@pytest.mark.parametrize("level", [1, 6])
+@pytest.mark.parametrize("level", [QUICK, SMALL])
 @pytest.mark.parametrize("length", [0, 1, 249, 250, 3_834, 3_835, 40_000, 120_000])
 def test_a_small_window_loses_nothing(length: int, level: int) -> None:
     drawn = random.Random(length)

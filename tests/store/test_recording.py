@@ -18,6 +18,7 @@ from stored_run import text_of
 
 from trnbench import Run
 from trnbench.errors import BadInput, StoreError, UnknownName
+from trnbench.store import recording as module
 from trnbench.store.store import Store
 
 
@@ -34,6 +35,32 @@ def test_a_recording_is_readable_at_every_moment(store: Store, run: Run) -> None
         recording.finish(run)
         assert reader.load() == run
         assert reader.list()[0].state == "done"
+
+
+def test_batches_reach_the_store_when_they_are_full_and_when_they_end(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BATCH", 2)
+    recording = store.record(msgspec.structs.replace(run, measurements=(), finished=""), planned=5)
+    with Store(store.path) as reader:
+        with recording.in_batches():
+            for position, each in enumerate(run.measurements):
+                recording.add(position, each)
+                assert len(reader.load().measurements) == (position + 1) // 2 * 2
+        assert reader.load().measurements == run.measurements
+        recording.finish(run)
+        assert reader.load() == run
+
+
+def test_a_kill_in_a_batch_loses_nothing(store: Store, run: Run) -> None:
+    recording = store.record(msgspec.structs.replace(run, measurements=(), finished=""), planned=5)
+    batch = recording.in_batches()
+    batch.__enter__()
+    for position, each in enumerate(run.measurements):
+        recording.add(position, each)
+    recording.journal.close()  # as if killed
+    with Store(store.path) as again:
+        assert again.load().measurements == run.measurements
 
 
 def test_a_kill_loses_nothing_that_was_done(tmp_path: Path) -> None:

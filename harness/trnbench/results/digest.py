@@ -21,10 +21,10 @@ from trnbench.results.run import Run
 PARTS = ("books", "topologies", "inputs")
 """Parts of a run that are the same for many runs, and are kept once."""
 
-_WHOLE = re.compile(rb"(?<=[:,[])-?[0-9]+(?=[],}])")
+_WHOLE = re.compile(rb"[:,[]-?[0-9]++(?=[],}])")
 
 _EXACT = 15
-"""Digits and sign of a whole number that a float prints as they are."""
+"""What stands before a whole number, its sign and digits: no longer, and a float prints it as it is."""
 
 _STANDS_FOR = "sha256:"
 """Begins what stands in the place of a text."""
@@ -75,8 +75,8 @@ def fingerprint_as_written(document: bytes) -> str:
 
 
 def _as_float(whole: re.Match[bytes]) -> bytes:
-    digits = whole[0]
-    return digits + b".0" if len(digits) <= _EXACT else json.dumps(float(digits)).encode()
+    found = whole[0]
+    return found + b".0" if len(found) <= _EXACT else found[:1] + json.dumps(float(found[1:])).encode()
 
 
 def content_digest(document: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol
 
@@ -71,6 +72,10 @@ class Attempts:
                 return None
             return self._finished(case, lambda case, system: self.judge.judge(case, seen, system))
         return self._finished(case, self._judged)
+
+    def looking_up(self) -> AbstractContextManager[None]:
+        """Around many calls of `known`."""
+        return self.backend.cache.reading() if isinstance(self.backend, Remembering) else nullcontext()
 
     def _finished(
         self, case: Case, judged: Callable[[Case, System], Measurement]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from trnbench.errors import ExitCode, UsageError
@@ -213,13 +213,15 @@ class Conduct:
     def _known(self) -> Generator[Outcome]:
         """Those that need not be tried, first: they are no work for another process."""
         unknown: list[int] = []
-        for index, case in enumerate(self._cases):
-            with self._interruption.allowed():
-                outcome = self._attempts.known(case)
-            if outcome is None:
-                unknown.append(index)
-            else:
-                yield index, *outcome
+        recorded = self._recording.in_batches() if self._recording is not None else nullcontext()
+        with recorded, self._attempts.looking_up():
+            for index, case in enumerate(self._cases):
+                with self._interruption.allowed():
+                    outcome = self._attempts.known(case)
+                if outcome is None:
+                    unknown.append(index)
+                else:
+                    yield index, *outcome
         self._tasks = tuple(self._tasks[index] for index in unknown)
         self._cases = tuple(self._cases[index] for index in unknown)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -83,18 +83,39 @@ class Cache:
             self.hits += 1
         return content
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """For many that are only asked for: the file is locked once, and what others add is not seen."""
+        connection = self._connected() if self.path.exists() else None
+        if connection is not None:
+            with self._explained():
+                connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            if self._connection is not None and self._connection.in_transaction:
+                with self._explained():
+                    self._connection.execute("COMMIT")
+
     def put(self, key: bytes, content: bytes) -> None:
         """Keep `content`, in place of what was there."""
-        packed = compressed(content, 1)
+        self.put_all({key: content})
+
+    def put_all(self, entries: Mapping[bytes, bytes]) -> None:
+        """Keep some that belong together: all of them, or none."""
+        values: list[object] = []
+        added = 0
+        for key, content in entries.items():
+            packed = compressed(content)
+            values += (key, packed, _mark(key, packed), len(packed))
+            added += len(packed)
         connection = self._connected()
         if connection is None:
             return
         with self._explained():
-            connection.execute(
-                "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)",
-                (key, packed, _mark(key, packed), len(packed)),
-            )
-            self._added += len(packed)
+            rows = ", ".join(["(?, ?, ?, ?)"] * len(entries))
+            connection.execute(f"INSERT OR REPLACE INTO entries VALUES {rows}", values)
+            self._added += added
             if self._added > self.limit_bytes // 16:
                 self._added = 0
                 self._trim(connection)

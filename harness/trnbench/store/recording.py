@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from trnbench.errors import StoreError
@@ -11,16 +12,19 @@ from trnbench.results.evidence import Grade
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
-from trnbench.store.compression import compressed
+from trnbench.store.compression import SMALL, compressed
 from trnbench.store.filling import fill
 from trnbench.store.journal import Journal, read_chain
 from trnbench.store.journaled import Journaled, journaled
-from trnbench.store.rows import change_run, ended, head, insert_measurements, measurement_row
+from trnbench.store.rows import Row, change_run, ended, head, insert_measurements, measurement_row
 
 if TYPE_CHECKING:
     import sqlite3
 
     from trnbench.store.file import StoreFile
+
+BATCH = 64
+"""Cases that the store takes at once where they come one upon the other."""
 
 HURRY_S = 0.25
 """How long a case waits for a store that another process is writing to."""
@@ -37,7 +41,7 @@ class Recording:
     """A case is safe when `add` returns: in the journal, whatever becomes of the process or the store.
 
     A store that is locked, full or damaged costs one attempt and a pause, and nothing waits in
-    memory: what it missed is read from the journal once it takes something again, or by the next
+    memory for it: what it missed is read from the journal once it takes something again, or by the next
     command. `behind` says why it lags when the run has ended.
     """
 
@@ -49,6 +53,19 @@ class Recording:
         self._pause_s, self._asked_again = BACK_OFF_S[0], 0.0
         self._patience_s = 0.0 if run.grade is Grade.MEASURED else SYNC_S
         self._synced = time.monotonic()
+        self._waiting: list[Row] = []
+        self._synced_since, self._at_once = False, 1
+
+    @contextmanager
+    def in_batches(self) -> Iterator[None]:
+        """For cases that take no time: inside, the store follows when some have gathered, the journal with
+        each of them as ever."""
+        self._at_once = BATCH
+        try:
+            yield
+        finally:
+            self._at_once = 1
+            self._follow()
 
     def add(self, position: int, measurement: Measurement, document: bytes | None = None) -> None:
         """Keep one measurement; `document` is its JSON where the caller has it already.
@@ -57,16 +74,22 @@ class Recording:
         """
         content = compressed(document or dumps_measurement(measurement))
         self.journal.append("case", {"position": position}, content)
-        synced = time.monotonic() >= self._synced + self._patience_s
-        if synced:
+        if time.monotonic() >= self._synced + self._patience_s:
             self.journal.sync()
-            self._synced = time.monotonic()
-        if self._lags and time.monotonic() < self._asked_again:
+            self._synced, self._synced_since = time.monotonic(), True
+        self._waiting.append(measurement_row(position, measurement, content))
+        if len(self._waiting) >= self._at_once:
+            self._follow()
+
+    def _follow(self) -> None:
+        """The store takes what waits, where it takes anything."""
+        rows, synced = self._waiting, self._synced_since
+        self._waiting, self._synced_since = [], False
+        if not rows or (self._lags and time.monotonic() < self._asked_again):
             return
 
         def change(connection: sqlite3.Connection, number: int) -> None:
-            row = measurement_row(position, measurement, content)
-            insert_measurements(connection, number, [row])
+            insert_measurements(connection, number, rows)
             if synced:  # the row is long; after a kill, cases behind what it says are put in once more
                 change_run(connection, number, {"indexed": self.journal.end})
 
@@ -82,7 +105,7 @@ class Recording:
     def finish(self, run: Run) -> None:
         """The run as it ended. Raises `JournalFull` when not even that fits; its cases are kept."""
         try:
-            self.journal.append("end", {}, compressed(head(run)), last=True)
+            self.journal.append("end", {}, compressed(head(run), SMALL), last=True)
             self.journal.sync()
 
             def change(connection: sqlite3.Connection, number: int) -> None:

@@ -95,8 +95,12 @@ class Remembering:
             content = msgspec.msgpack.encode(seen)
         except (TypeError, ValueError, OverflowError):  # what a plugin put into `detail` is no data
             return
-        self.cache.put(digest_of(asked, _SEEN, self._standing(names, system)), content)
-        self.cache.put(digest_of(asked, _READS), msgspec.msgpack.encode(names))
+        self.cache.put_all(
+            {
+                digest_of(asked, _SEEN, self._standing(names, system)): content,
+                digest_of(asked, _READS): msgspec.msgpack.encode(names),
+            }
+        )
 
     def _asked(self, case: Case, system: System) -> bytes:
         """The question, without what the facts say."""
