@@ -56,6 +56,7 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     steps: Path | None = None  # what composed steps gave of them, and bands, when both were last compared
     public_kernels: Path | None = None  # what public kernels gave when they were last run
     bands: Path | None = None  # of the model's error by nearness, made when both were last compared
+    comparisons: Path | None = None  # the model's answers to them, made when both were last compared
     products: Path | None = None  # our own beside published ones, timed when both were last compared
     untouched: Path | None = (
         None  # points the model had not seen before its rules changed, with errors of then

@@ -27,6 +27,7 @@ def trnbench_generations() -> Iterator[Generation]:
         steps=HERE / "steps.json",
         public_kernels=HERE / "public_kernels.json",
         bands=HERE / "bands.json",
+        comparisons=HERE / "comparisons.json",
         products=HERE / "products.json",
         workloads=HERE / "workloads.toml",
         untouched=HERE / "untouched.toml",

@@ -24,6 +24,7 @@ def trnbench_generations() -> Iterator[Generation]:
         published=HERE / "published.toml",
         public_kernels=HERE / "public_kernels.json",
         bands=HERE / "bands.json",
+        comparisons=HERE / "comparisons.json",
         products=HERE / "products.json",
         untouched=HERE / "untouched.toml",
         base="trn2",

@@ -14,9 +14,10 @@ from trnbench.cli.main import cli
 from trnbench.errors import BadInput
 from trnbench.facts.scope import Scope
 from trnbench.fidelity.bench import Bench
-from trnbench.fidelity.own_snapshot import as_json, made, read, shipped
+from trnbench.fidelity.own_snapshot import made, read, shipped
 from trnbench.fidelity.published import published_points
 from trnbench.fidelity.same import products
+from trnbench.fidelity.shipped import as_json
 from trnbench.kernels.extent import Extent
 from trnbench.registry import Registry, load_registry
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from stored_run import make_run
 
 from trnbench import Run
-from trnbench.results.digest import content_digest, fingerprint, is_edited
-from trnbench.results.json import dumps, loads
+from trnbench.results.digest import content_digest, fingerprint, fingerprint_as_written, is_edited
+from trnbench.results.json import dumps, dumps_value, loads
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +80,21 @@ def test_measurements_cannot_change_places(run: Run) -> None:
 def test_a_whole_number_is_the_same_as_a_float() -> None:
     assert fingerprint(b'{"a": [3, 27000000000000000000]}') == fingerprint(b'{"a":[3.0,2.7e19]}')
     assert fingerprint(b'{"a":"3"}') != fingerprint(b'{"a":3}')
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(st.dictionaries(st.text(), JSON))
+@example({"a": [3, -4, [0], {}], ":5": ',7,"8,', "\\": 10**15, "[1]": [10**16, -(10**400)]})
+@example({"": ":5,", ",": {"[6]": 6}, "1": 1e16, "2": -0.0, "3": 5e-324, "é": ["", 999_999_999_999_999]})
+@settings(max_examples=50)
+def test_a_document_of_ours_has_the_fingerprint_of_any(content: dict[str, Any]) -> None:
+    document = dumps_value(content, "it")
+    assert fingerprint_as_written(document) == fingerprint(document)
 
 
 def test_a_run_without_a_digest_tells_nothing(run: Run) -> None:

@@ -53,6 +53,17 @@ def test_a_process_that_dies_costs_one_case() -> None:
     assert dead.reason_text == "the process that ran it was killed by SIGSEGV"
 
 
+def test_what_is_json_and_no_measurement_costs_one_case() -> None:
+    run = carried_out("half", "miscounted", "low", jobs=2)
+    assert [each.status for each in run.measurements] == [Status.OK, Status.FAILED, Status.DOCUMENT_LOW]
+    wrong = run.measurements[1]
+    assert (wrong.reason, wrong.reason_text) == (
+        Reason.ERROR,
+        f"the outcome of {wrong.id} is not a trnbench result: Expected `float`, got `str` - "
+        "at `$.counters[...]`",
+    )
+
+
 def test_a_case_deaf_to_the_alarm_is_ended_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "GRACE_S", 0.3)
     run = carried_out("half", "deaf", "low", jobs=2, timeout_s=1.0)

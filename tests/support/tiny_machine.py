@@ -160,6 +160,9 @@ class Actor:
     def _nan(self) -> Observation:
         return self._seen(0.01, detail={"share": float("nan")})
 
+    def _miscounted(self) -> Observation:
+        return self._seen(0.01, counters={"rounds": "many"})  # type: ignore[dict-item]
+
     def _zero(self) -> Observation:
         return self._seen(0.0)
 

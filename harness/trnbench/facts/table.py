@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trnbench.bounded import toml
+from trnbench.bounded.file import TABLE, read_file
 from trnbench.bounded.kinds import COST
 from trnbench.errors import FactError, MissingFile
 from trnbench.quoting import quoted
@@ -22,12 +23,22 @@ _WORDS: dict[type, str] = {
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The file's content.
+    """The file's tables.
 
     Raises `MissingFile`, or `BadInput` with the line and column of what is no TOML.
     """
+    return parse_toml(path, read_content(path))
+
+
+def parse_toml(path: Path, content: bytes) -> dict[str, Any]:
+    """The tables in the content of `path`. Raises `BadInput` with the line and column of what is no TOML."""
+    return toml.parse_toml(content, str(path), try_="compare with docs/facts.md")
+
+
+def read_content(path: Path) -> bytes:
+    """What the file holds. Raises `MissingFile`, and `BadInput` for what is no file or too large."""
     try:
-        return toml.read_toml(path, try_="compare with docs/facts.md")
+        return read_file(path, most=TABLE)
     except MissingFile:
         raise MissingFile(
             f"no such file: {path}",

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from trnbench.facts.table import Place, near, read_toml
+from trnbench.facts.table import Place, near, parse_toml
 
 SCHEMA = 1
 
 
-def opened(path: Path, tables: Sequence[str]) -> tuple[Place, dict[str, Any]]:
-    """The file's tables, of which there are none but `tables`. Raises `FactError` with its place."""
-    document = read_toml(path)
+@lru_cache(maxsize=8)
+def tables_of(path: Path, content: bytes) -> Mapping[str, Any]:
+    """The tables in the content of `path`, only to be looked at: all who ask in a process get the same ones.
+
+    Raises `BadInput` for what is no TOML.
+    """
+    return parse_toml(path, content)
+
+
+def opened(path: Path, content: bytes, tables: Sequence[str]) -> tuple[Place, Mapping[str, Any]]:
+    """The tables in a file's content, none but `tables`. Raises `BadInput` and `FactError` with its place."""
+    document = tables_of(path, content)
     place = Place(path)
     for key in document:
         if key not in tables:

@@ -47,17 +47,25 @@ def inputs_digest(registry: Registry, generations: Collection[str]) -> bytes:
     )
 
 
+def lineage(registry: Registry, generation: str) -> list[Generation]:
+    """The generation, then those whose costs it inherits, as far as they are installed."""
+    chain: dict[str, Generation] = {}
+    while generation in registry.generations and generation not in chain:
+        chain[generation] = registry.generations[generation]
+        generation = chain[generation].base
+    return list(chain.values())
+
+
 def _more(each: Generation) -> tuple[Path | None, ...]:
-    return each.published_steps, each.workloads, each.public_kernels, each.untouched
+    return each.published_steps, each.workloads, each.public_kernels, each.untouched, each.comparisons
 
 
 def _files(registry: Registry, generations: Collection[str]) -> list[Path]:
-    chosen = [registry.generations[name] for name in generations]
-    bases = [registry.generations[each.base] for each in chosen if each.base in registry.generations]
     return sorted(
         {
             path
-            for each in (*chosen, *bases)
+            for name in generations
+            for each in lineage(registry, name)
             for path in (*each.facts, each.costs, each.published, *_more(each))
             if path is not None
         }

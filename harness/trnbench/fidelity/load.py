@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from trnbench.errors import FactError, UnitError
-from trnbench.facts.table import Place, near
+from trnbench.facts.table import Place, near, read_content
 from trnbench.facts.units import normalise
 from trnbench.fidelity.family import FAMILIES
 from trnbench.fidelity.grouped import opened, rows
@@ -40,7 +41,13 @@ def load_published(path: Path, generation: str = "") -> tuple[PublishedPoint, ..
     rule: unknown or missing key, unknown word, a value that is not what `printed` and `unit` say, an
     id used twice, a contradiction with a point that is not in the file or does not answer.
     """
-    place, document = opened(path, _TABLES)
+    return _points(path, generation, read_content(path))
+
+
+@lru_cache(maxsize=8)
+def _points(path: Path, generation: str, content: bytes) -> tuple[PublishedPoint, ...]:
+    """Of one content: many ask for them in one process, and each is checked key by key."""
+    place, document = opened(path, content, _TABLES)
     points: dict[str, PublishedPoint] = {}
     for where, row in rows(place, document):
         point = _point(where, row, generation)

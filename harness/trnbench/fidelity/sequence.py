@@ -12,7 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from trnbench.facts.table import Place, near, read_toml
+from trnbench.facts.table import Place, near, read_content
+from trnbench.fidelity.grouped import tables_of
 from trnbench.fidelity.point import PublishedPoint
 from trnbench.results.error_text import NOTHING, signed_text, size_text
 from trnbench.results.fidelity import Comparison, Step
@@ -40,7 +41,7 @@ def load_sequences(path: Path, points: Iterable[PublishedPoint]) -> tuple[Sequen
     known = {each.id: each for each in points}
     place = Place(path)
     sequences: dict[str, Sequence] = {}
-    for where, row in place.tables(read_toml(path), "sequence"):
+    for where, row in place.tables(tables_of(path, read_content(path)), "sequence"):
         where.check(row, {"name": str, "points": list, "source": str}, ("name", "points", "source"))
         name, ids = row["name"], tuple(row["points"])
         where = place.at(f"sequence {name!r}")

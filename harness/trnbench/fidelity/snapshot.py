@@ -1,5 +1,6 @@
 """The fidelity of a run: what its model got wrong, kept with its results.
 
+The model's answers are those that are shipped with its generations; where they do not hold, it is asked anew.
 Our own kernels of the same operation are no fidelity: `trnbench validate` has them. Of our own product alone
 a run keeps what the model makes of each published shape, to be read beside its headline: the rows that are
 shipped, or none.
@@ -54,7 +55,9 @@ def fidelity_of(
         if key not in _KNOWN:
             _KNOWN.clear()
             _KNOWN[key] = _kept(
-                remembered(registry, cache, generations=brought, families=families, with_same=False)
+                remembered(
+                    registry, cache, generations=brought, families=families, with_same=False, shipped=True
+                )
             )
         fidelity = _KNOWN[key]
         if not multiplied:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -40,6 +41,7 @@ def validate(
     with_same: bool = True,
     sources: bool = False,
     assumptions: Assumptions = AS_SHIPPED,
+    known: Mapping[str, Comparison] = MappingProxyType({}),
 ) -> Fidelity:
     """Every published point emulated as far as that is possible; all of them unless some are named.
 
@@ -47,14 +49,14 @@ def validate(
     of public sources. `with_same` adds our own kernels of the same operation. `sources`: only the points
     that were measured with a public kernel. Without a folder the times of public kernels are those that the
     generations keep of their last run. `assumptions`: what the compiler of those that are run is taken to do;
-    others than those of the shipped model are told in `notes`.
+    others than those of the shipped model are told in `notes`. `known`: rows of `compare` made before, by id.
     """
     bench = Bench(registry, kernels=kernels, assumptions=assumptions)
     public = None if kernels or sources else sources_of.kept(registry, generations)
     run = {each.id: each for each in public.points} if public else {}
     comparisons: list[Comparison] = []
     published = published_points(registry, generations)
-    known = {point.id: point for points in published.values() for point in points}
+    by_id = {point.id: point for points in published.values() for point in points}
     for points in published.values():
         for point in points:
             if families and point.family not in families:
@@ -63,15 +65,16 @@ def validate(
                 continue
             if sources and (point.usable is not Usable.SOURCE or point.value is None):
                 continue
-            first, *more = compare(point, bench, with_same=with_same)
+            row = known.get(point.id)
+            first, *more = [row] if row else compare(point, bench, with_same=with_same)
             if first.use is Use.CONTRADICTED:
-                first = msgspec.structs.replace(first, span=span_of(point, known))
+                first = msgspec.structs.replace(first, span=span_of(point, by_id))
             if first.use is Use.NEEDS_SOURCE:
                 first = run.get(point.id, first)
             comparisons += (first, *more)
     by, version = bench.model()
     answered = public or sources_of.Sources(day="", by=by, version=version, checkouts=(), points=())
-    of_source = {point.id for point in known.values() if point.usable is Usable.SOURCE}
+    of_source = {point.id for point in by_id.values() if point.usable is Usable.SOURCE}
     mine = tuple(each for each in comparisons if each.id in of_source and each.published is not None)
     return Fidelity(
         by=by,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,6 +20,11 @@ from trnbench.results.run import Run
 
 PARTS = ("books", "topologies", "inputs")
 """Parts of a run that are the same for many runs, and are kept once."""
+
+_WHOLE = re.compile(rb"(?<=[:,[])-?[0-9]+(?=[],}])")
+
+_EXACT = 15
+"""Digits and sign of a whole number that a float prints as they are."""
 
 _STANDS_FOR = "sha256:"
 """Begins what stands in the place of a text."""
@@ -56,6 +62,21 @@ def fingerprint(document: bytes) -> str:
     value = json.loads(document, parse_int=float)
     compact = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(compact.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def fingerprint_as_written(document: bytes) -> str:
+    """The same, of a document as `trnbench.results.json` writes it, at a tenth of the cost: its whole numbers
+    alone, and those outside quotes, read otherwise in what the fingerprint is taken of."""
+    if b"\\" in document:  # a quote may be part of a text
+        return fingerprint(document)
+    pieces = document.split(b'"')
+    pieces[::2] = _WHOLE.sub(_as_float, b'"'.join(pieces[::2])).split(b'"')
+    return hashlib.sha256(b'"'.join(pieces)).hexdigest()
+
+
+def _as_float(whole: re.Match[bytes]) -> bytes:
+    digits = whole[0]
+    return digits + b".0" if len(digits) <= _EXACT else json.dumps(float(digits)).encode()
 
 
 def content_digest(document: dict[str, Any]) -> str:

@@ -18,6 +18,13 @@ from trnbench.results.schema import MIGRATIONS, check_version, migrated
 
 T = TypeVar("T")
 
+_ENCODER = json.JSONEncoder(
+    check_circular=False,  # what is turned into plain values first is none
+    allow_nan=False,
+    ensure_ascii=False,
+    separators=(",", ":"),
+)
+
 
 class _Head(msgspec.Struct):
     schema_version: Any = None
@@ -80,7 +87,7 @@ def _strict(value: Any, where: str) -> bytes:
         tree = msgspec.to_builtins(value)
         if tree != msgspec.to_builtins(value, str_keys=True):
             raise TypeError("a key is not text")  # json.dumps would turn 3.5 into "3.5" and say nothing
-        return json.dumps(tree, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+        return _ENCODER.encode(tree).encode()
     except (ValueError, TypeError, RecursionError) as error:
         try:
             name, found = _offender(value)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from trnbench.errors import ExitCode, UsageError
-from trnbench.results.digest import fingerprint
+from trnbench.results.digest import fingerprint_as_written
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement, Status
 from trnbench.run.attempt import Attempts
@@ -72,7 +72,7 @@ class Conduct:
         self._recording, self._on_progress, self._interruption = recording, on_progress, interruption
         self._executor, self._apart = executor, apart
         self._done: dict[int, Measurement] = {at: measurement for at, (measurement, _) in kept.items()}
-        self._fingerprints = {at: fingerprint(document) for at, (_, document) in kept.items()}
+        self._fingerprints = {at: fingerprint_as_written(document) for at, (_, document) in kept.items()}
         rounds = settings.processes if apart else 1
         # Several ranks know their tasks beforehand (for_ranks); their run cannot be resumed, so what is lost
         # of it must be little.
@@ -167,7 +167,7 @@ class Conduct:
             with self._room(self._recording):
                 self._recording.add(position, measurement, document)
         self._done[position] = measurement
-        self._fingerprints[position] = fingerprint(document)
+        self._fingerprints[position] = fingerprint_as_written(document)
 
     @contextmanager
     def _room(self, recording: Recording) -> Iterator[None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from functools import cached_property
 from typing import Any
 
 from trnbench.kernels.kernel import Kernel
@@ -34,17 +35,30 @@ class _Pickler(pickle.Pickler):
         if not isinstance(obj, Kernel):
             return None
         if id(obj) not in self._named:
-            self._named[id(obj)] = None if _plain(obj) else _installed(obj)
+            self._named[id(obj)] = None if _plain(obj) else self._installed(obj)
         return self._named[id(obj)]
+
+    def _installed(self, kernel: Kernel) -> str | None:
+        """Its name, where the installed plugins bring the same one."""
+        found = self._kernels.get(kernel.name)
+        same = found is not None and (found.axes, found.implementations) == (
+            kernel.axes,
+            kernel.implementations,
+        )
+        return kernel.name if same else None
+
+    @cached_property
+    def _kernels(self) -> dict[str, Kernel]:
+        return _installed_kernels()
 
 
 class _Unpickler(pickle.Unpickler):
     def persistent_load(self, pid: str) -> Kernel:
-        from trnbench.registry import load_registry
-
-        if not hasattr(self, "_kernels"):
-            self._kernels = load_registry().kernels
         return self._kernels[pid]
+
+    @cached_property
+    def _kernels(self) -> dict[str, Kernel]:
+        return _installed_kernels()
 
 
 def _plain(kernel: Kernel) -> bool:
@@ -55,10 +69,7 @@ def _plain(kernel: Kernel) -> bool:
     return True
 
 
-def _installed(kernel: Kernel) -> str | None:
-    """Its name, where the installed plugins bring the same one."""
+def _installed_kernels() -> dict[str, Kernel]:
     from trnbench.registry import load_registry
 
-    found = load_registry().kernels.get(kernel.name)
-    same = found is not None and (found.axes, found.implementations) == (kernel.axes, kernel.implementations)
-    return kernel.name if same else None
+    return load_registry().kernels

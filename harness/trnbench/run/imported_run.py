@@ -16,7 +16,7 @@ from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel, Point
-from trnbench.results.digest import fingerprint
+from trnbench.results.digest import fingerprint_as_written
 from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.imported import ImportedCase, ImportedRun
 from trnbench.results.json import dumps_measurement
@@ -85,7 +85,7 @@ def imported_run(found: ImportedRun, data: bytes, name: str, told: Context, regi
         measurements=tuple(measurements.values()),
         notes=(f"imported: the numbers are those of {builder.by}, and nothing of them was checked here",),
     )
-    prints = (fingerprint(dumps_measurement(each)) for each in run.measurements)
+    prints = (fingerprint_as_written(dumps_measurement(each)) for each in run.measurements)
     return sealed(run, (part.mark for part in attached(run)), prints)
 
 

@@ -8,8 +8,9 @@ from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
+from trnbench.errors import BadInput
 from trnbench.kernels.case import Case
-from trnbench.results.json import dumps_measurement
+from trnbench.results.json import dumps_measurement, loads_value
 from trnbench.results.measurement import Measurement, Reason
 from trnbench.run.attempt import Attempts
 from trnbench.run.freight import dumps
@@ -139,9 +140,9 @@ class Pool:
         if message == "ready":
             worker.ready = True
         else:
-            outcome, sound = message
+            position, document, sound = message
             worker.batch.popleft()
-            yield from self._ended(*outcome)
+            yield from self._ended(position, *self._read(position, document))
             if self._apart or not sound:
                 self._put_back(worker)
                 if sound:
@@ -151,6 +152,15 @@ class Pool:
                 return
         if not worker.batch:
             self._feed(worker)
+
+    def _read(self, position: int, document: bytes) -> tuple[Measurement, bytes]:
+        """What a worker sent: the measurement's JSON alone, since to pickle the rest costs three times as
+        much as to read it. A backend may have put into it what JSON holds and no measurement does."""
+        try:
+            return loads_value(document, Measurement, f"the outcome of {self._cases[position].id}"), document
+        except BadInput as error:
+            failed = self._attempts.gone_wrong(self._cases[position], Reason.ERROR, error.what)
+            return failed, dumps_measurement(failed)
 
     def _feed(self, worker: WorkerProcess) -> None:
         if self._left:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 def serve(connection: Connection) -> None:
-    """Answers batches of case numbers one outcome at a time, until it is sent None or left alone. With each
-    outcome comes whether this process is as it was before the case: else another one is to go on.
+    """Answers batches of case numbers one outcome at a time, until it is sent None or left alone: position,
+    measurement as JSON, and whether this process is as it was before the case: else another one is to go on.
 
     Runs below a keeper, which ends what the cases started.
     """
@@ -45,10 +45,10 @@ def serve(connection: Connection) -> None:
         with contextlib.nullcontext() if measured else seldom_collected():
             while (batch := connection.recv()) is not None:
                 for position in batch:
-                    outcome, sound = tried(attempts, cases, position)
+                    (_, _, document), sound = tried(attempts, cases, position)
                     if os.getpid() != own:
                         os._exit(1)  # a copy that the case made of this process, and that came back from it
-                    connection.send((outcome, sound))
+                    connection.send((position, document, sound))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # the parent is gone
 

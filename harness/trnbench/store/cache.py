@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trnbench.errors import StoreError
+from trnbench.store.compression import compressed
 
 if TYPE_CHECKING:
     import sqlite3
@@ -84,7 +85,7 @@ class Cache:
 
     def put(self, key: bytes, content: bytes) -> None:
         """Keep `content`, in place of what was there."""
-        packed = zlib.compress(content, 1)
+        packed = compressed(content, 1)
         connection = self._connected()
         if connection is None:
             return

@@ -13,6 +13,7 @@ from trnbench.results.digest import PARTS
 from trnbench.results.json import loads, loads_value
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
+from trnbench.store.compression import compressed
 from trnbench.store.journal import Chain, Journal, Record
 from trnbench.store.rows import Attached, head
 
@@ -95,7 +96,7 @@ class Journaled(NamedTuple):
 
 def begin(journal: Journal, run: Run, opening: Opening, parts: Iterable[Attached]) -> None:
     """The first records of a new journal. Raises `JournalFull`."""
-    journal.append("begin", msgspec.to_builtins(opening), zlib.compress(head(run)))
+    journal.append("begin", msgspec.to_builtins(opening), compressed(head(run)))
     for part in parts:
         journal.append("part", {"kind": part.kind, "name": part.name, "sha256": part.sha256}, part.content)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from trnbench.results.evidence import Grade
 from trnbench.results.json import dumps_measurement
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
+from trnbench.store.compression import compressed
 from trnbench.store.filling import fill
 from trnbench.store.journal import Journal, read_chain
 from trnbench.store.journaled import Journaled, journaled
@@ -55,9 +55,10 @@ class Recording:
 
         Raises `JournalFull` when there is no room for it: all that was added before is kept.
         """
-        content = zlib.compress(document or dumps_measurement(measurement))
+        content = compressed(document or dumps_measurement(measurement))
         self.journal.append("case", {"position": position}, content)
-        if time.monotonic() >= self._synced + self._patience_s:
+        synced = time.monotonic() >= self._synced + self._patience_s
+        if synced:
             self.journal.sync()
             self._synced = time.monotonic()
         if self._lags and time.monotonic() < self._asked_again:
@@ -66,21 +67,22 @@ class Recording:
         def change(connection: sqlite3.Connection, number: int) -> None:
             row = measurement_row(position, measurement, content)
             insert_measurements(connection, number, [row])
-            change_run(connection, number, {"indexed": self.journal.end})
+            if synced:  # the row is long; after a kill, cases behind what it says are put in once more
+                change_run(connection, number, {"indexed": self.journal.end})
 
         self._index(change, busy_s=HURRY_S)
 
     def add_round(self, position: int, number: int, measurement: Measurement, document: bytes | None) -> None:
         """What one process of a case that needs several came to, counted from 0: in the journal alone, until
         the case has all of them. Raises `JournalFull` like `add`."""
-        content = zlib.compress(document or dumps_measurement(measurement))
+        content = compressed(document or dumps_measurement(measurement))
         self.journal.append("round", {"position": position, "round": number}, content)
         self.journal.sync()
 
     def finish(self, run: Run) -> None:
         """The run as it ended. Raises `JournalFull` when not even that fits; its cases are kept."""
         try:
-            self.journal.append("end", {}, zlib.compress(head(run)), last=True)
+            self.journal.append("end", {}, compressed(head(run)), last=True)
             self.journal.sync()
 
             def change(connection: sqlite3.Connection, number: int) -> None:

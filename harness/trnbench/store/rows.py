@@ -15,6 +15,7 @@ from trnbench.results.digest import PARTS, bare, mark_of
 from trnbench.results.json import dumps_value
 from trnbench.results.measurement import Measurement
 from trnbench.results.run import Run
+from trnbench.store.compression import compressed
 
 if TYPE_CHECKING:
     import sqlite3
@@ -42,7 +43,7 @@ def attached(run: Run) -> tuple[Attached, ...]:
     for kind in PARTS:
         for name, value in getattr(run, kind).items():
             document = dumps_value(value, f"run {run.id}: {kind}.{name}")
-            found.append(Attached(kind, name, hashlib.sha256(document).hexdigest(), zlib.compress(document)))
+            found.append(Attached(kind, name, hashlib.sha256(document).hexdigest(), compressed(document)))
     return tuple(found)
 
 

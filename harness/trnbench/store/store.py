@@ -16,6 +16,7 @@ from trnbench.results.digest import PARTS
 from trnbench.results.json import dumps_measurement, loads, loads_value
 from trnbench.results.run import Run
 from trnbench.results.sample import CaseMark, chosen, noted
+from trnbench.store.compression import compressed
 from trnbench.store.database import NoRuns, no_runs
 from trnbench.store.file import StoreFile
 from trnbench.store.journal import JournalInUse, is_in_use
@@ -53,7 +54,7 @@ class Store(StoreFile):
         for run in runs:
             documents = [dumps_measurement(each) for each in run.measurements]
             rows = [
-                measurement_row(at, each, zlib.compress(document))
+                measurement_row(at, each, compressed(document))
                 for at, (each, document) in enumerate(zip(run.measurements, documents, strict=True))
             ]
             kept.append((run, attached(run), rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from trnbench.emulator.core.births import Births
 from trnbench.emulator.core.tile import Tile, Users
 from trnbench.nki.ledger import Life
 from trnbench.nki.machine import Machine
@@ -30,6 +31,7 @@ class Liveness:
         }
         self._tiles: dict[Life, Tile] = {}
         self.others: list[Tile] = []  # in device memory, or at addresses of the kernel's choice
+        self.births: Births | None = None  # while the first copy of a piece is recorded
 
     def add(self, new: Tile, freed: Users) -> None:
         """A tile that does not fit waits for the users of those dropped first, whose place it takes, or of
@@ -59,6 +61,8 @@ class Liveness:
                 tiles.popleft()
         tiles.append(new)
         pool.held = held
+        if self.births is not None:
+            self.births.add(new)
 
     def turn_over(self, memory: str, used: int, twins: list[Tile], gone: int) -> None:
         """`twins`, which nobody holds, come before the last `used` tiles of a memory, and its first `gone`

@@ -133,6 +133,8 @@ def go_on(builder: RecordedState, found: Period, times: int) -> None:
         program.loops += [Loop(run.begin + turn * length, run.length, run.count) for run in inner]
     program.loops.append(Loop(begin, length, times + 1))
     later = times * length
+    if builder.births is not None:
+        builder.births.go_on(builder.levels[-1].starts[0], begin, length, times, numbered)
     for memory, (used, made, gone, _) in found.steady.turnovers.items():
         tiles = list(builder.pools[memory].tiles)
         templates = tiles[len(tiles) - used - made : len(tiles) - used]

@@ -38,9 +38,11 @@ class Piece(msgspec.Struct, frozen=True):
 
 class Execution(Protocol):
     """Of one program: `carry_out` records a part behind what is recorded and returns how many instructions
-    that are, `restart` drops what is recorded."""
+    that are, `again` the same part once more, announced as `repeated`; `restart` drops what is recorded."""
 
-    def carry_out(self, arguments: Any) -> int: ...
+    def carry_out(self, arguments: Any, *, repeated: bool = False) -> int: ...
+
+    def again(self) -> int: ...
 
     def restart(self) -> None: ...
 
@@ -55,7 +57,7 @@ def record_pieces(
     if _too_few(parts) or (known and _too_short(parts, known)):
         execution.carry_out(arguments)
         return ()
-    length = execution.carry_out(first)
+    length = execution.carry_out(first, repeated=parts[0][1] > 1)
     if lengths is not None:
         lengths[first] = length
     if _too_short(parts, length):
@@ -65,13 +67,13 @@ def record_pieces(
     pieces: list[Piece] = []
     for number, (part, times) in enumerate(parts):
         begin = pieces[-1].ends[-1] if pieces else 0
-        length = execution.carry_out(part) if number else length
+        length = execution.carry_out(part, repeated=times > 1) if number else length
         ends = [begin + length]
         while len(ends) < min(times, COPIES):
             settled = len(ends) > 1 and ends[-1] - begin >= SETTLED
             if settled or ends[-1] + length > COPIED:
                 break
-            ends.append(ends[-1] + execution.carry_out(part))
+            ends.append(ends[-1] + execution.again())
         pieces.append(Piece(tuple(ends), times))
     return tuple(pieces)
 

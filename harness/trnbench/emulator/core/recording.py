@@ -9,7 +9,9 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
+from trnbench.emulator.core.births import Births
 from trnbench.emulator.core.builder import Builder
+from trnbench.emulator.core.copies import FirstCopy, Position, first_copy, once_more
 from trnbench.emulator.core.equivalence import work_class
 from trnbench.emulator.core.launch import Launch
 from trnbench.emulator.core.pieces import (
@@ -26,6 +28,7 @@ from trnbench.emulator.core.rendezvous import check_same_rendezvous
 from trnbench.errors import KernelError
 from trnbench.nki import Machine, record
 from trnbench.nki.op import Op
+from trnbench.nki.provide import provide
 
 Arguments: TypeAlias = Sequence[Any] | Mapping[str, Any]
 """Of a kernel, in order or by name: a `TensorSpec` for a tensor, other values as they are."""
@@ -99,13 +102,14 @@ def record_launch(
     """
     programs: list[Program] = []
     pieces: tuple[Piece, ...] = ()
-    for number in range(launch.programs):
-        execution = _Execution(kernel, machine, launch, named, number)
-        if len(parts) > 1 or any(times > 1 for _, times in parts):
-            pieces = record_pieces(arguments, parts, execution, lengths)
-        else:
-            execution.carry_out(arguments)
-        programs.append(execution.program)
+    with provide("trnbench"):  # a kernel may import while it runs
+        for number in range(launch.programs):
+            execution = _Execution(kernel, machine, launch, named, number)
+            if len(parts) > 1 or any(times > 1 for _, times in parts):
+                pieces = record_pieces(arguments, parts, execution, lengths)
+            else:
+                execution.carry_out(arguments)
+            programs.append(execution.program)
     for number in range(1, launch.programs):
         check_same_rendezvous(programs[0], programs[number], number)
     return Recording(tuple(programs), pieces)
@@ -124,9 +128,26 @@ class _Execution:
     def restart(self) -> None:
         self.builder = Builder(self.machine)
         self.program = self.builder.program
+        self.last: Arguments = ()
+        self.copy: FirstCopy | None = None
 
-    def carry_out(self, arguments: Arguments) -> int:
-        """Returns how many instructions were issued."""
+    def carry_out(self, arguments: Arguments, *, repeated: bool = False) -> int:
+        """Returns how many instructions were issued. `repeated`: it will be asked for `again`."""
+        self.last = arguments
+        if not repeated or not self.launch.fold:
+            self.copy = None
+            return self._executed(arguments)
+        begin = Position.of(self.program)
+        self.builder.births = Births(begin.instructions)
+        count = self._executed(arguments)
+        self.copy = first_copy(self.builder, begin, count)
+        return count
+
+    def again(self) -> int:
+        """The same once more."""
+        return self._executed(self.last) if self.copy is None else once_more(self.builder, self.copy)
+
+    def _executed(self, arguments: Arguments) -> int:
         in_order: Sequence[Any] = () if isinstance(arguments, Mapping) else arguments
         by_name = arguments if isinstance(arguments, Mapping) else {}
         trace = record(

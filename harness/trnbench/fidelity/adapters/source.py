@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-import msgspec
-
-from trnbench.compiler import AS_SHIPPED, Assumptions, negations
-from trnbench.emulator.clock import seconds
-from trnbench.emulator.core.launch import Launch
-from trnbench.emulator.core.recording import Recording, record_launch
-from trnbench.errors import TrnbenchError
 from trnbench.facts.scope import Scope
-from trnbench.fidelity.adapters.program_text import prepared
-from trnbench.fidelity.clock import launch_of
 from trnbench.fidelity.kernel_source import KernelSource
 from trnbench.fidelity.point import PublishedPoint, Quantity
 from trnbench.fidelity.prediction import NotEmulated, Prediction
-from trnbench.fidelity.scheduled import timing_of
-from trnbench.nki import Machine, TensorSpec, load_kernel
-from trnbench.nki.absent import stand_ins
-from trnbench.nki.beta1.grid import Beta1Kernel
-from trnbench.nki.provide import Provided, provide
 
 if TYPE_CHECKING:
     from trnbench.fidelity.bench import Bench
-
-CALL_LIMIT = 2_000_000
-"""Calls recorded for one public kernel: some minutes."""
 
 
 def predict(point: PublishedPoint, bench: Bench) -> Prediction:
@@ -48,6 +28,13 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
         raise NotEmulated(why, source_missing=not point.no_kernel)
     if bench.kernels is None:
         raise NotEmulated(f"{source.file}::{source.function}", source_missing=True)
+    # As a rule there is no folder: only what runs a kernel imports what that takes.
+    from trnbench.emulator.clock import seconds
+    from trnbench.fidelity.adapters.source_recording import recorded
+    from trnbench.fidelity.clock import launch_of
+    from trnbench.fidelity.scheduled import timing_of
+    from trnbench.nki import Machine
+
     time_s = flops = 0.0
     launch, launched = launch_of(point, bench)
     calls, bounds = 0, []
@@ -56,17 +43,17 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     for each in (source, *source.also):
         path = find(bench.kernels, each, repository(point))
         machine = Machine.of(bench.system(point.system))
-        recorded = _recorded(bench.kernels, path, each, machine, bench.assumptions)
-        timing = timing_of(recorded.recording, bench, point.system, cores=recorded.together)
+        public = recorded(bench.kernels, path, each, machine, bench.assumptions)
+        timing = timing_of(public.recording, bench, point.system, cores=public.together)
         if not timing.total:
             raise NotEmulated("the kernel does nothing that takes time")
         time_s += seconds(timing.total) + launch
-        flops += sum(op.flops * count for op, count in recorded.recording.tally().items()) * recorded.together
-        calls += recorded.recording.calls
+        flops += sum(op.flops * count for op, count in public.recording.tally().items()) * public.together
+        calls += public.recording.calls
         for engine, spent in timing.busy_s.items():
             busy[engine] = busy.get(engine, 0) + spent
         bounds.append(max(timing.busy_s, key=lambda name: (timing.busy_s[name], name)))
-        nki = recorded.nki
+        nki = public.nki
     names = " + ".join(each.function for each in (source, *source.also))
     names += "".join(f" with {each.replace('=', ' = ')}" for each in source.constants)
     how = f"{source.file}::{names}, {calls:,} calls, {' and '.join(dict.fromkeys(bounds))}-bound, {nki}"
@@ -134,64 +121,3 @@ def _common_end(parts: Sequence[str], wanted: Sequence[str]) -> int:
             break
         count += 1
     return count
-
-
-class _Made(NamedTuple):
-    recording: Recording
-    nki: str
-    together: int  # programs that run on cores of their own at the same time
-
-
-@lru_cache(maxsize=8)
-def _recorded(
-    folder: Path, path: Path, source: KernelSource, machine: Machine, assumptions: Assumptions = AS_SHIPPED
-) -> _Made:
-    """What the kernel does follows from its file, the machine's limits and its compiler, from no cost."""
-    try:
-        with stand_ins(folder) as absent, provide("trnbench"), prepared(path, source) as file:
-            kernel, by = _loaded(file, source)
-            beta1 = isinstance(kernel, Beta1Kernel)
-            if source.grid:
-                kernel = kernel[source.grid]
-            given = [each.partition("=") for each in source.arguments]
-            recording = record_launch(
-                kernel,
-                [_argument(text) for text, equals, _ in given if not equals],
-                machine,
-                Launch(limit=CALL_LIMIT, assumptions=assumptions),
-                named={name: _argument(text) for name, equals, text in given if equals},
-            )
-    except TrnbenchError as error:
-        raise NotEmulated(f"{error.what}{f' ({error.cause})' if error.cause else ''}") from None
-    nki = f"NKI {by.dialect} by {by.by} {by.version}" if by.dialect else f"NKI by {by}"
-    if absent:
-        nki += f", {', '.join(absent)} stood in for"
-    nki += "".join(f", {each}" for each in negations(assumptions, beta1=beta1))
-    return _Made(recording, nki, 1 if beta1 else max(prod(source.grid), 1))
-
-
-def _loaded(file: Path, source: KernelSource) -> tuple[Any, Provided]:
-    """The kernel: what the file defines, or what a function of it returns."""
-    maker = source.made_by
-    if maker is None:
-        kernel, _, by = load_kernel(f"{file}::{source.function}", nki="trnbench")
-        return kernel, by
-    made, _, by = load_kernel(f"{file}::{maker.function}", nki="trnbench")
-    kernel = made(*(_argument(each) for each in maker.arguments))
-    if maker.item is not None:
-        kernel = kernel[maker.item]
-    if isinstance(kernel, Beta1Kernel):
-        by = msgspec.structs.replace(by, dialect="Beta 1")
-    return kernel, by
-
-
-def _argument(text: str) -> Any:
-    """ "float32[128,512]" → a tensor of that shape, "1e-05" → the number, "(3,4)" → a tuple, "'ab'" → ab."""
-    if text.startswith(("(", "'")):
-        return ast.literal_eval(text)
-    dtype, bracket, rest = text.partition("[")
-    if bracket:
-        return TensorSpec(tuple(int(side) for side in rest.rstrip("]").split(",")), dtype)
-    if text in ("True", "False", "None"):
-        return {"True": True, "False": False, "None": None}[text]
-    return float(text) if any(mark in text for mark in ".e") else int(text)

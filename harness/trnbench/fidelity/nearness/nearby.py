@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trnbench.generation import System
     from trnbench.kernels.case import Case
     from trnbench.registry import Registry
+    from trnbench.results.fidelity import Fidelity
     from trnbench.results.measurement import Measurement, Metric
 
 SHIPPED = "band of the shipped model"
@@ -153,15 +154,12 @@ _READ: dict[object, Evidence] = {}
 """The last answer: many kernels of one process ask the same of the same files."""
 
 
-def made(registry: Registry) -> dict[str, Bands]:
-    """Generation → its bands as the installed model makes them now: every point that can be emulated as
-    stated, and what the plugins keep of public kernels. Takes some seconds.
+def made(registry: Registry, fidelity: Fidelity) -> dict[str, Bands]:
+    """Generation → its bands after a comparison that has just been made: every point that can be emulated
+    as stated, and what the plugins keep of public kernels.
 
     Raises `BadInput` where public kernels were run by another model.
     """
-    from trnbench.fidelity.validate import validate
-
-    fidelity = validate(registry, with_same=False)
     return bands(evidence_of(registry), errors(fidelity), fidelity.by, fidelity.version)
 
 

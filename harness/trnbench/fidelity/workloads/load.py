@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from trnbench.errors import TrnbenchError
-from trnbench.facts.table import Place, near
+from trnbench.facts.table import Place, near, read_content
 from trnbench.fidelity.grouped import opened, rows
 from trnbench.fidelity.workloads.point import Metric, PublishedStep, PublishedSteps, Reading
 from trnbench.workloads.job import Job, Task, check_job
@@ -51,7 +51,7 @@ def load_steps(path: Path, generation: str = "") -> PublishedSteps:
     key that is unknown, missing or of the wrong kind, a reading that is not there, an id used twice, a figure
     that is no time of a step.
     """
-    place, document = opened(path, _TABLES)
+    place, document = opened(path, read_content(path), _TABLES)
     readings = _readings(place, document)
     points: dict[str, PublishedStep] = {}
     for where, row in rows(place, document, together=("job", "layout")):

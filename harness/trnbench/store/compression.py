@@ -1,0 +1,19 @@
+"""Documents as zlib, whose preparations cost no more than a short one is worth."""
+
+from __future__ import annotations
+
+import zlib
+
+_BITS = range(9, 16)
+"""Of windows that every reader of zlib takes."""
+
+_BEHIND = 262
+"""Bytes of its window that deflate does not look back into."""
+
+
+def compressed(document: bytes, level: int = 6) -> bytes:
+    """What `zlib.decompress` takes back. The window is no larger than `document`: to clear the usual one of
+    32 KiB, with its tables, takes longer than most documents do."""
+    bits = min(max((len(document) + _BEHIND).bit_length(), _BITS[0]), _BITS[-1])
+    packer = zlib.compressobj(level, zlib.DEFLATED, bits, min(bits - 6, zlib.DEF_MEM_LEVEL))
+    return packer.compress(document) + packer.flush()

@@ -1,0 +1,163 @@
+"""Another copy of a piece, appended, is what executing the piece again would have recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from drawn_kernels import kernels, source
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from trnbench.emulator.core import recording as recorded
+from trnbench.emulator.core.cases import arguments_of
+from trnbench.emulator.core.launch import Launch
+from trnbench.emulator.core.program import Program
+from trnbench.emulator.core.recording import Recording, record_launch
+from trnbench.errors import KernelError
+from trnbench.nki import Machine, TensorSpec, load_kernel
+
+BF16, FP32, FP8 = "bfloat16", "float32", "float8_e4m3"
+SYSTEMS = ("trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver")
+
+
+def _square(size: int, dtype: str) -> Any:
+    return (((size, size), dtype),) * 2
+
+
+def _heads(tokens: int, width: int, causal: bool) -> Any:
+    across, along = ((8, width, tokens), BF16), ((8, tokens, width), BF16)
+    return (across, across, along, causal)
+
+
+PROBLEMS = {
+    **{f"product in {dtype}": ("gemm_best:gemm_best", _square(4096, dtype)) for dtype in (BF16, FP32, FP8)},
+    "product with a rest": ("gemm_best:gemm_best", (((2048, 4096), FP32), ((2048, 10944), FP32))),
+    "tile by tile": ("gemm:gemm_naive", _square(2048, FP8)),
+    "transpose": ("transpose:transpose", (((4096, 4096), FP32),)),
+    "attention, rounds left out": ("attention:attention", _heads(4096, 64, False)),
+    "attention, short": ("attention:attention", _heads(1024, 128, False)),
+    "attention, rounds that grow": ("attention:attention", _heads(1024, 128, True)),
+}
+
+
+def _recorded(registry: Any, problem: str, where: str) -> Recording:
+    ref, inputs = PROBLEMS[problem]
+    kernel, module, _ = load_kernel(f"trnbench.kernels.nki.{ref}", nki="trnbench")
+    cut = getattr(module, ref.partition(":")[2] + "_pieces")
+    parts = tuple((arguments_of(part), times) for part, times in cut(inputs))
+    machine = Machine.of(registry.system(where))
+    return record_launch(kernel, arguments_of(inputs), machine, Launch(explain=False), parts=parts)
+
+
+def _told(program: Program) -> tuple[Any, ...]:
+    """All of it; a kernel that is executed again has its ops twice."""
+    ops = [op.key() for op in program.ops]
+    banks = (program.psum.refs, program.psum.owners, program.psum.sizes)
+    return ([ops[number] for number in program.op], program.place, program.waiters, program.deps, *banks)
+
+
+def _executed_again(builder: Any, *_: Any) -> None:
+    builder.births = None
+
+
+@pytest.mark.parametrize("where", SYSTEMS)
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_a_copy_is_what_executing_it_again_records(
+    registry: Any, monkeypatch: pytest.MonkeyPatch, problem: str, where: str
+) -> None:
+    appended = _recorded(registry, problem, where)
+    monkeypatch.setattr(recorded, "first_copy", _executed_again)
+    again = _recorded(registry, problem, where)
+    assert appended.pieces == again.pieces
+    assert _told(appended.programs[0]) == _told(again.programs[0])
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_loops_of_a_copy_repeat(registry: Any, problem: str) -> None:
+    (program,) = _recorded(registry, problem, SYSTEMS[2]).programs
+    first, deps = program.first, program.deps
+    for loop in program.loops:
+        assert loop.count >= 2
+        rounds = []
+        for turn in range(loop.count):
+            begin = loop.begin + turn * loop.length
+            numbers = range(begin, begin + loop.length)
+            waits = [[dep - 4 * begin for dep in deps[first[at] : first[at + 1]]] for at in numbers]
+            rounds.append((program.op[begin : begin + loop.length], waits))
+        assert all(each == rounds[0] for each in rounds)
+
+
+def test_copies_of_long_pieces_have_loops(registry: Any) -> None:
+    recording = _recorded(registry, "attention, rounds left out", SYSTEMS[2])
+    ends = recording.pieces[0].ends
+    assert len(ends) == 2
+    assert any(loop.begin >= ends[0] and loop.end <= ends[1] for loop in recording.programs[0].loops)
+
+
+KEEPING = """
+import nki.isa as nisa
+import nki.language as nl
+
+import nki
+
+kept = []
+
+
+@nki.jit
+def keeping(a):
+    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=a)
+    nisa.dma_copy(dst=out, src=tile)
+    kept.append(tile)
+    return out
+"""
+
+
+def test_a_piece_whose_tiles_outlive_it_is_executed_again(registry: Any, tmp_path: Path) -> None:
+    """Nobody knows when they end."""
+    file = tmp_path / "keeping.py"
+    file.write_text(KEEPING)
+    kernel, module, _ = load_kernel(f"{file}::keeping", nki="trnbench")
+    part = arguments_of((((128, 64), BF16),))
+    machine = Machine.of(registry.system(SYSTEMS[1]))
+    recording = record_launch(kernel, part, machine, Launch(explain=False), parts=((part, 4_000),))
+    assert len(module.kept) == len(recording.pieces[0].ends) == 9
+
+
+@given(body=kernels(), room=st.sampled_from([6, 12, 40, 200]))
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+    max_examples=30,
+)
+def test_copies_of_drawn_kernels(registry: Any, tmp_path: Path, body: str, room: int) -> None:
+    """`room`: KiB of SBUF for a partition, so that copies wait for each other's places. Kernels that remember
+    how often they were called are not the same again."""
+    assume("noted" not in body)
+    file = tmp_path / f"kernel_{abs(hash(body))}.py"
+    file.write_text(source(body))
+    kernel, _, _ = load_kernel(f"{file}::kernel", nki="trnbench")
+    machine = msgspec.structs.replace(
+        Machine.of(registry.system(SYSTEMS[1])), sbuf_partition_bytes=room * 1024
+    )
+    spec = (TensorSpec((128, 8192), "float32"),)
+
+    def made() -> Any:
+        try:
+            return record_launch(kernel, spec, machine, Launch(explain=False), parts=((spec, 9_000),))
+        except KernelError as error:
+            return error.what
+
+    appended = made()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recorded, "first_copy", _executed_again)
+        again = made()
+    if isinstance(again, str):
+        assert appended == again
+    else:
+        assert appended.pieces == again.pieces
+        assert _told(appended.programs[0]) == _told(again.programs[0])
