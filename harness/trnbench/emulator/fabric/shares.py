@@ -107,18 +107,18 @@ class ShareTable:
         weights = np.concatenate([p for r, a, b in spans for p in (r.weights, amounts[a:b])])
         if move.copies != 1:
             weights = weights * move.copies
-        found: list[Share] = []
+        shares: list[Share] = []
         begin = 0
         for route, a, b in spans:
             end = begin + len(route.resources) + b - a
-            found.append((resources[begin:end], weights[begin:end], route.latency))
+            shares.append((resources[begin:end], weights[begin:end], route.latency))
             begin = end
-        return found
+        return shares
 
 
 def shares_of(network: Network) -> ShareTable:
     """Kept with the network, and with the same links where accesses at the ends are free."""
-    found: ShareTable | None = network.memo.get(SHARES)
-    if found is None:
-        found = network.memo[SHARES] = ShareTable(network)
-    return found
+    shares: ShareTable | None = network.memo.get(SHARES)
+    if shares is None:
+        shares = network.memo[SHARES] = ShareTable(network)
+    return shares
