@@ -12,13 +12,21 @@ from hypothesis import strategies as st
 from trnbench.emulator.fabric import steady_state
 from trnbench.emulator.fabric.algorithms import ALGORITHMS
 from trnbench.emulator.fabric.algorithms.algorithm import NotPossible
-from trnbench.emulator.fabric.equivalence import Classes, Pattern
+from trnbench.emulator.fabric.equivalence import Classes, Patterns
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.orbits import Orbits
+from trnbench.emulator.fabric.schedule import Move
+from trnbench.emulator.fabric.shares import Shares
 from trnbench.emulator.fabric.solve import least_ticks, solve
 
 Make = Callable[..., Network]
 CASES = sorted((name, verb) for name, each in ALGORITHMS.items() for verb in each.collectives)
+
+
+def in_one_step(*pairs: tuple[int, int]) -> Patterns:
+    """One byte each, all over one resource."""
+    shares = Shares(pairs, [(np.zeros(1, np.intp), np.ones(1), 0)] * len(pairs), list(range(len(pairs))))
+    return Patterns.of([(0, 0, Move(size=1.0, pairs=pairs), shares)])
 
 
 @settings(max_examples=60, deadline=None)
@@ -127,8 +135,7 @@ def test_a_period_counts_only_where_no_flow_outlasts_two(apart: int, found: tupl
     """Two classes arrive every 10 ticks, the one `apart` ticks after the other: repetitions 16 to 31 of both
     have 150 − `apart` ticks in common, and more than two periods are asked for.
     """
-    nothing = (np.zeros(1, np.intp), np.ones(1))
-    patterns = tuple(Pattern(0, 0, rank, 1 - rank, 1.0, 0, *nothing, False) for rank in range(2))
+    patterns = in_one_step((0, 1), (1, 0))
     classes = Classes(
         flow=np.arange(2),
         resource=np.zeros(1, np.intp),
@@ -145,12 +152,11 @@ def test_a_period_counts_only_where_no_flow_outlasts_two(apart: int, found: tupl
 
 
 def test_a_period_may_span_several_repetitions() -> None:
-    nothing = (np.zeros(1, np.intp), np.ones(1))
     classes = Classes(
         flow=np.zeros(1, np.intp),
         resource=np.zeros(1, np.intp),
         rank=np.arange(2),
-        patterns=(Pattern(0, 0, 0, 1, 1.0, 0, *nothing, False),),
+        patterns=in_one_step((0, 1)),
         shapes=(0,),
         times=((100,),),
     )

@@ -83,8 +83,7 @@ def emulate(
     )
 
     def recorded(launch: Launch) -> Recording:
-        with provide("trnbench"):
-            return model.recorder.of(kernel, given, model.machine(system), launch)
+        return model.recorder.of(kernel, given, model.machine(system), launch)
 
     recording = recorded(launch)
     if not recording.calls:

@@ -15,7 +15,6 @@ from trnbench.emulator.core.timing import Timing
 from trnbench.generation import System
 from trnbench.nki import TensorSpec
 from trnbench.nki.load import load_kernel
-from trnbench.nki.provide import provide
 from trnbench.nki.source import inputs_of
 from trnbench.results.measurement import Value
 
@@ -73,9 +72,8 @@ class KernelTimes:
         """
         key = (call, cores, id(self.kernels.table(system)))
         if key not in self._known:
-            with provide("trnbench"):
-                timing = self._timing(call, system, cores, _stays(call))
-                bare = self._timing(call, system, cores, Without(queues=_TRANSFERS, hbm=True))
+            timing = self._timing(call, system, cores, _stays(call))
+            bare = self._timing(call, system, cores, Without(queues=_TRANSFERS, hbm=True))
             whole = seconds(timing.total) * call.times
             stream = max(timing.busy_s.get("dma", 0.0), timing.busy_s.get("hbm", 0.0)) * call.times
             self._known[key] = KernelTime(

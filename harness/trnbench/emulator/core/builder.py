@@ -124,7 +124,6 @@ class Builder(RecordedState):
     def _op(self, op: Op) -> tuple[int, int]:
         found = self._ops[op] = len(self.program.ops), queue_of(op)
         self.program.ops.append(op)
-        self.queues.append(found[1])
         return found
 
     def _logged(

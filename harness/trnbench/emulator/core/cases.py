@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -21,7 +21,6 @@ from trnbench.kernels.spread import Spread
 from trnbench.nki import TensorSpec
 from trnbench.nki.jit import Kernel
 from trnbench.nki.op import DMA
-from trnbench.nki.provide import provide
 from trnbench.nki.recorder import TooManyInstructions
 from trnbench.nki.source import Inputs, Source, Sources
 from trnbench.results.measurement import Part
@@ -45,6 +44,13 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     formula: str = ""  # where it was derived, not emulated: what was summed
 
 
+class _Profile(NamedTuple):
+    """Of a timing: what its lines took, and its counters."""
+
+    lines: dict[str, Any]
+    counters: dict[str, float]
+
+
 class CaseModel:
     """Cases of core, device and instance scope; kernels are loaded once."""
 
@@ -53,6 +59,7 @@ class CaseModel:
         self.limit = limit
         self._sources = Sources()
         self._launched: dict[tuple[str, int], Kernel] = {}
+        self._profiles: dict[tuple[int, int], tuple[Timing, _Profile]] = {}
 
     def estimate(self, case: Case, system: System) -> Estimate:
         """Emulated; derived by a roofline where the kernel declares no NKI source for the point.
@@ -63,7 +70,7 @@ class CaseModel:
         source = self.source(case)
         if source is not None:
             timing = self.time(case, source, system)
-            return _emulated(case, source, timing, self.kernels.table(system))
+            return _emulated(case, source, timing, self._profile(timing, self.kernels.table(system)))
         if case.kernel.spread is Spread.SHARED:
             raise KernelError(
                 f"{case.kernel.name} has no NKI source that takes {dict(case.key.point)}",
@@ -101,10 +108,18 @@ class CaseModel:
         parts = () if shared else tuple((arguments_of(part), times) for part, times in source.pieces())
         kernel = self._of_programs(source, launch.programs) if shared else source.kernel
         try:
-            with provide("trnbench"):
-                return self.kernels.time(kernel, arguments_of(source.inputs), system, launch, parts=parts)
+            return self.kernels.time(kernel, arguments_of(source.inputs), system, launch, parts=parts)
         except KernelError as error:
             raise _unrecorded(source, error) from error
+
+    def _profile(self, timing: Timing, table: CostTable) -> _Profile:
+        """Many cases have one timing."""
+        key = (id(timing), id(table))
+        known = self._profiles.get(key)
+        if known is None or known[0] is not timing:
+            profile = _Profile(line_profile(timing, table), _counters(timing.recording))
+            known = self._profiles[key] = (timing, profile)
+        return known[1]
 
     def _of_programs(self, source: Source, count: int) -> Kernel:
         key = (source.ref, count)
@@ -113,7 +128,7 @@ class CaseModel:
         return self._launched[key]
 
 
-def _emulated(case: Case, source: Source, timing: Timing, table: CostTable) -> Estimate:
+def _emulated(case: Case, source: Source, timing: Timing, profile: _Profile) -> Estimate:
     recording, count = timing.recording, len(timing.programs)
     implementation = f"nki: {source.ref} ({source.by})"
     notes: tuple[str, ...] = (f"instructions {recording.how}",)
@@ -121,7 +136,7 @@ def _emulated(case: Case, source: Source, timing: Timing, table: CostTable) -> E
         **({"waterfall": [list(term) for term in timing.waterfall]} if case.explain else {}),
         "busy": {name: seconds for name, seconds in timing.busy_s.items() if seconds},
         "strip": timing.strip,
-        **line_profile(timing, table),
+        **profile.lines,
     }
     if recording.pieces:
         notes = (*notes, "pieces beyond the scheduled ones at the pace of the last of their kind")
@@ -138,7 +153,7 @@ def _emulated(case: Case, source: Source, timing: Timing, table: CostTable) -> E
         parts=tuple(Part(name=name, seconds=seconds) for name, seconds in parts.items() if seconds),
         bound=timing.bound,
         implementation=implementation,
-        counters=_counters(recording),
+        counters=profile.counters,
         notes=(*notes, *timing.notes),
         detail=detail,
     )

@@ -72,7 +72,7 @@ def first_copy(builder: RecordedState, begin: Position, count: int) -> FirstCopy
 
 def once_more(builder: RecordedState, copy: FirstCopy) -> int:
     """Append another copy behind all that is recorded; returns how many instructions that are."""
-    program, queues = builder.program, builder.queues
+    program, queues = builder.program, builder.program.queues
     begin, end = copy.begin.instructions, copy.end.instructions
     by, numbered = len(program) - begin, program.psum.tiles - copy.begin.tiles
     _go_round(program, copy, by, numbered)

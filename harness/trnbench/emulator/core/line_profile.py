@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,19 +67,22 @@ def _strip(schedule: Schedule, kept: list[Place]) -> dict[str, str]:
     program, other = schedule.program, len(kept)
     numbers = {place: number for number, place in enumerate(kept)}
     number = np.array([numbers.get(place, other) for place in program.places])
-    line = number[np.frombuffer(program.place, np.uint32)]
-    start, issued = np.frombuffer(schedule.start, np.int64), np.frombuffer(schedule.issued, np.int64)
-    span = np.minimum(start // max(-(-schedule.total // STRIP_SPANS), 1), STRIP_SPANS - 1)
-    queues = schedule.queues()
+    row_of = {queue: row for row, shown in enumerate(STRIP_ROWS.values()) for queue in shown}
+    row = np.array([row_of.get(queue, -1) for queue in program.queues])[np.frombuffer(program.op, np.uint32)]
+    start = np.frombuffer(schedule.start, np.int64)
+    took = np.frombuffer(schedule.issued, np.int64) - start
+    shown = np.flatnonzero((row >= 0) & (took > 0))
+    span = np.minimum(start[shown] // max(-(-schedule.total // STRIP_SPANS), 1), STRIP_SPANS - 1)
+    line = number[np.frombuffer(program.place, np.uint32)[shown]]
+    cell = (row[shown] * STRIP_SPANS + span) * (other + 1) + line
+    shape = len(STRIP_ROWS), STRIP_SPANS, other + 1
+    spent = np.bincount(cell, took[shown], math.prod(shape)).reshape(shape)
+    longest = np.where(spent.any(2), spent.argmax(2), -1).tolist()
     strips = {}
-    for name, shown in STRIP_ROWS.items():
-        mine = np.isin(queues, shown) & (issued > start)
-        if not mine.any():
+    for name, places in zip(STRIP_ROWS, longest, strict=True):
+        if max(places) < 0:
             continue
-        cell = span[mine] * (other + 1) + line[mine]
-        took = np.bincount(cell, (issued - start)[mine], STRIP_SPANS * (other + 1)).reshape(STRIP_SPANS, -1)
-        longest = np.where(took.any(1), took.argmax(1), -1).tolist()
         at = other
-        told = [at := (place if place >= 0 else at) for place in longest]
+        told = [at := (place if place >= 0 else at) for place in places]
         strips[name] = "".join(str(place) if place < other else NONE for place in told)
     return strips

@@ -182,12 +182,16 @@ class Pace:
 
 def rivals(steps: Sequence[Step]) -> tuple[int, ...]:
     """Ops under an exclusion about banks that another op, of the other queue, is under, too."""
-    present = {own for step in steps for own, _ in step.banked}
+    present = {own for step in steps if step.banked for own, _ in step.banked}
+    if not present:
+        return ()
     return tuple(op for op, step in enumerate(steps) if any(rival in present for _, rival in step.banked))
 
 
 def of_banks(step: Step, banks: int) -> tuple[tuple[Claim, Claim], ...]:
     """The claims of a step whose operands lie in `banks`, a bit each."""
+    if not step.banked:
+        return step.claims
     touched = [bank for bank in range(banks.bit_length()) if banks >> bank & 1]
     single = [
         ((number, own, bank), (number, rival, bank))

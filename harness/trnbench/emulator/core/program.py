@@ -62,6 +62,7 @@ class Program:
         self.deps = array("Q")
         self.waiters = array("Q")
         self._first = array("Q", [0])
+        self._queues: list[int] = []
         self.loops: list[Loop] = []
         self.assumed: Mapping[str, int] = {}
         self.shares = True  # the problem with the other programs of its launch
@@ -70,6 +71,14 @@ class Program:
 
     def __len__(self) -> int:
         return len(self.op)
+
+    @property
+    def queues(self) -> list[int]:
+        """Of each op."""
+        queues = self._queues
+        if len(queues) < len(self.ops):
+            queues += map(queue_of, self.ops[len(queues) :])
+        return queues
 
     @property
     def first(self) -> array[int]:
@@ -90,7 +99,7 @@ def firsts(owners: array[int], count: int) -> array[int]:
 
 def issued_before(program: Program) -> dict[int, int]:
     """Of each transfer that the scalar engine triggers: the engine's own instruction before it, or -1."""
-    queues = np.array([queue_of(op) for op in program.ops], np.int64)
+    queues = np.array(program.queues, np.int64)
     if not (queues == SCALAR_RING).any():
         return {}
     of = queues[np.frombuffer(program.op, np.uint32)]

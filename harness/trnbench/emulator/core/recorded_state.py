@@ -11,8 +11,8 @@ from trnbench.nki.machine import Machine
 
 
 class RecordedState(Accesses, Scoreboard):
-    """Tiles with their users, and what queues have waited for. `queues`: of each op; `levels`: loops that
-    are watched, the innermost last; `log`: operands of their instructions.
+    """Tiles with their users, and what queues have waited for. `levels`: loops that are watched, the
+    innermost last; `log`: operands of their instructions.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -21,7 +21,6 @@ class RecordedState(Accesses, Scoreboard):
         Scoreboard.__init__(self, program)
         self.log: list[Entry] | None = None
         self.levels: list[Level] = []
-        self.queues: list[int] = []
 
     def look(self) -> None:
         """Note what is known now, between two rounds of the innermost loop."""

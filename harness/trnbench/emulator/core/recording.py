@@ -28,6 +28,7 @@ from trnbench.emulator.core.rendezvous import check_same_rendezvous
 from trnbench.errors import KernelError
 from trnbench.nki import Machine, record
 from trnbench.nki.op import Op
+from trnbench.nki.provide import provide
 
 Arguments: TypeAlias = Sequence[Any] | Mapping[str, Any]
 """Of a kernel, in order or by name: a `TensorSpec` for a tensor, other values as they are."""
@@ -101,13 +102,14 @@ def record_launch(
     """
     programs: list[Program] = []
     pieces: tuple[Piece, ...] = ()
-    for number in range(launch.programs):
-        execution = _Execution(kernel, machine, launch, named, number)
-        if len(parts) > 1 or any(times > 1 for _, times in parts):
-            pieces = record_pieces(arguments, parts, execution, lengths)
-        else:
-            execution.carry_out(arguments)
-        programs.append(execution.program)
+    with provide("trnbench"):  # a kernel may import while it runs
+        for number in range(launch.programs):
+            execution = _Execution(kernel, machine, launch, named, number)
+            if len(parts) > 1 or any(times > 1 for _, times in parts):
+                pieces = record_pieces(arguments, parts, execution, lengths)
+            else:
+                execution.carry_out(arguments)
+            programs.append(execution.program)
     for number in range(1, launch.programs):
         check_same_rendezvous(programs[0], programs[number], number)
     return Recording(tuple(programs), pieces)

@@ -20,7 +20,6 @@ from trnbench.emulator.core.program import (
     SCALAR_RING,
     STORE,
     Program,
-    queue_of,
 )  # fmt: skip
 from trnbench.emulator.core.steady import Folding
 from trnbench.emulator.core.trigger import SYNC
@@ -139,9 +138,7 @@ class Schedule(msgspec.Struct, kw_only=True):
 
     def queues(self) -> Ints:
         """Of every instruction."""
-        return np.array([queue_of(op) for op in self.program.ops], np.int64)[
-            np.frombuffer(self.program.op, np.uint32)
-        ]
+        return np.array(self.program.queues, np.int64)[np.frombuffer(self.program.op, np.uint32)]
 
 
 def schedule(

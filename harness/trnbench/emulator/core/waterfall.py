@@ -13,7 +13,7 @@ from trnbench.emulator.core.core import EXCLUDED
 from trnbench.emulator.core.launch_schedule import WAITING, LaunchSchedule, schedule_launch
 from trnbench.emulator.core.pace import NOTHING_REMOVED, Pace, Without, rivals
 from trnbench.emulator.core.pieces import whole
-from trnbench.emulator.core.program import BUFFER, GPSIMD_RING, QUEUES, RINGS, SCALAR_RING, Program, queue_of
+from trnbench.emulator.core.program import BUFFER, GPSIMD_RING, QUEUES, RINGS, SCALAR_RING, Program
 from trnbench.emulator.core.recording import Recording
 from trnbench.emulator.core.scheduler import Mark
 from trnbench.peaks.engine import engine_rate
@@ -149,7 +149,7 @@ _HOLDING = {"banks": _excluded, "exclusions": _excluded, "buffers": _without_buf
 def _apart(recording: Recording, removed: Mapping[str, Any]) -> bool:
     """Does no queue wait for another where nothing waits for operands? Those of engines that trigger
     transfers do, and transfers share what moves them."""
-    queues = {queue_of(op) for program in recording.programs for op in program.ops}
+    queues = {queue for program in recording.programs for queue in program.queues}
     return not queues & {SCALAR_RING, GPSIMD_RING} and ("hbm" not in removed or _freed_rings(removed))
 
 

@@ -10,7 +10,6 @@ network is needed: an uneven network merely has more classes.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench.emulator.fabric.equivalence import Classes, Pattern
+from trnbench.emulator.fabric.equivalence import Classes, Patterns, counted
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 
 Colours = NDArray[np.uint64]
@@ -31,7 +30,7 @@ OFTEN = 4
 
 
 def classes_of(
-    patterns: Sequence[Pattern],
+    patterns: Patterns,
     times: Sequence[tuple[int, ...]],
     capacity: Floats,
     ranks: int,
@@ -48,66 +47,79 @@ def classes_of(
     """
     shapes_seen: dict[tuple[int, ...], int] = {}
     shapes = tuple(shapes_seen.setdefault(each, len(shapes_seen)) for each in times)
-    lengths = [len(p.resources) for p in patterns]
-    flow = np.repeat(np.arange(len(patterns)), lengths)
-    resource = np.concatenate([p.resources for p in patterns])
-    weight = np.round(np.concatenate([p.weights for p in patterns]), 12)
-    kinds = np.array([(shapes[p.chain], p.step, p.size, p.latency) for p in patterns])
+    flow = np.repeat(np.arange(len(patterns)), patterns.lengths)
+    resource = patterns.resources
+    weight = np.round(patterns.weights, 12)
+    shape_of_chain = np.array(shapes, dtype=np.intp)
+    kinds = np.stack([shape_of_chain[patterns.chain], patterns.step, patterns.size, patterns.latency], axis=1)
     of_flow = _rows_numbered(kinds).astype(np.uint64)
     of_resource = _ordered(np.unique(capacity, return_inverse=True)[1])
     begins = np.tile(np.array(late or [0] * ranks), len(times))
-    shape_of_rank = np.repeat(np.array(shapes), ranks)
+    shape_of_rank = np.repeat(shape_of_chain, ranks)
     of_rank = _rows_numbered(np.stack([begins, shape_of_rank], axis=1)).astype(np.uint64)
     share = _ordered(np.unique(weight, return_inverse=True)[1])
     at_resource, at_flow = Sums(resource, len(capacity)), Sums(flow, len(patterns))
+    flow_there, share_there = flow[at_resource.order], _salted(share[at_resource.order], 1)
+    resource_there, share_here = resource[at_flow.order], _salted(share[at_flow.order], 2)
     if waiting:
-        src = np.array([p.chain * ranks + p.src for p in patterns])
-        dst = np.array([p.chain * ranks + p.dst for p in patterns])
+        src, dst = patterns.chain * ranks + patterns.src, patterns.chain * ranks + patterns.dst
         at_src, at_dst = Sums(src, len(of_rank)), Sums(dst, len(of_rank))
-    counted = 0
+        sent, received = _salted(0, 3), _salted(0, 4)
+        sender, receiver = _salted(0, 5), _salted(0, 6)
+    before = 0
     for refined in count():
         if enough is not None and refined % OFTEN == OFTEN - 1:
             first = np.unique(of_flow, return_index=True)[1]
-            if enough(Counter((shapes[patterns[i].chain], patterns[i].step) for i in first)):
+            if enough(counted(patterns, shapes, first)):
                 return None
-        on_resource = at_resource.of(_mixed(of_flow[flow], share, 1))
-        on_flow = at_flow.of(_mixed(of_resource[resource], share, 2))
+        stretched = _stretched(of_flow)
+        on_resource = at_resource.of(_mixed(stretched[flow_there], share_there))
+        on_flow = at_flow.of(_mixed(_stretched(of_resource)[resource_there], share_here))
         if waiting:
-            on_rank = at_src.of(_mixed(of_flow, 0, 3))
-            on_rank += at_dst.of(_mixed(of_flow, 0, 4))
-            on_flow += _mixed(of_rank[src], 0, 5) + _mixed(of_rank[dst], 0, 6)
-            of_rank = _mixed(of_rank, on_rank, 7)
+            on_rank = at_src.of(_mixed(stretched, sent)[at_src.order])
+            on_rank += at_dst.of(_mixed(stretched, received)[at_dst.order])
+            ranks_stretched = _stretched(of_rank)
+            on_flow += _mixed(ranks_stretched, sender)[src] + _mixed(ranks_stretched, receiver)[dst]
+            of_rank = _mixed(ranks_stretched, _salted(on_rank, 7))
         # Finer than before: what was unlike stays so.
-        of_flow = _mixed(of_flow, on_flow, 7)
-        of_resource = _mixed(of_resource, on_resource, 7)
+        of_flow = _mixed(stretched, _salted(on_flow, 7))
+        of_resource = _mixed(_stretched(of_resource), _salted(on_resource, 7))
         found = _different(of_flow) + _different(of_resource) + _different(of_rank)
-        if found == counted:
+        if found == before:
             break
-        counted = found
+        before = found
     return Classes(
         flow=np.unique(of_flow, return_inverse=True)[1].reshape(-1),
         resource=np.unique(of_resource, return_inverse=True)[1].reshape(-1),
         rank=np.unique(of_rank, return_inverse=True)[1].reshape(-1),
-        patterns=tuple(patterns),
+        patterns=patterns,
         shapes=shapes,
         times=tuple(shapes_seen),
     )
 
 
-def _mixed(colour: Colours, other: Colours | int, salt: int) -> Colours:
+def _stretched(colour: Colours) -> Colours:
+    """A colour for `_mixed`."""
+    return colour * np.uint64(0x9E3779B97F4A7C15)
+
+
+def _salted(other: Colours | int, salt: int) -> Colours:
+    """What a colour is mixed with, the same number being another with another `salt`."""
+    return np.atleast_1d(np.asarray(other, dtype=np.uint64)) * np.uint64(0xD1B54A32D192ED03) + np.uint64(salt)
+
+
+def _mixed(stretched: Colours, salted: Colours) -> Colours:
     """Colours as 64 random bits (splitmix64), so that sums tell multisets apart.
 
     Two different ones among a million agree by chance once in some ten million calls.
     """
-    with np.errstate(over="ignore"):
-        bits = colour * np.uint64(0x9E3779B97F4A7C15)
-        bits += np.asarray(other, dtype=np.uint64) * np.uint64(0xD1B54A32D192ED03) + np.uint64(salt)
-        bits ^= bits >> np.uint64(30)
-        bits *= np.uint64(0xBF58476D1CE4E5B9)
-        bits ^= bits >> np.uint64(27)
-        bits *= np.uint64(0x94D049BB133111EB)
-        bits ^= bits >> np.uint64(31)
-        return bits
+    bits = stretched + salted
+    bits ^= bits >> np.uint64(30)
+    bits *= np.uint64(0xBF58476D1CE4E5B9)
+    bits ^= bits >> np.uint64(27)
+    bits *= np.uint64(0x94D049BB133111EB)
+    bits ^= bits >> np.uint64(31)
+    return bits
 
 
 def _different(colours: Colours) -> int:
@@ -122,18 +134,22 @@ def _ordered(numbers: NDArray[Any]) -> Colours:
 
 
 class Sums:
-    """Sums of values by the number that each belongs to: put in order once, added up in every round."""
+    """Sums of values by the number that each belongs to: those of one number are in a row in `order`."""
 
     def __init__(self, at: Indices, count: int) -> None:
         self.count = count
-        self._order = np.argsort(at, kind="stable")
-        self._there, self._first = np.unique(at[self._order], return_index=True)
+        self.order = np.argsort(at, kind="stable")
+        ordered = at[self.order]
+        another = np.ones(len(at), dtype=np.bool_)
+        another[1:] = ordered[1:] != ordered[:-1]
+        self._first = np.flatnonzero(another)
+        self._there = ordered[self._first]
 
-    def of(self, values: Colours) -> Colours:
-        """One sum for each of `count` numbers, 0 where nothing belongs to it."""
+    def of(self, ordered: Colours) -> Colours:
+        """One sum for each of `count` numbers of values put in `order`, 0 where nothing belongs to it."""
         total = np.zeros(self.count, dtype=np.uint64)
         if len(self._first):
-            total[self._there] = np.add.reduceat(values[self._order], self._first)
+            total[self._there] = np.add.reduceat(ordered, self._first)
         return total
 
 

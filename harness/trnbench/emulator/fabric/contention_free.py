@@ -8,7 +8,6 @@ step by step, and the simulation is not needed. The answer is the same to the ti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain as chained
 
 import msgspec
 import numpy as np
@@ -16,19 +15,19 @@ from numpy.typing import NDArray
 
 from trnbench.emulator.clock import HALF, TICKS_PER_SECOND
 from trnbench.emulator.fabric.fluid import Outcome
-from trnbench.emulator.fabric.maxmin import FULL, Floats, Indices
+from trnbench.emulator.fabric.maxmin import FULL, Floats
+from trnbench.emulator.fabric.shares import Shares
 
 Ticks = NDArray[np.int64]
 
 
 class Round(msgspec.Struct, frozen=True):
-    """A step of a chain: what is sent, before it is known when, and how often in a row. By sender: the two
-    ranks, bytes, and shares of resources with ticks of latency; one pair's shares are one object.
+    """A step of a chain: what is sent, before it is known when, and how often in a row. Of each move what its
+    messages take; their `sizes` in bytes, one after the other.
     """
 
-    pairs: Sequence[tuple[int, int]]
+    shares: Sequence[Shares]
     sizes: Floats
-    shares: Sequence[tuple[Indices, Floats, int]]
     times: int
 
 
@@ -46,35 +45,26 @@ def contention_free(
     `late[r]`: the tick at which rank r begins. `compete`: the outcome as if no flow slowed another, though
     some do: a bound from below.
     """
-    rounds = [one for chain in chains for one in chain]
-    shares = list(chained.from_iterable(one.shares for one in rounds))
-    number = np.repeat(np.arange(len(chains)), [sum(len(one.shares) for one in chain) for chain in chains])
-    first, mix = np.unique([id(weights) for _, weights, _ in shares], return_index=True, return_inverse=True)[
-        1:
-    ]
-    alone = _alone([shares[i] for i in first], capacity)
-    rate = alone[mix.reshape(-1)]
-    # A pair's sendings follow one another within a chain: they count once.
-    once = np.sort(np.unique(number * len(first) + mix.reshape(-1), return_index=True)[1])
-    counted = once[np.isfinite(rate[once])]
-    if len(counted) and not compete:
-        used, weights, lengths = _together([shares[i] for i in counted])
-        load = np.bincount(used, weights * np.repeat(rate[counted], lengths), minlength=len(capacity))
-        if (load > capacity * (1 + 16 * FULL)).any():
-            return None
+    of_chain = [[each for one in chain for each in one.shares] for chain in chains]
+    alone = [_alone(each, capacity) for part in of_chain for each in part]
+    rate = np.concatenate(alone) if alone else np.zeros(0)
+    if not compete and _exceeded(of_chain, rate, capacity):
+        return None
     carried = np.zeros(len(capacity))
     ends = []
     done = 0
     for chain in chains:
         ready: Ticks = np.array(late, dtype=np.int64) if late else np.zeros(ranks, dtype=np.int64)
         for one in chain:
-            if not one.shares:
+            if not len(one.sizes):
                 continue
-            own = slice(done, done := done + len(one.shares))
-            src, dst = np.array(one.pairs, dtype=np.intp).T
+            own = slice(done, done := done + len(one.sizes))
+            src, dst = np.concatenate([each.ends for each in one.shares], axis=1)
             takes: Ticks = np.floor(one.sizes / rate[own] * TICKS_PER_SECOND + HALF).astype(np.int64)
-            takes += before + np.array([latency for *_, latency in one.shares], dtype=np.int64)
-            used, weights, lengths = _together(one.shares)
+            takes += before + np.concatenate([each.latency for each in one.shares])
+            used = np.concatenate([each.resources for each in one.shares])
+            weights = np.concatenate([each.weights for each in one.shares])
+            lengths = np.concatenate([each.lengths for each in one.shares])
             np.add.at(carried, used, weights * np.repeat(one.sizes, lengths) * one.times)
             for _ in range(one.times):
                 arrive = np.maximum(ready[src], ready[dst]) + takes
@@ -87,22 +77,31 @@ def contention_free(
     return Outcome(ends, carried, max(ends, default=0))
 
 
-def _together(shares: Sequence[tuple[Indices, Floats, int]]) -> tuple[Indices, Floats, list[int]]:
-    """Resources and weights of all, one after the other, and how many each has."""
-    lengths = [len(used) for used, *_ in shares]
-    return (
-        np.concatenate([used for used, *_ in shares]),
-        np.concatenate([weights for _, weights, _ in shares]),
-        lengths,
-    )
+def _exceeded(of_chain: Sequence[Sequence[Shares]], rate: Floats, capacity: Floats) -> bool:
+    """Whether a resource cannot take all flows of these moves, by chain, at the `rate` of each alone."""
+    moves = [each for part in of_chain for each in part]
+    if not len(rate):
+        return False
+    numbers = np.concatenate([each.numbers for each in moves])
+    lengths = np.concatenate([each.lengths for each in moves])
+    chain = np.repeat(np.arange(len(of_chain)), [sum(len(e.each) for e in part) for part in of_chain])
+    # A pair's sendings follow one another within a chain: they count once.
+    counted = np.zeros(len(rate), dtype=np.bool_)
+    counted[np.unique(chain * (int(numbers.max()) + 1) + numbers, return_index=True)[1]] = True
+    counted &= np.isfinite(rate)
+    kept = np.repeat(counted, lengths)
+    used = np.concatenate([each.resources for each in moves])[kept]
+    weights = np.concatenate([each.weights for each in moves])[kept]
+    taken = weights * np.repeat(rate[counted], lengths[counted])
+    load = np.bincount(used, taken, minlength=len(capacity))
+    return bool((load > capacity * (1 + 16 * FULL)).any())
 
 
-def _alone(shares: Sequence[tuple[Indices, Floats, int]], capacity: Floats) -> Floats:
+def _alone(shares: Shares, capacity: Floats) -> Floats:
     """Bytes/s of each, had it all resources to itself; infinite where it uses none."""
-    rate = np.full(len(shares), np.inf)
-    using = [i for i, (used, *_) in enumerate(shares) if len(used)]
-    if using:
-        used, weights, lengths = _together([shares[i] for i in using])
-        begins = np.cumsum([0, *lengths[:-1]])
-        rate[using] = np.minimum.reduceat(capacity[used] / weights, begins)
+    rate = np.full(len(shares.each), np.inf)
+    using = np.flatnonzero(shares.lengths)
+    if len(using):
+        begins = np.cumsum(shares.lengths[using]) - shares.lengths[using]
+        rate[using] = np.minimum.reduceat(capacity[shares.resources] / shares.weights, begins)
     return rate

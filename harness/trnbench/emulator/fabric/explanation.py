@@ -65,7 +65,7 @@ def waterfall(carried: Carried, free: Solution, bound: Bound, latency: int, over
     scale = carried.schedule.scale
     known: dict[int, tuple[Move, float]] = {}
     if carried.schedule.key:  # a plan that has a name keeps its moves, and with them their identities
-        known = carried.network.memo.setdefault(ALONE, known)
+        known = carried.network.of_capacity.setdefault(ALONE, known)
 
     def alone_of(move: Move) -> float:
         kept = known.get(id(move))
@@ -108,14 +108,18 @@ def loads(network: Network, solution: Solution) -> list[LinkLoad]:
     if not len(network.links) or not solution.time_s:
         return []
     busy = solution.carried / (network.bandwidth * (solution.span_s or solution.time_s))
+    order = np.argsort(-busy, kind="stable")
+    order = order[solution.carried[order] > 0]
+    links, nodes = network.links, network.nodes
     return [
         LinkLoad(
-            src=network.nodes[network.links[i].src].name,
-            dst=network.nodes[network.links[i].dst].name,
-            cls=network.links[i].cls,
-            bytes=float(solution.carried[i]),
-            utilisation=float(busy[i]),
+            src=nodes[links[i].src].name,
+            dst=nodes[links[i].dst].name,
+            cls=links[i].cls,
+            bytes=amount,
+            utilisation=share,
         )
-        for i in np.argsort(-busy, kind="stable")
-        if solution.carried[i] > 0
+        for i, amount, share in zip(
+            order.tolist(), solution.carried[order].tolist(), busy[order].tolist(), strict=True
+        )
     ]

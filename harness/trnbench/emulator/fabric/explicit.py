@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from trnbench.emulator.fabric.colour_refinement import MOST_PATTERNS, classes_of
 from trnbench.emulator.fabric.contention_free import Round, contention_free
-from trnbench.emulator.fabric.equivalence import Classes, Pattern
+from trnbench.emulator.fabric.equivalence import Classes, Patterns
 from trnbench.emulator.fabric.flow import Flow, timing
 from trnbench.emulator.fabric.fluid import Outcome, simulate
-from trnbench.emulator.fabric.maxmin import Floats, Indices
+from trnbench.emulator.fabric.maxmin import Floats
 from trnbench.emulator.fabric.network import RATES, Network
-from trnbench.emulator.fabric.plan_memo import StepMemo, memo_of, step_memo
+from trnbench.emulator.fabric.plan_memo import StepMemo, kept_classes, memo_of, step_memo
 from trnbench.emulator.fabric.rates import Rates
 from trnbench.emulator.fabric.schedule import Chains, Move, Schedule, Step
+from trnbench.emulator.fabric.shares import Shares, shares_of
 from trnbench.emulator.fabric.steady_state import of_each_class, too_long
 
 MANY = 256
@@ -29,12 +30,8 @@ class ExplicitFlows:
         self.network, self.schedule, self.scale = network, schedule, schedule.scale
         self.memo = memo_of(network, schedule, "flows")
         self.capacity = network.capacity
-        self._memory = network.has_memory
-        # The same for every message on this network: kept with it.
-        self._shares: dict[tuple[int, int, float, float, float], tuple[Indices, Floats, int]]
-        self._shares = network.memo.setdefault("shares", {})
-        self._moves: dict[object, list[tuple[Indices, Floats, int]]] = network.memo.setdefault("moves", {})
-        self.rates: Rates = network.memo.setdefault(
+        self._table = shares_of(network)
+        self.rates: Rates = network.of_capacity.setdefault(
             RATES, Rates(network.capacity, np.arange(len(network.capacity)) >= len(network.links))
         )
 
@@ -43,36 +40,13 @@ class ExplicitFlows:
             return move.pairs
         return self.network.pairs(move.offset)
 
-    def _share(self, src: int, dst: int, move: Move) -> tuple[Indices, Floats, int]:
-        key = (src, dst, move.reads, move.writes, move.copies)
-        found = self._shares.get(key)
-        if found is None:
-            if src == dst:
-                raise ValueError("a move from a rank to itself")
-            route = self.network.route(src, dst)
-            resources, weights = route.resources, route.weights
-            if self._memory:
-                first, device = len(self.network.links), self.network.shared
-                accesses = {first + device[src]: move.reads}
-                accesses[first + device[dst]] = accesses.get(first + device[dst], 0.0) + move.writes
-                used = [resource for resource, times in accesses.items() if times > 0]
-                resources = np.concatenate((resources, np.array(used, dtype=np.intp)))
-                weights = np.concatenate((weights, [accesses[resource] for resource in used]))
-            if move.copies != 1:
-                weights = weights * move.copies
-            found = self._shares[key] = (resources, weights, route.latency)
-        return found
-
-    def _shares_of(self, move: Move) -> list[tuple[Indices, Floats, int]]:
-        """One share per pair of the move, whatever its size."""
+    def _shares_of(self, move: Move) -> Shares:
+        """What its messages take, whatever their size."""
         # A plan that has a name keeps its moves: to look at all their pairs again would cost more.
         kept = self.memo.moves.get(id(move))
         if kept is not None and kept[0] is move:
             return kept[1]
-        key = (move.offset, move.pairs, move.reads, move.writes, move.copies)
-        found: list[tuple[Indices, Floats, int]] | None = self._moves.get(key)
-        if found is None:
-            found = self._moves[key] = [self._share(src, dst, move) for src, dst in self.pairs(move)]
+        found = self._table.of(move)
         self.memo.moves[id(move)] = move, found
         return found
 
@@ -89,12 +63,17 @@ class ExplicitFlows:
             flows = [
                 Flow(move.size * self.scale, resources, weights, *timing(move.direct, latency, before))
                 for move in step.moves
-                for resources, weights, latency in self._shares_of(move)
+                for resources, weights, latency in self._shares_of(move).each
             ]
             return simulate(flows, self.capacity, self.rates)
         if memo.classes is None:
-            patterns = list(self._patterns([(step,)]))
-            memo.classes = classes_of(patterns, [(1,)], self.capacity, self.network.size, waiting=False)
+            kept = kept_classes(self.network, self.schedule)
+            key = step, self.network.order
+            if key not in kept:
+                patterns = Patterns.of(self._moves([(step,)]))
+                ranks = self.network.size
+                kept[key] = classes_of(patterns, [(1,)], self.capacity, ranks, waiting=False)
+            memo.classes = kept[key]
             assert memo.classes is not None
         return of_each_class(memo.classes, self.rates, before, self.scale)
 
@@ -104,15 +83,13 @@ class ExplicitFlows:
         for step in (step for chain in chains for step in chain):
             for move in step.moves:
                 shares = self._shares_of(move)
-                resources = np.concatenate([share[0] for share in shares])
-                weights = np.concatenate([share[1] for share in shares])
                 amount = move.size * step.times
-                load += amount * np.bincount(resources, weights, minlength=len(load))
+                load += amount * np.bincount(shares.resources, shares.weights, minlength=len(load))
         return float((load / self.capacity).max(initial=0.0))
 
     def latest(self, step: Step) -> int:
         """Ticks of the longest way in a step."""
-        return max((max(each[2] for each in self._shares_of(move)) for move in step.moves), default=0)
+        return max((self._shares_of(move).latest for move in step.moves), default=0)
 
     def in_step(self, outcome: Outcome, parallel: bool) -> bool:
         return len(set(outcome.arrival)) <= 1
@@ -126,27 +103,30 @@ class ExplicitFlows:
         return [[self._round(step) for step in chain] for chain in chains]
 
     def _round(self, step: Step) -> Round:
-        pairs = [self.pairs(move) for move in step.moves]
-        return Round(
-            [pair for of_move in pairs for pair in of_move],
-            np.repeat([move.size * self.scale for move in step.moves], [len(of_move) for of_move in pairs]),
-            [share for move in step.moves for share in self._shares_of(move)],
-            step.times,
-        )
+        shares = [self._shares_of(move) for move in step.moves]
+        sizes = np.array([move.size * self.scale for move in step.moves])
+        return Round(shares, np.repeat(sizes, [len(each.each) for each in shares]), step.times)
 
     def classes(self, chains: Sequence[tuple[Step, ...]], most: int = 0) -> Classes | None:
         """None where there are more flows than can be told apart in a moment, or more classes than `most`
         (0: any amount) allows to simulate.
         """
+        kept = kept_classes(self.network, self.schedule)
+        key = self.schedule.key, most, self.network.order
+        if key not in kept:
+            kept[key] = self._told_apart(chains, most)
+        return kept[key]
+
+    def _told_apart(self, chains: Sequence[tuple[Step, ...]], most: int) -> Classes | None:
         if sum(len(self.pairs(m)) for chain in chains for step in chain for m in step.moves) > MOST_PATTERNS:
             return None
-        patterns = list(self._patterns(chains))
-        if not patterns:
+        moves = self._moves(chains)
+        if not any(shares.each for *_, shares in moves):
             return None
         times = [tuple(step.times for step in chain) for chain in chains]
         shapes = list(dict.fromkeys(times))
         return classes_of(
-            patterns,
+            Patterns.of(moves),
             times,
             self.capacity,
             self.network.size,
@@ -154,14 +134,13 @@ class ExplicitFlows:
             enough=lambda per_step: too_long(per_step, shapes, most),
         )
 
-    def _patterns(self, chains: Sequence[tuple[Step, ...]]) -> Iterator[Pattern]:
-        for number, chain in enumerate(chains):
-            for at, step in enumerate(chain):
-                for move in step.moves:
-                    for (src, dst), share in zip(self.pairs(move), self._shares_of(move), strict=True):
-                        yield Pattern(
-                            number, at, src, dst, move.size, share[2], share[0], share[1], move.direct
-                        )
+    def _moves(self, chains: Sequence[tuple[Step, ...]]) -> list[tuple[int, int, Move, Shares]]:
+        return [
+            (number, at, move, self._shares_of(move))
+            for number, chain in enumerate(chains)
+            for at, step in enumerate(chain)
+            for move in step.moves
+        ]
 
     def effort(self, chains: Sequence[tuple[Step, ...]]) -> int:
         """As `Classes.effort`, every flow a class of its own."""
@@ -190,7 +169,7 @@ class ExplicitFlows:
                     for move, src, dst in pairs:
                         after = sorted({*touched.get(src, ()), *touched.get(dst, ())})
                         index = len(flows)
-                        resources, weights, latency = self._share(src, dst, move)
+                        resources, weights, latency = self._table.of_pair(src, dst, move)
                         size = move.size * self.scale
                         when = timing(move.direct, latency, before)
                         flows.append(Flow(size, resources, weights, *when, tuple(after)))

@@ -53,12 +53,12 @@ def simulate(
     table = table or Rates(capacity)
     if len(flows) > FEW and all(not f.after and f.times == 1 for f in flows):
         return _at_once(flows, table, scale, carried)
+    mixes = [table.name(flow) for flow in flows] if order is None else table.names(order, flows)
     order = order or order_of(flows)
     dependents, before, latency, empty = order.dependents, order.before, order.latency, order.empty
     waiting, left_times, starts = order.waiting.copy(), order.times.copy(), order.starts.copy()
     arrival = [-1] * len(flows)
     arrivals: list[tuple[int, int]] = []
-    mixes = [table.name(flow) for flow in flows]
     # Flows that are under way, in order, and in the same places the mix, the bytes left and the rate of each.
     active: list[int] = []
     mixed: list[int] = []

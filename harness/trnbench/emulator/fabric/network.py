@@ -23,11 +23,12 @@ from trnbench.topology.graph import Link, LinkKind, Node, NodeKind, Topology
 
 RATES, PLANS, STEPS, SOLVED, LOADS = "rates", "plans", "steps", "solved", "loads"
 ORBITS, ORBIT_CAPACITY, ORBIT_RATES = "orbit shares", "orbit capacity", "orbit rates"
-ALONE = "moves alone"
-OF_CAPACITY = (RATES, PLANS, STEPS, SOLVED, LOADS, ALONE, ORBITS, ORBIT_CAPACITY, ORBIT_RATES)
-"""Of `Network.memo`, what holds for one capacity of links and memories: the rates of mixes of links, what was
-found out about plans and steps that are carried out again and again, the latest answers, how long the busiest
-link is busy, how long moves take alone, shares and capacity of an orbit."""
+ALONE, ORDER = "moves alone", "order"
+"""Of `Network.of_capacity`: the rates of mixes of links, what was found out about plans and steps that are
+carried out again and again, the latest answers, how long the busiest link is busy, shares and capacity of an
+orbit, how long moves take alone, how capacities compare."""
+SHARES, CLASSES = "shares", "classes"
+"""Of `Network.memo`, for all that is carried out: what messages take of links, which flows are alike."""
 
 _CLIMB = 1 << 12
 """Cost of a link one level up, in links of the level below: more than any route has."""
@@ -101,7 +102,8 @@ class Network:
             len(self.nodes), self.links, bandwidth=self.bandwidth, latency=self.latency, cost=self.cost
         )
         self._routes: dict[tuple[int, int], Route] = {}
-        self.memo: dict[object, Any] = {}  # what algorithms derive from the links alone
+        self.memo: dict[object, Any] = {}  # what follows from the links alone
+        self.of_capacity: dict[object, Any] = {}  # what holds for one capacity of links and memories
 
     @property
     def size(self) -> int:
@@ -130,13 +132,22 @@ class Network:
         ]
         return find_symmetry(self.nodes, self.links, self.ranks, kinds)
 
+    @property
+    def order(self) -> bytes:
+        """How the capacities of its links and memories compare, whatever they are."""
+        found: bytes | None = self.of_capacity.get(ORDER)
+        if found is None:
+            places = np.unique(self.capacity, return_inverse=True)[1]
+            found = self.of_capacity[ORDER] = places.tobytes()
+        return found
+
     @cached_property
     def with_free_memory(self) -> Network:
         """The same links, accesses at the ends for nothing."""
         other = copy.copy(self)
         other.capacity = self.capacity.copy()
         other.capacity[len(self.links) :] = np.inf
-        other.memo = {key: known for key, known in self.memo.items() if key not in OF_CAPACITY}
+        other.of_capacity = {}
         return other
 
     def pairs(self, offset: tuple[int, ...]) -> list[tuple[int, int]]:

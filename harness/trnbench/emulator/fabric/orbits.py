@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trnbench.emulator.fabric.colour_refinement import classes_of
-from trnbench.emulator.fabric.equivalence import Classes, Pattern
+from trnbench.emulator.fabric.equivalence import Classes, Patterns
 from trnbench.emulator.fabric.flow import Flow, timing
 from trnbench.emulator.fabric.fluid import Outcome, simulate
 from trnbench.emulator.fabric.maxmin import Floats
@@ -16,6 +16,7 @@ from trnbench.emulator.fabric.plan_memo import memo_of, step_memo
 from trnbench.emulator.fabric.rates import Rates
 from trnbench.emulator.fabric.routes import Route
 from trnbench.emulator.fabric.schedule import Chains, Move, Schedule, Step
+from trnbench.emulator.fabric.shares import Shares
 from trnbench.errors import TopologyError
 
 
@@ -28,12 +29,12 @@ class Orbits:
         self.capacity = capacity_of(network)
         self._memory = len(self.capacity) - 1
         self._free = bool(np.isinf(self.capacity[self._memory]))
-        self.rates: Rates = network.memo.setdefault(
+        self.rates: Rates = network.of_capacity.setdefault(
             ORBIT_RATES, Rates(self.capacity, np.arange(len(self.capacity)) == self._memory)
         )
         self._routes = routes_of(network)
         self._with_memory: dict[tuple[tuple[int, ...], float], Route]
-        self._with_memory = network.memo.setdefault(ORBITS, {})
+        self._with_memory = network.of_capacity.setdefault(ORBITS, {})
 
     def step(self, place: int, step: Step, before: int) -> Outcome:
         """One repetition of a step, all ranks beginning at once."""
@@ -98,25 +99,15 @@ class Orbits:
         """Orbits that cannot be told apart: chains that are mirror images, or take dimensions that are alike
         in each other's place. Whoever sends in a step of a chain does so with all others.
         """
-        patterns = []
-        for number, chain in enumerate(chains):
-            for at, step in enumerate(chain):
-                for move in step.moves:
-                    route = self._route(move)
-                    together = Pattern(
-                        number,
-                        at,
-                        0,
-                        0,
-                        move.size,
-                        route.latency,
-                        route.resources,
-                        route.weights,
-                        move.direct,
-                    )
-                    patterns.append(together)
+        moves = [
+            (number, at, move, Shares([(0, 0)], [(route.resources, route.weights, route.latency)], [0]))
+            for number, chain in enumerate(chains)
+            for at, step in enumerate(chain)
+            for move in step.moves
+            for route in [self._route(move)]
+        ]
         times = [tuple(step.times for step in chain) for chain in chains]
-        return classes_of(patterns, times, self.capacity, 1)
+        return classes_of(Patterns.of(moves), times, self.capacity, 1)
 
     def carried(self, chains: Chains) -> Floats:
         """Bytes over every resource, added up in the order in which all orbits would be simulated."""
@@ -163,12 +154,12 @@ class Orbits:
 
 def capacity_of(network: Network) -> Floats:
     """Bytes/s of one member of each link orbit, then of one device's memory."""
-    found: Floats | None = network.memo.get(ORBIT_CAPACITY)
+    found: Floats | None = network.of_capacity.get(ORBIT_CAPACITY)
     if found is None:
         symmetry = network.symmetry
         assert symmetry is not None
         count = len(symmetry.orbit_size)
-        found = network.memo[ORBIT_CAPACITY] = np.zeros(count + 1)
+        found = network.of_capacity[ORBIT_CAPACITY] = np.zeros(count + 1)
         found[symmetry.link_orbit] = network.bandwidth
         found[count] = network.capacity[-1] if network.size else np.inf
     return found

@@ -6,15 +6,12 @@ import msgspec
 
 from trnbench.emulator.fabric.equivalence import Classes
 from trnbench.emulator.fabric.fluid import Outcome
-from trnbench.emulator.fabric.maxmin import Floats, Indices
-from trnbench.emulator.fabric.network import PLANS, STEPS, Network
+from trnbench.emulator.fabric.network import CLASSES, PLANS, STEPS, Network
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
+from trnbench.emulator.fabric.shares import Shares
 
 KEPT = 16
 """Outcomes kept of a step."""
-
-Shares = list[tuple[Indices, Floats, int]]
-"""Resources, what is taken of each, and ticks of latency, for every pair of a move."""
 
 
 class StepMemo(msgspec.Struct):
@@ -29,6 +26,16 @@ class StepMemo(msgspec.Struct):
             self.outcomes.pop(next(iter(self.outcomes)))
         self.outcomes[key] = outcome
         return outcome
+
+
+def kept_classes(network: Network, schedule: Schedule) -> dict[object, Classes | None]:
+    """Of plans that have a name: by what is told apart, for all networks of the same links. Which flows are
+    alike hangs on how the capacities of links and memories compare, not on what they are: `order`.
+    """
+    if not schedule.key:
+        return {}
+    kept: dict[object, Classes | None] = network.memo.setdefault(CLASSES, {})
+    return kept
 
 
 class PlanMemo(msgspec.Struct):
@@ -46,7 +53,7 @@ def memo_of(network: Network, schedule: Schedule, kind: str) -> PlanMemo:
     """Kept with the network where the plan has a name. `kind`: of the flows that it is carried out by."""
     if not schedule.key:
         return PlanMemo()
-    kept: dict[tuple[str, str, float], PlanMemo] = network.memo.setdefault(PLANS, {})
+    kept: dict[tuple[str, str, float], PlanMemo] = network.of_capacity.setdefault(PLANS, {})
     return kept.setdefault((kind, schedule.key, schedule.per_message_s), PlanMemo())
 
 
@@ -58,7 +65,7 @@ def step_memo(
     """
     memo = plan.steps.get(place)
     if memo is None:
-        shared: dict[tuple[str, Step], StepMemo] = network.memo.setdefault(STEPS, {})
+        shared: dict[tuple[str, Step], StepMemo] = network.of_capacity.setdefault(STEPS, {})
         memo = shared.setdefault((kind, step), StepMemo()) if schedule.key else StepMemo()
         plan.steps[place] = memo
     return memo

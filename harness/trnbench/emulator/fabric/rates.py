@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench.emulator.fabric.flow import Flow
+from trnbench.emulator.fabric.flow import Flow, Order
 from trnbench.emulator.fabric.maxmin import Floats, Indices, Usage, fair_shares
 
 
@@ -26,6 +27,7 @@ class Rates:
         self.capacity = capacity
         self._watched = np.zeros(0, np.intp) if watched is None else np.flatnonzero(watched)
         self._names: dict[tuple[int, int], tuple[int, Flow]] = {}  # the flow keeps its arrays' identities
+        self._orders: dict[int, tuple[Order, list[int]]] = {}  # the order keeps its identity
         self._equal: dict[bytes, int] = {}
         self._kept: list[tuple[Indices, Floats]] = []
         self._places: list[bytes] = []  # where each stands in a sum, whenever it was named
@@ -46,6 +48,13 @@ class Rates:
                 self._names.clear()
             named = self._names[key] = number, flow
         return named[0]
+
+    def names(self, order: Order, flows: Sequence[Flow]) -> list[int]:
+        """As `name`, of all flows of an `order`: a plan's are carried out for one size after another."""
+        named = self._orders.get(id(order))
+        if named is None:
+            named = self._orders[id(order)] = order, [self.name(flow) for flow in flows]
+        return named[1]
 
     def of(self, mixes: tuple[int, ...]) -> tuple[list[float], bool]:
         """Bytes/s of flows with these mixes, all active at once, in this order; and whether a resource that

@@ -45,7 +45,7 @@ def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True, mo
     """
     if not schedule.key or not use_symmetry:
         return _solved(network, schedule, use_symmetry, most)
-    solved: dict[object, Solution] = network.memo.setdefault(SOLVED, {})
+    solved: dict[object, Solution] = network.of_capacity.setdefault(SOLVED, {})
     key = schedule.key, schedule.scale, schedule.startup_s, schedule.per_message_s, most
     if key not in solved:
         if len(solved) >= KEPT:
@@ -105,7 +105,7 @@ def busy_ticks(network: Network, schedule: Schedule) -> int:
     """What the time of a schedule cannot be below, before it is carried out: its start, and the busiest link
     or memory as if it were never idle. A share of 1e-9, and a tick for each step, are left to rounding.
     """
-    kept: dict[str, float] = network.memo.setdefault(LOADS, {})
+    kept: dict[str, float] = network.of_capacity.setdefault(LOADS, {})
     seconds = kept.get(schedule.key) if schedule.key else None
     if seconds is None:
         by_orbit = _translations(network, schedule)

@@ -13,10 +13,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench.emulator.fabric.equivalence import Classes, carried, effort_of, ends
+from trnbench.emulator.fabric.equivalence import Classes, effort_of
 from trnbench.emulator.fabric.fluid import Outcome, simulate
+from trnbench.emulator.fabric.maxmin import Indices
 from trnbench.emulator.fabric.rates import Rates
 from trnbench.emulator.fabric.unrolled import Unrolled, unrolled
+
+Ticks = NDArray[np.int64]
 
 LONG = 64
 """Repetitions above which a step is looked at for a steady state."""
@@ -47,15 +50,16 @@ def simulated(
     cut = shortened(classes.times)
     if most and classes.effort(cut) > most:
         return None
-    outcome, arrivals = _simulated(classes, cut, rates, before, late, scale)
+    outcome, ticks, number = _simulated(classes, cut, rates, before, late, scale)
+    arrivals = {each: ticks[number == each] for each in range(len(classes.first))}
     periods = [period_of(classes, block, arrivals) for block in range(len(long[0]))]
     if any(period is None for period in periods):
         return _simulated(classes, classes.times, rates, before, late, scale)[0] if whole else None
     lengths = [period[0] for period in periods if period]
     kept = [KEPT + (n - KEPT) % length for n, length in zip(long[0], lengths, strict=True)]
-    if any(length > 1 for length in lengths):
+    if any(n != KEPT for n in kept):
         cut = [_with(each, kept) for each in classes.times]
-        outcome, _ = _simulated(classes, cut, rates, before, late, scale)
+        outcome = _simulated(classes, cut, rates, before, late, scale)[0]
     left_out = sum(
         (times - carried_out) // period[0] * period[1]
         for times, carried_out, period in zip(long[0], kept, periods, strict=True)
@@ -77,8 +81,9 @@ def too_long(per_step: Mapping[tuple[int, int], int], times: Sequence[Sequence[i
 
 def of_each_class(classes: Classes, rates: Rates, before: int, scale: float) -> Outcome:
     """The outcome of flows that all begin at once; `arrival` has one entry per class."""
-    outcome, arrivals = _simulated(classes, classes.times, rates, before, (), scale)
-    return Outcome([max(each) for each in arrivals.values()], outcome.carried, outcome.total, outcome.watched)
+    outcome, ticks, number = _simulated(classes, classes.times, rates, before, (), scale)
+    last = _last(classes, ticks, number).tolist()
+    return Outcome(last, outcome.carried, outcome.total, outcome.watched)
 
 
 def _with(times: Sequence[int], kept: Sequence[int]) -> tuple[int, ...]:
@@ -93,31 +98,35 @@ def _simulated(
     before: int,
     late: Sequence[int],
     scale: float = 1.0,
-) -> tuple[Outcome, dict[int, list[int]]]:
-    """The outcome, and per class of flows the tick of every arrival."""
+) -> tuple[Outcome, Ticks, Indices]:
+    """The outcome, and of every flow the tick of its arrival and its class."""
     key = ("unrolled", tuple(times), before)
     if key not in classes.memo:
         classes.memo[key] = unrolled(classes, times, before, late)
     rounds: Unrolled = classes.memo[key]
-    outcome = simulate(rounds.flows, rates.capacity, rates, scale, carried(classes) * scale, rounds.order)
-    arrivals = {number: [outcome.arrival[i] for i in indices] for number, indices in rounds.of_class.items()}
-    done = ends(classes, {number: max(each) for number, each in arrivals.items()})
-    return Outcome(done, outcome.carried, max(done, default=0), outcome.watched), arrivals
+    outcome = simulate(rounds.flows, rates.capacity, rates, scale, classes.carried * scale, rounds.order)
+    ticks = np.array(outcome.arrival, dtype=np.int64)
+    last = _last(classes, ticks, rounds.number)
+    done = [int(last[each].max(initial=0)) for each in classes.by_chain]
+    return Outcome(done, outcome.carried, max(done, default=0), outcome.watched), ticks, rounds.number
 
 
-def period_of(
-    classes: Classes, block: int, arrivals: Mapping[int, Sequence[int] | NDArray[np.int64]]
-) -> tuple[int, int] | None:
+def _last(classes: Classes, ticks: Ticks, number: Indices) -> Ticks:
+    """Of every class the tick at which the last of its flows came."""
+    last = np.zeros(len(classes.first) + 1, dtype=np.int64)
+    np.maximum.at(last, number, ticks)
+    return last[:-1]
+
+
+def period_of(classes: Classes, block: int, arrivals: Mapping[int, Ticks]) -> tuple[int, int] | None:
     """(repetitions, ticks) of the period of a long step, the same for all its classes; None without one.
 
     `block` numbers the long steps, `arrivals` are the ticks of every class of flows.
     """
     long_steps = [[step for step, n in enumerate(times) if n > LONG] for times in classes.times]
-    looked_at = dict.fromkeys(
-        number
-        for pattern, number in zip(classes.patterns, classes.flow.tolist(), strict=True)
-        if pattern.step == long_steps[classes.shapes[pattern.chain]][block]
-    )
+    step_of_chain = np.array([long_steps[shape][block] for shape in classes.shapes])
+    patterns = classes.patterns
+    looked_at = np.unique(classes.flow[patterns.step == step_of_chain[patterns.chain]]).tolist()
     table = np.array([arrivals[number] for number in looked_at], dtype=np.int64)[:, KEPT // 3 : 2 * KEPT // 3]
     for repetitions in range(1, LONGEST + 1):
         differences = table[:, repetitions:] - table[:, :-repetitions]

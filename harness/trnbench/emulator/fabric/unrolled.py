@@ -13,10 +13,12 @@ from trnbench.emulator.fabric.maxmin import Floats, Indices
 
 
 class Unrolled(msgspec.Struct, frozen=True):
-    """Flows of one member of each class, in order, which of them belong to each class, and how they wait."""
+    """Flows of one member of each class, in order, how they wait, and `number`, the class of each: that after
+    the last one for what stands for nobody.
+    """
 
     flows: list[Flow]
-    of_class: dict[int, list[int]]
+    number: Indices
     order: Order
 
 
@@ -28,7 +30,11 @@ def unrolled(
     """
     patterns = classes.patterns
     mixes = _mixes(classes)
-    first = np.unique(classes.flow, return_index=True)[1]
+    # By the number of each class, of the member that stands for it:
+    chosen = classes.first
+    shape_of = [classes.shapes[chain] for chain in patterns.chain[chosen].tolist()]
+    step_of, sizes = patterns.step[chosen].tolist(), patterns.size[chosen].tolist()
+    latency, direct = patterns.latency[chosen].tolist(), patterns.direct[chosen].tolist()
     ranks = len(classes.rank) // len(classes.shapes)
     flows: list[Flow] = []
     touched: dict[int, list[int]] = {}
@@ -38,34 +44,31 @@ def unrolled(
             if begins:  # nothing is sent, but whoever touches the rank waits for it
                 touched[int(classes.rank[node])] = [len(flows)]
                 flows.append(Flow(0.0, np.zeros(0, np.intp), np.zeros(0), latency=begins))
-    took: dict[int, list[int]] = {}
+    took = [len(chosen)] * len(flows)
+    by_step: dict[tuple[int, int], list[int]] = {}
+    for number, place in enumerate(zip(shape_of, step_of, strict=True)):
+        by_step.setdefault(place, []).append(number)
+    from_rank = patterns.chain[chosen] * ranks
+    senders = classes.rank[from_rank + patterns.src[chosen]].tolist()
+    receivers = classes.rank[from_rank + patterns.dst[chosen]].tolist()
     for shape, repetitions in enumerate(times):
-        by_step: list[list[int]] = [[] for _ in repetitions]
-        for p in first:
-            if classes.shapes[patterns[p].chain] == shape:
-                by_step[patterns[p].step].append(int(p))
         for step, repeated in enumerate(repetitions):
-            part = [(p, *_ends(classes, p, ranks)) for p in by_step[step]]
+            part = [
+                (number, senders[number], receivers[number], sizes[number], *mixes[number], *when)
+                for number in by_step.get((shape, step), ())
+                for when in [timing(direct[number], latency[number], before)]
+            ]
             for _ in range(repeated):
                 now: dict[int, list[int]] = {}
-                for p, a, b in part:
+                for number, a, b, size, resources, weights, arriving, leaving in part:
                     after = sorted({*touched.get(a, ()), *touched.get(b, ())})
                     index = len(flows)
-                    resources, weights = mixes[int(classes.flow[p])]
-                    each = patterns[p]
-                    when = timing(each.direct, each.latency, before)
-                    flows.append(Flow(each.size, resources, weights, *when, tuple(after)))
-                    took.setdefault(int(classes.flow[p]), []).append(index)
+                    flows.append(Flow(size, resources, weights, arriving, leaving, tuple(after)))
+                    took.append(number)
                     now.setdefault(a, []).append(index)
                     now.setdefault(b, []).append(index)
                 touched.update(now)
-    return Unrolled(flows, took, order_of(flows))
-
-
-def _ends(classes: Classes, p: int, ranks: int) -> tuple[int, int]:
-    each = classes.patterns[p]
-    first = each.chain * ranks
-    return int(classes.rank[first + each.src]), int(classes.rank[first + each.dst])
+    return Unrolled(flows, np.array(took, dtype=np.intp), order_of(flows))
 
 
 def _mixes(classes: Classes) -> list[tuple[Indices, Floats]]:
@@ -76,12 +79,11 @@ def _mixes(classes: Classes) -> list[tuple[Indices, Floats]]:
     members = np.sort(np.unique(classes.resource, return_index=True)[1])
     stands = np.full(len(classes.resource), -1)
     stands[members] = np.arange(len(members))
-    lengths = [len(p.resources) for p in patterns]
-    flow = np.repeat(classes.flow, lengths)
-    at = stands[np.concatenate([p.resources for p in patterns])]
-    weight = np.concatenate([p.weights for p in patterns])
+    flow = np.repeat(classes.flow, patterns.lengths)
+    at = stands[patterns.resources]
+    weight = patterns.weights
     kept = at >= 0
-    count = int(classes.flow.max()) + 1
+    count = len(classes.first)
     width = len(members)
     total = np.bincount(flow[kept] * width + at[kept], weight[kept], minlength=count * width)
     table = np.asarray(total, dtype=np.float64).reshape(count, width)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trnbench.topology.builders.assembly import Assembly
-from trnbench.topology.builders.lattice import index, positions, size, step
+from trnbench.topology.builders.lattice import size, torus_neighbours
+from trnbench.topology.graph import Link
 
 
 def connect_torus(
@@ -21,9 +22,6 @@ def connect_torus(
     if len(nodes) != size(dims):
         raise ValueError(f"{len(nodes)} nodes do not fill a torus of {'×'.join(map(str, dims))}")
     classes = [cls] * len(dims) if isinstance(cls, str) else list(cls)
-    for coord, node in zip(positions(dims), nodes, strict=True):
-        for by in (-1, 1):
-            for axis, side in enumerate(dims):
-                if side < 2 or (side == 2 and by == 1):
-                    continue
-                assembly.send(node, nodes[index(step(coord, axis, by, dims), dims)], classes[axis])
+    assembly.links += [
+        Link(nodes[here], nodes[there], classes[axis]) for here, there, axis in torus_neighbours(tuple(dims))
+    ]
