@@ -33,6 +33,7 @@ class Router(Islands):
         self._level = {name: each.level for name, each in topology.classes.items()}
         self._units = {name: self._crossed(level) for name, level in self._level.items()}
         self._costs: dict[int, dict[int, Cost]] = {}
+        self._near: dict[int, set[int]] = {}
         self._entered: dict[int, list[tuple[int, int]]] = {}
         self._exits: dict[tuple[int, int], Cost | None] = {}
         self._torus_sides = torus_sides(topology)
@@ -159,7 +160,7 @@ class Router(Islands):
 
     def _by_switch(self, src: int, dst: int) -> Cost | None:
         """A direct link, else a shared switch, on the lowest level: nothing can be shorter."""
-        near = self._near[src]
+        near = self._beside(src)
         if dst in near:
             return self._crossed(0)
         hubs = near & self._switches
@@ -171,11 +172,11 @@ class Router(Islands):
     def _switches(self) -> frozenset[int]:
         return frozenset(node.id for node in self.topology.of_kind(NodeKind.SWITCH))
 
-    @cached_property
-    def _near(self) -> list[set[int]]:
-        """For each node those that a link of the lowest level leads to."""
-        lowest = {name for name, level in self._level.items() if level == 0}
-        return [{link.dst for link in links if link.cls in lowest} for links in self.topology.out]
+    def _beside(self, node: int) -> set[int]:
+        """Whither links of the lowest level lead from `node`."""
+        if node not in self._near:
+            self._near[node] = {link.dst for link in self.topology.out[node] if self._level[link.cls] == 0}
+        return self._near[node]
 
     def _within(self, dst: int, island: int) -> dict[int, Cost]:
         """Costs to `dst` from everywhere in its island, without leaving it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import product
 from math import prod
 
@@ -36,7 +35,6 @@ def index(coord: Sequence[int], dims: Sequence[int]) -> int:
     return found
 
 
-@lru_cache(maxsize=8)
 def torus_neighbours(dims: tuple[int, ...]) -> tuple[tuple[int, int, int], ...]:
     """(position, position of a neighbour, axis) for every step on a torus: from each position those towards
     lower coordinates, axis by axis, then those towards higher ones. A side of 2 has one, a side of 1 none.
