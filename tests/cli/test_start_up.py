@@ -25,6 +25,8 @@ HEAVY = {
     "subprocess",
     "tempfile",
     "tomllib",
+    "trnbench.cli.carrying",
+    "trnbench.cli.ended",
     "trnbench.facts.load",
 }
 """Each costs more than most of what these commands do. Files of facts and costs were read before."""

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trnbench.bounded import kinds
-from trnbench.cli.carrying import carry_out
 from trnbench.cli.context import Session, no_cache_option, quiet_option, session
-from trnbench.cli.ended import tell
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_backends
 from trnbench.cli.number import NumberType
@@ -199,10 +197,16 @@ def run(
         if reported and target is None:
             target = own_target(chosen.name, selection, force=force)
         steadiness = Steadiness(wait_quiet, require_quiet, strict)
-        ended = None if dry_run else carry_out(shared, planned, chosen, settings, by, steadiness)
+        ended = None
+        if not dry_run:
+            from trnbench.cli.carrying import carry_out
+
+            ended = carry_out(shared, planned, chosen, settings, by, steadiness)
     if ended is None:
         _list_cases(planned, format)
         return 0
+    from trnbench.cli.ended import tell
+
     return tell(shared, planned, ended, target, format)
 
 

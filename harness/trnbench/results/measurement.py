@@ -61,7 +61,7 @@ class CaseKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @property
     def fullname(self) -> str:
         """`gemm[dtype=bf16,size=4096]@core`: the case without the machine."""
-        inner = ",".join(f"{name}={value}" for name, value in self.point.items())
+        inner = ",".join([f"{name}={value}" for name, value in self.point.items()])
         return f"{self.kernel}{f'[{inner}]' if inner else ''}@{self.scope.value}"
 
     @property

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trnbench.errors import StoreError
-from trnbench.store.compression import compressed
 
 if TYPE_CHECKING:
     import sqlite3
@@ -103,6 +102,8 @@ class Cache:
 
     def put_all(self, entries: Mapping[bytes, bytes]) -> None:
         """Keep some that belong together: all of them, or none."""
+        from trnbench.store.compression import compressed
+
         values: list[object] = []
         added = 0
         for key, content in entries.items():
