@@ -107,13 +107,13 @@ class ShareTable:
         weights = np.concatenate([p for r, a, b in spans for p in (r.weights, amounts[a:b])])
         if move.copies != 1:
             weights = weights * move.copies
-        found: list[Share] = []
+        shares: list[Share] = []
         begin = 0
         for route, a, b in spans:
             end = begin + len(route.resources) + b - a
-            found.append((resources[begin:end], weights[begin:end], route.latency))
+            shares.append((resources[begin:end], weights[begin:end], route.latency))
             begin = end
-        return found
+        return shares
 
 
 def shares_of(network: Network) -> ShareTable:
