@@ -8,7 +8,7 @@ import numpy as np
 
 from trnbench.emulator.fabric.colour_refinement import classes_of
 from trnbench.emulator.fabric.equivalence import Classes, Patterns
-from trnbench.emulator.fabric.flow import Flow, timing
+from trnbench.emulator.fabric.flow import Flow, Together, timing
 from trnbench.emulator.fabric.fluid import Outcome, simulate
 from trnbench.emulator.fabric.maxmin import Floats
 from trnbench.emulator.fabric.network import ORBIT_CAPACITY, ORBIT_RATES, ORBITS, Network
@@ -44,8 +44,10 @@ class Orbits:
         )
         outcome = memo.outcomes.get(key)
         if outcome is None:
-            flows = [self._flow(move, before, ()) for move in step.moves]
-            outcome = memo.keep(key, simulate(flows, self.capacity, self.rates))
+            if before not in memo.flows:
+                memo.flows[before] = Together([self._flow(move, before, ()) for move in step.moves])
+            flows = memo.flows[before]
+            outcome = memo.keep(key, simulate(flows, self.capacity, self.rates, self.scale))
         return outcome
 
     def busy_s(self, chains: Chains) -> float:
@@ -58,11 +60,11 @@ class Orbits:
         return float((load / self.capacity).max(initial=0.0))
 
     def _flow(self, move: Move, before: int, after: tuple[int, ...]) -> Flow:
+        """Of a plan of one byte."""
         assert move.offset is not None
         route = self._route(move)
-        size = move.size * self.scale
         when = timing(move.direct, route.latency, before)
-        return Flow(size, route.resources, route.weights, *when, after)
+        return Flow(move.size, route.resources, route.weights, *when, after)
 
     def latest(self, step: Step) -> int:
         """Ticks of the longest way in a step."""
