@@ -114,15 +114,13 @@ class Orbits:
     def carried(self, chains: Chains) -> Floats:
         """Bytes over every resource, added up in the order in which all orbits would be simulated."""
         resources, amounts = [], []
-        for step in (step for chain in chains for step in chain):
+        for step in (step for chain in chains for step in chain if step.moves):
             routes = [self._route(move) for move in step.moves]
-            used = [route.resources for route in routes]
-            of_each = [
-                route.weights * (move.size * self.scale)
-                for route, move in zip(routes, step.moves, strict=True)
-            ]
-            resources += used * step.times
-            amounts += of_each * step.times
+            sizes = np.array([move.size for move in step.moves]) * self.scale
+            weights = np.concatenate([route.weights for route in routes])
+            taken = weights * np.repeat(sizes, [len(route.resources) for route in routes])
+            resources.append(np.tile(np.concatenate([route.resources for route in routes]), step.times))
+            amounts.append(np.tile(taken, step.times))
         return np.bincount(
             np.concatenate(resources), np.concatenate(amounts), minlength=len(self.capacity)
         ).astype(np.float64)
