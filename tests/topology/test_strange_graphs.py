@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from random import Random
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trnbench.registry import Registry
+from trnbench.topology.bisection import bisection
 from trnbench.topology.builders.assembly import Assembly
+from trnbench.topology.builders.hierarchy import Server, add_servers
 from trnbench.topology.checks import check
 from trnbench.topology.dot import dot
 from trnbench.topology.draw import svg
 from trnbench.topology.exchange import from_json, to_json
 from trnbench.topology.expected import Expected
-from trnbench.topology.graph import LinkClass, LinkKind, NodeKind, Topology
+from trnbench.topology.graph import Figure, LinkClass, LinkKind, NodeKind, Topology
 from trnbench.topology.listing import text
 from trnbench.topology.summary import summarise
 
@@ -26,6 +31,8 @@ KINDS = {
     "pcie": LinkKind.PCIE,
     "efa": LinkKind.EFA,
 }
+
+_HALF = Figure(value=5e8, origin="test")
 
 
 @st.composite
@@ -75,8 +82,52 @@ def test_nothing_crashes(link_class: Callable[..., LinkClass], data: st.DataObje
 def test_a_shape_that_is_not_there_is_only_a_claim(
     torus: Callable[..., Topology], shape: tuple[str | int, ...]
 ) -> None:
-    import msgspec
-
     claimed = msgspec.structs.replace(torus((4, 4)), shape=shape)
     assert summarise(claimed)["diameter"] == 4
     ET.fromstring(svg(claimed))
+
+
+@pytest.mark.parametrize("name", ["trn1-ultracluster:3", "u-trn2x64", "trn3-gen1-ultraserver", "torus"])
+def test_the_order_of_links_says_nothing(
+    torus: Callable[..., Topology], registry: Registry, name: str
+) -> None:
+    """What is seen at a glance where links stand in the builders' order is found without it as well."""
+    ordered = torus((4, 3, 2)) if name == "torus" else registry.system(name).topology()
+    links = list(ordered.links)
+    Random(1).shuffle(links)
+    found, expected = summarise(msgspec.structs.replace(ordered, links=tuple(links))), summarise(ordered)
+    # How many kinds of island were told apart is how it was done, not what was found.
+    assert found | {"distance_method": ""} == expected | {"distance_method": ""}
+
+
+def test_one_link_that_is_missing_is_seen(registry: Registry) -> None:
+    whole = registry.system("trn1-ultracluster:3").topology()
+    for cls, transitive in (("neuronlink", False), ("host", True)):
+        gone = next(i for i, link in enumerate(whole.links) if link.cls == cls)
+        found = summarise(
+            msgspec.structs.replace(whole, links=(*whole.links[:gone], *whole.links[gone + 1 :]))
+        )
+        assert (found["symmetric"], found["connected"], found["transitive"]) == (False, False, transitive)
+
+
+def test_an_odd_number_of_servers_of_one_device(link_class: Callable[..., LinkClass]) -> None:
+    """The server in the middle has no halves."""
+    assembly = Assembly("pairs")
+    devices = [[assembly.add(f"d{i}", NodeKind.DEVICE, (i,), i)] for i in range(3)]
+    assembly.declare(link_class("pcie", LinkKind.PCIE), link_class("efa", LinkKind.EFA))
+    server = Server.plain(1)
+    add_servers(assembly, devices, server, host_cls="pcie", adapter_cls="pcie", network_cls="efa")
+    found = bisection(assembly.finish(("single", 1, "network", 3)))
+    assert found is not None
+    assert (found.cables, found.one_way, found.exact) == (1, 1.5e9, False)
+
+
+def test_two_cables_between_the_same_devices_are_two(link_class: Callable[..., LinkClass]) -> None:
+    assembly = Assembly("pair")
+    assembly.declare(link_class("cable"), msgspec.structs.replace(link_class("slow"), bandwidth=_HALF))
+    nodes = [assembly.add(f"d{i}", NodeKind.DEVICE, (i,)) for i in range(4)]
+    for one, other, cls in ((0, 1, "cable"), (0, 1, "cable"), (2, 3, "slow"), (1, 2, "slow"), (3, 0, "slow")):
+        assembly.join(nodes[one], nodes[other], cls)
+    found = bisection(assembly.finish(("ring", 4)))
+    assert found is not None
+    assert (found.cables, found.one_way, found.method) == (2, 1e9, "every halving tried")

@@ -8,7 +8,7 @@ from math import prod
 
 import msgspec
 
-from trnbench.topology.graph import LinkKind, NodeKind, Topology
+from trnbench.topology.graph import Link, LinkKind, NodeKind, Topology
 from trnbench.topology.shape import torus_sides
 
 EXHAUSTIVE_UP_TO = 16
@@ -56,33 +56,42 @@ def bisection(topology: Topology) -> Bisection | None:
     return Bisection(cables=cut[1], one_way=cut[0], method="narrowest straight cut", exact=False)
 
 
-def _links(topology: Topology) -> list[tuple[int, int, float]]:
-    """NeuronLink cables between devices, with the bandwidth of one direction."""
+def _links(topology: Topology, links: Iterable[Link] | None = None) -> list[tuple[int, int, float]]:
+    """NeuronLink cables between devices, with the bandwidth of one direction; among `links` if given."""
     count = len(topology.devices)
     return [
         (link.src, link.dst, topology.bandwidth(link))
-        for link in topology.links
+        for link in (topology.links if links is None else links)
         if link.src < link.dst < count and topology.classes[link.cls].kind == LinkKind.NEURONLINK
     ]
 
 
 def _exhaustive(members: Sequence[int], cables: Iterable[tuple[int, int, float]]) -> tuple[float, int]:
     """(bandwidth, cables) of the narrowest of all halvings of `members`."""
-    neighbours: dict[int, list[tuple[int, float]]] = {node: [] for node in members}
+    place = {node: position for position, node in enumerate(members)}
+    # Cables of one bandwidth, no two between the same devices: whither they lead from each, as bits.
+    layers: list[tuple[float, list[int]]] = []
     for one, other, bandwidth in cables:
-        if one in neighbours and other in neighbours:
-            neighbours[one].append((other, bandwidth))
-            neighbours[other].append((one, bandwidth))
-    first, *others = members
+        if one not in place or other not in place:
+            continue
+        a, b = place[one], place[other]
+        free = (ends for rate, ends in layers if rate == bandwidth and not ends[a] >> b & 1)
+        ends = next(free, None)
+        if ends is None:
+            ends = [0] * len(members)
+            layers.append((bandwidth, ends))
+        ends[a] |= 1 << b
+        ends[b] |= 1 << a
     half, odd = divmod(len(members), 2)
-    best = (float("inf"), 0)
+    widths: set[tuple[int, ...]] = set()
     # The first device stays on one side: the other cuts are the same ones named the other way.
     for size in (half, half + 1) if odd else (half,):
-        for chosen in combinations(others, size - 1):
-            side = {first, *chosen}
-            crossing = [b for node in side for other, b in neighbours[node] if other not in side]
-            best = min(best, (sum(crossing), len(crossing)))
-    return best
+        for chosen in combinations(range(1, len(members)), size - 1):
+            side = (0, *chosen)
+            away = ~sum([1 << node for node in side])
+            widths.add(tuple([sum([(ends[i] & away).bit_count() for i in side]) for _, ends in layers]))
+    cuts = [[layers[i][0] for i, count in enumerate(width) for _ in range(count)] for width in widths]
+    return min((sum(crossing), len(crossing)) for crossing in cuts)
 
 
 def torus_width(sides: Sequence[int]) -> int | None:
@@ -216,7 +225,8 @@ def _of_network(topology: Topology) -> Bisection:
         return Bisection(cables=cables, one_way=one_way, method=method)
     middle = hosts[len(hosts) // 2]
     members = [device.id for device in topology.devices if device.host == middle]
-    inside = _exhaustive(members, _links(topology)) if len(members) <= EXHAUSTIVE_UP_TO else (0.0, 0)
+    own = _links(topology, (link for device in members for link in topology.out[device]))
+    inside = _exhaustive(members, own) if 1 < len(members) <= EXHAUSTIVE_UP_TO else (0.0, 0)
     return Bisection(
         cables=cables + inside[1] + len(per_server[middle]) // 2,
         one_way=one_way + inside[0] + sum(per_server[middle]) / 2,

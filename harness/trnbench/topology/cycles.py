@@ -23,8 +23,8 @@ def hamiltonian_cycles(topology: Topology) -> tuple[Cycle, ...]:
 
     A torus of n axes longer than 2 has n of them, one per two links of a device.
     """
-    sides = torus_sides(topology)
-    if sides is None or "network" in topology.shape:
+    sides = None if "network" in topology.shape else torus_sides(topology)
+    if sides is None:
         return ()
     axes = [axis for axis, side in enumerate(sides) if side > 1]
     if len(topology.devices) < 3 or not axes:

@@ -109,12 +109,16 @@ def wiring(topology: Topology, members: list[int]) -> tuple[object, ...]:
 
     Two groups with equal wiring are copies of each other.
     """
+    nodes, out = topology.nodes, topology.out
+    links = [link for node in members for link in out[node]]
     local = {node: i for i, node in enumerate(members)}
-    pattern: list[object] = []
-    for node in members:
-        for link in topology.out[node]:
-            number = local.setdefault(link.dst, len(local))
-            pattern.append((number, topology.nodes[link.dst].kind, link.cls))
+    for link in links:
+        if link.dst not in local:
+            local[link.dst] = len(local)
     around = list(local)[len(members) :]
-    pattern += [tuple(link.cls for link in topology.out[node] if link.dst not in local) for node in around]
-    return tuple(pattern)
+    return (
+        tuple([local[link.dst] for link in links]),
+        tuple([link.cls for link in links]),
+        tuple([nodes[node].kind for node in around]),
+        tuple([tuple([link.cls for link in out[node] if link.dst not in local]) for node in around]),
+    )

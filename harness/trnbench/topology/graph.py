@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from enum import Enum
 from functools import cached_property
@@ -122,7 +123,19 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         lists: list[list[Link]] = [[] for _ in self.nodes]
         for link in self.links:
             lists[link.src].append(link)
-        return tuple(tuple(each) for each in lists)
+        return tuple(map(tuple, lists))
+
+    @cached_property
+    def ends(self) -> dict[str, tuple[list[int], list[int]]]:
+        """For each class the nodes where its links begin, and where they end, in insertion order: lists are
+        looked through faster than links."""
+        links: dict[str, list[Link]] = defaultdict(list, {name: [] for name in self.classes})
+        for link in self.links:
+            links[link.cls].append(link)
+        return {
+            name: ([link.src for link in alike], [link.dst for link in alike])
+            for name, alike in links.items()
+        }
 
     def of_kind(self, kind: NodeKind) -> tuple[Node, ...]:
         return tuple(node for node in self.nodes if node.kind == kind)

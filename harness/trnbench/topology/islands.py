@@ -22,20 +22,21 @@ class Islands:
     @cached_property
     def island_of(self) -> list[int]:
         """For every node the number of its island; −1 for hosts, adapters and networks."""
-        nodes, out = self.topology.nodes, self.topology.out
-        island = [-1] * len(nodes)
+        out = self.topology.out
+        apart = self.outer | {node.id for node in self.topology.of_kind(NodeKind.HOST)}
+        unseen = len(out)
+        island = [-1 if node in apart else unseen for node in range(len(out))]
         number = 0
-        for start in nodes:
-            if island[start.id] >= 0 or start.kind == NodeKind.HOST or start.id in self.outer:
+        for start in range(len(out)):
+            if island[start] != unseen:
                 continue
-            island[start.id] = number
-            stack = [start.id]
+            island[start] = number
+            stack = [start]
             while stack:
                 for link in out[stack.pop()]:
-                    there = link.dst
-                    if island[there] < 0 and nodes[there].kind != NodeKind.HOST and there not in self.outer:
-                        island[there] = number
-                        stack.append(there)
+                    if island[link.dst] == unseen:
+                        island[link.dst] = number
+                        stack.append(link.dst)
             number += 1
         return island
 

@@ -41,11 +41,13 @@ class Properties(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def properties(topology: Topology) -> Properties:
-    """Everything at once; about a second for 30,000 devices."""
+    """Everything at once; about half a second for 30,000 devices."""
     kinds = Counter(node.kind for node in topology.nodes)
-    links = Counter(link.cls for link in topology.links)
-    wired = {name for name, each in topology.classes.items() if each.kind in DEVICE_LINKS}
-    degrees = [sum(link.cls in wired for link in topology.out[device.id]) for device in topology.devices]
+    ports: Counter[int] = Counter()
+    for name, each in topology.classes.items():
+        if each.kind in DEVICE_LINKS:
+            ports.update(topology.ends[name][0])
+    degrees = [ports[device.id] for device in topology.devices]
     router = Router(topology)
     symmetric = not one_way_links(topology)
     whole = symmetric and len(components(topology)) == 1 and not unrouted(topology, router)
@@ -53,7 +55,7 @@ def properties(topology: Topology) -> Properties:
     return Properties(
         nodes={kind.value: kinds[kind] for kind in NodeKind if kinds[kind]},
         servers=len({node.host for node in topology.nodes if node.kind == NodeKind.HOST}),
-        cables={name: links[name] // 2 for name in topology.classes},
+        cables={name: len(topology.ends[name][0]) // 2 for name in topology.classes},
         degree=(min(degrees), max(degrees)),
         connected=whole,
         symmetric=symmetric,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from operator import add
 from typing import TypeAlias
 
 from trnbench.errors import TopologyError
@@ -30,7 +31,10 @@ class Router(Islands):
         super().__init__(topology)
         self._levels = 1 + max((each.level for each in topology.classes.values()), default=0)
         self._level = {name: each.level for name, each in topology.classes.items()}
+        self._units = {name: self._crossed(level) for name, level in self._level.items()}
         self._costs: dict[int, dict[int, Cost]] = {}
+        self._near: dict[int, set[int]] = {}
+        self._entered: dict[int, list[tuple[int, int]]] = {}
         self._exits: dict[tuple[int, int], Cost | None] = {}
         self._torus_sides = torus_sides(topology)
 
@@ -117,10 +121,14 @@ class Router(Islands):
 
     # --- how they are answered ----------------------------------------------------------------------
 
-    def _unit(self, link: Link) -> Cost:
+    def _crossed(self, level: int, links: int = 1) -> Cost:
+        """The cost of so many links of one level."""
         digits = [0] * self._levels
-        digits[self._levels - 1 - self._level[link.cls]] = 1
+        digits[self._levels - 1 - level] = links
         return tuple(digits)
+
+    def _unit(self, link: Link) -> Cost:
+        return self._units[link.cls]
 
     def _passable(self, node: int, dst: int) -> bool:
         return node == dst or self.topology.nodes[node].kind != NodeKind.HOST
@@ -148,21 +156,27 @@ class Router(Islands):
         sides = self._torus_sides
         pairs = zip(one.coord[-len(sides) :], other.coord[-len(sides) :], sides, strict=True)
         hops = sum(min(abs(a - b), side - abs(a - b)) for a, b, side in pairs)
-        return (*([0] * (self._levels - 1)), hops)
+        return self._crossed(0, hops)
 
     def _by_switch(self, src: int, dst: int) -> Cost | None:
         """A direct link, else a shared switch, on the lowest level: nothing can be shorter."""
-        hubs = set()
-        for link in self.topology.out[src]:
-            if self._level[link.cls] == 0:
-                if link.dst == dst:
-                    return self._unit(link)
-                if self.topology.nodes[link.dst].kind == NodeKind.SWITCH:
-                    hubs.add(link.dst)
-        for link in self.into[dst] if hubs else ():
-            if self._level[link.cls] == 0 and link.src in hubs:
-                return (*([0] * (self._levels - 1)), 2)
+        near = self._beside(src)
+        if dst in near:
+            return self._crossed(0)
+        hubs = near & self._switches
+        if hubs and not hubs.isdisjoint([link.src for link in self.into[dst] if self._level[link.cls] == 0]):
+            return self._crossed(0, 2)
         return None
+
+    @cached_property
+    def _switches(self) -> frozenset[int]:
+        return frozenset(node.id for node in self.topology.of_kind(NodeKind.SWITCH))
+
+    def _beside(self, node: int) -> set[int]:
+        """Whither links of the lowest level lead from `node`."""
+        if node not in self._near:
+            self._near[node] = {link.dst for link in self.topology.out[node] if self._level[link.cls] == 0}
+        return self._near[node]
 
     def _within(self, dst: int, island: int) -> dict[int, Cost]:
         """Costs to `dst` from everywhere in its island, without leaving it."""
@@ -178,20 +192,35 @@ class Router(Islands):
         return self._costs[key]
 
     def _search(self, dst: int, island: int | None) -> dict[int, Cost]:
-        nodes = self.topology.nodes
-        costs: dict[int, Cost] = {}
-        heap: list[tuple[Cost, int]] = [((0,) * self._levels, dst)]
-        while heap:
-            cost, node = heapq.heappop(heap)
-            if node in costs:
+        island_of, nodes = self.island_of, self.topology.nodes
+        # A cost and a node are one whole number, ordered as the pair of them: links on each level are digits,
+        # and so is the node behind them. A minimal route has fewer links than there are nodes.
+        base = len(nodes)
+        closest: dict[int, int] = {}
+        waiting = [dst]
+        while waiting:
+            reached = heapq.heappop(waiting)
+            node = reached % base
+            if node in closest:
                 continue
-            costs[node] = cost
+            cost = closest[node] = reached - node
             if node != dst and nodes[node].kind == NodeKind.HOST:
                 continue
-            for link in self.into[node]:
-                if link.src not in costs and (island is None or self.island_of[link.src] == island):
-                    heapq.heappush(heap, (_plus(cost, self._unit(link)), link.src))
-        return costs
+            for src, unit in self._entries(node):
+                if src not in closest and (island is None or island_of[src] == island):
+                    heapq.heappush(waiting, cost + unit + src)
+        digits = [base ** (level + 1) for level in reversed(range(self._levels))]
+        known = {cost: tuple([cost // digit % base for digit in digits]) for cost in set(closest.values())}
+        return {node: known[cost] for node, cost in closest.items()}
+
+    def _entries(self, node: int) -> list[tuple[int, int]]:
+        """Where links into `node` come from, and what each costs as a number of `_search`."""
+        if node not in self._entered:
+            base = len(self.topology.nodes)
+            self._entered[node] = [
+                (link.src, base ** (self._level[link.cls] + 1)) for link in self.into[node]
+            ]
+        return self._entered[node]
 
     def _across(self, src: int, dst: int) -> Cost | None:
         ways = []
@@ -245,4 +274,4 @@ class Router(Islands):
 
 
 def _plus(one: Cost, other: Cost) -> Cost:
-    return tuple(a + b for a, b in zip(one, other, strict=True))
+    return tuple(map(add, one, other))

@@ -22,7 +22,7 @@ def torus_sides(topology: Topology) -> tuple[int, ...] | None:
         return None
     levels = {name for name, each in topology.classes.items() if each.level == 0}
     count = len(topology.devices)
-    links = sum(link.cls in levels and link.src < count and link.dst < count for link in topology.links)
+    links = sum(sum(map(count.__gt__, map(max, *topology.ends[name]))) for name in levels)
     expected = count * sum(2 if side > 2 else side - 1 for side in sides)
     return tuple(sides) if links == expected else None
 

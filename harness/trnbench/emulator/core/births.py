@@ -67,16 +67,16 @@ class Births:
         are now those of the last period."""
         self.look()
         for memory, births in self.of.items():
-            made = len(births) - bisect_left(births, begin, key=_BORN)
+            latest = len(births) - bisect_left(births, begin, key=_BORN)
             inside = len(births) - bisect_left(births, loop, key=_BORN)
             kept = max((at for at in range(1, inside + 1) if births[-at].tile is not None), default=0)
-            if not made:
+            if not latest:
                 continue
-            if kept + made > inside:
+            if kept + latest > inside:
                 self.followed = False
                 return
             last = len(births) - kept
-            period = births[last - made : last]
+            period = births[last - latest : last]
             left_out = [
                 birth.later(turn * length, turn * numbered)
                 for turn in range(1, times + 1)

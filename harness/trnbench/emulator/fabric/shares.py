@@ -118,7 +118,7 @@ class ShareTable:
 
 def shares_of(network: Network) -> ShareTable:
     """Kept with the network, and with the same links where accesses at the ends are free."""
-    found: ShareTable | None = network.memo.get(SHARES)
-    if found is None:
-        found = network.memo[SHARES] = ShareTable(network)
-    return found
+    shares: ShareTable | None = network.memo.get(SHARES)
+    if shares is None:
+        shares = network.memo[SHARES] = ShareTable(network)
+    return shares

@@ -35,6 +35,19 @@ def index(coord: Sequence[int], dims: Sequence[int]) -> int:
     return found
 
 
+def torus_neighbours(dims: tuple[int, ...]) -> tuple[tuple[int, int, int], ...]:
+    """(position, position of a neighbour, axis) for every step on a torus: from each position those towards
+    lower coordinates, axis by axis, then those towards higher ones. A side of 2 has one, a side of 1 none.
+    """
+    return tuple(
+        (here, index(step(coord, axis, by, dims), dims), axis)
+        for here, coord in enumerate(positions(dims))
+        for by in (-1, 1)
+        for axis, side in enumerate(dims)
+        if side > 2 or (side == 2 and by == -1)
+    )
+
+
 def step(coord: Sequence[int], axis: int, by: int, dims: Sequence[int]) -> tuple[int, ...]:
     """The coordinate `by` steps along `axis`, wrapping around."""
     moved = list(coord)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from trnbench.topology.builders.assembly import Assembly
-from trnbench.topology.builders.lattice import index, positions, size, step
+from trnbench.topology.builders.lattice import size, torus_neighbours
+from trnbench.topology.graph import Link
+
+REPEATED_UP_TO = 1024
+"""Nodes of a torus whose steps are kept for the next one of its sides."""
 
 
 def connect_torus(
@@ -21,9 +26,9 @@ def connect_torus(
     if len(nodes) != size(dims):
         raise ValueError(f"{len(nodes)} nodes do not fill a torus of {'×'.join(map(str, dims))}")
     classes = [cls] * len(dims) if isinstance(cls, str) else list(cls)
-    for coord, node in zip(positions(dims), nodes, strict=True):
-        for by in (-1, 1):
-            for axis, side in enumerate(dims):
-                if side < 2 or (side == 2 and by == 1):
-                    continue
-                assembly.send(node, nodes[index(step(coord, axis, by, dims), dims)], classes[axis])
+    steps = (_steps if len(nodes) <= REPEATED_UP_TO else torus_neighbours)(tuple(dims))
+    assembly.links += [Link(nodes[here], nodes[there], classes[axis]) for here, there, axis in steps]
+
+
+_steps = lru_cache(maxsize=8)(torus_neighbours)
+"""Of tori that a cluster has many of."""
