@@ -9,7 +9,7 @@ import numpy as np
 from trnbench.emulator.fabric.colour_refinement import MOST_PATTERNS, classes_of
 from trnbench.emulator.fabric.contention_free import Round, contention_free
 from trnbench.emulator.fabric.equivalence import Classes, Patterns
-from trnbench.emulator.fabric.flow import Flow, timing
+from trnbench.emulator.fabric.flow import Flow, Together, timing
 from trnbench.emulator.fabric.fluid import Outcome, simulate
 from trnbench.emulator.fabric.maxmin import Floats
 from trnbench.emulator.fabric.network import RATES, Network
@@ -60,12 +60,14 @@ class ExplicitFlows:
 
     def _step(self, memo: StepMemo, step: Step, before: int) -> Outcome:
         if sum(len(self.pairs(move)) for move in step.moves) < MANY:
-            flows = [
-                Flow(move.size * self.scale, resources, weights, *timing(move.direct, latency, before))
-                for move in step.moves
-                for resources, weights, latency in self._shares_of(move).each
-            ]
-            return simulate(flows, self.capacity, self.rates)
+            if before not in memo.flows:
+                flows = [
+                    Flow(move.size, resources, weights, *timing(move.direct, latency, before))
+                    for move in step.moves
+                    for resources, weights, latency in self._shares_of(move).each
+                ]
+                memo.flows[before] = Together(flows)
+            return simulate(memo.flows[before], self.capacity, self.rates, self.scale)
         if memo.classes is None:
             kept = kept_classes(self.network, self.schedule)
             key = step, self.network.order
@@ -170,9 +172,8 @@ class ExplicitFlows:
                         after = sorted({*touched.get(src, ()), *touched.get(dst, ())})
                         index = len(flows)
                         resources, weights, latency = self._table.of_pair(src, dst, move)
-                        size = move.size * self.scale
                         when = timing(move.direct, latency, before)
-                        flows.append(Flow(size, resources, weights, *when, tuple(after)))
+                        flows.append(Flow(move.size, resources, weights, *when, tuple(after)))
                         now.setdefault(src, []).append(index)
                         now.setdefault(dst, []).append(index)
                     touched.update(now)

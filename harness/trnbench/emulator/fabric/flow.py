@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from functools import cached_property
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 
@@ -63,3 +66,55 @@ def order_of(flows: Sequence[Flow]) -> Order:
         [flow.size <= 0 or not len(flow.resources) for flow in flows],
         starts,
     )
+
+
+class Together:
+    """Flows that are carried out together, and what follows from them whatever they share: kept where the
+    same are carried out for one size after another.
+    """
+
+    def __init__(self, flows: Sequence[Flow]) -> None:
+        self.flows = flows
+
+    def __len__(self) -> int:
+        return len(self.flows)
+
+    @cached_property
+    def order(self) -> Order:
+        return order_of(self.flows)
+
+    @cached_property
+    def unrelated(self) -> bool:
+        """Whether nobody waits for another."""
+        return all(not flow.after and flow.times == 1 for flow in self.flows)
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """Bytes of each; none where it uses nothing."""
+        return np.array([flow.size if len(flow.resources) else 0.0 for flow in self.flows])
+
+    @cached_property
+    def before(self) -> NDArray[np.int64]:
+        return np.array([flow.before for flow in self.flows], dtype=np.int64)
+
+    @cached_property
+    def latency(self) -> NDArray[np.int64]:
+        return np.array([flow.latency for flow in self.flows], dtype=np.int64)
+
+    def carried(self, count: int, scale: float) -> Floats:
+        """Bytes over each of `count` resources."""
+        if not self.flows:
+            return np.zeros(count)
+        sizes, resources, weights, lengths = self._used
+        taken = weights * np.repeat(sizes * scale, lengths)
+        return np.bincount(resources, taken, minlength=count).astype(np.float64)
+
+    @cached_property
+    def _used(self) -> tuple[Floats, Indices, Floats, Indices]:
+        """Bytes of each, repetitions counted; resources and weights of all, and how many each has."""
+        return (
+            np.array([flow.size * flow.times for flow in self.flows]),
+            np.concatenate([flow.resources for flow in self.flows]),
+            np.concatenate([flow.weights for flow in self.flows]),
+            np.array([len(flow.resources) for flow in self.flows], dtype=np.intp),
+        )

@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from operator import truediv
 
 import msgspec
-import numpy as np
 
 from trnbench.emulator.clock import HALF, TICKS_PER_SECOND
 from trnbench.emulator.fabric.burst import burst
-from trnbench.emulator.fabric.flow import Flow, Order, order_of
+from trnbench.emulator.fabric.flow import Flow, Together
 from trnbench.emulator.fabric.maxmin import Floats
 from trnbench.emulator.fabric.rates import Rates
 
@@ -37,24 +36,22 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def simulate(
-    flows: Sequence[Flow],
+    flows: Sequence[Flow] | Together,
     capacity: Floats,
     table: Rates | None = None,
     scale: float = 1.0,
     carried: Floats | None = None,
-    order: Order | None = None,
 ) -> Outcome:
     """Carry all flows out. `capacity`: bytes/s per resource, that of `table` if one is given. `scale`
-    multiplies the size of every flow. `carried`: what comes out as that, and `order`: of these flows, where
-    the caller knows them.
+    multiplies the size of every flow. `carried`: what comes out as that, where the caller knows it.
 
     Raises ValueError when a flow can never end (a resource without capacity) or waits in a circle.
     """
     table = table or Rates(capacity)
-    if len(flows) > FEW and all(not f.after and f.times == 1 for f in flows):
-        return _at_once(flows, table, scale, carried)
-    mixes = [table.name(flow) for flow in flows] if order is None else table.names(order, flows)
-    order = order or order_of(flows)
+    together = flows if isinstance(flows, Together) else Together(flows)
+    if len(together) > FEW and together.unrelated:
+        return _at_once(together, table, scale, carried)
+    flows, order, mixes = together.flows, together.order, table.names(together)
     dependents, before, latency, empty = order.dependents, order.before, order.latency, order.empty
     waiting, left_times, starts = order.waiting.copy(), order.times.copy(), order.starts.copy()
     arrival = [-1] * len(flows)
@@ -139,7 +136,7 @@ def simulate(
                 ending = now + soonest
     total = max(arrival, default=0)
     if carried is None:
-        carried = _carried(flows, len(capacity)) * scale
+        carried = together.carried(len(capacity), scale)
     return Outcome(arrival, carried, total, watched)
 
 
@@ -151,28 +148,14 @@ def _left(remaining: list[float], rates: Sequence[float], ticks: int) -> list[fl
     return [left - rate * passed / per_second for left, rate in zip(remaining, rates, strict=True)]
 
 
-def _at_once(flows: Sequence[Flow], table: Rates, scale: float, carried: Floats | None) -> Outcome:
+def _at_once(together: Together, table: Rates, scale: float, carried: Floats | None) -> Outcome:
     """Nobody waits for another."""
-    sizes = np.array([flow.size if len(flow.resources) else 0.0 for flow in flows]) * scale
-    begins = np.array([flow.before for flow in flows], dtype=np.int64)
-    mixes = [table.name(flow) for flow in flows]
-    left, watched = burst(mixes, sizes, begins, table, float(TICKS_PER_SECOND), HALF)
-    late = np.array([flow.latency for flow in flows], dtype=np.int64)
-    arrival = (left + late).tolist()
+    sizes, mixes = together.sizes * scale, table.names(together)
+    left, watched = burst(mixes, sizes, together.before, table, float(TICKS_PER_SECOND), HALF)
+    arrival = (left + together.latency).tolist()
     if carried is None:
-        carried = _carried(flows, len(table.capacity)) * scale
+        carried = together.carried(len(table.capacity), scale)
     return Outcome(arrival, carried, max(arrival), watched)
-
-
-def _carried(flows: Sequence[Flow], count: int) -> Floats:
-    """Bytes over each of `count` resources."""
-    if not flows:
-        return np.zeros(count)
-    resources = np.concatenate([flow.resources for flow in flows])
-    weights = np.concatenate([flow.weights for flow in flows])
-    amounts = np.array([flow.size * flow.times for flow in flows])
-    weights *= np.repeat(amounts, [len(flow.resources) for flow in flows])
-    return np.bincount(resources, weights, minlength=count).astype(np.float64)
 
 
 _NEVER = 1 << 62

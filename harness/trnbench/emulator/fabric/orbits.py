@@ -8,7 +8,7 @@ import numpy as np
 
 from trnbench.emulator.fabric.colour_refinement import classes_of
 from trnbench.emulator.fabric.equivalence import Classes, Patterns
-from trnbench.emulator.fabric.flow import Flow, timing
+from trnbench.emulator.fabric.flow import Flow, Together, timing
 from trnbench.emulator.fabric.fluid import Outcome, simulate
 from trnbench.emulator.fabric.maxmin import Floats
 from trnbench.emulator.fabric.network import ORBIT_CAPACITY, ORBIT_RATES, ORBITS, Network
@@ -44,8 +44,10 @@ class Orbits:
         )
         outcome = memo.outcomes.get(key)
         if outcome is None:
-            flows = [self._flow(move, before, ()) for move in step.moves]
-            outcome = memo.keep(key, simulate(flows, self.capacity, self.rates))
+            if before not in memo.flows:
+                memo.flows[before] = Together([self._flow(move, before, ()) for move in step.moves])
+            flows = memo.flows[before]
+            outcome = memo.keep(key, simulate(flows, self.capacity, self.rates, self.scale))
         return outcome
 
     def busy_s(self, chains: Chains) -> float:
@@ -58,11 +60,11 @@ class Orbits:
         return float((load / self.capacity).max(initial=0.0))
 
     def _flow(self, move: Move, before: int, after: tuple[int, ...]) -> Flow:
+        """Of a plan of one byte."""
         assert move.offset is not None
         route = self._route(move)
-        size = move.size * self.scale
         when = timing(move.direct, route.latency, before)
-        return Flow(size, route.resources, route.weights, *when, after)
+        return Flow(move.size, route.resources, route.weights, *when, after)
 
     def latest(self, step: Step) -> int:
         """Ticks of the longest way in a step."""
@@ -112,15 +114,13 @@ class Orbits:
     def carried(self, chains: Chains) -> Floats:
         """Bytes over every resource, added up in the order in which all orbits would be simulated."""
         resources, amounts = [], []
-        for step in (step for chain in chains for step in chain):
+        for step in (step for chain in chains for step in chain if step.moves):
             routes = [self._route(move) for move in step.moves]
-            used = [route.resources for route in routes]
-            of_each = [
-                route.weights * (move.size * self.scale)
-                for route, move in zip(routes, step.moves, strict=True)
-            ]
-            resources += used * step.times
-            amounts += of_each * step.times
+            sizes = np.array([move.size for move in step.moves]) * self.scale
+            weights = np.concatenate([route.weights for route in routes])
+            taken = weights * np.repeat(sizes, [len(route.resources) for route in routes])
+            resources.append(np.tile(np.concatenate([route.resources for route in routes]), step.times))
+            amounts.append(np.tile(taken, step.times))
         return np.bincount(
             np.concatenate(resources), np.concatenate(amounts), minlength=len(self.capacity)
         ).astype(np.float64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from trnbench.emulator.fabric.equivalence import Classes
+from trnbench.emulator.fabric.flow import Together
 from trnbench.emulator.fabric.fluid import Outcome
 from trnbench.emulator.fabric.network import CLASSES, PLANS, STEPS, Network
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
@@ -18,6 +19,8 @@ class StepMemo(msgspec.Struct):
     """Of one step, all ranks beginning at once."""
 
     classes: Classes | None = None
+    flows: dict[int, Together] = {}
+    """Of a plan of one byte, by the ticks before each message."""
     outcomes: dict[tuple[float, int], Outcome] = {}
     """The latest, by the size of a byte of the plan and the ticks before each message."""
 

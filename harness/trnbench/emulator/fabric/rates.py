@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trnbench.emulator.fabric.flow import Flow, Order
+from trnbench.emulator.fabric.flow import Flow, Together
 from trnbench.emulator.fabric.maxmin import Floats, Indices, Usage, fair_shares
 
 
@@ -22,12 +21,14 @@ class Rates:
     """
 
     LARGEST = 20_000  # answers, and arrays, kept; a long sweep of uneven traffic would keep too many
+    KEPT = 256
+    """Flows of a plan or a step whose names are kept."""
 
     def __init__(self, capacity: Floats, watched: NDArray[np.bool_] | None = None) -> None:
         self.capacity = capacity
         self._watched = np.zeros(0, np.intp) if watched is None else np.flatnonzero(watched)
         self._names: dict[tuple[int, int], tuple[int, Flow]] = {}  # the flow keeps its arrays' identities
-        self._orders: dict[int, tuple[Order, list[int]]] = {}  # the order keeps its identity
+        self._together: dict[int, tuple[Together, list[int]]] = {}  # the latest, with their identities
         self._equal: dict[bytes, int] = {}
         self._kept: list[tuple[Indices, Floats]] = []
         self._places: list[bytes] = []  # where each stands in a sum, whenever it was named
@@ -49,11 +50,14 @@ class Rates:
             named = self._names[key] = number, flow
         return named[0]
 
-    def names(self, order: Order, flows: Sequence[Flow]) -> list[int]:
-        """As `name`, of all flows of an `order`: a plan's are carried out for one size after another."""
-        named = self._orders.get(id(order))
+    def names(self, together: Together) -> list[int]:
+        """As `name`, of all flows of a plan or a step."""
+        named = self._together.get(id(together))
         if named is None:
-            named = self._orders[id(order)] = order, [self.name(flow) for flow in flows]
+            if len(self._together) >= self.KEPT:
+                self._together.pop(next(iter(self._together)))
+            named = together, [self.name(flow) for flow in together.flows]
+            self._together[id(together)] = named
         return named[1]
 
     def of(self, mixes: tuple[int, ...]) -> tuple[list[float], bool]:

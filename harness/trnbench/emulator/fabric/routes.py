@@ -49,6 +49,7 @@ class Routes:
             self._out[link.src].append(i)
             self._in[link.dst].append(i)
         self._searches: dict[int, tuple[list[int], list[tuple[int, int]]]] = {}
+        self._onward: dict[int, dict[int, tuple[list[int], float]]] = {}
         self._between: dict[tuple[int, int], tuple[Route | None, float]] = {}
 
     def distances(self, target: int, until: int | None = None) -> list[int]:
@@ -112,19 +113,26 @@ class Routes:
         used: dict[int, float] = {}
         hops = {start: 0}
         queue = [(-distance[start], start)]
+        rates, ends, latencies = self._rate, self._to, self.latency
+        onward = self._onward.setdefault(target, {})  # the same for all that come by a node
         while queue:  # farthest first: a node's share is whole before it is passed on
             _, node = heapq.heappop(queue)
-            nexts, total = self.nexts(node, distance)
+            if node not in onward:
+                onward[node] = self.nexts(node, distance)
+            nexts, total = onward[node]
+            mine, since, count = share[node], late[node], hops[node] + 1
             for i in nexts:
-                part = share[node] * self._rate[i] / total
+                part = mine * rates[i] / total
                 used[i] = part
-                there = self._to[i]
+                there = ends[i]
                 if there not in share:
                     share[there], late[there], hops[there] = 0.0, 0, 0
                     heapq.heappush(queue, (-distance[there], there))
                 share[there] += part
-                late[there] = max(late[there], late[node] + self.latency[i])
-                hops[there] = max(hops[there], hops[node] + 1)
+                if since + latencies[i] > late[there]:
+                    late[there] = since + latencies[i]
+                if count > hops[there]:
+                    hops[there] = count
         order = sorted(used)
         route = Route(
             np.array(order, dtype=np.intp),

@@ -190,7 +190,7 @@ def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most:
         assert found is not None
         return found
     flows, last = carrier.expanded(chains, before)
-    outcome = simulate(flows, carrier.capacity, carrier.rates)
+    outcome = simulate(flows, carrier.capacity, carrier.rates, schedule.scale)
     ends = tuple(max((outcome.arrival[i] for i in each), default=0) for each in last)
     return _Ran(outcome.total, outcome.carried, latency, "", ends, outcome.watched)
 

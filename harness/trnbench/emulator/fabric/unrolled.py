@@ -8,18 +8,17 @@ import msgspec
 import numpy as np
 
 from trnbench.emulator.fabric.equivalence import Classes
-from trnbench.emulator.fabric.flow import Flow, Order, order_of, timing
+from trnbench.emulator.fabric.flow import Flow, Together, timing
 from trnbench.emulator.fabric.maxmin import Floats, Indices
 
 
 class Unrolled(msgspec.Struct, frozen=True):
-    """Flows of one member of each class, in order, how they wait, and `number`, the class of each: that after
-    the last one for what stands for nobody.
+    """Flows of one member of each class, in order, and `number`, the class of each: that after the last one
+    for what stands for nobody.
     """
 
-    flows: list[Flow]
+    flows: Together
     number: Indices
-    order: Order
 
 
 def unrolled(
@@ -68,7 +67,7 @@ def unrolled(
                     now.setdefault(a, []).append(index)
                     now.setdefault(b, []).append(index)
                 touched.update(now)
-    return Unrolled(flows, np.array(took, dtype=np.intp), order_of(flows))
+    return Unrolled(Together(flows), np.array(took, dtype=np.intp))
 
 
 def _mixes(classes: Classes) -> list[tuple[Indices, Floats]]:
