@@ -39,14 +39,14 @@ class Attached(NamedTuple):
 
 def attached(run: Run) -> tuple[Attached, ...]:
     """The parts of `run` that are kept apart, in their order."""
-    found = []
+    parts = []
     for kind in PARTS:
         for name, value in getattr(run, kind).items():
             document = dumps_value(value, f"run {run.id}: {kind}.{name}")
-            found.append(
+            parts.append(
                 Attached(kind, name, hashlib.sha256(document).hexdigest(), compressed(document, SMALL))
             )
-    return tuple(found)
+    return tuple(parts)
 
 
 def head(run: Run) -> bytes:
