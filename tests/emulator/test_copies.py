@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from trnbench.emulator.core import recording as recorded
 from trnbench.emulator.core.cases import arguments_of
 from trnbench.emulator.core.launch import Launch
-from trnbench.emulator.core.program import Program
+from trnbench.emulator.core.program import BUFFER, Program
 from trnbench.emulator.core.recording import Recording, record_launch
 from trnbench.errors import KernelError
 from trnbench.nki import Machine, TensorSpec, load_kernel
@@ -126,6 +126,43 @@ def test_a_piece_whose_tiles_outlive_it_is_executed_again(registry: Any, tmp_pat
     machine = Machine.of(registry.system(SYSTEMS[1]))
     recording = record_launch(kernel, part, machine, Launch(explain=False), parts=((part, 4_000),))
     assert len(module.kept) == len(recording.pieces[0].ends) == 9
+
+
+PLACED = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def streamed(a):
+    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+    for part in nl.affine_range(a.shape[0]):
+        tile = nl.load(a[part])
+        nl.store(out[part], value=nl.exp(tile))
+    return out
+"""
+
+
+def test_places_that_were_decided_beforehand_are_waited_for_in_each_copy(
+    registry: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "streamed.py"
+    file.write_text(PLACED)
+    kernel, _, _ = load_kernel(f"{file}::streamed", nki="trnbench")
+    part = arguments_of((((64, 128, 4096), FP32),))
+    machine = Machine.of(registry.system(SYSTEMS[0]))
+
+    def made() -> Recording:
+        return record_launch(kernel, part, machine, Launch(explain=False), parts=((part, 900),))
+
+    appended = made()
+    monkeypatch.setattr(recorded, "first_copy", _executed_again)
+    again = made()
+    assert appended.pieces == again.pieces
+    assert _told(appended.programs[0]) == _told(again.programs[0])
+    begin, *_ = again.pieces[0].ends
+    program = again.programs[0]
+    assert any(dep & 3 == BUFFER for dep in program.deps[program.first[begin] :])
 
 
 @given(body=kernels(), room=st.sampled_from([6, 12, 40, 200]))

@@ -45,8 +45,6 @@ class Births:
         birth = Birth(tile.memory, tile.bytes, tile.born, tile.number, tile)
         self.of.setdefault(tile.memory, []).append(birth)
         self.alive.append(birth)
-        # Beta 1 decides beforehand whose place a tile takes.
-        self.followed = self.followed and not tile.life.takes
 
     def look(self) -> None:
         """Note which tiles have ended: what stands for them may soon stand for those of another round."""

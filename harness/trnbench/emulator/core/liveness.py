@@ -42,6 +42,8 @@ class Liveness:
             self.others.append(new)
             for life in new.life.takes:
                 _wait_for(self._tiles[life], freed)
+            if new.life.takes and self.births is not None:
+                self.births.followed = False
             return
         pool = self.pools[new.memory]
         tiles, capacity, held = pool.tiles, pool.capacity, pool.held + size

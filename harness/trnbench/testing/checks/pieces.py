@@ -11,7 +11,6 @@ from trnbench.emulator.core.model import KernelModel
 from trnbench.errors import KernelError, TrnbenchError
 from trnbench.kernels.case import Case
 from trnbench.kernels.spread import Spread
-from trnbench.nki.provide import provide
 from trnbench.nki.recorder import TooManyInstructions
 from trnbench.testing.checks.sourced import sourced
 from trnbench.testing.finding import Finding
@@ -86,11 +85,10 @@ def _compared(model: KernelModel, case: Case, source: Source, system: System) ->
     """In pieces and whole; None where it has none, or is recorded whole anyway."""
     launch = Launch(cores=case.extent.cores_of_device, limit=LIMIT, explain=False)
     parts = tuple((arguments_of(part), times) for part, times in source.pieces())
-    with provide("trnbench"):
-        cut = model.time(source.kernel, arguments_of(source.inputs), system, launch, parts=parts)
-        if not cut.recording.pieces:
-            return None
-        return cut, model.time(source.kernel, arguments_of(source.inputs), system, launch)
+    cut = model.time(source.kernel, arguments_of(source.inputs), system, launch, parts=parts)
+    if not cut.recording.pieces:
+        return None
+    return cut, model.time(source.kernel, arguments_of(source.inputs), system, launch)
 
 
 def _judged(about: str, source: Source, cut: Timing, whole: Timing) -> Iterator[Finding]:
