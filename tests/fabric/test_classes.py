@@ -19,6 +19,7 @@ from trnbench.emulator.fabric.orbits import Orbits
 from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 from trnbench.emulator.fabric.shares import Shares
 from trnbench.emulator.fabric.solve import least_ticks, solve
+from trnbench.emulator.fabric.unrolled import unrolled
 
 Make = Callable[..., Network]
 CASES = sorted((name, verb) for name, each in ALGORITHMS.items() for verb in each.collectives)
@@ -122,7 +123,6 @@ def test_chains_that_come_to_a_long_step_one_after_the_other_are_in_a_steady_sta
     chains = ((first, Step(moves=(forth,), times=500)), (Step(moves=(back,), times=500),))
     schedule = Schedule(algorithm="both ways", chains=chains)
     carried_out: list[int] = []
-    unrolled = steady_state.unrolled
 
     def counted(classes: Classes, times: Sequence[Sequence[int]], *rest: Any) -> Any:
         carried_out.append(max(map(max, times)))
