@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from trnbench.bounded.file import TABLE, read_file
+from trnbench.digest import digest_of
 from trnbench.errors import BadInput, TrnbenchError
 from trnbench.generation import System
-from trnbench.store.cache import Cache, digest_of
+from trnbench.store.cache import Cache
 from trnbench.store.source_digest import package_of, packages_digest
 from trnbench.topology.graph import Topology
 
