@@ -17,11 +17,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 from longest import LONGEST
 from made_once import made_once
+from quick_workers import _copying, _quick_workers
 from spoken import messages_are_whole
 
 import trnbench
 
-__all__ = ["messages_are_whole"]
+__all__ = ["_copying", "_quick_workers", "messages_are_whole"]
 
 # How long an example takes is the machine's, and what else runs there: no test fails of it.
 settings.register_profile("trnbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
