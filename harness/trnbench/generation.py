@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -13,7 +13,9 @@ from trnbench.brief import brief, counted
 from trnbench.facts.book import FactBook
 from trnbench.facts.scope import Scope
 from trnbench.lazy import Ref, resolve
-from trnbench.topology.graph import Topology
+
+if TYPE_CHECKING:
+    from trnbench.topology.graph import Topology
 
 
 class Instance(msgspec.Struct, frozen=True, kw_only=True):

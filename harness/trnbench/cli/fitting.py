@@ -7,7 +7,8 @@ blank (an id, a path, a command's argument) and what is a number is never broken
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from trnbench.cli.cell import width_of
 
@@ -21,7 +22,7 @@ FEW = 3
 """Columns; with fewer beside it, a long first one gets a line of its own."""
 
 
-class Fit(NamedTuple):
+class Fit(msgspec.Struct, frozen=True):
     """Indices of the columns shown and the width of each; with `apart` the first has a line of its own."""
 
     shown: tuple[int, ...]
@@ -29,7 +30,7 @@ class Fit(NamedTuple):
     apart: bool = False
 
 
-class Extent(NamedTuple):
+class Extent(msgspec.Struct, frozen=True):
     """What one column takes: all of it on one line, and at least; the higher `keep`, the longer it stays."""
 
     whole: int

@@ -11,7 +11,9 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 _SIGNAL: Any = import_module("_signal")
 """Below `signal`, which makes an enumeration of every number."""
@@ -170,7 +172,7 @@ def _identity(descriptor: int) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-class _Part(NamedTuple):
+class _Part(msgspec.Struct, frozen=True):
     read: Callable[[], Any]
     write: Callable[[Any], object]
     same: Callable[[Any, Any], bool] = operator.eq

@@ -69,18 +69,23 @@ def choose_peak(
         direction=direction,
         extent=extent,
     )
-    picks = _picks(fitting, bound, covered=_covered(system))
-    taken = next((each for each in (policy, *_INSTEAD) if each in picks), None)
-    if taken is None:
+    covered = _covered(system)
+    for taken in (policy, *_INSTEAD):
+        pick = bound if taken is PeakPolicy.ENGINE else _pick(taken, fitting, covered=covered)
+        if pick is not None:
+            break
+    else:
         return None
     if taken is not policy:
         notes.append(f"{_absent(policy)}; the {_WORDS[taken]} is taken")
-    chosen = _named(picks[taken], taken)
+    chosen = _named(pick, taken)
     notes += _remarks(chosen, fitting, wanted, policy)
     return PeakChoice(
         policy=policy,
         chosen=chosen,
-        alternatives=_alternatives(chosen, picks, fitting) if alternatives else (),
+        alternatives=_alternatives(chosen, _picks(fitting, bound, covered=covered), fitting)
+        if alternatives
+        else (),
         engine_bound=bound,
         note="; ".join(notes),
     )
@@ -118,13 +123,18 @@ def _picks(
     found: list[Candidate], bound: Peak | None, *, covered: bool
 ) -> dict[PeakPolicy, Candidate | Peak]:
     """What each policy would choose, where it has anything to choose from."""
-    current = [each for each in found if not each.superseded_by]
-    best: dict[PeakPolicy, Candidate | None] = {
-        PeakPolicy.SEED: _first((each for each in found if each.seed and covered), _by_table),
-        PeakPolicy.DEVICE: _first((each for each in found if _of_device(each)), _by_page),
-        PeakPolicy.LATEST: _newest(current),
-    }
+    documented = (PeakPolicy.SEED, PeakPolicy.DEVICE, PeakPolicy.LATEST)
+    best = {policy: _pick(policy, found, covered=covered) for policy in documented}
     return {policy: each for policy, each in {**best, PeakPolicy.ENGINE: bound}.items() if each is not None}
+
+
+def _pick(policy: PeakPolicy, found: list[Candidate], *, covered: bool) -> Candidate | None:
+    """What a policy of documents would choose."""
+    if policy is PeakPolicy.SEED:
+        return _first((each for each in found if each.seed and covered), _by_table)
+    if policy is PeakPolicy.DEVICE:
+        return _first((each for each in found if _of_device(each)), _by_page)
+    return _newest([each for each in found if not each.superseded_by])
 
 
 def _named(pick: Candidate | Peak, policy: PeakPolicy) -> Peak:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+
+import msgspec
 
 from trnbench.facts.scope import Scope
 from trnbench.generation import System
 from trnbench.kernels.extent import Extent
 
 
-class Parts(NamedTuple):
+class Parts(msgspec.Struct, frozen=True):
     """Counts of a system of scope `own`: `cores` of a device, `devices` and `hosts` in all, and `logical`
     cores in one logical core."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trnbench.results.run import PluginRecord
 
 
-class Brought(NamedTuple):
+class Brought(msgspec.Struct, frozen=True):
     """One value and who brought it."""
 
     kind: str  # "generation", "instance", "alias", or the name of the type in lower case

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from trnbench.errors import PluginError, UnknownName
 from trnbench.installed import normalised
 from trnbench.registry.entry_points import NO_EXTERNAL, OWN, enabled, entry_points
 
 
-class Origin(NamedTuple):
+class Origin(msgspec.Struct, frozen=True):
     """Where a plugin comes from: what every complaint about it has to name."""
 
     name: str  # of the entry point
@@ -46,7 +48,7 @@ class Origin(NamedTuple):
         )
 
 
-class Discovered(NamedTuple):
+class Discovered(msgspec.Struct, frozen=True):
     """An installed plugin. `load` imports it; it may raise anything."""
 
     origin: Origin

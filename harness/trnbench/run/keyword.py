@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+import msgspec
 
 from trnbench.errors import UsageError
 
@@ -18,7 +20,7 @@ _TOKEN = r"\s*(?:(?P<paren>[()])|(?P<word>[^\s()]+))"
 _DEEPEST = 50
 
 
-class _Token(NamedTuple):
+class _Token(msgspec.Struct, frozen=True):
     text: str
     at: int
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from trnbench import (
     Axis,
@@ -14,9 +15,11 @@ from trnbench import (
     Scope,
     Spread,
     Statement,
-    Topology,
     Work,
 )
+
+if TYPE_CHECKING:
+    from trnbench import Topology
 
 KIB, MIB = 1 << 10, 1 << 20
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,9 +17,11 @@ from trnbench import (
     Scope,
     Spread,
     Statement,
-    Topology,
     Work,
 )
+
+if TYPE_CHECKING:
+    from trnbench import Topology
 
 KIB, MIB = 1 << 10, 1 << 20
 RACKS = 2  # halves of an UltraServer
