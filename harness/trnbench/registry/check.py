@@ -97,25 +97,28 @@ def _kernel(kernel: Kernel | Variant) -> Kernel | Variant:
             raise Refused(what, try_)
 
     for field in ("name", "family", "title", "about", "groups"):
-        need(isinstance(getattr(kernel, field), str), f"{field} is no string", f'give {field}="…"')
+        if not isinstance(getattr(kernel, field), str):
+            raise Refused(f"{field} is no string", f'give {field}="…"')
     for field in ("work", "footprint", "requires", "valid"):
-        need(callable(getattr(kernel, field)), f"{field} is no function", f"give {field}=a function")
+        if not callable(getattr(kernel, field)):
+            raise Refused(f"{field} is no function", f"give {field}=a function")
     need(
         isinstance(kernel.axes, tuple) and all(isinstance(axis, Axis) for axis in kernel.axes),
         "axes is no tuple of Axis",
         "give axes=(trnbench.Axis(...),)",
     )
     for kind in NKI_KINDS:
-        need(
-            isinstance(kernel.implementations.get(kind, ""), str),
-            f"implementations[{kind!r}] is no reference",
-            'name the function: "package.module:function"',
-        )
+        if not isinstance(kernel.implementations.get(kind, ""), str):
+            raise Refused(
+                f"implementations[{kind!r}] is no reference", 'name the function: "package.module:function"'
+            )
     names = [axis.name for axis in kernel.axes]
-    need(len(set(names)) == len(names), f"two axes share a name: {names}", "rename one of them")
+    if len(set(names)) != len(names):
+        raise Refused(f"two axes share a name: {names}", "rename one of them")
     for axis in kernel.axes:
         _check_name("Axis", axis.name)
-        need(bool(axis.values), f"axis {axis.name!r} has no values", "give values=(…,)")
+        if not axis.values:
+            raise Refused(f"axis {axis.name!r} has no values", "give values=(…,)")
     need(
         isinstance(kernel.scopes, tuple)
         and bool(kernel.scopes)
