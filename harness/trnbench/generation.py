@@ -57,6 +57,9 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     public_kernels: Path | None = None  # what public kernels gave when they were last run
     bands: Path | None = None  # of the model's error by nearness, made when both were last compared
     comparisons: Path | None = None  # the model's answers to them, made when both were last compared
+    graphs: Path | None = (
+        None  # what graphs of its systems come to, by the code and facts they were built from
+    )
     products: Path | None = None  # our own beside published ones, timed when both were last compared
     untouched: Path | None = (
         None  # points the model had not seen before its rules changed, with errors of then

@@ -28,6 +28,7 @@ def trnbench_generations() -> Iterator[Generation]:
         public_kernels=HERE / "public_kernels.json",
         bands=HERE / "bands.json",
         comparisons=HERE / "comparisons.json",
+        graphs=HERE / "graphs.json",
         products=HERE / "products.json",
         workloads=HERE / "workloads.toml",
         untouched=HERE / "untouched.toml",

@@ -25,6 +25,7 @@ def trnbench_generations() -> Iterator[Generation]:
         public_kernels=HERE / "public_kernels.json",
         bands=HERE / "bands.json",
         comparisons=HERE / "comparisons.json",
+        graphs=HERE / "graphs.json",
         products=HERE / "products.json",
         untouched=HERE / "untouched.toml",
         base="trn2",

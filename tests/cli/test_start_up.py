@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 HEAVY = {
+    "_hashlib",
     "ctypes",
     "difflib",
     "email",

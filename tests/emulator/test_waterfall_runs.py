@@ -77,4 +77,4 @@ def test_engines_are_taken_away_without_a_run(registry: Any, monkeypatch: pytest
     system = registry.system(TRN2)
     recording = record_launch(kernel, (TensorSpec((1024, 1024), "bf16"),) * 2, Machine.of(system), Launch())
     _, runs = _told(recording, Pace(CostTable(system)), "", monkeypatch)
-    assert runs == 5  # warming up, semaphores, starts, latencies, operands
+    assert runs == 4  # warming up, semaphores, starts, latencies

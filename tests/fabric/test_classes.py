@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,10 @@ from trnbench.emulator.fabric.algorithms.algorithm import NotPossible
 from trnbench.emulator.fabric.equivalence import Classes, Patterns
 from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.orbits import Orbits
-from trnbench.emulator.fabric.schedule import Move
+from trnbench.emulator.fabric.schedule import Move, Schedule, Step
 from trnbench.emulator.fabric.shares import Shares
 from trnbench.emulator.fabric.solve import least_ticks, solve
+from trnbench.emulator.fabric.unrolled import unrolled
 
 Make = Callable[..., Network]
 CASES = sorted((name, verb) for name, each in ALGORITHMS.items() for verb in each.collectives)
@@ -107,6 +109,32 @@ def test_a_steady_state_gives_what_all_repetitions_give(
     assert steady.total_ticks == whole.total_ticks
     assert steady.ends == whole.ends
     assert np.allclose(steady.carried, whole.carried, rtol=1e-12)
+
+
+def test_chains_that_come_to_a_long_step_one_after_the_other_are_in_a_steady_state_later(
+    torus: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One way round at once, the other way after a message that takes as long as 30 of the repetitions: of 48
+    the middle ones are done before the other way has begun.
+    """
+    network = Network(torus(8).topology, memory=30e9)
+    forth, back = (Move(size=2.0**20, offset=(n,)) for n in (1, -1 % 8))
+    first = Step(moves=(Move(size=30 * 2.0**20, offset=(1,)),))
+    chains = ((first, Step(moves=(forth,), times=500)), (Step(moves=(back,), times=500),))
+    schedule = Schedule(algorithm="both ways", chains=chains)
+    carried_out: list[int] = []
+
+    def counted(classes: Classes, times: Sequence[Sequence[int]], *rest: Any) -> Any:
+        carried_out.append(max(map(max, times)))
+        return unrolled(classes, times, *rest)
+
+    monkeypatch.setattr(steady_state, "unrolled", counted)
+    steady = solve(network, schedule)
+    assert carried_out == [steady_state.KEPT, steady_state.LATER]
+    monkeypatch.setattr(steady_state, "LONG", 10**9)
+    whole = solve(network, schedule)
+    assert carried_out[-1] == 500
+    assert (steady.total_ticks, steady.ends) == (whole.total_ticks, whole.ends)
 
 
 def test_lockstep_says_how_far_it_can_be_off(torus: Make) -> None:

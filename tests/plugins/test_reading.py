@@ -12,6 +12,7 @@ from counting_reader import Counting
 from trnbench.errors import FactError, MissingFile
 from trnbench.facts.book import FactBook
 from trnbench.registry import load_registry
+from trnbench.registry.files import Files
 from trnbench.registry.reading import Anew, Once, forget
 
 COSTS = "schema = 1\n[dma]\nstartup_ns = 2000\nlanes = [1, 2]\n"
@@ -32,62 +33,64 @@ def costs_file(folder: Path, text: str = COSTS) -> Path:
 
 def test_whoever_asks_next_is_given_the_same_book(anew: Counting) -> None:
     facts = load_registry().generations["trn1"].facts
-    first, again = Once(anew).book(facts), Once(anew).book(facts)
+    first, again = Once(anew).book(Files(*facts)), Once(anew).book(Files(*facts))
     assert first is again
     assert anew.read == 1
 
 
 def test_a_table_is_the_askers_own(tmp_path: Path, anew: Counting) -> None:
     path = costs_file(tmp_path)
-    Once(anew).costs(path)["dma"]["lanes"].append(3)
-    Once(anew).costs(path)["dma"]["startup_ns"] = 1
-    assert Once(anew).costs(path)["dma"] == {"startup_ns": 2000, "lanes": [1, 2]}
+    Once(anew).costs(Files(path))["dma"]["lanes"].append(3)
+    Once(anew).costs(Files(path))["dma"]["startup_ns"] = 1
+    assert Once(anew).costs(Files(path))["dma"] == {"startup_ns": 2000, "lanes": [1, 2]}
     assert anew.read == 1
 
 
 def test_an_edited_file_is_read(tmp_path: Path, anew: Counting) -> None:
     reading = Once(anew)
-    assert reading.costs(costs_file(tmp_path))["dma"]["startup_ns"] == 2000
-    assert reading.costs(costs_file(tmp_path, COSTS.replace("2000", "1999")))["dma"]["startup_ns"] == 1999
-    assert reading.costs(costs_file(tmp_path))["dma"]["startup_ns"] == 2000
+    assert reading.costs(Files(costs_file(tmp_path)))["dma"]["startup_ns"] == 2000
+    assert (
+        reading.costs(Files(costs_file(tmp_path, COSTS.replace("2000", "1999"))))["dma"]["startup_ns"] == 1999
+    )
+    assert reading.costs(Files(costs_file(tmp_path)))["dma"]["startup_ns"] == 2000
     assert anew.read == 2
 
 
 def test_the_same_text_is_a_book_or_a_table(tmp_path: Path, anew: Counting) -> None:
     path = costs_file(tmp_path, "schema = 1\n")
-    assert Once(anew).costs(path) == {"schema": 1}
-    assert Once(anew).book([path]) == FactBook()
+    assert Once(anew).costs(Files(path)) == {"schema": 1}
+    assert Once(anew).book(Files(path)) == FactBook()
 
 
 def test_what_changes_while_it_is_read_is_not_kept(tmp_path: Path, anew: Counting) -> None:
     path = costs_file(tmp_path)
 
     class Meanwhile(Anew):
-        def costs(self, path: Path) -> dict[str, Any]:
+        def costs(self, file: Files) -> dict[str, Any]:
             costs_file(tmp_path, COSTS.replace("2000", "7"))
-            return super().costs(path)
+            return super().costs(file)
 
-    assert Once(Meanwhile()).costs(path)["dma"]["startup_ns"] == 7
+    assert Once(Meanwhile()).costs(Files(path))["dma"]["startup_ns"] == 7
     costs_file(tmp_path)
-    assert Once(anew).costs(path)["dma"]["startup_ns"] == 2000
+    assert Once(anew).costs(Files(path))["dma"]["startup_ns"] == 2000
 
 
 def test_a_mistake_is_told_each_time(tmp_path: Path, anew: Counting) -> None:
     path = costs_file(tmp_path, "schema = 9\n")
     for _ in range(2):
         with pytest.raises(FactError, match="schema 9 is not known here"):
-            Once(anew).costs(path)
+            Once(anew).costs(Files(path))
     with pytest.raises(MissingFile, match="there is no file"):
-        Once(anew).book([tmp_path / "absent.toml"])
+        Once(anew).book(Files(tmp_path / "absent.toml"))
     assert anew.read == 2
 
 
 def test_no_more_is_kept_than_a_process_needs(tmp_path: Path, anew: Counting) -> None:
     reading = Once(anew)
     for number in range(65):
-        reading.costs(costs_file(tmp_path, f"schema = 1\nnumber = {number}\n"))
+        reading.costs(Files(costs_file(tmp_path, f"schema = 1\nnumber = {number}\n")))
     assert anew.read == 65
-    reading.costs(costs_file(tmp_path, "schema = 1\nnumber = 1\n"))
+    reading.costs(Files(costs_file(tmp_path, "schema = 1\nnumber = 1\n")))
     assert anew.read == 65
-    reading.costs(costs_file(tmp_path, "schema = 1\nnumber = 0\n"))
+    reading.costs(Files(costs_file(tmp_path, "schema = 1\nnumber = 0\n")))
     assert anew.read == 66

@@ -13,7 +13,8 @@ from cache_filler import fill
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trnbench.store.cache import SUFFIX, Cache, digest_of
+from trnbench.digest import digest_of
+from trnbench.store.cache import SUFFIX, Cache
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from trnbench.errors import FactError, MissingFile
 from trnbench.fidelity import published
 from trnbench.fidelity.published import published_points
 from trnbench.registry import load_registry
+from trnbench.registry.files import Files
 from trnbench.store import remembered_files
 from trnbench.store.cache import Cache
 from trnbench.store.remembered_files import RememberedFiles
@@ -54,8 +55,8 @@ def test_every_book_and_table_comes_back_as_it_was(
 ) -> None:
     generation = load_registry().generations[name]
     assert generation.costs is not None
-    first = reading.book(generation.facts), reading.costs(generation.costs)
-    again = reading.book(generation.facts), reading.costs(generation.costs)
+    first = reading.book(Files(*generation.facts)), reading.costs(Files(generation.costs))
+    again = reading.book(Files(*generation.facts)), reading.costs(Files(generation.costs))
     assert anew.read == 2
     assert first == again
     assert repr(first) == repr(again)  # 2 is not 2.0, and what stands first still does
@@ -64,11 +65,11 @@ def test_every_book_and_table_comes_back_as_it_was(
 
 def test_an_edited_file_is_read_anew(tmp_path: Path, reading: RememberedFiles, anew: Counting) -> None:
     path = costs_file(tmp_path)
-    assert reading.costs(path)["dma"]["startup_ns"] == 2000
+    assert reading.costs(Files(path))["dma"]["startup_ns"] == 2000
     costs_file(tmp_path, COSTS.replace("2000", "1999"))
-    assert reading.costs(path)["dma"]["startup_ns"] == 1999
+    assert reading.costs(Files(path))["dma"]["startup_ns"] == 1999
     costs_file(tmp_path)
-    assert reading.costs(path)["dma"]["startup_ns"] == 2000
+    assert reading.costs(Files(path))["dma"]["startup_ns"] == 2000
     assert anew.read == 2
 
 
@@ -76,9 +77,9 @@ def test_another_reader_reads_anew(
     tmp_path: Path, reading: RememberedFiles, anew: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = costs_file(tmp_path)
-    reading.costs(path)
+    reading.costs(Files(path))
     monkeypatch.setattr(remembered_files, "packages_digest", lambda names: b"another")
-    reading.costs(path)
+    reading.costs(Files(path))
     assert anew.read == 2
 
 
@@ -86,25 +87,25 @@ def test_a_damaged_or_foreign_entry_is_read_anew(
     tmp_path: Path, reading: RememberedFiles, anew: Counting
 ) -> None:
     path = costs_file(tmp_path)
-    table = reading.costs(path)
+    table = reading.costs(Files(path))
     cache = Cache(tmp_path / "results.db")
     with sqlite3.connect(cache.path) as connection:
         (key,) = connection.execute("SELECT key FROM entries").fetchone()
         connection.execute("UPDATE entries SET content = x'00'")
     connection.close()
-    assert reading.costs(path) == table
+    assert reading.costs(Files(path)) == table
     cache.put(key, b"\xc1 no table")
     cache.close()
-    assert reading.costs(path) == table
+    assert reading.costs(Files(path)) == table
     assert anew.read == 3
-    assert reading.costs(path) == table
+    assert reading.costs(Files(path)) == table
     assert anew.read == 3
 
 
 def test_a_read_only_folder_does_without(tmp_path: Path, anew: Counting) -> None:
     reading = RememberedFiles(Cache(tmp_path / "missing" / "results.db"), anew)
     path = costs_file(tmp_path)
-    assert reading.costs(path) == reading.costs(path)
+    assert reading.costs(Files(path)) == reading.costs(Files(path))
     assert anew.read == 2
     assert not (tmp_path / "missing").exists()
 
@@ -113,7 +114,7 @@ def test_what_would_not_come_back_is_not_kept(
     tmp_path: Path, reading: RememberedFiles, anew: Counting
 ) -> None:
     path = costs_file(tmp_path, COSTS + "[told]\nday = 2026-01-02\n")
-    assert repr(reading.costs(path)) == repr(reading.costs(path))
+    assert repr(reading.costs(Files(path))) == repr(reading.costs(Files(path)))
     assert anew.read == 2
 
 
@@ -121,20 +122,20 @@ def test_what_changes_while_it_is_read_is_not_kept(tmp_path: Path) -> None:
     path = costs_file(tmp_path)
 
     class Meanwhile(Counting):
-        def costs(self, path: Path) -> dict[str, Any]:
+        def costs(self, file: Files) -> dict[str, Any]:
             costs_file(tmp_path, COSTS.replace("2000", "7"))
-            return super().costs(path)
+            return super().costs(file)
 
     reading = RememberedFiles(Cache(tmp_path / "results.db"), Meanwhile())
-    assert reading.costs(path)["dma"]["startup_ns"] == 7
+    assert reading.costs(Files(path))["dma"]["startup_ns"] == 7
     costs_file(tmp_path)
-    assert RememberedFiles(Cache(tmp_path / "results.db")).costs(path)["dma"]["startup_ns"] == 2000
+    assert RememberedFiles(Cache(tmp_path / "results.db")).costs(Files(path))["dma"]["startup_ns"] == 2000
 
 
 def test_errors_are_those_of_the_files_each_time(tmp_path: Path, reading: RememberedFiles) -> None:
     path = costs_file(tmp_path, "schema = 9\n")
     for _ in range(2):
         with pytest.raises(FactError, match="schema 9 is not known here"):
-            reading.costs(path)
+            reading.costs(Files(path))
     with pytest.raises(MissingFile, match="there is no file"):
-        reading.book([tmp_path / "absent.toml"])
+        reading.book(Files(tmp_path / "absent.toml"))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from trnbench.facts.book import FactBook
+from trnbench.registry.files import Files
 from trnbench.registry.reading import Anew
 
 
@@ -16,10 +15,10 @@ class Counting(Anew):
     def __init__(self) -> None:
         self.read = 0
 
-    def book(self, paths: Sequence[Path]) -> FactBook:
+    def book(self, files: Files) -> FactBook:
         self.read += 1
-        return super().book(paths)
+        return super().book(files)
 
-    def costs(self, path: Path) -> dict[str, Any]:
+    def costs(self, file: Files) -> dict[str, Any]:
         self.read += 1
-        return super().costs(path)
+        return super().costs(file)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trnbench.cli.output import say
 from trnbench.errors import StoreError
 
 if TYPE_CHECKING:
@@ -77,6 +76,8 @@ class Session:
     def warn_of_plugins(self) -> None:
         """One line per plugin problem met so far; commands that list them themselves call `hush`."""
         if "registry" in vars(self) and self.verbosity >= 0 and not self._hushed:
+            from trnbench.cli.output import say
+
             for problem in self.registry.problems:
                 say(f"warning: {problem.what} (trnbench plugin list)")
 

@@ -18,8 +18,6 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 def report(error: BaseException, shared: Session) -> int:
     """Print `error` for a person (with its traceback where TRNBENCH_DEBUG asks) and give the exit code."""
-    if isinstance(error, click.exceptions.Exit):
-        return error.exit_code
     if isinstance(error, BrokenPipeError):
         abandon(sys.stdout)
         return ExitCode.OK

@@ -12,7 +12,6 @@ from click import formatting
 
 from trnbench.cli.commands import LazyGroup
 from trnbench.cli.context import Session
-from trnbench.cli.failure import report
 from trnbench.errors import ExitCode, debugging
 
 COMPLETE = "_TRNBENCH_COMPLETE"
@@ -49,10 +48,19 @@ class Program(LazyGroup):
             code = int(result) if plain_int else ExitCode.OK
         except SystemExit:
             raise
+        except click.exceptions.Exit as end:  # --help and --version
+            code = end.exit_code
         except BaseException as error:
+            from trnbench.cli.failure import report
+
             code = report(error, shared)
         shared.warn_of_plugins()
         sys.exit(int(code))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        import trnbench.cli.failure  # noqa: F401  # while files can be opened: the command may use them up
+
+        return super().invoke(ctx)
 
     def _complete(self, instruction: str) -> int:
         from click.shell_completion import add_completion_class, shell_complete

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trnbench.backend import Reproducible
+from trnbench.digest import digest_of
 from trnbench.fidelity.bench import EMULATOR
-from trnbench.store.cache import digest_of
 from trnbench.store.source_digest import files_digest, package_of, packages_digest
 
 if TYPE_CHECKING:

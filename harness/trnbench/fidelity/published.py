@@ -13,6 +13,7 @@ from trnbench.fidelity.bench import fits_of
 from trnbench.fidelity.load import load_published
 from trnbench.fidelity.point import PublishedPoint
 from trnbench.fidelity.vote import vote
+from trnbench.registry.files import Files
 from trnbench.results.fidelity import Comparison, Honesty, Use
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def published_points(
 def _read(registry: Registry, path: Path, generation: str) -> tuple[PublishedPoint, ...]:
     return registry.reading.other(
         f"published points of {generation}",
-        path,
+        Files(path),
         tuple[PublishedPoint, ...],
         lambda: load_published(path, generation),
         _READERS,

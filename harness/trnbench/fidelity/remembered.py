@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench.digest import digest_of
 from trnbench.fidelity.inputs import inputs_digest
 from trnbench.results.fidelity import Fidelity
-from trnbench.store.cache import Cache, digest_of
+from trnbench.store.cache import Cache
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry

@@ -8,6 +8,7 @@ from typing import Any
 from trnbench.errors import UnknownName
 from trnbench.generation import Generation
 from trnbench.registry.discovery import Origin
+from trnbench.registry.files import Files
 from trnbench.registry.reading import Reading
 
 
@@ -43,9 +44,9 @@ def merged_costs(
     for each in reversed(chain):
         path = generations[each].costs
         if path is not None:
-            merged = merge(merged, reading.costs(path))
+            merged = merge(merged, reading.costs(Files(path)))
         if (constants := generations[each].workloads) is not None:
-            merged = merge(merged, {"step": reading.costs(constants).get("constants", {})})
+            merged = merge(merged, {"step": reading.costs(Files(constants)).get("constants", {})})
     return merged
 
 

@@ -8,7 +8,6 @@ where something other than plain folders is on `sys.path`.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
@@ -17,8 +16,6 @@ from trnbench.installed import folders, identity, normalised
 
 NO_EXTERNAL = "TRNBENCH_NO_EXTERNAL_PLUGINS"
 OWN = "trnbench"  # the distribution whose plugins are built in
-
-_ENTRY = re.compile(r"([^=]+?)\s*=\s*([\w.]+)\s*(:\s*[\w.]+)?\s*(?:\[.*\])?")
 
 
 class EntryPoint(NamedTuple):
@@ -78,9 +75,16 @@ def _read(folder: str, groups: Collection[str]) -> Iterator[EntryPoint]:
         line = line.strip()
         if line.startswith("["):
             group = line.strip("[]").strip()
-        elif group in groups and (match := _ENTRY.fullmatch(line)) and line[0] not in "#;":
-            value = match[2] + (match[3] or "").replace(" ", "")
-            yield EntryPoint(group, match[1], value, distribution, version)
+        elif group in groups and line[:1] not in ("", "#", ";"):
+            name, _, target = line.partition("=")
+            # Behind "[" stand extras that it was once asked to need.
+            module, colon, attribute = map(str.strip, target.partition("[")[0].partition(":"))
+            if name and _dotted(module) and (_dotted(attribute) or not colon):
+                yield EntryPoint(group, name.rstrip(), module + colon + attribute, distribution, version)
+
+
+def _dotted(name: str) -> bool:
+    return all(map(str.isidentifier, name.split(".")))
 
 
 def _by_metadata(groups: Collection[str]) -> Iterator[EntryPoint]:

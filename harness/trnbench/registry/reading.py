@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import date, datetime, time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from trnbench.bounded.file import TABLE, read_file
+from trnbench.registry.files import Files
 
 if TYPE_CHECKING:
     from trnbench.facts.book import FactBook
@@ -18,19 +17,19 @@ T = TypeVar("T")
 _MOST = 64
 """Books and tables kept in a process; those that were read first go first."""
 
-_known: dict[bytes, Any] = {}
+_known: dict[tuple[str, bytes], Any] = {}
 
 
 class Reading(Protocol):
     """Raises for a file what `trnbench.facts.load` raises."""
 
-    def book(self, paths: Sequence[Path]) -> FactBook:
+    def book(self, files: Files) -> FactBook:
         """The facts of all files as one book."""
 
-    def costs(self, path: Path) -> dict[str, Any]:
+    def costs(self, file: Files) -> dict[str, Any]:
         """A cost table as it stands in the file; whoever asks may change it."""
 
-    def other(self, kind: str, path: Path, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
+    def other(self, kind: str, file: Files, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
         """What `read` makes of the file; `by`: packages that it does so with. Nobody may change it."""
 
     def together(self) -> AbstractContextManager[None]:
@@ -43,18 +42,19 @@ class Anew:
     def together(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def book(self, paths: Sequence[Path]) -> FactBook:
+    def book(self, files: Files) -> FactBook:
         from trnbench.facts.load import load_book
 
-        return load_book(paths)
+        return files.read(lambda: load_book(files.paths))
 
-    def costs(self, path: Path) -> dict[str, Any]:
+    def costs(self, file: Files) -> dict[str, Any]:
         from trnbench.facts.load import load_costs
 
-        return load_costs(path)
+        (path,) = file.paths
+        return file.read(lambda: load_costs(path))
 
-    def other(self, kind: str, path: Path, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
-        return read()
+    def other(self, kind: str, file: Files, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
+        return file.read(read)
 
 
 class Once:
@@ -66,20 +66,20 @@ class Once:
     def together(self) -> AbstractContextManager[None]:
         return self._beyond.together()
 
-    def book(self, paths: Sequence[Path]) -> FactBook:
-        return _once("book", paths, lambda: self._beyond.book(paths))
+    def book(self, files: Files) -> FactBook:
+        return _once("book", files, self._beyond.book)
 
-    def costs(self, path: Path) -> dict[str, Any]:
+    def costs(self, file: Files) -> dict[str, Any]:
         from msgspec import to_builtins
 
         # Tables and lists are made anew, dates and times of TOML stay what they are.
         kept: dict[str, Any] = to_builtins(
-            _once("costs", (path,), lambda: self._beyond.costs(path)), builtin_types=(date, time, datetime)
+            _once("costs", file, self._beyond.costs), builtin_types=(date, time, datetime)
         )
         return kept
 
-    def other(self, kind: str, path: Path, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
-        return _once(kind, (path,), lambda: self._beyond.other(kind, path, type_, read, by))
+    def other(self, kind: str, file: Files, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
+        return _once(kind, file, lambda each: self._beyond.other(kind, each, type_, read, by))
 
 
 def forget() -> None:
@@ -87,24 +87,14 @@ def forget() -> None:
     _known.clear()
 
 
-def _once(kind: str, paths: Sequence[Path], read: Callable[[], T]) -> T:
-    key = _digest(kind, paths)
+def _once(kind: str, files: Files, read: Callable[[Files], T]) -> T:
+    key = (kind, files.digest)
     if key in _known:
         known: T = _known[key]
         return known
-    found = read()
-    if _digest(kind, paths) == key:  # a file may have changed while it was read
+    found = read(files)
+    if files.steady:
         while len(_known) >= _MOST:
             del _known[next(iter(_known))]
         _known[key] = found
     return found
-
-
-def _digest(kind: str, paths: Sequence[Path]) -> bytes:
-    from hashlib import sha256
-
-    told = sha256(kind.encode())
-    for path in paths:
-        content = read_file(path, most=TABLE)
-        told.update(len(content).to_bytes(8, "little") + content)
-    return told.digest()

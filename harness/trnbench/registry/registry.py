@@ -16,6 +16,7 @@ from trnbench.quoting import quoted
 from trnbench.registry.collecting import Brought, Collecting
 from trnbench.registry.costs import merged_costs
 from trnbench.registry.discovery import Discovered, Origin, discover
+from trnbench.registry.files import Files
 from trnbench.registry.reading import Anew, Once, Reading
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ class Registry(Collecting):
         key = (generation, tuple(extra_facts))
         if key not in self._books:
             found = self.generations[generation]
-            book = self.reading.book((*found.facts, *extra_facts))
+            book = self.reading.book(Files(*found.facts, *extra_facts))
             if found.identify:
                 identify: Callable[[], FactBook] = resolve(found.identify)
                 # One's own figures first: they replace what was read off the machine.

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trnbench.bounded.file import TABLE, read_file
+from trnbench.digest import digest_of
 from trnbench.fidelity.nearness.bands import Bands
 from trnbench.fidelity.nearness.evidence import Evidence
 from trnbench.fidelity.nearness.nearby import Nearby
 from trnbench.fidelity.nearness.subject import Known
 from trnbench.results.evidence import Grade
-from trnbench.store.cache import digest_of
 from trnbench.store.source_digest import packages_digest
 
 if TYPE_CHECKING:

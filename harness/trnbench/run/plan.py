@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,7 +60,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     def digest(self) -> str:
         """SHA-256 over the cases in their order, and which of them are skipped and why."""
-        told = hashlib.sha256()
+        from hashlib import sha256  # OpenSSL comes with it
+
+        told = sha256()
         for case in self.cases:
             told.update(f"{case.id}\0{case.skip}\0{case.explain}\n".encode("utf-8", "backslashreplace"))
         return told.hexdigest()

@@ -6,13 +6,13 @@ begun anew, and where nothing can be written the answers are computed each time.
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trnbench.digest import blake2b
 from trnbench.errors import StoreError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ SUFFIX = ".cache"
 LIMIT_BYTES = 256 << 20
 """What the entries may hold; those that were made first go first."""
 
-_LAYOUT = 1
+_LAYOUT = 2
 _BUSY_MS = 2_000
 _DIGEST = 16
 _KEEP = 0.75
@@ -241,14 +241,4 @@ class Cache:
 
 
 def _mark(key: bytes, packed: bytes) -> bytes:
-    return hashlib.blake2b(key + packed, digest_size=_DIGEST).digest()
-
-
-def digest_of(*parts: bytes | str) -> bytes:
-    """A key: SHA-256 over the parts, each with its length."""
-    told = hashlib.sha256()
-    for part in parts:
-        content = part.encode("utf-8", "backslashreplace") if isinstance(part, str) else part
-        told.update(len(content).to_bytes(8, "little"))
-        told.update(content)
-    return told.digest()
+    return blake2b(key + packed, digest_size=_DIGEST).digest()

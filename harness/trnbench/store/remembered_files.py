@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from trnbench.bounded.file import TABLE, read_file
+from trnbench.digest import digest_of
 from trnbench.facts.book import FactBook
+from trnbench.registry.files import Files
 from trnbench.registry.reading import Anew, Reading
-from trnbench.store.cache import Cache, digest_of
+from trnbench.store.cache import Cache
 from trnbench.store.source_digest import packages_digest
 
 _READERS = ("trnbench.facts", "trnbench.bounded")
@@ -38,27 +38,27 @@ class RememberedFiles:
             self._together = False
             self._cache.close()
 
-    def book(self, paths: Sequence[Path]) -> FactBook:
+    def book(self, files: Files) -> FactBook:
         """Raises what `load_book` raises."""
-        return self._remembered("book", paths, FactBook, lambda: self._anew.book(paths))
+        return self._remembered("book", files, FactBook, lambda: self._anew.book(files))
 
-    def costs(self, path: Path) -> dict[str, Any]:
+    def costs(self, file: Files) -> dict[str, Any]:
         """Raises what `load_costs` raises."""
-        return self._remembered("costs", (path,), dict[str, Any], lambda: self._anew.costs(path))
+        return self._remembered("costs", file, dict[str, Any], lambda: self._anew.costs(file))
 
-    def other(self, kind: str, path: Path, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
+    def other(self, kind: str, file: Files, type_: type[T], read: Callable[[], T], by: Sequence[str]) -> T:
         """Raises what `read` raises."""
-        return self._remembered(kind, (path,), type_, read, by)
+        return self._remembered(kind, file, type_, lambda: self._anew.other(kind, file, type_, read, by), by)
 
     def _remembered(
         self,
         kind: str,
-        paths: Sequence[Path],
+        files: Files,
         type_: type[T],
         read: Callable[[], T],
         by: Sequence[str] = (),
     ) -> T:
-        key = _key(kind, paths, by)
+        key = digest_of(kind, packages_digest((*_READERS, *by)), files.digest)
         try:
             content = self._cache.get(key)
             if content is not None:
@@ -66,19 +66,14 @@ class RememberedFiles:
                     return msgspec.msgpack.decode(content, type=type_)
             found = read()
             content = msgspec.msgpack.encode(found)
-            # A file may have changed while it was read, and TOML has dates, which would come back as text.
-            if _key(kind, paths, by) == key and _comes_back(found, content, type_):
+            # TOML has dates, which would come back as text.
+            if files.steady and _comes_back(found, content, type_):
                 self._cache.put(key, content)
             return found
         finally:
             # Commands carry cases out in copies of their process, and no connection survives that.
             if not self._together:
                 self._cache.close()
-
-
-def _key(kind: str, paths: Sequence[Path], by: Sequence[str]) -> bytes:
-    contents = (read_file(Path(each), most=TABLE) for each in paths)
-    return digest_of(kind, packages_digest((*_READERS, *by)), *contents)
 
 
 def _comes_back(found: T, content: bytes, type_: type[T]) -> bool:

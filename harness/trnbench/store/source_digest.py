@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -11,7 +9,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from trnbench.store.cache import digest_of
+from trnbench.digest import blake2b, digest_of, tell
 
 
 def packages_digest(names: Iterable[str]) -> bytes:
@@ -24,7 +22,7 @@ def packages_digest(names: Iterable[str]) -> bytes:
 
 @cache
 def _package_digest(name: str) -> bytes:
-    told = hashlib.sha256()
+    told = blake2b()
     for place, path in _sources(name):
         told.update(place.encode() + b"\0")
         with open(path, "rb", buffering=0) as stream:
@@ -38,8 +36,10 @@ def _sources(name: str) -> Iterator[tuple[str, str]]:
     """Each file by its place in the package, and where it is."""
     origin = getattr(sys.modules.get(name), "__file__", None)
     if origin is None:
+        from importlib.util import find_spec
+
         with suppress(ImportError, ValueError):
-            spec = importlib.util.find_spec(name)
+            spec = find_spec(name)
             origin = spec.origin if spec is not None else None
     if not origin:
         return
@@ -67,8 +67,10 @@ def package_of(reference: object) -> str:
 
 
 def files_digest(paths: Iterable[Path]) -> bytes:
-    """Over names and contents, line ends apart. Raises `OSError` for one that cannot be read."""
-    parts: list[bytes | str] = []
+    """SHA-256 over names and contents, line ends apart. Raises `OSError` for one that cannot be read."""
+    import hashlib
+
+    told = hashlib.sha256()
     for path in paths:
-        parts += [path.name, path.read_bytes().replace(b"\r\n", b"\n")]
-    return digest_of(*parts)
+        tell(told, (path.name, path.read_bytes().replace(b"\r\n", b"\n")))
+    return told.digest()

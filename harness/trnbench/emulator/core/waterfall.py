@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from trnbench.emulator.core.pieces import whole
 from trnbench.emulator.core.program import BUFFER, GPSIMD_RING, QUEUES, RINGS, SCALAR_RING, Program
 from trnbench.emulator.core.recording import Recording
 from trnbench.emulator.core.scheduler import Mark
+from trnbench.emulator.core.unheld import unheld
 from trnbench.peaks.engine import engine_rate
 from trnbench.results.waterfall import AT_PEAK
 
@@ -104,7 +105,7 @@ def _removed(
     """What each cause adds, and what is left of `total`, that of `made`, without all of them.
 
     A cause that held nobody up is removed without another run: it would be the same. Nor does it take one
-    to take away engines and memory, once nothing waits for operands: no queue waits for another then.
+    once nothing waits for operands, and engines and memory are taken away: no queue waits for another then.
     """
     absent = frozenset.intersection(*(absent_causes(program, pace) for program in recording.programs))
     removed: dict[str, Any] = {}
@@ -119,12 +120,14 @@ def _removed(
     if anchor != "hbm" and busy.get("hbm"):
         causes.append(("device memory", "hbm", True))
     terms, left = [], total
+    ends: list[tuple[Mark, ...]] = []
     for what, key, value in causes:
         removed[key] = value
         if key in _HOLDING and not any(_HOLDING[key](each.cause) for each in made.schedules):
             ticks_left = left
-        elif removed.get("order") and key != "order" and _apart(recording, removed):
-            ticks_left = min(_freed(recording, made, removed), left)
+        elif removed.get("order") and _apart(recording, removed):
+            ends = ends or unheld(recording, pace)
+            ticks_left = min(_freed(recording, ends, removed), left)
         else:
             made = without(Without(**removed))
             ticks_left = min(made.whole_total, left)
@@ -158,8 +161,8 @@ def _freed_rings(removed: Mapping[str, Any]) -> bool:
     return gone.issuperset(RINGS)
 
 
-def _freed(recording: Recording, made: LaunchSchedule, removed: Mapping[str, Any]) -> int:
-    """Ticks of the whole launch when `removed`, whose queues have waited for nothing in `made`."""
+def _freed(recording: Recording, ends: Sequence[tuple[Mark, ...]], removed: Mapping[str, Any]) -> int:
+    """Ticks of the whole launch when `removed`, whose queues have waited for nothing up to `ends`."""
 
     def left(at: Mark) -> Mark:
         gone = removed.get("queues", frozenset())
@@ -174,8 +177,7 @@ def _freed(recording: Recording, made: LaunchSchedule, removed: Mapping[str, Any
         return Mark(max(last), busy, last)
 
     return max(
-        whole(left(each.done), [left(mark) for mark in each.marks], recording.pieces)[0]
-        for each in made.schedules
+        whole(left(done), [left(mark) for mark in marks], recording.pieces)[0] for *marks, done in ends
     )
 
 

@@ -109,9 +109,9 @@ class Answer:
         """All that carry something, the busiest first."""
         return tuple(loads(self.carried.network, self.carried.solution))
 
-    @property
+    @cached_property
     def hottest(self) -> tuple[LinkLoad, ...]:
-        return self.links[:HOTTEST]
+        return tuple(loads(self.carried.network, self.carried.solution, HOTTEST))
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -5,10 +5,10 @@ Small enough to be stored with a run: loads are runs of equal values, in thousan
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from trnbench.emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
@@ -19,6 +19,9 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
 from trnbench.emulator.fabric.answer import Answer
 from trnbench.emulator.fabric.ask import ask, compared
 from trnbench.emulator.fabric.endpoints import RANK
+from trnbench.emulator.fabric.explanation import utilisation
+from trnbench.emulator.fabric.maxmin import Indices
+from trnbench.emulator.fabric.network import Network
 from trnbench.emulator.fabric.question import Question
 from trnbench.emulator.fabric.systems import Fabric
 from trnbench.topology.graph import Topology
@@ -27,6 +30,8 @@ COMPARED = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL)
 """Collectives whose algorithms are set side by side."""
 SCALED = (ALL_REDUCE, ALL_TO_ALL)
 """Collectives that are asked on more and more ranks."""
+DRAWN = "drawn links"
+"""Of `Network.memo`: where the links of a picture are among those of the network."""
 LARGEST_PART = 32
 """Ranks of the largest part of a system that scaling looks at: larger ones have no symmetry."""
 
@@ -36,11 +41,28 @@ def link_load(topology: Topology, answer: Answer) -> list[list[int]]:
 
     Links from a device to its own ranks are left out: no picture shows them.
     """
-    load = {(link.src, link.dst, link.cls): round(link.utilisation * 1000) for link in answer.links}
-    names = [node.name for node in topology.nodes]
-    shown = [link for link in topology.links if link.cls != RANK]
-    values = [load.get((names[link.src], names[link.dst], link.cls), 0) for link in shown]
-    return [[sum(1 for _ in same), value] for value, same in groupby(values)]
+    network, solution = answer.carried.network, answer.carried.solution
+    thousandths = np.rint(utilisation(network, solution) * 1000).astype(np.int64)
+    values = np.append(thousandths, 0)[_drawn(topology, network)]  # the last place: links that carry nothing
+    ends = np.append(np.flatnonzero(np.diff(values)), len(values) - 1)
+    counts = np.diff(ends, prepend=-1)
+    runs: list[list[int]] = np.stack([counts, values[ends]], axis=1).tolist()
+    return runs
+
+
+def _drawn(topology: Topology, network: Network) -> Indices:
+    """By link of `topology` that is shown its place in the network, -1 where it has none there."""
+    kept: tuple[Topology, Indices] | None = network.memo.get(DRAWN)
+    if kept is None or kept[0] is not topology:
+        place = {
+            (network.nodes[link.src].name, network.nodes[link.dst].name, link.cls): number
+            for number, link in enumerate(network.links)
+        }
+        names = [node.name for node in topology.nodes]
+        shown = [link for link in topology.links if link.cls != RANK]
+        places = [place.get((names[link.src], names[link.dst], link.cls), -1) for link in shown]
+        kept = network.memo[DRAWN] = topology, np.array(places, dtype=np.intp)
+    return kept[1]
 
 
 def scaling(fabric: Fabric, question: Question) -> list[list[float]]:
@@ -70,7 +92,7 @@ def detail(fabric: Fabric, answer: Answer, *, from_last: int) -> dict[str, Any]:
     added.
     """
     drawn = {"rank": answer.question.level, "context": answer.question.context, **answer.detail()}
-    if not fabric.clustered and answer.links:
+    if not fabric.clustered and answer.hottest:
         drawn["link_load"] = link_load(fabric.topology, answer)
     if answer.question.groups:
         return drawn  # algorithms and scaling are shown of all ranks together

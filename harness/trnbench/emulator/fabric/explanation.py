@@ -7,6 +7,7 @@ import numpy as np
 
 from trnbench.emulator.clock import ticks
 from trnbench.emulator.fabric.bound import Bound
+from trnbench.emulator.fabric.maxmin import Floats
 from trnbench.emulator.fabric.network import ALONE, Network
 from trnbench.emulator.fabric.schedule import Move
 from trnbench.emulator.fabric.solution import LOCKSTEP, Carried, Solution
@@ -103,13 +104,19 @@ def _alone(network: Network, move: Move) -> float:
     return slowest
 
 
-def loads(network: Network, solution: Solution) -> list[LinkLoad]:
-    """Busiest first; ties in the order of the topology."""
+def utilisation(network: Network, solution: Solution) -> Floats:
+    """Of every link of the network: bytes over what it could have carried in the whole time."""
+    busy: Floats = solution.carried / (network.bandwidth * (solution.span_s or solution.time_s))
+    return busy
+
+
+def loads(network: Network, solution: Solution, most: int | None = None) -> list[LinkLoad]:
+    """Busiest first, `most` of them (all); ties in the order of the topology."""
     if not len(network.links) or not solution.time_s:
         return []
-    busy = solution.carried / (network.bandwidth * (solution.span_s or solution.time_s))
+    busy = utilisation(network, solution)
     order = np.argsort(-busy, kind="stable")
-    order = order[solution.carried[order] > 0]
+    order = order[solution.carried[order] > 0][:most]
     links, nodes = network.links, network.nodes
     return [
         LinkLoad(

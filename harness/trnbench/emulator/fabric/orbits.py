@@ -113,17 +113,11 @@ class Orbits:
 
     def carried(self, chains: Chains) -> Floats:
         """Bytes over every resource, added up in the order in which all orbits would be simulated."""
-        resources, amounts = [], []
-        for step in (step for chain in chains for step in chain if step.moves):
-            routes = [self._route(move) for move in step.moves]
-            sizes = np.array([move.size for move in step.moves]) * self.scale
-            weights = np.concatenate([route.weights for route in routes])
-            taken = weights * np.repeat(sizes, [len(route.resources) for route in routes])
-            resources.append(np.tile(np.concatenate([route.resources for route in routes]), step.times))
-            amounts.append(np.tile(taken, step.times))
-        return np.bincount(
-            np.concatenate(resources), np.concatenate(amounts), minlength=len(self.capacity)
-        ).astype(np.float64)
+        together = self.memo.all
+        if together is None:
+            moves = (move for chain in chains for step in chain for move in step.moves * step.times)
+            together = self.memo.all = Together([self._flow(move, 0, ()) for move in moves])
+        return together.carried(len(self.capacity), self.scale)
 
     def effort(self, chains: Sequence[tuple[Step, ...]]) -> int:
         return sum(len(step.moves) ** 2 * step.times for chain in chains for step in chain)

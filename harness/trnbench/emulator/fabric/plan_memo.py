@@ -50,6 +50,7 @@ class PlanMemo(msgspec.Struct):
     classes: dict[int, Classes | None] = {}  # by what may be simulated at most
     steps: dict[int, StepMemo] = {}  # by place in the merged chains
     moves: dict[int, tuple[Move, Shares]] = {}  # by identity
+    all: Together | None = None  # of one byte, every repetition: what they carry is added up
 
 
 def memo_of(network: Network, schedule: Schedule, kind: str) -> PlanMemo:

@@ -25,6 +25,10 @@ LONG = 64
 """Repetitions above which a step is looked at for a steady state."""
 KEPT = 48
 """Repetitions carried out of such a step; its period is looked for in the middle third."""
+LATER = 4 * KEPT
+"""As `KEPT`, where the chains come to it so long after each other that no period showed: of steps that have
+at least twice as many.
+"""
 LONGEST = 4
 """Repetitions of the longest period looked for."""
 
@@ -47,31 +51,34 @@ def simulated(
     whole = not most or classes.effort(classes.times) <= most
     if not long[0] or any(each != long[0] for each in long):
         return _simulated(classes, classes.times, rates, before, late, scale)[0] if whole else None
-    cut = shortened(classes.times)
-    if most and classes.effort(cut) > most:
-        return None
-    outcome, ticks, number = _simulated(classes, cut, rates, before, late, scale)
-    arrivals = {each: ticks[number == each] for each in range(len(classes.first))}
-    periods = [period_of(classes, block, arrivals) for block in range(len(long[0]))]
-    if any(period is None for period in periods):
-        return _simulated(classes, classes.times, rates, before, late, scale)[0] if whole else None
-    lengths = [period[0] for period in periods if period]
-    kept = [KEPT + (n - KEPT) % length for n, length in zip(long[0], lengths, strict=True)]
-    if any(n != KEPT for n in kept):
-        cut = [_with(each, kept) for each in classes.times]
-        outcome = _simulated(classes, cut, rates, before, late, scale)[0]
-    left_out = sum(
-        (times - carried_out) // period[0] * period[1]
-        for times, carried_out, period in zip(long[0], kept, periods, strict=True)
-        if period
-    )
-    arrival = [each + left_out for each in outcome.arrival]
-    return Outcome(arrival, outcome.carried, max(arrival, default=0), outcome.watched)
+    for kept in (KEPT, LATER):
+        if kept > KEPT and not (whole and min(long[0]) >= 2 * kept):
+            break
+        cut = shortened(classes.times, kept)
+        if most and classes.effort(cut) > most:
+            return None
+        outcome, ticks, number = _simulated(classes, cut, rates, before, late, scale)
+        arrivals = {each: ticks[number == each] for each in range(len(classes.first))}
+        found = [period_of(classes, block, arrivals) for block in range(len(long[0]))]
+        periods = [period for period in found if period is not None]
+        if len(periods) < len(found):
+            continue
+        each_kept = [kept + (n - kept) % length for n, (length, _) in zip(long[0], periods, strict=True)]
+        if any(n != kept for n in each_kept):
+            cut = [_with(each, each_kept) for each in classes.times]
+            outcome = _simulated(classes, cut, rates, before, late, scale)[0]
+        left_out = sum(
+            (times - carried_out) // length * period
+            for times, carried_out, (length, period) in zip(long[0], each_kept, periods, strict=True)
+        )
+        arrival = [each + left_out for each in outcome.arrival]
+        return Outcome(arrival, outcome.carried, max(arrival, default=0), outcome.watched)
+    return _simulated(classes, classes.times, rates, before, late, scale)[0] if whole else None
 
 
-def shortened(times: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """Repetitions of the steps of every shape, of long ones those that are always carried out."""
-    return [tuple(KEPT if n > LONG else n for n in of_shape) for of_shape in times]
+def shortened(times: Sequence[Sequence[int]], kept: int = KEPT) -> list[tuple[int, ...]]:
+    """Repetitions of the steps of every shape, of long ones those that are `kept`."""
+    return [tuple(kept if n > LONG else n for n in of_shape) for of_shape in times]
 
 
 def too_long(per_step: Mapping[tuple[int, int], int], times: Sequence[Sequence[int]], most: int) -> bool:
@@ -127,7 +134,9 @@ def period_of(classes: Classes, block: int, arrivals: Mapping[int, Ticks]) -> tu
     step_of_chain = np.array([long_steps[shape][block] for shape in classes.shapes])
     patterns = classes.patterns
     looked_at = np.unique(classes.flow[patterns.step == step_of_chain[patterns.chain]]).tolist()
-    table = np.array([arrivals[number] for number in looked_at], dtype=np.int64)[:, KEPT // 3 : 2 * KEPT // 3]
+    table = np.array([arrivals[number] for number in looked_at], dtype=np.int64)
+    carried_out = table.shape[1]
+    table = table[:, carried_out // 3 : 2 * carried_out // 3]
     for repetitions in range(1, LONGEST + 1):
         differences = table[:, repetitions:] - table[:, :-repetitions]
         period = int(differences[0, 0])

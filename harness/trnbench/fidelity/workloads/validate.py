@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from trnbench.digest import digest_of
 from trnbench.fidelity.bench import Bench
 from trnbench.fidelity.inputs import inputs_digest
 from trnbench.fidelity.workloads.answer import answers
@@ -16,7 +17,7 @@ from trnbench.fidelity.workloads.errors import StepError, StepFidelity, rows, st
 from trnbench.fidelity.workloads.kept import KeptSteps, kept_steps
 from trnbench.fidelity.workloads.nearness import known_steps, step_bands
 from trnbench.fidelity.workloads.published import published_steps
-from trnbench.store.cache import Cache, digest_of
+from trnbench.store.cache import Cache
 from trnbench.workloads.step_constants import Constant, read_constants
 
 if TYPE_CHECKING:

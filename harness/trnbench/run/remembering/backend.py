@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 
 from trnbench.backend import Backend, Detection, Observation, Reproducible
+from trnbench.digest import digest_of
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.kernels.kernel import Kernel
 from trnbench.results.measurement import Reason
 from trnbench.run.remembering.kernel_code import kernel_digest
 from trnbench.run.remembering.reads import Read, Reads, digest_of_values, watched
-from trnbench.store.cache import Cache, digest_of
+from trnbench.store.cache import Cache
 from trnbench.store.source_digest import package_of, packages_digest
 
 _READS, _SEEN = b"reads", b"observation"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from trnbench.bounded.file import MIB, read_file
+from trnbench.digest import digest_of
 from trnbench.kernels.kernel import NKI_KINDS, Kernel
 from trnbench.run.written import code_of
-from trnbench.store.cache import digest_of
 from trnbench.store.source_digest import packages_digest
 from trnbench.workloads.asked import Asked
 

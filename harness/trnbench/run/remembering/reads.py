@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
+from trnbench.digest import digest_of
 from trnbench.facts.book import FactBook
 from trnbench.facts.fact import Fact
 from trnbench.generation import System
-from trnbench.store.cache import digest_of
 
 _WHOLE = ("sources", "facts", "assumptions", "disputes")
 """Fields of a book; what reads one as a whole depends on all of it."""

@@ -1,0 +1,84 @@
+"""What plugins ship of their systems' graphs: it is what the code gives, and holds for nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from trnbench.generation import System
+from trnbench.registry import Registry, load_registry
+from trnbench.run.remembering import graph
+from trnbench.topology.summary import summarise
+
+SHIPPED = tuple(name for name, each in load_registry().generations.items() if each.graphs is not None)
+
+
+@pytest.fixture
+def torus(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> System:
+    """A small system, in a process that has described none."""
+    monkeypatch.setattr(graph, "_MADE", {})
+    return registry.system("trn1.32xlarge")
+
+
+@pytest.fixture
+def worked_out(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the graphs that are summarised."""
+    names: list[str] = []
+
+    def noted(topology: object) -> object:
+        names.append(topology.name)  # type: ignore[attr-defined]
+        return summarise(topology)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("trnbench.topology.summary.summarise", noted)
+    return names
+
+
+def with_graphs(system: System, path: Path) -> System:
+    return msgspec.structs.replace(system, generation=msgspec.structs.replace(system.generation, graphs=path))
+
+
+def test_trainium_ships_them() -> None:
+    assert SHIPPED == ("trn1", "trn2", "trn3")
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_row_is_what_the_code_gives(name: str, registry: Registry) -> None:
+    generation = registry.generations[name]
+    assert generation.graphs is not None
+    fresh = graph.shipped(registry.systems(each.name for each in generation.instances))
+    assert generation.graphs.read_text() == fresh, "run .ci/renew_tables"
+
+
+def test_a_shipped_summary_is_taken_without_the_graph(torus: System, worked_out: list[str]) -> None:
+    drawing, summary = graph.described(torus, [], None, drawn=False)
+    assert (drawing, worked_out) == (None, [])
+    assert (summary["name"], summary["nodes"]["device"]) == ("trn1.32xlarge", 16)
+    drawing, same = graph.described(torus, [], None, drawn=True)
+    assert drawing is not None
+    assert (same, worked_out) == (summary, [])
+
+
+def test_another_figure_makes_it_anew(torus: System, worked_out: list[str]) -> None:
+    other = msgspec.structs.replace(torus, costs={**torus.costs, "launch": {"us": 1.0}})
+    graph.described(other, [], None, drawn=False)
+    assert worked_out == ["trn1.32xlarge"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"trn1.32xlarge": {"summary": {}}}', b'{"trn1.32xlarge": 3}', b"\xff" * 9]
+)
+def test_a_file_that_holds_none_is_as_good_as_none(
+    content: bytes, torus: System, tmp_path: Path, worked_out: list[str]
+) -> None:
+    path = tmp_path / "graphs.json"
+    path.write_bytes(content)
+    notes: list[str] = []
+    _, summary = graph.described(with_graphs(torus, path), notes, None, drawn=False)
+    assert (worked_out, notes, summary["servers"]) == (["trn1.32xlarge"], [], 1)
+
+
+def test_a_missing_file_is_as_good_as_none(torus: System, tmp_path: Path, worked_out: list[str]) -> None:
+    graph.described(with_graphs(torus, tmp_path / "none"), [], None, drawn=False)
+    assert worked_out == ["trn1.32xlarge"]
