@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forks import Forks
 from hypothesis import HealthCheck, settings
 from longest import LONGEST
 from made_once import made_once
+from quick_workers import _copying, _quick_workers
 from spoken import messages_are_whole
 
 import trnbench
 
-__all__ = ["messages_are_whole"]
+__all__ = ["_copying", "_quick_workers", "messages_are_whole"]
 
 # How long an example takes is the machine's, and what else runs there: no test fails of it.
 settings.register_profile("trnbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -76,11 +78,12 @@ def _worlds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _own_world(_worlds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fresh XDG folders and no TRNBENCH_* variable, so that tests neither read nor write the user's."""
-    home = _worlds / str(next(_NUMBER))
+    home = f"{_worlds}/{next(_NUMBER)}"  # words, not paths: ten thousand tests do this
+    os.mkdir(home)
     for name in FOLDERS:
-        folder = home / name.lower()
-        folder.mkdir(parents=True)
-        monkeypatch.setenv(f"XDG_{name}_HOME", str(folder))
+        folder = f"{home}/{name.lower()}"
+        os.mkdir(folder)
+        monkeypatch.setenv(f"XDG_{name}_HOME", folder)
     for name in list(os.environ):
         if name.startswith("TRNBENCH_") and not name.startswith("TRNBENCH_TEST_"):
             monkeypatch.delenv(name)
@@ -103,6 +106,13 @@ def default_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "stdout").write_bytes(done.stdout)
 
     return made_once(tmp_path_factory, "default", make)
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """Commands in forked processes, where one costs some hundredths of a second."""
+    with Forks() as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ def measured(*modes: str, folder: Path, **settings: Any) -> Run:
     return execute(plan(registry), backend, registry, RunSettings(**{"processes": 2, **settings}))
 
 
+@pytest.mark.spawned
 def test_every_case_has_a_process_of_its_own(tmp_path: Path) -> None:
     run = measured("well", "well", "well", folder=tmp_path)
     processes = [each.detail["process"] for each in run.measurements]

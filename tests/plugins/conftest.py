@@ -62,12 +62,6 @@ def install(site: Path) -> Install:
     return make
 
 
-@pytest.fixture(scope="session")
-def forks() -> Iterator[Forks]:
-    with Forks() as started:
-        yield started
-
-
 @pytest.fixture
 def trnbench(forks: Forks, tmp_path: Path) -> Trnbench:
     """The command in an empty folder, in a process that knows no plugin yet: tests/third_party start one."""

@@ -160,6 +160,7 @@ def test_a_formula_is_no_measurement() -> None:
     )
 
 
+@pytest.mark.spawned
 def test_what_a_kernel_prints_stays_off_stdout(capfd: pytest.CaptureFixture[str]) -> None:
     carried_out("half")
     carried_out("half", "low", jobs=2)

@@ -24,6 +24,8 @@ from trnbench.run.selection import Selection
 from trnbench.run.settings import RunSettings
 from trnbench.store.store import Store
 
+pytestmark = pytest.mark.spawned
+
 
 def carried_out(*modes: str, store: Store | None = None, backend: Any = None, **settings: Any) -> Run:
     registry = tiny.registry(*modes, backend=backend)

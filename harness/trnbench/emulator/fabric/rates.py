@@ -34,6 +34,7 @@ class Rates:
         self._places: list[bytes] = []  # where each stands in a sum, whenever it was named
         self._known: dict[tuple[int, ...], tuple[list[float], bool]] = {}
         self._of_each: dict[tuple[int, ...], tuple[dict[int, float], bool]] = {}
+        self._stacked: dict[tuple[int, ...], tuple[list[int], Usage]] = {}
 
     def name(self, flow: Flow) -> int:
         """A number for the flow's mix of links, the same for equal ones."""
@@ -69,6 +70,7 @@ class Rates:
             if len(self._known) >= self.LARGEST:
                 self._known.clear()
                 self._of_each.clear()
+                self._stacked.clear()
             ordered = tuple(sorted(mixes))
             if ordered not in self._of_each:
                 self._of_each[ordered] = self._worked_out(ordered)
@@ -79,10 +81,19 @@ class Rates:
     def _worked_out(self, mixes: tuple[int, ...]) -> tuple[dict[int, float], bool]:
         """The rate of each mix; flows that are alike count as one that takes as often as much."""
         often = Counter(mixes)
-        different = sorted(often, key=self._places.__getitem__)
-        usage = Usage.stack([self._kept[mix] for mix in different])
-        if len(different) < len(mixes):
+        if len(often) == len(mixes):
+            different, usage = self._stack(mixes)
+        else:  # the same are active again and again, only as often as they are differs
+            key = tuple(often)
+            if key not in self._stacked:
+                self._stacked[key] = self._stack(key)
+            different, usage = self._stacked[key]
             counts = np.array([often[mix] for mix in different])
             usage = Usage(usage.flow, usage.resource, usage.weight * counts[usage.flow])
         rates, limits = fair_shares(usage, self.capacity, len(different))
         return dict(zip(different, rates.tolist(), strict=True)), bool(limits[self._watched].any())
+
+    def _stack(self, mixes: tuple[int, ...]) -> tuple[list[int], Usage]:
+        """In an order that does not depend on when they were named, and what one of each takes."""
+        different = sorted(mixes, key=self._places.__getitem__)
+        return different, Usage.stack([self._kept[mix] for mix in different])
