@@ -35,6 +35,7 @@ def guarded(command: Callable[[], object]) -> NoReturn:
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         numbers.append(signal.SIGHUP)
     code = INTERRUPTED
+    ending.commanded()
     try:
         for number in numbers:
             signal.signal(number, _interrupt)

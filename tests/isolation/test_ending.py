@@ -77,3 +77,40 @@ def test_output_that_nobody_takes_is_no_success() -> None:
         done = ended("guarded(lambda: print('lost'))", stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 120  # Python's own code for it
     assert "No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("own", "grade", "said"),
+    [
+        (True, "EMULATED", ""),
+        (True, "MEASURED", "taken apart"),
+        (False, "EMULATED", "taken apart"),
+    ],
+)
+def test_a_worker_of_a_model_alone_is_gone_at_once(own: bool, grade: str, said: str) -> None:
+    done = ended(
+        f"{TAKEN_APART}"
+        "from multiprocessing import Pipe\n"
+        "from types import SimpleNamespace as Some\n"
+        "from trnbench.results.evidence import Grade\n"
+        "from trnbench.run.freight import dumps\n"
+        "from trnbench.run.worker import serve\n"
+        "atexit.register(print, 'registered', end='', file=sys.stderr)\n"
+        "ours, theirs = Pipe()\n"
+        f"ours.send_bytes(dumps((Some(unseen=Some(grade=Grade.{grade})), ())))\n"
+        "ours.send(None)\n"
+        f"serve(theirs, {own})"
+    )
+    assert (done.returncode, done.stderr) == (0, f"registered{said}")
+
+
+@pytest.mark.parametrize(
+    ("script", "own"),
+    [
+        ("print(ending.is_own())", "False"),  # a program of others
+        ("guarded(lambda: print(ending.is_own()))", "True"),
+        ("ending.others_loaded('acme')\nguarded(lambda: print(ending.is_own()))", "False"),
+    ],
+)
+def test_only_a_command_without_others_is_its_own(script: str, own: str) -> None:
+    assert ended(script).stdout == f"{own}\n"

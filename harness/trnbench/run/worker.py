@@ -9,7 +9,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from trnbench.isolation import descendants
+from trnbench.isolation import descendants, ending
 from trnbench.isolation.garbage import seldom_collected
 from trnbench.isolation.keeper import kept
 from trnbench.isolation.surroundings import Surroundings
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from trnbench.run.outcome import Outcome
 
 
-def serve(connection: Connection) -> None:
+def serve(connection: Connection, own: bool) -> None:
     """Answers batches of case numbers one outcome at a time, until it is sent None or left alone: position,
     measurement as JSON, and whether this process is as it was before the case: else another one is to go on.
 
-    Runs below a keeper, which ends what the cases started.
+    Runs below a keeper, which ends what the cases started. `own`: nobody else's code is carried out; then a
+    model that has answered is not taken apart.
     """
     # The parent decides what Ctrl-C means; this process ends when it is told to, or left alone.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -37,7 +38,7 @@ def serve(connection: Connection) -> None:
     # What native code prints must not end up between the data on the parent's stdout.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     _first_to_go()
-    own = os.getpid()
+    process, measured = os.getpid(), True
     try:
         attempts, cases = loads(connection.recv_bytes())
         connection.send("ready")
@@ -46,11 +47,13 @@ def serve(connection: Connection) -> None:
             while (batch := connection.recv()) is not None:
                 for position in batch:
                     (_, _, document), sound = tried(attempts, cases, position)
-                    if os.getpid() != own:
+                    if os.getpid() != process:
                         os._exit(1)  # a copy that the case made of this process, and that came back from it
                     connection.send((position, document, sound))
     except (EOFError, BrokenPipeError, ConnectionResetError):
-        return  # the parent is gone
+        pass  # the parent is gone
+    if own and not measured and threading.active_count() == 1:
+        ending.at_once(0)
 
 
 def tried(attempts: Attempts, cases: tuple[Case, ...], position: int) -> tuple[Outcome, bool]:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from trnbench.errors import ExitCode, TrnbenchError
+from trnbench.isolation import ending
 from trnbench.isolation.keeper import PATIENCE_S
 from trnbench.results.measurement import Reason
 from trnbench.run.memory import out_of_memory_kills
@@ -30,7 +31,9 @@ class WorkerProcess:
 
     def __init__(self, context: SpawnContext, payload: bytes) -> None:
         self.connection, theirs = context.Pipe()
-        self.process: SpawnProcess = context.Process(target=serve, args=(theirs,), daemon=True)
+        self.process: SpawnProcess = context.Process(
+            target=serve, args=(theirs, ending.is_own()), daemon=True
+        )
         # Ignored signals are inherited: a Ctrl-C while the child boots must not kill it with a traceback.
         before = signal.getsignal(signal.SIGINT)
         _set_interrupt(signal.SIG_IGN)
