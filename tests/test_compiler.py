@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from trnbench.compiler import (
+from trnbench.errors import UnknownName, UsageError
+from trnbench_emulator.compiler import (
     AS_SHIPPED,
     SWITCHES,
     Assumptions,
@@ -13,7 +14,6 @@ from trnbench.compiler import (
     meaningful,
     negations,
 )
-from trnbench.errors import UnknownName, UsageError
 
 
 def test_words_become_the_switches_that_are_off() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trnbench.kernels.kernel import Kernel
     from trnbench.kernels.variant import Variant
     from trnbench.section import Format, Importer, Page, Section
-    from trnbench.workloads.brought import ModelFile, StepKernel
+    from trnbench.workload import ModelFile, StepKernel
 
 GROUP = "trnbench"
 COMMAND_GROUP = "trnbench.commands"

@@ -13,14 +13,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from trnbench.emulator.fabric.algorithms import ALGORITHMS
-from trnbench.emulator.fabric.algorithms.algorithm import NotPossible
-from trnbench.emulator.fabric.answer import Answer
-from trnbench.emulator.fabric.ask import ask
-from trnbench.emulator.fabric.network import Network
-from trnbench.emulator.fabric.question import Question
-from trnbench.emulator.fabric.solve import solve
-from trnbench.emulator.fabric.systems import MOST_EFFORT, fabric_of
 from trnbench.generation import System
 from trnbench.registry import Registry, load_registry
 from trnbench.topology.builders.assembly import Assembly
@@ -28,6 +20,14 @@ from trnbench.topology.builders.lattice import positions
 from trnbench.topology.builders.switch import connect_switch
 from trnbench.topology.builders.torus import connect_torus
 from trnbench.topology.graph import Figure, LinkClass, LinkKind, NodeKind, Topology
+from trnbench_emulator.fabric.algorithms import ALGORITHMS
+from trnbench_emulator.fabric.algorithms.algorithm import NotPossible
+from trnbench_emulator.fabric.answer import Answer
+from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.question import Question
+from trnbench_emulator.fabric.solve import solve
+from trnbench_emulator.fabric.systems import MOST_EFFORT, fabric_of
 
 SYSTEMS = (
     "trn1.32xlarge",

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from nki_machine import V3
 
-from trnbench.nki import TensorSpec, load_kernel, record
+from trnbench_emulator.nki import TensorSpec, load_kernel, record
 
 KERNELS = [
-    "trnbench.kernels.nki.gemm:gemm_naive",
-    "trnbench.kernels.nki.gemm:gemm_blocked",
+    "trnbench_kernels.nki.gemm:gemm_naive",
+    "trnbench_kernels.nki.gemm:gemm_blocked",
     "trnbench_trn1.nki.gemm:gemm_tiled",  # of Beta 1
 ]
 

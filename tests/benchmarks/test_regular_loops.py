@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from trnbench.emulator.core.builder import Builder
-from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.pace import Pace
-from trnbench.emulator.core.scheduler import Schedule, schedule
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
 from trnbench.registry import load_registry
+from trnbench_emulator.core.builder import Builder
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.pace import Pace
+from trnbench_emulator.core.scheduler import Schedule, schedule
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 
 ROUNDS = 3_333_333
 KERNEL = """

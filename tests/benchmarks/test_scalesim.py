@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from trnbench.emulator.core.model import KernelModel
-from trnbench.nki import TensorSpec, load_kernel
 from trnbench.registry import load_registry
+from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.nki import TensorSpec, load_kernel
 
 INTERPRETER = os.environ.get("TRNBENCH_TEST_SCALESIM", "")
 
@@ -94,7 +94,7 @@ def others(folder: Path, size: int) -> tuple[float, float]:
 @pytest.mark.parametrize("size", [1024, 2048])
 def test_a_product_in_timing_mode(benchmark: Any, tmp_path: Path, size: int) -> None:
     system = load_registry().system("trn2-16.48xlarge")
-    kernel, _, _ = load_kernel("trnbench.kernels.nki.gemm:gemm_blocked", nki="trnbench")
+    kernel, _, _ = load_kernel("trnbench_kernels.nki.gemm:gemm_blocked", nki="trnbench")
     specs = (TensorSpec((size, size), "bf16"),) * 2
     made = benchmark(lambda: KernelModel().time(kernel, specs, system))
     assert made.latency_s > 0

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from trnbench.emulator.core.builder import Builder
-from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.model import KernelModel
-from trnbench.emulator.core.pace import Pace
-from trnbench.emulator.core.scheduler import schedule
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
 from trnbench.registry import load_registry
+from trnbench_emulator.core.builder import Builder
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.core.pace import Pace
+from trnbench_emulator.core.scheduler import schedule
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 
 SYSTEM = "trn2-16.48xlarge"
 
@@ -34,7 +34,7 @@ def told(benchmark: Any, instructions: int) -> None:
 def test_timed_core(benchmark: Any, name: str, step: str) -> None:
     system = load_registry().system(SYSTEM)
     machine, pace = Machine.of(system), Pace(CostTable(system))
-    kernel, _, _ = load_kernel(f"trnbench.kernels.nki.gemm:{name}", nki="trnbench")
+    kernel, _, _ = load_kernel(f"trnbench_kernels.nki.gemm:{name}", nki="trnbench")
     specs = (TensorSpec((2048, 2048), "bf16"),) * 2
 
     def recorded() -> Builder:
@@ -56,7 +56,7 @@ def test_timed_core(benchmark: Any, name: str, step: str) -> None:
 @pytest.mark.parametrize("size", [2048, 8192, 16384])
 def test_effective(benchmark: Any, size: int) -> None:
     system = load_registry().system(SYSTEM)
-    kernel, _, _ = load_kernel("trnbench.kernels.nki.gemm:gemm_blocked", nki="trnbench")
+    kernel, _, _ = load_kernel("trnbench_kernels.nki.gemm:gemm_blocked", nki="trnbench")
     specs = (TensorSpec((size, size), "bf16"),) * 2
     made = benchmark.pedantic(lambda: KernelModel().time(kernel, specs, system), rounds=3, warmup_rounds=1)
     told(benchmark, len(made.schedule.program))

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import trnbench
-from trnbench.workloads.division import divide
-from trnbench.workloads.step_constants import NONE
+from trnbench_steps.division import divide
+from trnbench_steps.step_constants import NONE
 
 DECODE = (
     "import trnbench; trnbench.step({model!r}, trnbench.Layout(tp={tp}), "

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trnbench.kernels.torch_sources import SOURCES
 from trnbench.lazy import resolve
 from trnbench.measure.timing import time_batch
-from trnbench.measure.torch import library
 from trnbench_cuda.backend import CudaBackend
+from trnbench_kernels.torch_sources import SOURCES
+from trnbench_torch import library
 
 POINTS: dict[str, tuple[str, dict[str, Any]]] = {
     "gemm fp32 512": ("gemm", {"dtype": "fp32", "size": 512}),
@@ -57,7 +57,7 @@ def pairs_of(name: str) -> Any:
 
 def on_processor(kernel: str, point: dict[str, Any]) -> Callable[[], Any]:
     """The very call that a measured case times."""
-    from trnbench.measure.torch.cpu import CpuDevice
+    from trnbench_torch.cpu import CpuDevice
 
     device = CpuDevice(lambda calls: (calls[0], lambda: None, None))
     device.prepare()
@@ -91,9 +91,9 @@ def beside_do_bench(kernel: str, point: dict[str, Any]) -> tuple[float, float]:
 
     import torch
     from trnbench.measure.session import measure
-    from trnbench.measure.torch.cuda import CudaCarrier
-    from trnbench.measure.torch.cuda_queue import CudaDevice
-    from trnbench.measure.torch.launch import Launches
+    from trnbench_torch.cuda import CudaCarrier
+    from trnbench_torch.cuda_queue import CudaDevice
+    from trnbench_torch.launch import Launches
 
     device = CudaDevice(0)
     made = resolve(SOURCES[kernel])(point, device, np.random.default_rng(1))

@@ -15,13 +15,13 @@ from tests.campaign.surface import called, parser, registry
 
 
 def _sized(text: str) -> object:
-    from trnbench.cli.fabric.sizes import SIZE
+    from trnbench_emulator.commands.fabric.sizes import SIZE
 
     return SIZE.convert(text, None, None)
 
 
 def _gate(text: str) -> object:
-    from trnbench.cli.fidelity_gates import parsed
+    from trnbench_fidelity.commands.fidelity_gates import parsed
 
     return parsed([text], [text], None)
 
@@ -103,10 +103,17 @@ PARSERS = (
     parser("trnbench.run.keyword:parse_keyword", "gemm and not fp32", "(a or b) and not (c)", "not not x"),
     parser("trnbench.run.axes:parse_sweep", "size=1K,64K", "size[pow2]=10:30:2", "size[range]=128:1024:128"),
     parser("trnbench.run.exclude:parse_exclusion", "size=1K", "dtype=bf16,size=64K", "size>=4K"),
-    parser("trnbench.run.grid:parse_grid", "2", "2x4", "1x1x1"),
+    parser("trnbench_emulator.kernel_run.grid:parse_grid", "2", "2x4", "1x1x1"),
     parser("trnbench.facts.number:read_number", "150", "1.2", "~3.5", "2,000", "1e3"),
     parser("trnbench.facts.units:parse_unit", "TFLOPS", "GB/s", "GiB", "us", "W"),
-    parser("trnbench.cli.nki.arguments:parse", "x=128x512:bf16", "n=4", "a=true", "s=0.5", "x=[1,2]"),
+    parser(
+        "trnbench_emulator.commands.nki.arguments:parse",
+        "x=128x512:bf16",
+        "n=4",
+        "a=true",
+        "s=0.5",
+        "x=[1,2]",
+    ),
     parser("trnbench.store.tag:checked_tags", "nightly", "a-b_c.d", "v1", many=True),
     called("cli.fabric.sizes.SIZE", _sized, "64K", "1M", "1G", "8", "1.5K"),
     called("cli.fidelity_gates.parsed", _gate, "hbm=12%", "public=45.5%"),
@@ -119,15 +126,11 @@ PARSERS = (
     ),
     called("store.journaled.journaled", _journal, "begin 3 " + "0" * 64 + "\n{}\n\n", "case 9999999999 x\n"),
     parser("trnbench.topology.exchange:from_json", '{"format_version": 1, "topology": {}}', as_bytes=True),
+    parser("trnbench_neuron.devices:read_listing", '[{"neuron_device": 0, "nc_count": 2}]', tool=True),
+    parser("trnbench_neuron.explorer:read_summary", '{"total_time": 1.5, "a": {"b": [{}]}}', tool=True),
+    parser("trnbench_neuron.nccom:read_report", '{"results": [{"size": 8, "time": 1.0}]}', tool=True),
     parser(
-        "trnbench.measure.neuron.devices:read_listing", '[{"neuron_device": 0, "nc_count": 2}]', tool=True
-    ),
-    parser(
-        "trnbench.measure.neuron.explorer:read_summary", '{"total_time": 1.5, "a": {"b": [{}]}}', tool=True
-    ),
-    parser("trnbench.measure.neuron.nccom:read_report", '{"results": [{"size": 8, "time": 1.0}]}', tool=True),
-    parser(
-        "trnbench.measure.neuron.nccom:read_table",
+        "trnbench_neuron.nccom:read_table",
         "size(B) count(elems) type time(us)\n8 2 fp32 1.5\n",
         tool=True,
     ),
@@ -138,14 +141,12 @@ PARSERS = (
         _toml("trnbench.facts.load:load_costs"),
         'schema = 1\n[launch]\nvalue = "1"\n',
     ),
-    called(
-        "workloads.shipped.load_model_file", _toml("trnbench.workloads.shipped:load_model_file"), MODEL_FILE
-    ),
-    called("fidelity.load.load_published", _toml("trnbench.fidelity.load:load_published"), "schema = 1\n"),
+    called("workloads.shipped.load_model_file", _toml("trnbench_steps.shipped:load_model_file"), MODEL_FILE),
+    called("fidelity.load.load_published", _toml("trnbench_fidelity.load:load_published"), "schema = 1\n"),
     parser("trnbench_reports.importers.nccl_tests:read", NCCL_TESTS, as_bytes=True),
     parser("trnbench_reports.importers.pytest_benchmark:read", PYTEST_BENCHMARK, as_bytes=True),
     parser(
-        "trnbench.measure.neuron.nccom_file:read",
+        "trnbench_neuron.nccom_file:read",
         '{"results": [{"size(B)": 8, "type": "fp32", "time:avg(us)": 1.0}]}',
         as_bytes=True,
     ),

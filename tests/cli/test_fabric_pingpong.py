@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
-from trnbench.emulator.fabric.ask import ask
-from trnbench.emulator.fabric.systems import fabric_of
 from trnbench.registry import load_registry
+from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.systems import fabric_of
 
 CLUSTER, TRN1 = "trn1-ultracluster:2", "trn1.32xlarge"
 

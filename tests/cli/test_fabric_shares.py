@@ -10,13 +10,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
-from trnbench.emulator.fabric.ask import ask
-from trnbench.emulator.fabric.question import Beside, Question
-from trnbench.emulator.fabric.schedule import Move, Schedule, Step
-from trnbench.emulator.fabric.solve import solve
-from trnbench.emulator.fabric.systems import fabric_of
 from trnbench.errors import UsageError
 from trnbench.registry import load_registry
+from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.question import Beside, Question
+from trnbench_emulator.fabric.schedule import Move, Schedule, Step
+from trnbench_emulator.fabric.solve import solve
+from trnbench_emulator.fabric.systems import fabric_of
 
 TRN2, TRN1 = "trn2-16.48xlarge", "trn1.32xlarge"
 GIB = 2.0**30

@@ -25,7 +25,7 @@ def test_a_kernel_shows_axes_formulas_and_implementations():
     found = info("gemm")
     assert found["title"] == "gemm: Square matrix product"
     words = {row["what"]: row["is"] for row in found["kernel"]}
-    assert words["implementation, nki"] == "trnbench.kernels.nki.gemm_best:gemm_best"
+    assert words["implementation, nki"] == "trnbench_kernels.nki.gemm_best:gemm_best"
     assert words["scopes"] == "core, logical-core (when asked for), device, instance"
     assert words["held against"] == "peak_flops"
     assert [axis["axis"] for axis in found["axes"]] == ["dtype", "size"]

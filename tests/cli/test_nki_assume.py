@@ -13,13 +13,13 @@ from click.testing import CliRunner, Result
 
 import trnbench
 from trnbench.cli.main import cli
-from trnbench.compiler import SWITCHES
 from trnbench.errors import UnknownName, UsageError
-from trnbench.fidelity.nearness.nearby import Nearby
-from trnbench.nki import TensorSpec
 from trnbench.results.nearness import Band, Nearest, Nearness
 from trnbench.run import alternatives
-from trnbench.run.alternatives import Alternative
+from trnbench_emulator.compiler import SWITCHES
+from trnbench_emulator.kernel_run.alternatives import Alternative
+from trnbench_emulator.nki import TensorSpec
+from trnbench_fidelity.nearness.nearby import Nearby
 
 TRN1 = "trn1.32xlarge"
 OLD = """
@@ -174,7 +174,7 @@ def test_python_says_the_same(old: str) -> None:
         emulated(assume="no-hosting")
     with pytest.raises(UsageError, match="no-hoisting has no meaning for softmax"):
         trnbench.emulate_kernel(
-            "trnbench.kernels.nki.rows:softmax",
+            "trnbench_kernels.nki.rows:softmax",
             {"x": TensorSpec((128, 256), "fp32")},
             instance=TRN1,
             assume="no-hoisting",
@@ -182,7 +182,9 @@ def test_python_says_the_same(old: str) -> None:
 
 
 def test_what_cannot_be_timed_the_other_way_says_why() -> None:
-    found, left_out = alternatives.alternatives(1.0, 10, trnbench.compiler.AS_SHIPPED, ["hoisting"], _refused)
+    found, left_out = alternatives.alternatives(
+        1.0, 10, AS_SHIPPED, ["hoisting"], _refused
+    )
     assert (found, left_out) == ((Alternative(name="no-hoisting", problem="it does not fit"),), "")
     assert not found[0].matters
 

@@ -103,7 +103,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (
         ("gemm", *TRN2, "--arg", "dtype=mxfp8", "--arg", "size=192"),
         "error: the NKI source of gemm does not take dtype=mxfp8, size=192\n"
-        "  cause: which points are taken is said by gemm_best_inputs of trnbench.kernels.nki.gemm_best and "
+        "  cause: which points are taken is said by gemm_best_inputs of trnbench_kernels.nki.gemm_best and "
         "gemm_mx_best_inputs of trnbench_trn3.nki.gemm_mx_best\n"
         "  try:   trnbench run gemm   estimates it from its FLOP and bytes\n",
     ),

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
-from trnbench.cli.nki import arguments
-from trnbench.nki import compared
+from trnbench_emulator.commands.nki import arguments
+from trnbench_emulator.nki import compared
 
 SMALL = str(Path(__file__).parent / "nki_kernels" / "small.py")
 BAD = str(Path(__file__).parent / "nki_kernels" / "bad.py")
@@ -152,7 +152,7 @@ class TestList:
     def test_what_it_says_runs_is_there(self) -> None:
         import importlib
 
-        from trnbench.nki import provide
+        from trnbench_emulator.nki import provide
 
         rows = json.loads(call("list", "--state", "run", "--format", "json").stdout)
         assert len(rows) > 100

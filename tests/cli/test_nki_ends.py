@@ -179,8 +179,8 @@ def test_ctrl_c_ends_it_with_all_it_started(tmp_path: Path) -> None:
 
 def test_kernels_of_a_folder_run_apart_as_well_and_without_one_nothing_does() -> None:
     from trnbench.cli.context import Session
-    from trnbench.cli.nki.apart import apart
     from trnbench.errors import KernelError
+    from trnbench_emulator.commands.nki.apart import apart
 
     ran = []
 

@@ -13,7 +13,7 @@ from trace_rules import complaints
 import trnbench
 from trnbench.cli.main import cli
 from trnbench.errors import ExitCode
-from trnbench.nki import TensorSpec
+from trnbench_emulator.nki import TensorSpec
 
 TRN2 = "trn2-16.48xlarge"
 GEMM = ("gemm", "-i", TRN2, "--arg", "size=512", "--arg", "dtype=bf16")

@@ -106,9 +106,9 @@ WRONG: dict[str, tuple[tuple[str, ...], int, str]] = {
         "error: failing.py cannot be imported: ZeroDivisionError: division by zero (failing.py:3)\n",
     ),
     "a module that is not there": (
-        ("trnbench.kernels.nki.zzz:first", *X),
+        ("trnbench_kernels.nki.zzz:first", *X),
         2,
-        "error: module trnbench.kernels.nki.zzz is not there\n"
+        "error: module trnbench_kernels.nki.zzz is not there\n"
         "  cause: nothing installed has it\n"
         "  try:   package.module:KERNEL, or FILE.py::KERNEL\n",
     ),

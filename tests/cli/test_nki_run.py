@@ -17,7 +17,7 @@ from trace_rules import complaints
 
 import trnbench
 from trnbench.cli.main import cli
-from trnbench.nki import TensorSpec
+from trnbench_emulator.nki import TensorSpec
 
 SMALL = str(Path(__file__).parent / "nki_kernels" / "small.py")
 TRN2 = "trn2-16.48xlarge"
@@ -127,7 +127,7 @@ def test_every_line_that_issued_something_has_time(run: Any) -> None:
 def test_without_folding_the_result_is_the_same() -> None:
     words = (
         "run",
-        "trnbench.kernels.nki.gemm:gemm_naive",
+        "trnbench_kernels.nki.gemm:gemm_naive",
         "-i",
         TRN2,
         "--nki",

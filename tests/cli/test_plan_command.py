@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
-from trnbench.cli.plan import plan as command
-from trnbench.compare.plan import search
+from trnbench_steps.commands.plan import plan as command
+from trnbench_steps.plan import search
 
 SMALL = ("pythia-70m", "--task", "decode", "--batch", "1,4", "--kv", "512")
 ON = ("-i", "trn1.2xlarge")

@@ -36,11 +36,11 @@ WATCHED = tuple(f"trnbench.{name}." for name in ("emulator", "fidelity", "measur
 """Packages that carry runs out: what of them is imported is listed."""
 
 PLUGINS = {
-    "trnbench.emulator.plugin",
-    "trnbench.measure.neuron",
-    "trnbench.measure.neuron.plugin",
-    "trnbench.measure.torch",
-    "trnbench.measure.torch.plugin",
+    "trnbench_emulator.plugin",
+    "trnbench_neuron",
+    "trnbench_neuron.plugin",
+    "trnbench_torch",
+    "trnbench_torch.plugin",
 }
 """Loaded for their hooks, whatever is asked."""
 
@@ -87,9 +87,9 @@ def imported(folder: Path, *arguments: str) -> set[str]:
         (
             ("run", "--dry-run"),
             {
-                "trnbench.emulator.backend",
-                "trnbench.emulator.clock",
-                "trnbench.measure.torch.library",
+                "trnbench_emulator.backend",
+                "trnbench_emulator.clock",
+                "trnbench_torch.library",
                 "trnbench.run.api",
                 "trnbench.run.executor",
                 "trnbench.run.ranks",
@@ -115,8 +115,8 @@ def test_a_step_that_is_known_imports_nothing_to_work_one_out(tmp_path: Path) ->
     words = ("workload", "run", "bert-base", "-i", "trn1.2xlarge", "--task", "prefill", "--sequence", "128")
     modules = imported(tmp_path, *words)
     computing = {"multiprocessing", "numpy", "pickle", "random", "rich", "statistics", "tempfile"}
-    models = {"trnbench.emulator.core", "trnbench.emulator.fabric", "trnbench.fidelity.validate"}
-    assert not modules & {*computing, *models, "trnbench.run.pool", "trnbench.workloads.step"}
+    models = {"trnbench_emulator.core", "trnbench_emulator.fabric", "trnbench_fidelity.validate"}
+    assert not modules & {*computing, *models, "trnbench.run.pool", "trnbench_steps.step"}
 
 
 def test_a_process_for_cases_begins_without_models_and_numbers() -> None:
@@ -125,4 +125,4 @@ def test_a_process_for_cases_begins_without_models_and_numbers() -> None:
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     modules = set(told.stdout.split())
     assert "numpy" not in modules
-    assert {name for name in modules if name.startswith("trnbench.emulator")} <= {"trnbench.emulator"}
+    assert {name for name in modules if name.startswith("trnbench_emulator")} <= {"trnbench_emulator"}

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
-from trnbench.workloads.shipped import shipped_names
+from trnbench_steps.shipped import shipped_names
 
 
 def invoke(*words: str) -> Result:

@@ -238,8 +238,8 @@ def test_an_own_kernel_that_does_not_take_the_shape_says_so(store: Path, own: st
     ("operator", "text"),
     [
         ("attention", "error: --operator 'attention' names no kernel\n"),
-        ("flash=trnbench.kernels.nki.attention:attention", "error: unknown operator 'flash'\n"),
-        ("attention=trnbench.kernels.nki.attention:none", "error: unknown kernel 'none'\n"),
+        ("flash=trnbench_kernels.nki.attention:attention", "error: unknown operator 'flash'\n"),
+        ("attention=trnbench_kernels.nki.attention:none", "error: unknown kernel 'none'\n"),
     ],
 )
 def test_an_operator_that_is_none_is_refused(operator: str, text: str, store: Path) -> None:

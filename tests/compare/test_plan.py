@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from trnbench.compare.plan.deciding import deciding
-from trnbench.compare.plan.front import chart, cost_of, front, priced
-from trnbench.compare.plan.layouts import layouts, words
-from trnbench.compare.plan.option import Option, Why
-from trnbench.compare.plan.pareto import pareto
-from trnbench.compare.plan.price import Price, of_instance, read_prices
-from trnbench.compare.plan.search import Plan, plan
-from trnbench.compare.plan.wanted import By, Wanted, check_wanted
 from trnbench.errors import BadInput, UsageError
 from trnbench.registry import Registry, load_registry
-from trnbench.workloads.job import Task
-from trnbench.workloads.layout import Layout
-from trnbench.workloads.shipped import load_model
-from trnbench.workloads.step_constants import Constant, named_constants
+from trnbench_steps.job import Task
+from trnbench_steps.layout import Layout
+from trnbench_steps.plan.deciding import deciding
+from trnbench_steps.plan.front import chart, cost_of, front, priced
+from trnbench_steps.plan.layouts import layouts, words
+from trnbench_steps.plan.option import Option, Why
+from trnbench_steps.plan.pareto import pareto
+from trnbench_steps.plan.price import Price, of_instance, read_prices
+from trnbench_steps.plan.search import Plan, plan
+from trnbench_steps.plan.wanted import By, Wanted, check_wanted
+from trnbench_steps.shipped import load_model
+from trnbench_steps.step_constants import Constant, named_constants
 
 HEAD = "instance,region,kind,dollars per hour,date\n"
 SMALL = Wanted(

@@ -11,9 +11,9 @@ from measured_machine import Quiet
 from trnbench import Observation, Timing
 from trnbench.errors import TrnbenchError
 from trnbench.measure.observe import observe
-from trnbench.measure.torch.cuda import AWAITED, CudaCarrier, set_precision
-from trnbench.measure.torch.cuda_queue import CudaDevice
-from trnbench.measure.torch.launch import Launches
+from trnbench_torch.cuda import AWAITED, CudaCarrier, set_precision
+from trnbench_torch.cuda_queue import CudaDevice
+from trnbench_torch.launch import Launches
 
 QUICK = Timing(warm_up_s=0.0, sample_s=0.02, samples=40, growth_s=0.02)
 MIB = 1 << 20

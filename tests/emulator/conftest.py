@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from trnbench.backend import Observation
-from trnbench.emulator.backend import EmulatedBackend
 from trnbench.generation import System
 from trnbench.kernels.case import Case
 from trnbench.kernels.extent import Extent
@@ -18,6 +17,7 @@ from trnbench.results.measurement import CaseKey, Value
 from trnbench.run.plan import Plan, plan
 from trnbench.run.remembering.backend import Remembering
 from trnbench.store.cache import Cache
+from trnbench_emulator.backend import EmulatedBackend
 
 
 @pytest.fixture(scope="session")

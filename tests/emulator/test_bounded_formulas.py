@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from trnbench.emulator.core.formula import evaluate
 from trnbench.errors import FactError
+from trnbench_emulator.core.formula import evaluate
 
 FORMS = "numbers, variables, + - * / and brackets, min, max, ceil"
 

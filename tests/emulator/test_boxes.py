@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.emulator.core.box import direct_box, joined
-from trnbench.emulator.core.hazard import overlap
-from trnbench.nki.dtype import dtype_of
-from trnbench.nki.memory import Buffer, Form, intern
-from trnbench.nki.view import indexed
+from trnbench_emulator.core.box import direct_box, joined
+from trnbench_emulator.core.hazard import overlap
+from trnbench_emulator.nki.dtype import dtype_of
+from trnbench_emulator.nki.memory import Buffer, Form, intern
+from trnbench_emulator.nki.view import indexed
 
 
 def root_of(*shape: int, buffer: Buffer = Buffer.HBM) -> Form:

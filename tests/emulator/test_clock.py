@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trnbench.emulator.clock import TICKS_PER_SECOND, TICKS_PER_US, seconds, ticks, ticks_up
+from trnbench_emulator.clock import TICKS_PER_SECOND, TICKS_PER_US, seconds, ticks, ticks_up
 
 
 @pytest.mark.parametrize(

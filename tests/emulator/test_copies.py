@@ -11,13 +11,13 @@ from drawn_kernels import kernels, source
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from trnbench.emulator.core import recording as recorded
-from trnbench.emulator.core.cases import arguments_of
-from trnbench.emulator.core.launch import Launch
-from trnbench.emulator.core.program import BUFFER, Program
-from trnbench.emulator.core.recording import Recording, record_launch
 from trnbench.errors import KernelError
-from trnbench.nki import Machine, TensorSpec, load_kernel
+from trnbench_emulator.core import recording as recorded
+from trnbench_emulator.core.cases import arguments_of
+from trnbench_emulator.core.launch import Launch
+from trnbench_emulator.core.program import BUFFER, Program
+from trnbench_emulator.core.recording import Recording, record_launch
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel
 
 BF16, FP32, FP8 = "bfloat16", "float32", "float8_e4m3"
 SYSTEMS = ("trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver")
@@ -45,7 +45,7 @@ PROBLEMS = {
 
 def _recorded(registry: Any, problem: str, where: str) -> Recording:
     ref, inputs = PROBLEMS[problem]
-    kernel, module, _ = load_kernel(f"trnbench.kernels.nki.{ref}", nki="trnbench")
+    kernel, module, _ = load_kernel(f"trnbench_kernels.nki.{ref}", nki="trnbench")
     cut = getattr(module, ref.partition(":")[2] + "_pieces")
     parts = tuple((arguments_of(part), times) for part, times in cut(inputs))
     machine = Machine.of(registry.system(where))

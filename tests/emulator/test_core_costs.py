@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.emulator.core.builder import Builder
-from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.pace import Pace, Without
-from trnbench.emulator.core.program import Program
-from trnbench.emulator.core.scheduler import NOTHING_REMOVED, Schedule, schedule
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
-from trnbench.nki.instruction import Instruction
-from trnbench.nki.op import Op
 from trnbench.registry import Registry
+from trnbench_emulator.core.builder import Builder
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.pace import Pace, Without
+from trnbench_emulator.core.program import Program
+from trnbench_emulator.core.scheduler import NOTHING_REMOVED, Schedule, schedule
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
+from trnbench_emulator.nki.instruction import Instruction
+from trnbench_emulator.nki.op import Op
 
 TRN1, TRN2, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver"
 

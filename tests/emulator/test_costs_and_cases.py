@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.emulator.core import recording as recordings
-from trnbench.emulator.core.cases import CaseModel
-from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.formula import evaluate
-from trnbench.emulator.core.recording import Recording
 from trnbench.errors import FactError, KernelError
-from trnbench.nki.op import Op
+from trnbench_emulator.core import recording as recordings
+from trnbench_emulator.core.cases import CaseModel
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.formula import evaluate
+from trnbench_emulator.core.recording import Recording
+from trnbench_emulator.nki.op import Op
 
 
 @given(st.integers(1, 4096), st.integers(1, 512))
@@ -138,7 +138,7 @@ def test_too_many_calls_are_no_reason_for_a_formula(make_case: Any, monkeypatch:
 @pytest.mark.parametrize(
     ("dtype", "source"),
     [
-        ("bf16", "trnbench.kernels.nki.gemm_best:gemm_best"),
+        ("bf16", "trnbench_kernels.nki.gemm_best:gemm_best"),
         ("mxfp8", "trnbench_trn3.nki.gemm_mx_best:gemm_mx_best"),
     ],
 )

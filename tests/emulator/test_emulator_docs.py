@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
-from trnbench.emulator.core.cases import CALL_LIMIT
-from trnbench.emulator.core.launch import Launch
-from trnbench.emulator.core.model import KernelModel
-from trnbench.nki.recorder import DEFAULT_LIMIT
+from trnbench_emulator.core.cases import CALL_LIMIT
+from trnbench_emulator.core.launch import Launch
+from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.nki.recorder import DEFAULT_LIMIT
 
 TEXT = (Path(__file__).parents[2] / "docs" / "emulator.md").read_text()
 

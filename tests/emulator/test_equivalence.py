@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from trnbench.emulator.core import model as models
-from trnbench.emulator.core.cases import CaseModel
-from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.equivalence import work_class
-from trnbench.emulator.core.launch import Launch
-from trnbench.emulator.core.model import KernelModel
-from trnbench.emulator.core.pace import Pace
-from trnbench.emulator.core.pieces import Piece
-from trnbench.emulator.core.recording import Recording
+from trnbench_emulator.core import model as models
+from trnbench_emulator.core.cases import CaseModel
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.equivalence import work_class
+from trnbench_emulator.core.launch import Launch
+from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.core.pace import Pace
+from trnbench_emulator.core.pieces import Piece
+from trnbench_emulator.core.recording import Recording
 
 WHERE = "trn2-16.48xlarge"
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from trnbench import Measurement, bench
-from trnbench.emulator.core.cases import CaseModel
-from trnbench.emulator.core.dependency import Dep
-from trnbench.emulator.core.pace import NOTHING_REMOVED, Pace
-from trnbench.emulator.core.program import KINDS
-from trnbench.emulator.core.timing import Timing
+from trnbench_emulator.core.cases import CaseModel
+from trnbench_emulator.core.dependency import Dep
+from trnbench_emulator.core.pace import NOTHING_REMOVED, Pace
+from trnbench_emulator.core.program import KINDS
+from trnbench_emulator.core.timing import Timing
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "following-a-number.md").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from trnbench.errors import FactError
-from trnbench.nki import Machine
+from trnbench_emulator.nki import Machine
 
 
 @pytest.mark.parametrize(

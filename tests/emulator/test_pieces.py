@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from trnbench.emulator.core.cases import arguments_of
-from trnbench.emulator.core.launch import Launch
-from trnbench.emulator.core.model import KernelModel
-from trnbench.emulator.core.timing import Timing
-from trnbench.nki import load_kernel
-from trnbench.nki.source import Source
+from trnbench_emulator.core.cases import arguments_of
+from trnbench_emulator.core.launch import Launch
+from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.core.timing import Timing
+from trnbench_emulator.nki import load_kernel
+from trnbench_emulator.nki.source import Source
 
-BASE = "trnbench.kernels.nki"
+BASE = "trnbench_kernels.nki"
 SYSTEMS = ("trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver")
 EVERYWHERE = ("gemm_best", "gemm_naive", "causal attention")
 """Problems tried on a core of each generation, and products in each type: whether a piece takes as long

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trnbench.emulator.clock import ticks
-from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.launch import Launch
-from trnbench.emulator.core.launch_schedule import WAITING, schedule_launch
-from trnbench.emulator.core.model import SIGNAL, KernelModel
-from trnbench.emulator.core.pace import Pace
-from trnbench.emulator.core.recording import record_launch
-from trnbench.emulator.core.rendezvous import rendezvous_of
-from trnbench.emulator.core.timing import Timing
-from trnbench.emulator.core.waterfall import UNEVEN
 from trnbench.errors import KernelError
-from trnbench.nki import Machine, TensorSpec, load_kernel
-from trnbench.nki.jit import Kernel
+from trnbench_emulator.clock import ticks
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.launch import Launch
+from trnbench_emulator.core.launch_schedule import WAITING, schedule_launch
+from trnbench_emulator.core.model import SIGNAL, KernelModel
+from trnbench_emulator.core.pace import Pace
+from trnbench_emulator.core.recording import record_launch
+from trnbench_emulator.core.rendezvous import rendezvous_of
+from trnbench_emulator.core.timing import Timing
+from trnbench_emulator.core.waterfall import UNEVEN
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel
+from trnbench_emulator.nki.jit import Kernel
 
 QUIET = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -89,7 +89,7 @@ def launched(
 def test_an_even_split_takes_the_time_of_one_part(registry: Any, size: int, where: str) -> None:
     """Rows of the product are halved; the half alone, on a device where two cores are busy, takes as long."""
     system = registry.system(where)
-    best, _, _ = load_kernel("trnbench.kernels.nki.gemm_best:gemm_best", nki="trnbench")
+    best, _, _ = load_kernel("trnbench_kernels.nki.gemm_best:gemm_best", nki="trnbench")
     right = TensorSpec((size, size), "bf16")
     whole = KernelModel().time(best[2], (right, right), system, Launch(programs=2))
     left = TensorSpec((size, size // 2), "bf16")
@@ -270,7 +270,7 @@ def kernel():
 def test_programs_that_are_alike_are_scheduled_once(
     registry: Any, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from trnbench.emulator.core import launch_schedule
+    from trnbench_emulator.core import launch_schedule
 
     made: list[object] = []
     real: Callable[..., Any] = launch_schedule.Core

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trnbench.emulator.core import banks as banks_of_psum
-from trnbench.emulator.core.banks import placed
-from trnbench.emulator.core.builder import Builder
-from trnbench.emulator.core.core import Core
-from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.model import KernelModel
-from trnbench.emulator.core.pace import Pace, Without
-from trnbench.emulator.core.program import Program, queue_of
-from trnbench.emulator.core.recording import Recording
-from trnbench.emulator.core.scheduler import NOTHING_REMOVED, schedule
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
+from trnbench_emulator.core import banks as banks_of_psum
+from trnbench_emulator.core.banks import placed
+from trnbench_emulator.core.builder import Builder
+from trnbench_emulator.core.core import Core
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.core.pace import Pace, Without
+from trnbench_emulator.core.program import Program, queue_of
+from trnbench_emulator.core.recording import Recording
+from trnbench_emulator.core.scheduler import NOTHING_REMOVED, schedule
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 
 TRN1, TRN2, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver"
 SPEC = TensorSpec((128, 512), "float32")

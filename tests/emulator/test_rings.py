@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trnbench.emulator.core.builder import Builder
-from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.pace import Pace
-from trnbench.emulator.core.program import LOAD, STORE, queue_of
-from trnbench.emulator.core.scheduler import Schedule, schedule
-from trnbench.nki import Machine
-from trnbench.nki.instruction import Instruction
-from trnbench.nki.op import Op
+from trnbench_emulator.core.builder import Builder
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.pace import Pace
+from trnbench_emulator.core.program import LOAD, STORE, queue_of
+from trnbench_emulator.core.scheduler import Schedule, schedule
+from trnbench_emulator.nki import Machine
+from trnbench_emulator.nki.instruction import Instruction
+from trnbench_emulator.nki.op import Op
 
 TRN1, TRN2 = "trn1.32xlarge", "trn2-16.48xlarge"
 KINDS = ("load", "store", "vector")

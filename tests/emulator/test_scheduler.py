@@ -11,17 +11,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trnbench import bench
-from trnbench.emulator.core.builder import Builder
-from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.dependency import Dep
-from trnbench.emulator.core.launch import Launch
-from trnbench.emulator.core.model import KernelModel
-from trnbench.emulator.core.pace import Pace, Without
-from trnbench.emulator.core.program import RAW, Program, queue_of
-from trnbench.emulator.core.recording import Recording
-from trnbench.emulator.core.scheduler import schedule
-from trnbench.emulator.core.timing import Timing
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
+from trnbench_emulator.core.builder import Builder
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.dependency import Dep
+from trnbench_emulator.core.launch import Launch
+from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.core.pace import Pace, Without
+from trnbench_emulator.core.program import RAW, Program, queue_of
+from trnbench_emulator.core.recording import Recording
+from trnbench_emulator.core.scheduler import schedule
+from trnbench_emulator.core.timing import Timing
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 
 QUIET = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -34,7 +34,7 @@ SIZES = st.sampled_from([128, 200, 512, 640])
 
 
 def program(system: Any, name: str, m: int, n: int, k: int) -> Program:
-    kernel, _, _ = load_kernel(f"trnbench.kernels.nki.gemm:{name}", nki="trnbench")
+    kernel, _, _ = load_kernel(f"trnbench_kernels.nki.gemm:{name}", nki="trnbench")
     builder = Builder(Machine.of(system))
     specs = (TensorSpec((k, m), "bf16"), TensorSpec((k, n), "bf16"))
     record(kernel, specs, machine=Machine.of(system), sink=builder)
@@ -42,7 +42,7 @@ def program(system: Any, name: str, m: int, n: int, k: int) -> Program:
 
 
 def emulated(system: Any, name: str, size: int, cores: int = 1) -> Timing:
-    kernel, _, _ = load_kernel(f"trnbench.kernels.nki.gemm:{name}", nki="trnbench")
+    kernel, _, _ = load_kernel(f"trnbench_kernels.nki.gemm:{name}", nki="trnbench")
     specs = (TensorSpec((size, size), "bf16"),) * 2
     return KernelModel().time(kernel, specs, system, Launch(cores=cores))
 
@@ -112,7 +112,7 @@ def test_cores_of_a_device_share_its_memory(registry: Any) -> None:
 def test_a_tile_that_does_not_fit_waits_for_one_that_was_dropped(registry: Any) -> None:
     system = registry.system("trn1.32xlarge")
     tight = msgspec.structs.replace(Machine.of(system), sbuf_partition_bytes=4096)
-    kernel, _, _ = load_kernel("trnbench.kernels.nki.gemm:gemm_naive", nki="trnbench")
+    kernel, _, _ = load_kernel("trnbench_kernels.nki.gemm:gemm_naive", nki="trnbench")
     totals = []
     for machine in (Machine.of(system), tight):
         builder = Builder(machine)

@@ -15,10 +15,10 @@ from drawn_kernels import kernels, source
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trnbench.emulator.core.builder import Builder
-from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.pace import Pace, Without
-from trnbench.emulator.core.program import (
+from trnbench_emulator.core.builder import Builder
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.pace import Pace, Without
+from trnbench_emulator.core.program import (
     GPSIMD,
     GPSIMD_RING,
     LOAD,
@@ -27,10 +27,10 @@ from trnbench.emulator.core.program import (
     Program,
     queue_of,
 )  # fmt: skip
-from trnbench.emulator.core.scheduler import NOTHING_REMOVED, Schedule, schedule
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
-from trnbench.nki.instruction import Instruction
-from trnbench.nki.ledger import Life
+from trnbench_emulator.core.scheduler import NOTHING_REMOVED, Schedule, schedule
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
+from trnbench_emulator.nki.instruction import Instruction
+from trnbench_emulator.nki.ledger import Life
 
 TRN1, TRN2 = "trn1.32xlarge", "trn2-16.48xlarge"
 MOST = 400  # instructions of a kernel whose pairs are compared

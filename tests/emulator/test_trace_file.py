@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trace_rules import complaints
 
-from trnbench.emulator.trace import Counter, Flow, Slice, Timeline, write_trace
 from trnbench.errors import UsageError
+from trnbench_emulator.trace import Counter, Flow, Slice, Timeline, write_trace
 
 EVIDENCE = "emulated by trnbench 0.1"
 

@@ -11,20 +11,20 @@ from drawn_kernels import kernels, source
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trnbench.emulator.core.builder import Builder
-from trnbench.emulator.core.core import Core
-from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.launch_schedule import LaunchSchedule
-from trnbench.emulator.core.model import KernelModel
-from trnbench.emulator.core.pace import NOTHING_REMOVED, SEMAPHORE, TRIGGER, Pace, Without
-from trnbench.emulator.core.program import QUEUES, queue_of
-from trnbench.emulator.core.scheduler import Schedule, schedule
-from trnbench.emulator.core.trigger import descriptors_by, triggered_by
-from trnbench.emulator.core.waterfall import absent_causes
-from trnbench.emulator.trace.of_launch import timeline_of
-from trnbench.emulator.trace.timeline import Timeline
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
 from trnbench.registry import Registry
+from trnbench_emulator.core.builder import Builder
+from trnbench_emulator.core.core import Core
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.launch_schedule import LaunchSchedule
+from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.core.pace import NOTHING_REMOVED, SEMAPHORE, TRIGGER, Pace, Without
+from trnbench_emulator.core.program import QUEUES, queue_of
+from trnbench_emulator.core.scheduler import Schedule, schedule
+from trnbench_emulator.core.trigger import descriptors_by, triggered_by
+from trnbench_emulator.core.waterfall import absent_causes
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
+from trnbench_emulator.trace.of_launch import timeline_of
+from trnbench_emulator.trace.timeline import Timeline
 
 TRN1, TRN2 = "trn1.32xlarge", "trn2-16.48xlarge"
 SEMAPHORE_TICKS = TRIGGER_TICKS = 53_000  # of Trainium2
@@ -122,7 +122,7 @@ def run(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> Callabl
 def test_the_engine_that_starts_a_transfer(
     variables: dict[str, Any], engine: str, by: str, queue: str
 ) -> None:
-    from trnbench.nki.op import DMA, Op
+    from trnbench_emulator.nki.op import DMA, Op
 
     assert triggered_by(variables) == engine
     assert descriptors_by(variables) == by

@@ -9,13 +9,13 @@ from drawn_kernels import kernels, source
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trnbench.emulator.core import waterfall
-from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.launch import Launch
-from trnbench.emulator.core.launch_schedule import LaunchSchedule, schedule_launch
-from trnbench.emulator.core.pace import Pace
-from trnbench.emulator.core.recording import Recording, record_launch
-from trnbench.nki import Machine, TensorSpec, load_kernel
+from trnbench_emulator.core import waterfall
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.launch import Launch
+from trnbench_emulator.core.launch_schedule import LaunchSchedule, schedule_launch
+from trnbench_emulator.core.pace import Pace
+from trnbench_emulator.core.recording import Recording, record_launch
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel
 
 TRN1, TRN2, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver"
 
@@ -73,7 +73,7 @@ def test_a_term_without_a_run_is_that_of_a_run(
 
 
 def test_engines_are_taken_away_without_a_run(registry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel, _, _ = load_kernel("trnbench.kernels.nki.gemm:gemm_blocked", nki="trnbench")
+    kernel, _, _ = load_kernel("trnbench_kernels.nki.gemm:gemm_blocked", nki="trnbench")
     system = registry.system(TRN2)
     recording = record_launch(kernel, (TensorSpec((1024, 1024), "bf16"),) * 2, Machine.of(system), Launch())
     _, runs = _told(recording, Pace(CostTable(system)), "", monkeypatch)

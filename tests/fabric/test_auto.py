@@ -9,16 +9,16 @@ from fnmatch import fnmatch
 import pytest
 from msgspec.structs import astuple, replace
 
-from trnbench.emulator.fabric.algorithms.algorithm import NAMES, NotPossible
-from trnbench.emulator.fabric.answer import Answer
-from trnbench.emulator.fabric.ask import ask
-from trnbench.emulator.fabric.question import Question
-from trnbench.emulator.fabric.rule import rules_of
-from trnbench.emulator.fabric.systems import Fabric, Options, fabric_of
 from trnbench.errors import FactError
-from trnbench.fidelity.load import load_published
-from trnbench.kernels.families.collective import PATTERNS, busbw_factor
 from trnbench.registry import Registry, load_registry
+from trnbench_emulator.fabric.algorithms.algorithm import NAMES, NotPossible
+from trnbench_emulator.fabric.answer import Answer
+from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.question import Question
+from trnbench_emulator.fabric.rule import rules_of
+from trnbench_emulator.fabric.systems import Fabric, Options, fabric_of
+from trnbench_fidelity.load import load_published
+from trnbench_kernels.families.collective import PATTERNS, busbw_factor
 
 SYSTEMS = (
     "trn1.2xlarge",

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from trnbench.emulator.fabric.bound import bound_of, pattern_bound, uneven_bound
-from trnbench.emulator.fabric.network import Network
-from trnbench.emulator.fabric.schedule import Move, Schedule, Step
+from trnbench_emulator.fabric.bound import bound_of, pattern_bound, uneven_bound
+from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.schedule import Move, Schedule, Step
 
 SIZE, B, A = 2.0**30, 128e9, 1e-6
 FOUR = 4 * B  # four cables leave a device of a 4×4 torus

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trnbench.emulator.fabric import steady_state
-from trnbench.emulator.fabric.algorithms import ALGORITHMS
-from trnbench.emulator.fabric.algorithms.algorithm import NotPossible
-from trnbench.emulator.fabric.equivalence import Classes, Patterns
-from trnbench.emulator.fabric.network import Network
-from trnbench.emulator.fabric.orbits import Orbits
-from trnbench.emulator.fabric.schedule import Move, Schedule, Step
-from trnbench.emulator.fabric.shares import Shares
-from trnbench.emulator.fabric.solve import least_ticks, solve
-from trnbench.emulator.fabric.unrolled import unrolled
+from trnbench_emulator.fabric import steady_state
+from trnbench_emulator.fabric.algorithms import ALGORITHMS
+from trnbench_emulator.fabric.algorithms.algorithm import NotPossible
+from trnbench_emulator.fabric.equivalence import Classes, Patterns
+from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.orbits import Orbits
+from trnbench_emulator.fabric.schedule import Move, Schedule, Step
+from trnbench_emulator.fabric.shares import Shares
+from trnbench_emulator.fabric.solve import least_ticks, solve
+from trnbench_emulator.fabric.unrolled import unrolled
 
 Make = Callable[..., Network]
 CASES = sorted((name, verb) for name, each in ALGORITHMS.items() for verb in each.collectives)

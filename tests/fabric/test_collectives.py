@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trnbench.emulator.fabric.algorithms import ALGORITHMS
-from trnbench.emulator.fabric.algorithms.algorithm import NotPossible, Transfer
-from trnbench.emulator.fabric.network import Network
-from trnbench.emulator.fabric.schedule import Schedule
-from trnbench.emulator.fabric.solve import busy_ticks, solve
+from trnbench_emulator.fabric.algorithms import ALGORITHMS
+from trnbench_emulator.fabric.algorithms.algorithm import NotPossible, Transfer
+from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.schedule import Schedule
+from trnbench_emulator.fabric.solve import busy_ticks, solve
 
 B, A = 128e9, 1e-6  # link figures of the test networks: bytes/s per direction, seconds per hop
 TICK = 1e-12

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from fabric_question import GIB, run
 
-from trnbench.emulator.fabric.question import Beside
-from trnbench.emulator.fabric.systems import Fabric, Options
 from trnbench.registry import Registry
+from trnbench_emulator.fabric.question import Beside
+from trnbench_emulator.fabric.systems import Fabric, Options
 
 
 def test_groups_lie_on_the_grid_of_ranks(registry: Registry) -> None:

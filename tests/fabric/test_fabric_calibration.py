@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from trnbench.emulator.calibrate.fabric import PLAN, Published, deviation, fit, off, question_of
-from trnbench.emulator.fabric.ask import ask
 from trnbench.generation import System
 from trnbench.registry import Registry, load_registry
+from trnbench_emulator.calibrate.fabric import PLAN, Published, deviation, fit, off, question_of
+from trnbench_emulator.fabric.ask import ask
 
 ROOT = Path(__file__).parents[2]
 LARGEST = 2.0**30

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from fabric_question import GIB, MIB, run
 
-from trnbench.emulator.fabric import systems
-from trnbench.emulator.fabric.algorithms import ALGORITHMS, OVER_INSTANCES
-from trnbench.emulator.fabric.algorithms.algorithm import NAMES, NotPossible
-from trnbench.emulator.fabric.solve import solve
-from trnbench.emulator.fabric.systems import Fabric, Options
 from trnbench.registry import Registry
+from trnbench_emulator.fabric import systems
+from trnbench_emulator.fabric.algorithms import ALGORITHMS, OVER_INSTANCES
+from trnbench_emulator.fabric.algorithms.algorithm import NAMES, NotPossible
+from trnbench_emulator.fabric.solve import solve
+from trnbench_emulator.fabric.systems import Fabric, Options
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from trnbench.emulator.fabric.algorithms import ALGORITHMS
-from trnbench.emulator.fabric.ask import ask
-from trnbench.emulator.fabric.published import published_question
 from trnbench.registry import load_registry
+from trnbench_emulator.fabric.algorithms import ALGORITHMS
+from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.published import published_question
 
 TEXT = (Path(__file__).parents[2] / "docs" / "fabric.md").read_text()
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from fabric_question import run
 
-from trnbench.emulator.fabric.constants import constants_of
-from trnbench.emulator.fabric.published import published_question
-from trnbench.emulator.fabric.systems import Fabric, Options
 from trnbench.errors import FactError, UsageError
 from trnbench.registry import Registry
+from trnbench_emulator.fabric.constants import constants_of
+from trnbench_emulator.fabric.published import published_question
+from trnbench_emulator.fabric.systems import Fabric, Options
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from fabric_question import GIB, MIB, SYSTEMS, run
 
-from trnbench.emulator.fabric import levels, planner
-from trnbench.emulator.fabric.algorithms import ALGORITHMS
-from trnbench.emulator.fabric.algorithms.algorithm import NotPossible
-from trnbench.emulator.fabric.cases import rank_at
-from trnbench.emulator.fabric.constants import constants_of
-from trnbench.emulator.fabric.schedule import Schedule
-from trnbench.emulator.fabric.solve import solve
-from trnbench.emulator.fabric.systems import Fabric, Options
 from trnbench.registry import Registry
+from trnbench_emulator.fabric import levels, planner
+from trnbench_emulator.fabric.algorithms import ALGORITHMS
+from trnbench_emulator.fabric.algorithms.algorithm import NotPossible
+from trnbench_emulator.fabric.cases import rank_at
+from trnbench_emulator.fabric.constants import constants_of
+from trnbench_emulator.fabric.schedule import Schedule
+from trnbench_emulator.fabric.solve import solve
+from trnbench_emulator.fabric.systems import Fabric, Options
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

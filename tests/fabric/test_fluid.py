@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trnbench.emulator.clock import TICKS_PER_SECOND, ticks
-from trnbench.emulator.fabric.flow import Flow
-from trnbench.emulator.fabric.fluid import simulate
+from trnbench_emulator.clock import TICKS_PER_SECOND, ticks
+from trnbench_emulator.fabric.flow import Flow
+from trnbench_emulator.fabric.fluid import simulate
 
 
 def flow(size: float, *resources: int, **rest: object) -> Flow:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from trnbench import Measurement, bench
-from trnbench.emulator.fabric.answer import Answer
-from trnbench.emulator.fabric.ask import ask
-from trnbench.emulator.fabric.explicit import ExplicitFlows
-from trnbench.emulator.fabric.systems import Options, fabric_of
 from trnbench.registry import Registry, load_registry
+from trnbench_emulator.fabric.answer import Answer
+from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.explicit import ExplicitFlows
+from trnbench_emulator.fabric.systems import Options, fabric_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "following-a-number.md").read_text(encoding="utf-8").partition("## One all-reduce")[2]

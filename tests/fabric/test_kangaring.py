@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from trnbench.emulator.fabric.algorithms import ALGORITHMS
-from trnbench.emulator.fabric.algorithms.algorithm import NotPossible
-from trnbench.emulator.fabric.systems import Fabric, Options
 from trnbench.registry import Registry, load_registry
+from trnbench_emulator.fabric.algorithms import ALGORITHMS
+from trnbench_emulator.fabric.algorithms.algorithm import NotPossible
+from trnbench_emulator.fabric.systems import Fabric, Options
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ from itertools import permutations
 
 import numpy as np
 
-from trnbench.emulator.fabric.algorithms import ALGORITHMS
-from trnbench.emulator.fabric.flow import Flow
-from trnbench.emulator.fabric.network import Network
-from trnbench.emulator.fabric.rates import Rates
-from trnbench.emulator.fabric.solve import solve
+from trnbench_emulator.fabric.algorithms import ALGORITHMS
+from trnbench_emulator.fabric.flow import Flow
+from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.rates import Rates
+from trnbench_emulator.fabric.solve import solve
 
 SIZES = (2.0**10, 2.0**24, 2.0**30)
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trnbench.emulator.fabric.maxmin import Usage, fair_shares
+from trnbench_emulator.fabric.maxmin import Usage, fair_shares
 
 
 def rows(*flows: dict[int, float]) -> Usage:

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from fabric_command import rows
 
-from trnbench.emulator.fabric.algorithms import ALGORITHMS
-from trnbench.emulator.fabric.algorithms.algorithm import (
+from trnbench.generation import System
+from trnbench.registry import load_registry
+from trnbench_emulator.fabric.algorithms import ALGORITHMS
+from trnbench_emulator.fabric.algorithms.algorithm import (
     ALL_GATHER,
     BROADCAST,
     Algorithm,
@@ -17,12 +19,10 @@ from trnbench.emulator.fabric.algorithms.algorithm import (
     Transfer,
     too_few,
 )
-from trnbench.emulator.fabric.ask import ask, compared
-from trnbench.emulator.fabric.network import Network
-from trnbench.emulator.fabric.question import Question
-from trnbench.emulator.fabric.schedule import Move, Schedule, Step
-from trnbench.generation import System
-from trnbench.registry import load_registry
+from trnbench_emulator.fabric.ask import ask, compared
+from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.question import Question
+from trnbench_emulator.fabric.schedule import Move, Schedule, Step
 
 SYSTEM = "trn1.32xlarge"
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 import pytest
 from fabric_command import rows
 
-from trnbench.emulator.backend import EmulatedBackend
-from trnbench.emulator.fabric.ask import ask
-from trnbench.emulator.fabric.question import Question
 from trnbench.facts.peak import PeakPolicy
 from trnbench.kernels.case import Case, CaseKey
-from trnbench.kernels.families.collective import PATTERNS
 from trnbench.registry import Registry, load_registry
 from trnbench.results.measurement import Measurement
 from trnbench.run.judge import Judge
 from trnbench.run.plan import extent_of
+from trnbench_emulator.backend import EmulatedBackend
+from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.question import Question
+from trnbench_kernels.families.collective import PATTERNS
 
 SYSTEMS = (
     "trn1.32xlarge",

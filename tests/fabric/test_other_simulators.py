@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import pytest
 
-from trnbench.emulator.fabric.algorithms import ALGORITHMS
-from trnbench.emulator.fabric.network import Network
-from trnbench.emulator.fabric.solve import solve
+from trnbench_emulator.fabric.algorithms import ALGORITHMS
+from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.solve import solve
 
 MIB, GIB = 2**20, 2**30
 Make = Callable[..., Network]

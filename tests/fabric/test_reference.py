@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from trnbench.emulator.fabric.algorithms import ALGORITHMS
-from trnbench.emulator.fabric.network import Network
-from trnbench.emulator.fabric.solve import solve
+from trnbench_emulator.fabric.algorithms import ALGORITHMS
+from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.solve import solve
 
 Make = Callable[..., Network]
 SERIES = tomllib.loads((Path(__file__).parent / "reference.toml").read_text())["series"]

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from trnbench.emulator.fabric.network import Network
-from trnbench.emulator.fabric.schedule import Move, Schedule, Step
-from trnbench.emulator.fabric.solve import solve
+from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.schedule import Move, Schedule, Step
+from trnbench_emulator.fabric.solve import solve
 
 TIMES = 200
 SIZE = 1e6

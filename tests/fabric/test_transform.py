@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from trnbench.emulator.fabric.algorithms import ALGORITHMS
-from trnbench.emulator.fabric.network import Network
-from trnbench.emulator.fabric.schedule import Move, Schedule, Step
-from trnbench.emulator.fabric.solve import solve
-from trnbench.emulator.fabric.transform import fractions, side_by_side, spread, with_shares
+from trnbench_emulator.fabric.algorithms import ALGORITHMS
+from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.schedule import Move, Schedule, Step
+from trnbench_emulator.fabric.solve import solve
+from trnbench_emulator.fabric.transform import fractions, side_by_side, spread, with_shares
 
 Make = Callable[..., Network]
 GROUPS = ((0, 2, 4), (1, 3, 5))

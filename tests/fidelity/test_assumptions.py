@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
 from trnbench.errors import BadInput
-from trnbench.fidelity.sources import Sources, as_json, kept, markdown
 from trnbench.registry import load_registry
+from trnbench_fidelity.sources import Sources, as_json, kept, markdown
 
 SHIPPED = Sources(day="2026-11-21", by="trnbench", version="1", checkouts=(), points=())
 

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from trnbench import Band, Nearness
 from trnbench.errors import BadInput
-from trnbench.fidelity.nearness.bands import (
+from trnbench.results.fidelity import Comparison, Fidelity, PublicKernels, Use
+from trnbench.results.statistics import quantile
+from trnbench_fidelity.nearness.bands import (
     BANDED,
     ENOUGH,
     EVERYTHING,
@@ -29,10 +31,8 @@ from trnbench.fidelity.nearness.bands import (
     weighted_quantile,
     widened,
 )
-from trnbench.fidelity.nearness.evidence import Evidence
-from trnbench.fidelity.nearness.subject import Known
-from trnbench.results.fidelity import Comparison, Fidelity, PublicKernels, Use
-from trnbench.results.statistics import quantile
+from trnbench_fidelity.nearness.evidence import Evidence
+from trnbench_fidelity.nearness.subject import Known
 
 SAME, KERNEL, OPERATION, FAMILY = BANDED
 FLOATS = st.floats(min_value=-3, max_value=3)
@@ -213,7 +213,7 @@ class TestErrors:
         assert found == {"in": 0.0, "out": pytest.approx(math.log(2))}
 
     def test_public_kernels_of_another_model_are_refused(self) -> None:
-        from trnbench.fidelity.statistics import row_of
+        from trnbench_fidelity.statistics import row_of
 
         public = PublicKernels(
             generation="trn2", by="m", version="1", day="", row=row_of("public", "", "trn2", ())
@@ -245,10 +245,10 @@ def test_a_file_of_bands_comes_back(tmp_path: object) -> None:
 
 def test_shipped_bands_are_those_of_the_model() -> None:
     """Whoever changes the model makes them anew: .ci/renew_tables FOLDER."""
-    from trnbench.emulator.backend import MODEL_VERSION
-    from trnbench.fidelity.nearness.nearby import made
-    from trnbench.fidelity.validate import validate
     from trnbench.registry import load_registry
+    from trnbench_emulator.backend import MODEL_VERSION
+    from trnbench_fidelity.nearness.nearby import made
+    from trnbench_fidelity.validate import validate
 
     registry = load_registry()
     paths = {name: each.bands for name, each in registry.generations.items() if each.bands is not None}

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from trnbench.emulator.calibrate.core import GRIDS, Fitted, fit
-from trnbench.fidelity import refit
-from trnbench.fidelity.bench import Bench, with_values
 from trnbench.registry import Registry, load_registry
+from trnbench_emulator.calibrate.core import GRIDS, Fitted, fit
+from trnbench_fidelity import refit
+from trnbench_fidelity.bench import Bench, with_values
 
 GENERATIONS = ("trn1", "trn2", "trn3")
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from trnbench.emulator.core.costs import CostTable
-from trnbench.fidelity.bench import Bench
-from trnbench.fidelity.published import published_points
-from trnbench.fidelity.validate import compare
-from trnbench.nki.op import Op
 from trnbench.registry import Registry, load_registry
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.nki.op import Op
+from trnbench_fidelity.bench import Bench
+from trnbench_fidelity.published import published_points
+from trnbench_fidelity.validate import compare
 
 
 @pytest.fixture(scope="module")

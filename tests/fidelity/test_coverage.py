@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from comparison import comparison
 
-from trnbench.fidelity.broken import broken_cells, broken_of, broken_text
-from trnbench.fidelity.coverage import coverage, of_rows
-from trnbench.fidelity.statistics import row_of
 from trnbench.results.fidelity import Use
+from trnbench_fidelity.broken import broken_cells, broken_of, broken_text
+from trnbench_fidelity.coverage import coverage, of_rows
+from trnbench_fidelity.statistics import row_of
 
 
 @pytest.mark.parametrize(

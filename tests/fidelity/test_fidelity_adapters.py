@@ -11,15 +11,15 @@ import pytest
 from published_point import published_point
 
 from trnbench.facts.scope import Scope
-from trnbench.fidelity.adapters import collective, dma, hbm, instruction, source
-from trnbench.fidelity.bench import Bench, can_refit, fits_of, refitted
-from trnbench.fidelity.kernel_source import KernelSource
-from trnbench.fidelity.point import Kind, PublishedPoint, Quantity, Usable
-from trnbench.fidelity.prediction import NotEmulated
-from trnbench.fidelity.validate import compare
 from trnbench.kernels.extent import Extent
 from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Use
+from trnbench_fidelity.adapters import collective, dma, hbm, instruction, source
+from trnbench_fidelity.bench import Bench, can_refit, fits_of, refitted
+from trnbench_fidelity.kernel_source import KernelSource
+from trnbench_fidelity.point import Kind, PublishedPoint, Quantity, Usable
+from trnbench_fidelity.prediction import NotEmulated
+from trnbench_fidelity.validate import compare
 
 KERNEL = """
 import nki

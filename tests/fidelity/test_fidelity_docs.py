@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from trnbench.fidelity.family import FAMILIES
-from trnbench.fidelity.point import Kind, PublishedPoint, Usable
 from trnbench.results.fidelity import COUNTED, Use
+from trnbench_fidelity.family import FAMILIES
+from trnbench_fidelity.point import Kind, PublishedPoint, Usable
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from published_point import published_point
 
-from trnbench.fidelity.family import FAMILIES
-from trnbench.fidelity.point import Usable
-from trnbench.fidelity.statistics import (
+from trnbench.results.fidelity import COUNTED, Bounds, FamilyFidelity, Honesty, Use
+from trnbench_fidelity.family import FAMILIES
+from trnbench_fidelity.point import Usable
+from trnbench_fidelity.statistics import (
     bounds_of,
     counted_error,
     crossed,
@@ -24,8 +25,7 @@ from trnbench.fidelity.statistics import (
     time_error,
     worst_first,
 )
-from trnbench.fidelity.vote import vote
-from trnbench.results.fidelity import COUNTED, Bounds, FamilyFidelity, Honesty, Use
+from trnbench_fidelity.vote import vote
 
 VALUES = st.floats(min_value=1e-9, max_value=1e15)
 RATIOS = st.floats(min_value=1e-3, max_value=1e3)

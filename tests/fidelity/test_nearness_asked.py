@@ -13,7 +13,7 @@ from fabric_command import rows
 
 import trnbench
 from trnbench.cli.main import cli
-from trnbench.nki import TensorSpec
+from trnbench_emulator.nki import TensorSpec
 
 TRN2 = "trn2-16.48xlarge"
 KERNEL = '''"""A copy."""

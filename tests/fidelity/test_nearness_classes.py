@@ -9,17 +9,17 @@ import pytest
 from evidence_point import point, subject
 
 from trnbench import Nearness, Scope, System
-from trnbench.fidelity.nearness.best import above, best_of
-from trnbench.fidelity.nearness.evidence import Evidence, same_size
-from trnbench.fidelity.nearness.nearby import Nearby, nearby
-from trnbench.fidelity.nearness.question import of_case, of_kernel
-from trnbench.fidelity.nearness.subject import Subject
-from trnbench.fidelity.point import Quantity
 from trnbench.kernels.case import Case
 from trnbench.registry import Registry, load_registry
 from trnbench.results.measurement import Metric
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
+from trnbench_fidelity.nearness.best import above, best_of
+from trnbench_fidelity.nearness.evidence import Evidence, same_size
+from trnbench_fidelity.nearness.nearby import Nearby, nearby
+from trnbench_fidelity.nearness.question import of_case, of_kernel
+from trnbench_fidelity.nearness.subject import Subject
+from trnbench_fidelity.point import Quantity
 
 TRN1, TRN2, ULTRA, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "u-trn2x64", "trn3-gen2-ultraserver"
 CLUSTER = "trn1-ultracluster:2"

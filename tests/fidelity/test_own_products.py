@@ -13,13 +13,13 @@ from click.testing import CliRunner, Result
 from trnbench.cli.main import cli
 from trnbench.errors import BadInput
 from trnbench.facts.scope import Scope
-from trnbench.fidelity.bench import Bench
-from trnbench.fidelity.own_snapshot import made, read, shipped
-from trnbench.fidelity.published import published_points
-from trnbench.fidelity.same import products
-from trnbench.fidelity.shipped import as_json
 from trnbench.kernels.extent import Extent
 from trnbench.registry import Registry, load_registry
+from trnbench_fidelity.bench import Bench
+from trnbench_fidelity.own_snapshot import made, read, shipped
+from trnbench_fidelity.published import published_points
+from trnbench_fidelity.same import products
+from trnbench_fidelity.shipped import as_json
 
 
 def run(*args: str) -> Result:

@@ -10,13 +10,13 @@ from published_point import published_point
 
 from trnbench.errors import FactError
 from trnbench.facts.table import Place
-from trnbench.fidelity.adapters.program_text import prepared
-from trnbench.fidelity.adapters.source import predict
-from trnbench.fidelity.bench import Bench
-from trnbench.fidelity.kernel_source import KernelSource, MadeBy, kernel_source
-from trnbench.fidelity.point import Kind, PublishedPoint, Quantity, Usable
-from trnbench.fidelity.prediction import NotEmulated
 from trnbench.registry import Registry, load_registry
+from trnbench_fidelity.adapters.program_text import prepared
+from trnbench_fidelity.adapters.source import predict
+from trnbench_fidelity.bench import Bench
+from trnbench_fidelity.kernel_source import KernelSource, MadeBy, kernel_source
+from trnbench_fidelity.point import Kind, PublishedPoint, Quantity, Usable
+from trnbench_fidelity.prediction import NotEmulated
 
 BODY = """
 @nki.jit

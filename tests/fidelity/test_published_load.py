@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trnbench.errors import BadInput, FactError, MissingFile, TrnbenchError
-from trnbench.fidelity.load import load_published
+from trnbench_fidelity.load import load_published
 
 GOOD = {
     "id": '"a"',

@@ -8,11 +8,11 @@ import math
 import pytest
 
 from trnbench.facts.units import normalise
-from trnbench.fidelity.bench import constants
-from trnbench.fidelity.family import FAMILIES
-from trnbench.fidelity.point import Kind, PublishedPoint, Quantity, Usable
-from trnbench.fidelity.published import published_points
 from trnbench.registry import Registry, load_registry
+from trnbench_fidelity.bench import constants
+from trnbench_fidelity.family import FAMILIES
+from trnbench_fidelity.point import Kind, PublishedPoint, Quantity, Usable
+from trnbench_fidelity.published import published_points
 
 
 @pytest.fixture(scope="module")

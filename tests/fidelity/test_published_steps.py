@@ -6,13 +6,13 @@ from functools import cache
 
 import pytest
 
-from trnbench.fidelity.workloads.compose import Composed, composed, shape_of
-from trnbench.fidelity.workloads.point import Metric, PublishedStep
-from trnbench.fidelity.workloads.published import published_steps
 from trnbench.registry import load_registry
-from trnbench.workloads.floor import floor
-from trnbench.workloads.job import Task
-from trnbench.workloads.shipped import load_model
+from trnbench_fidelity.steps.compose import Composed, composed, shape_of
+from trnbench_fidelity.steps.point import Metric, PublishedStep
+from trnbench_fidelity.steps.published import published_steps
+from trnbench_steps.floor import floor
+from trnbench_steps.job import Task
+from trnbench_steps.shipped import load_model
 
 
 @cache

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from trnbench.errors import FactError
-from trnbench.fidelity.workloads.load import load_steps
-from trnbench.workloads.job import Task
+from trnbench_fidelity.steps.load import load_steps
+from trnbench_steps.job import Task
 
 GOOD = {
     "id": '"a"',

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from published_point import published_point
 
 from trnbench.errors import FactError
-from trnbench.fidelity.point import Quantity
-from trnbench.fidelity.sequence import Sequence, by_order, load_sequences, order_text, step_cells, steps
 from trnbench.results.fidelity import Step, Use
+from trnbench_fidelity.point import Quantity
+from trnbench_fidelity.sequence import Sequence, by_order, load_sequences, order_text, step_cells, steps
 
 POINTS = (
     published_point(id="a"),

@@ -11,18 +11,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from trnbench.emulator.backend import MODEL_VERSION
 from trnbench.errors import BadInput
-from trnbench.fidelity import snapshot
-from trnbench.fidelity import validate as validation
-from trnbench.fidelity.comparison_snapshot import ASKED, made, read, shipped
-from trnbench.fidelity.point import PublishedPoint, Usable
-from trnbench.fidelity.published import published_points
-from trnbench.fidelity.shipped import as_json, digest
-from trnbench.fidelity.snapshot import fidelity_of
-from trnbench.fidelity.validate import validate
 from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Use
+from trnbench_emulator.backend import MODEL_VERSION
+from trnbench_fidelity import snapshot
+from trnbench_fidelity import validate as validation
+from trnbench_fidelity.comparison_snapshot import ASKED, made, read, shipped
+from trnbench_fidelity.point import PublishedPoint, Usable
+from trnbench_fidelity.published import published_points
+from trnbench_fidelity.shipped import as_json, digest
+from trnbench_fidelity.snapshot import fidelity_of
+from trnbench_fidelity.validate import validate
 
 NAMES = ("trn1", "trn2", "trn3")
 

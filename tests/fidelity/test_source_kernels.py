@@ -8,13 +8,13 @@ import msgspec
 import pytest
 from published_point import published_point
 
-from trnbench.compiler import assumptions
-from trnbench.fidelity.adapters.source import find, predict, repository
-from trnbench.fidelity.bench import Bench
-from trnbench.fidelity.kernel_source import KernelSource
-from trnbench.fidelity.point import PublishedPoint, Quantity
-from trnbench.fidelity.prediction import NotEmulated
 from trnbench.registry import Registry, load_registry
+from trnbench_emulator.compiler import assumptions
+from trnbench_fidelity.adapters.source import find, predict, repository
+from trnbench_fidelity.bench import Bench
+from trnbench_fidelity.kernel_source import KernelSource
+from trnbench_fidelity.point import PublishedPoint, Quantity
+from trnbench_fidelity.prediction import NotEmulated
 
 TODAY = """
 import torch

@@ -19,9 +19,11 @@ from comparison import comparison
 from trnbench import Generation, hookimpl
 from trnbench.cli.main import cli
 from trnbench.errors import BadInput, FactError
-from trnbench.fidelity import tables
-from trnbench.fidelity.point import Usable
-from trnbench.fidelity.sources import (
+from trnbench.registry.registry import Registry, load_registry
+from trnbench.results.fidelity import Bounds, Comparison, Use
+from trnbench_fidelity import tables
+from trnbench_fidelity.point import Usable
+from trnbench_fidelity.sources import (
     BEGIN,
     END,
     Checkout,
@@ -34,9 +36,7 @@ from trnbench.fidelity.sources import (
     read,
     summaries,
 )
-from trnbench.fidelity.tables import inserted
-from trnbench.registry.registry import Registry, load_registry
-from trnbench.results.fidelity import Bounds, Comparison, Use
+from trnbench_fidelity.tables import inserted
 
 ROOT = Path(__file__).parents[2]
 
@@ -93,7 +93,7 @@ def test_what_is_kept_is_of_published_points() -> None:
     found = kept(registry)
     assert found is not None
     assert found.checkouts
-    from trnbench.fidelity.published import published_points
+    from trnbench_fidelity.published import published_points
 
     known = {each.id: each for points in published_points(registry).values() for each in points}
     named = {id for id, each in known.items() if each.usable is Usable.SOURCE and each.value is not None}
@@ -105,7 +105,7 @@ def test_what_is_kept_is_of_published_points() -> None:
 
 
 def test_every_point_of_a_public_kernel_names_it_or_says_why_not() -> None:
-    from trnbench.fidelity.published import published_points
+    from trnbench_fidelity.published import published_points
 
     for points in published_points(load_registry()).values():
         for each in points:
@@ -181,7 +181,7 @@ def test_each_generation_has_its_points(tmp_path: Path) -> None:
 
 
 def test_a_run_carries_what_public_kernels_gave() -> None:
-    from trnbench.fidelity.snapshot import fidelity_of
+    from trnbench_fidelity.snapshot import fidelity_of
 
     registry = load_registry()
     notes: list[str] = []
@@ -217,8 +217,8 @@ def test_validate_says_when_public_kernels_were_run() -> None:
 
 
 def test_times_of_another_model_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from trnbench.cli.fidelity_tables import show
-    from trnbench.fidelity.validate import validate
+    from trnbench_fidelity.commands.fidelity_tables import show
+    from trnbench_fidelity.validate import validate
 
     found = validate(renewed(tmp_path, "0"), generations=["trn3"])
     show(found, "table")

@@ -9,23 +9,23 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from trnbench.fidelity.tables import inserted
-from trnbench.fidelity.workloads.answer import answers
-from trnbench.fidelity.workloads.constants import fitted_constants
-from trnbench.fidelity.workloads.errors import EVERYWHERE, StepFidelity
-from trnbench.fidelity.workloads.fitting import fit
-from trnbench.fidelity.workloads.kept import KeptSteps, kept_steps
-from trnbench.fidelity.workloads.nearness import nearby_steps, nearest_step
-from trnbench.fidelity.workloads.published import published_steps
-from trnbench.fidelity.workloads.tables import BEGIN, END, markdown
-from trnbench.fidelity.workloads.validate import banded, compared, named_constants
 from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Errors
 from trnbench.results.nearness import Nearness
-from trnbench.workloads.division import divide
-from trnbench.workloads.job import Job, Task
-from trnbench.workloads.layout import Layout
-from trnbench.workloads.shipped import load_model
+from trnbench_fidelity.steps.answer import answers
+from trnbench_fidelity.steps.constants import fitted_constants
+from trnbench_fidelity.steps.errors import EVERYWHERE, StepFidelity
+from trnbench_fidelity.steps.fitting import fit
+from trnbench_fidelity.steps.kept import KeptSteps, kept_steps
+from trnbench_fidelity.steps.nearness import nearby_steps, nearest_step
+from trnbench_fidelity.steps.published import published_steps
+from trnbench_fidelity.steps.tables import BEGIN, END, markdown
+from trnbench_fidelity.steps.validate import banded, compared, named_constants
+from trnbench_fidelity.tables import inserted
+from trnbench_steps.division import divide
+from trnbench_steps.job import Job, Task
+from trnbench_steps.layout import Layout
+from trnbench_steps.shipped import load_model
 
 PAGE = Path(__file__).parents[2] / "docs" / "fidelity.md"
 CHEAP = ("t1-sdk-enc-distilbert-base-uncased-b1-s128-lat", "t2-nxdi-qwen35-2b-tp4-tpot")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from trnbench.fidelity.workloads.constants import as_toml, constants, fitted_constants
-from trnbench.fidelity.workloads.fitting import fit, most_of_collectives
-from trnbench.fidelity.workloads.step_answer import NAMES, StepAnswer
-from trnbench.workloads.step_constants import StepConstants, read_constants
+from trnbench_fidelity.steps.constants import as_toml, constants, fitted_constants
+from trnbench_fidelity.steps.fitting import fit, most_of_collectives
+from trnbench_fidelity.steps.step_answer import NAMES, StepAnswer
+from trnbench_steps.step_constants import StepConstants, read_constants
 
 TRUE = StepConstants(host_s=300e-6, collective_s=20e-6, links_share=1.5)
 

@@ -18,14 +18,14 @@ from comparison import comparison
 from trnbench.cli import fidelity_gates
 from trnbench.cli.main import cli
 from trnbench.errors import BadInput, FactError
-from trnbench.fidelity import validate as validation
-from trnbench.fidelity.published import published_points
-from trnbench.fidelity.snapshot import fidelity_of
-from trnbench.fidelity.tables import BEGIN, END, inserted
-from trnbench.fidelity.told import markdown
-from trnbench.fidelity.validate import validate
 from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Fidelity, Use
+from trnbench_fidelity import validate as validation
+from trnbench_fidelity.published import published_points
+from trnbench_fidelity.snapshot import fidelity_of
+from trnbench_fidelity.tables import BEGIN, END, inserted
+from trnbench_fidelity.told import markdown
+from trnbench_fidelity.validate import validate
 
 _ANSWERS: dict[str, Fidelity] = {}
 

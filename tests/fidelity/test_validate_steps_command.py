@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
-from trnbench.fidelity.workloads import validate
-from trnbench.fidelity.workloads.errors import StepFidelity
-from trnbench.fidelity.workloads.kept import KeptSteps, kept_steps
 from trnbench.registry import Registry
+from trnbench_fidelity.steps import validate
+from trnbench_fidelity.steps.errors import StepFidelity
+from trnbench_fidelity.steps.kept import KeptSteps, kept_steps
 
 _COMPARED: dict[object, StepFidelity] = {}
 _compared = validate.compared

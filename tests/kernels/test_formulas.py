@@ -14,8 +14,8 @@ from trnbench.errors import UnknownName, UsageError
 from trnbench.facts.scope import Scope
 from trnbench.kernels.dtype import FLOATS, item_bytes, result_dtype
 from trnbench.kernels.extent import Extent
-from trnbench.kernels.families.collective import PATTERNS, busbw_factor
-from trnbench.kernels.families.gemm import density
+from trnbench_kernels.families.collective import PATTERNS, busbw_factor
+from trnbench_kernels.families.gemm import density
 
 SIDES = st.integers(1, 1 << 20)
 

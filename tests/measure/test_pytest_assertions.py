@@ -11,10 +11,10 @@ import pytest
 from pytest_apart import run
 
 from trnbench import UnknownName, UsageError
-from trnbench.nki import TensorSpec
 from trnbench.pytest_plugin.assertions import assert_faster, assert_share_of_peak
+from trnbench_emulator.nki import TensorSpec
 
-ROWS = "trnbench.kernels.nki.rows:softmax"
+ROWS = "trnbench_kernels.nki.rows:softmax"
 TRN2 = "trn2-16.48xlarge"
 SMALL, LARGE = ({"x": TensorSpec((rows, 512), "bfloat16")} for rows in (128, 1024))
 PAGE = (Path(__file__).parents[2] / "docs" / "comparing.md").read_text(encoding="utf-8")

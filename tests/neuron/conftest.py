@@ -15,11 +15,11 @@ from trnbench.facts.peak import PeakPolicy
 from trnbench.facts.scope import Scope
 from trnbench.kernels.case import Case
 from trnbench.kernels.extent import Extent
-from trnbench.measure.neuron.backend import NeuronBackend
-from trnbench.measure.neuron.settings import Settings
 from trnbench.registry import Registry, load_registry
 from trnbench.results.measurement import CaseKey
 from trnbench.run.judge import Judge
+from trnbench_neuron.backend import NeuronBackend
+from trnbench_neuron.settings import Settings
 
 HERE = Path(__file__).parent
 TOOLS = ("neuron-ls", "neuron-monitor", "nccom-test", "neuron-explorer")

@@ -13,13 +13,13 @@ import pytest
 from trnbench.facts.peak import PeakPolicy
 from trnbench.facts.scope import Scope
 from trnbench.kernels.case import Case
-from trnbench.measure.neuron import nki_compiler, nki_timing
-from trnbench.measure.neuron.backend import NeuronBackend
-from trnbench.measure.neuron.settings import Settings
 from trnbench.registry import Registry, load_registry
 from trnbench.results.evidence import Grade
 from trnbench.results.measurement import Reason, Status
 from trnbench.run.judge import Judge
+from trnbench_neuron import nki_compiler, nki_timing
+from trnbench_neuron.backend import NeuronBackend
+from trnbench_neuron.settings import Settings
 
 
 def test_a_kernel_is_measured_with_its_proof(see: Callable[..., Any]) -> None:
@@ -33,7 +33,7 @@ def test_a_kernel_is_measured_with_its_proof(see: Callable[..., Any]) -> None:
     assert len(judged.samples) >= 20
     assert judged.stop_reason.startswith("precision reached")
     assert seen.implementation == (
-        "nki: trnbench.kernels.nki.gemm_best:gemm_best (nki 0.6.0), timed by nrtpy 2.35.30"
+        "nki: trnbench_kernels.nki.gemm_best:gemm_best (nki 0.6.0), timed by nrtpy 2.35.30"
     )
     assert seen.proof.device == "the driver calls it Trainium2 (v3)"
     assert seen.proof.output == "a random vector and full rows in double precision"
@@ -197,7 +197,7 @@ def test_cores_of_a_device_work_together(
     see: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, case: Callable[..., Case]
 ) -> None:
     monkeypatch.setattr(nki_timing, "TOGETHER", 0.0)  # two processors serve eight stand-ins
-    monkeypatch.setattr("trnbench.measure.neuron.host.Host.cores", lambda self, case: [0, 1])
+    monkeypatch.setattr("trnbench_neuron.host.Host.cores", lambda self, case: [0, 1])
     seen, judged = see(scope=Scope.DEVICE)
     assert judged.status in (Status.OK, Status.INCONCLUSIVE, Status.SUSPECT), judged.reason_text
     assert seen.detail["cores"] == 2

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from trnbench.facts.scope import Scope
-from trnbench.measure.neuron import collective_case
 from trnbench.results.measurement import Reason, Status
+from trnbench_neuron import collective_case
 
 COLLECTIVE = {"dtype": "bf16", "size": 2**26}
 
@@ -99,7 +99,7 @@ def test_a_sweep_begins_at_next_to_nothing(size: int, least: int) -> None:
 
 
 def test_one_rank_per_device(recorded: Callable[[str], str]) -> None:
-    from trnbench.measure.neuron.devices import read_listing
+    from trnbench_neuron.devices import read_listing
 
     seen = read_listing(recorded("neuron_ls_trn2.json"))
     assert collective_case.leaders(seen) == list(range(0, 64, 4))

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from trnbench.measure.neuron.backend import NeuronBackend
-from trnbench.measure.neuron.settings import VARIABLES, Settings, child_environment
 from trnbench.registry import load_registry
+from trnbench_neuron.backend import NeuronBackend
+from trnbench_neuron.settings import VARIABLES, Settings, child_environment
 
 
 def test_nothing_is_started_where_there_is_no_tool(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_tool_that_fails_makes_no_instance(
 ) -> None:
     monkeypatch.setenv("STANDIN_LS", mode)
     if mode == "hang":
-        monkeypatch.setattr("trnbench.measure.neuron.devices.LIMIT_S", 0.5)
+        monkeypatch.setattr("trnbench_neuron.devices.LIMIT_S", 0.5)
     seen = backend.detect()
     assert not seen.available
     assert seen.why.startswith(why)
@@ -75,7 +75,7 @@ def test_the_stated_instance_is_held_against_the_devices(settings: Settings) -> 
 
 
 def test_a_machine_of_a_plugin_that_is_left_out_is_not_recognised(settings: Settings) -> None:
-    from trnbench.measure.neuron.plugin import trnbench_backends
+    from trnbench_neuron.plugin import trnbench_backends
 
     without = load_registry(block=("trn2",))
     (backend,) = trnbench_backends(without)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.measure.neuron.devices import Listing, header, read_listing
-from trnbench.measure.neuron.identify import Documented, documented, identify
-from trnbench.measure.neuron.tool import ToolError, Trouble
 from trnbench.registry import Registry
+from trnbench_neuron.devices import Listing, header, read_listing
+from trnbench_neuron.identify import Documented, documented, identify
+from trnbench_neuron.tool import ToolError, Trouble
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from trnbench.cli.doctor import _backend
-from trnbench.measure.neuron import nccom
-from trnbench.measure.neuron.backend import NeuronBackend
-from trnbench.measure.neuron.conversation import STAGES
-from trnbench.measure.neuron.settings import VARIABLES, Settings
-from trnbench.measure.neuron.unverified import UNVERIFIED
 from trnbench.registry import load_registry
+from trnbench_neuron import nccom
+from trnbench_neuron.backend import NeuronBackend
+from trnbench_neuron.conversation import STAGES
+from trnbench_neuron.settings import VARIABLES, Settings
+from trnbench_neuron.unverified import UNVERIFIED
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +53,9 @@ def test_the_plugin_yields_the_backend_and_imports_little(root: Path) -> None:
     import subprocess
 
     code = (
-        "import sys; from trnbench.measure.neuron.plugin import trnbench_backends as b; "
+        "import sys; from trnbench_neuron.plugin import trnbench_backends as b; "
         "names = [each.name for each in b(None)]; "
-        "heavy = [each for each in ('numpy', 'subprocess', 'trnbench.measure.neuron.host', "
+        "heavy = [each for each in ('numpy', 'subprocess', 'trnbench_neuron.host', "
         "'trnbench.registry') if each in sys.modules]; print(names, heavy)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -68,9 +68,9 @@ def test_scripts_of_other_environments_import_nothing_of_ours() -> None:
 
 
 def test_sampling_time_is_handed_on() -> None:
-    from trnbench.measure.neuron import nki_timing
-    from trnbench.measure.neuron.kernel_observing import KernelObserving
     from trnbench.measure.stopping import TimeLimit
+    from trnbench_neuron import nki_timing
+    from trnbench_neuron.kernel_observing import KernelObserving
 
     observing = object.__new__(KernelObserving)
     observing.sample_s = NeuronBackend(load_registry()).tuned(2.5)._sample_s

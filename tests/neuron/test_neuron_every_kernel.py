@@ -11,14 +11,14 @@ import pytest
 
 from trnbench.facts.scope import Scope
 from trnbench.kernels.case import Case
-from trnbench.measure.neuron import operands, problem, sample, verification
-from trnbench.measure.neuron.agreement import disagreement
-from trnbench.measure.neuron.backend import NeuronBackend
-from trnbench.nki import Machine, load_kernel, provide, record
 from trnbench.registry import Registry, load_registry
 from trnbench.results.measurement import Reason
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
+from trnbench_emulator.nki import Machine, load_kernel, provide, record
+from trnbench_neuron import operands, problem, sample, verification
+from trnbench_neuron.agreement import disagreement
+from trnbench_neuron.backend import NeuronBackend
 
 SYSTEM = "trn2-16.48xlarge"
 QUICK = 5e7

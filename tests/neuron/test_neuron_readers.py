@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.measure.neuron import explorer, nccom, sysfs
-from trnbench.measure.neuron.monitor import Monitor, Reports, configuration
-from trnbench.measure.neuron.monitor_report import summarise
-from trnbench.measure.neuron.tool import Toolbox, ToolError, Trouble
+from trnbench_neuron import explorer, nccom, sysfs
+from trnbench_neuron.monitor import Monitor, Reports, configuration
+from trnbench_neuron.monitor_report import summarise
+from trnbench_neuron.tool import Toolbox, ToolError, Trouble
 
 # ---- nccom-test
 
@@ -200,7 +200,7 @@ def test_a_monitor_that_fails_is_a_note(
     mode: str, note: str, tools: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STANDIN_MONITOR", mode)
-    monkeypatch.setattr("trnbench.measure.neuron.monitor.PERIOD_S", 0.3)
+    monkeypatch.setattr("trnbench_neuron.monitor.PERIOD_S", 0.3)
     monitor = Monitor(Toolbox(str(tools)), "tag")
     with monitor:
         pass
@@ -261,7 +261,7 @@ def test_engines_are_active_for_a_share_of_the_profiled_time(recorded: Callable[
 
 
 def test_counters_are_sums_over_cores(sysfs: Path) -> None:
-    from trnbench.measure.neuron import sysfs as reader
+    from trnbench_neuron import sysfs as reader
 
     before = reader.counters([0, 1], sysfs)
     assert (before.flops, before.executions, before.errors) == (16000.0, 2 * 8 * 7.0, 0.0)
@@ -277,7 +277,7 @@ def test_counters_are_sums_over_cores(sysfs: Path) -> None:
 
 
 def test_a_counter_that_was_reset_says_nothing(sysfs: Path) -> None:
-    from trnbench.measure.neuron import sysfs as reader
+    from trnbench_neuron import sysfs as reader
 
     before = reader.counters([0], sysfs)
     (sysfs / "neuron0" / "neuron_core0" / "stats" / "status" / "success" / "total").write_text("0\n")
@@ -290,7 +290,7 @@ def test_where_the_driver_is_not_there_is_nothing(tmp_path: Path) -> None:
 
 
 def test_no_power_sample_is_no_power(sysfs: Path) -> None:
-    from trnbench.measure.neuron import sysfs as reader
+    from trnbench_neuron import sysfs as reader
 
     (sysfs / "neuron0" / "stats" / "power" / "utilization").write_text("POWER_STATUS_NO_DATA,1,0,0,0\n")
     assert reader.counters([0], sysfs).power_percent is None

@@ -12,8 +12,8 @@ import pytest
 from beta1_kernel import HEAD, Run
 from nki_machine import V3
 
-from trnbench.nki import Machine, TensorSpec, Trace, load_kernel, record
-from trnbench.nki.dtype import dtype_of
+from trnbench_emulator.nki import Machine, TensorSpec, Trace, load_kernel, record
+from trnbench_emulator.nki.dtype import dtype_of
 
 V4 = msgspec.structs.replace(
     V3,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trnbench.errors import KernelError
-from trnbench.nki.dtype import DTYPES, dtype_of
+from trnbench_emulator.nki.dtype import DTYPES, dtype_of
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from beta1_kernel import Run, opcodes
 
-from trnbench.compiler import AS_SHIPPED, SWITCHES, Assumptions, assumptions
-from trnbench.nki import TensorSpec, Trace
-from trnbench.nki.memory import Buffer
-from trnbench.run.alternatives import LIMIT
+from trnbench_emulator.compiler import AS_SHIPPED, SWITCHES, Assumptions, assumptions
+from trnbench_emulator.kernel_run.alternatives import LIMIT
+from trnbench_emulator.nki import TensorSpec, Trace
+from trnbench_emulator.nki.memory import Buffer
 
 
 def spec(*shape: int) -> TensorSpec:

@@ -7,7 +7,7 @@ import pytest
 from beta1_kernel import Run, made, opcodes
 
 from trnbench.errors import KernelError
-from trnbench.nki import TensorSpec
+from trnbench_emulator.nki import TensorSpec
 
 BROADCAST = """
 @nki.jit

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trnbench.errors import KernelError
-from trnbench.nki.beta1.index import Grid, arange
-from trnbench.nki.beta1.mask import Mask, box_of
+from trnbench_emulator.nki.beta1.index import Grid, arange
+from trnbench_emulator.nki.beta1.mask import Mask, box_of
 
 # Indices ------------------------------------------------------------------------------------------
 SIZES = st.integers(1, 6)

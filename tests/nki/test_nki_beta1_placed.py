@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from beta1_kernel import HEAD, Run
 
-from trnbench.emulator.core.dependency import Dep
-from trnbench.emulator.core.launch import Launch
-from trnbench.emulator.core.program import BUFFER, Program
-from trnbench.emulator.core.recording import record_launch
-from trnbench.nki import Machine, TensorSpec, load_kernel
-from trnbench.nki.beta1.placed import places
-from trnbench.nki.instruction import Instruction
-from trnbench.nki.memory import Buffer
 from trnbench.registry import load_registry
+from trnbench_emulator.core.dependency import Dep
+from trnbench_emulator.core.launch import Launch
+from trnbench_emulator.core.program import BUFFER, Program
+from trnbench_emulator.core.recording import record_launch
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel
+from trnbench_emulator.nki.beta1.placed import places
+from trnbench_emulator.nki.instruction import Instruction
+from trnbench_emulator.nki.memory import Buffer
 
 KIB = 1024
 ROUNDS = """

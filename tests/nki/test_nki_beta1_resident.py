@@ -11,9 +11,9 @@ from beta1_kernel import Run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trnbench.nki import TensorSpec, Trace
-from trnbench.nki.instruction import Instruction
-from trnbench.nki.memory import Buffer, Storage
+from trnbench_emulator.nki import TensorSpec, Trace
+from trnbench_emulator.nki.instruction import Instruction
+from trnbench_emulator.nki.memory import Buffer, Storage
 
 KIB = 1024
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from beta1_kernel import Run, made
 
-from trnbench.compiler import AS_SHIPPED, assumptions
-from trnbench.nki import TensorSpec, Trace
-from trnbench.nki.instruction import Instruction
-from trnbench.nki.memory import Buffer
+from trnbench_emulator.compiler import AS_SHIPPED, assumptions
+from trnbench_emulator.nki import TensorSpec, Trace
+from trnbench_emulator.nki.instruction import Instruction
+from trnbench_emulator.nki.memory import Buffer
 
 KERNEL = """
     @nki.jit

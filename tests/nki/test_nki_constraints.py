@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trnbench.errors import KernelError
-from trnbench.nki import Machine, TensorSpec
+from trnbench_emulator.nki import Machine, TensorSpec
 
 # A kernel file made of one snippet; its first line is line 6.
 BROKEN = [

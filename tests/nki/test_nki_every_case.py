@@ -18,13 +18,13 @@ from trnbench.kernels.dtype import item_bytes
 from trnbench.kernels.extent import Extent
 from trnbench.kernels.kernel import Kernel
 from trnbench.kernels.spread import Spread
-from trnbench.measure.neuron import instruction
-from trnbench.nki import Machine, TensorSpec, Trace, record
-from trnbench.nki.dtype import dtype_of
-from trnbench.nki.source import Source, Sources
-from trnbench.nki.words import drawn
 from trnbench.registry import load_registry
 from trnbench.run.plan import runs_on
+from trnbench_emulator.nki import Machine, TensorSpec, Trace, record
+from trnbench_emulator.nki.dtype import dtype_of
+from trnbench_emulator.nki.source import Source, Sources
+from trnbench_emulator.nki.words import drawn
+from trnbench_neuron import instruction
 
 GENERATIONS = {
     "trn1": "trn1.2xlarge",

@@ -11,16 +11,16 @@ import msgspec
 import numpy as np
 import pytest
 
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
-from trnbench.nki.dtype import DTYPES
-from trnbench.nki.jit import Kernel
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
+from trnbench_emulator.nki.dtype import DTYPES
+from trnbench_emulator.nki.jit import Kernel
 
 LADDER = ["gemm_naive", "gemm_blocked", "gemm_best"]
 SHAPES = [(128, 512, 128), (300, 700, 1300), (1, 64, 256), (257, 513, 129), (256, 512, 2304)]
 
 
 def _ref(name: str) -> str:
-    return f"trnbench.kernels.nki.{name if name == 'gemm_best' else 'gemm'}:{name}"
+    return f"trnbench_kernels.nki.{name if name == 'gemm_best' else 'gemm'}:{name}"
 
 
 def _matrix(rng: np.random.Generator, shape: tuple[int, int], dtype: str) -> np.ndarray[Any, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trnbench.nki import load_kernel
+from trnbench_emulator.nki import load_kernel
 
 TEXT = """
 import nki

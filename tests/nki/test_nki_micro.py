@@ -14,10 +14,10 @@ from kernel_extents import KERNELS
 
 from trnbench.facts.scope import Scope
 from trnbench.kernels.extent import Extent
-from trnbench.kernels.families.engine import LANES, OPERATIONS
-from trnbench.nki import Machine, TensorSpec, Trace, load_kernel, record
+from trnbench_emulator.nki import Machine, TensorSpec, Trace, load_kernel, record
+from trnbench_kernels.families.engine import LANES, OPERATIONS
 
-BASE = "trnbench.kernels.nki"
+BASE = "trnbench_kernels.nki"
 CORE = Extent(scope=Scope.CORE)
 
 POINTS: list[tuple[str, dict[str, Any]]] = [

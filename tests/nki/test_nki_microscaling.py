@@ -15,9 +15,9 @@ from trnbench.errors import KernelError
 from trnbench.facts.scope import Scope
 from trnbench.kernels.dtype import item_bytes
 from trnbench.kernels.extent import Extent
-from trnbench.nki import Machine, TensorSpec, Trace, load_kernel, record
-from trnbench.nki.dtype import DTYPES
-from trnbench.nki.words import drawn, pack, unpack
+from trnbench_emulator.nki import Machine, TensorSpec, Trace, load_kernel, record
+from trnbench_emulator.nki.dtype import DTYPES
+from trnbench_emulator.nki.words import drawn, pack, unpack
 from trnbench_trn3.nki import references
 
 Array = NDArray[Any]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from trnbench.errors import KernelError
-from trnbench.nki import isa, language, load_kernel
-from trnbench.nki.names import KNOWN, REMOVED
+from trnbench_emulator.nki import isa, language, load_kernel
+from trnbench_emulator.nki.names import KNOWN, REMOVED
 
 REFUSED = [
     (

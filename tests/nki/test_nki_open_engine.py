@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
-from trnbench.nki.instruction import Listing
 from trnbench.registry import load_registry
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
+from trnbench_emulator.nki.instruction import Listing
 
 TRN1, TRN2 = "trn1.32xlarge", "trn2-16.48xlarge"
 KERNEL = """

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from trnbench.errors import KernelError, MissingFile, UnknownName, UsageError
-from trnbench.nki import Machine, TensorSpec, language, load_kernel, provide, record
+from trnbench_emulator.nki import Machine, TensorSpec, language, load_kernel, provide, record
 
 
 def _nki_modules() -> set[str]:
@@ -82,7 +82,7 @@ def test_ours_on_request_and_the_real_one_untouched(real_nki: Path) -> None:
 
 
 def test_our_kernels_can_be_bound_to_ours_although_the_real_one_is_there(real_nki: Path, v3: Machine) -> None:
-    kernel, _, provided = load_kernel("trnbench.kernels.nki.gemm:gemm_naive", nki="trnbench")
+    kernel, _, provided = load_kernel("trnbench_kernels.nki.gemm:gemm_naive", nki="trnbench")
     assert provided.by == "trnbench"
     assert record(kernel, (TensorSpec((128, 128), "bf16"),) * 2, machine=v3).count == 5
 

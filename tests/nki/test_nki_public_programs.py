@@ -13,11 +13,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from trnbench.emulator.core.launch import Launch
-from trnbench.emulator.core.model import KernelModel
-from trnbench.emulator.core.rendezvous import rendezvous_of
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
 from trnbench.registry import load_registry
+from trnbench_emulator.core.launch import Launch
+from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.core.rendezvous import rendezvous_of
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 
 FOLDER = os.environ.get("TRNBENCH_TEST_PUBLIC_KERNELS", "")
 SOURCES = Path(FOLDER) / "nki-library" / "src" / "nkilib_src"

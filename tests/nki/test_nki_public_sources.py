@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 
 FOLDER = os.environ.get("TRNBENCH_TEST_NKI_SOURCES", "")
 RNG = np.random.default_rng(0)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from trnbench.nki.dtype import DTYPES, dtype_of
+from trnbench_emulator.nki.dtype import DTYPES, dtype_of
 
 SNIPPET = """
 x, = args

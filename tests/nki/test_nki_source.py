@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from trnbench.errors import KernelError, MissingFile, PluginError
-from trnbench.nki.source import Source, Sources
+from trnbench_emulator.nki.source import Source, Sources
 
 Taking = Callable[..., Source | None]
 KERNEL = """
@@ -108,10 +108,10 @@ def test_a_reference_is_a_function_or_the_name_of_one(taking: Taking) -> None:
     beside = taking("beside", INPUTS, "def mine_reference(x): return x + 1")
     assert beside is not None
     assert beside.reference()(np.ones(2)).tolist() == [2, 2]
-    named = taking("named", INPUTS, "mine_reference = 'trnbench.kernels.nki.references:transpose'")
+    named = taking("named", INPUTS, "mine_reference = 'trnbench_kernels.nki.references:transpose'")
     assert named is not None
     assert named.reference().__name__ == "transpose"
-    lost = taking("lost", INPUTS, "mine_reference = 'trnbench.kernels.nki.references:transpise'")
+    lost = taking("lost", INPUTS, "mine_reference = 'trnbench_kernels.nki.references:transpise'")
     assert lost is not None
     with pytest.raises(PluginError, match=r"cannot load 'trnbench\.kernels.nki\.references:transpise'"):
         lost.reference()

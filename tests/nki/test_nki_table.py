@@ -9,8 +9,8 @@ import re
 import sys
 from pathlib import Path
 
-from trnbench.nki import isa, language
-from trnbench.nki.public import PUBLIC, provided, table
+from trnbench_emulator.nki import isa, language
+from trnbench_emulator.nki.public import PUBLIC, provided, table
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "nki.md"

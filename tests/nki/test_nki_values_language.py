@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from trnbench.errors import KernelError
-from trnbench.nki.dtype import DTYPES
+from trnbench_emulator.nki.dtype import DTYPES
 
 RNG = np.random.default_rng(5)
 X = (RNG.standard_normal((32, 64)) * 2).astype(np.float32)
@@ -239,7 +239,7 @@ def test_where_operands_may_start_follows_from_how_many_partitions_they_have(sni
 
 
 def test_two_programs_share_hbm_and_meet(snippets: Any, v3: Any) -> None:
-    from trnbench.nki import load_kernel, record
+    from trnbench_emulator.nki import load_kernel, record
 
     body = """
 me = nl.program_id(0)
@@ -265,7 +265,7 @@ return out
 
 def test_programs_that_wait_for_each_other_in_another_order_are_told(snippets: Any, v3: Any) -> None:
     from trnbench.errors import KernelError
-    from trnbench.nki import load_kernel, record
+    from trnbench_emulator.nki import load_kernel, record
 
     body = """
 me = nl.program_id(0)
@@ -289,8 +289,8 @@ return nl.ndarray((1, 1), nl.float32, buffer=nl.shared_hbm)
 @pytest.mark.parametrize("call", ["nisa.core_barrier(out, (0, 1))", "nisa.sendrecv(t, u, 0, 0, 0)"])
 def test_more_programs_than_a_logical_core_has_cannot_meet(snippets: Any, v3: Any, call: str) -> None:
     from trnbench.errors import KernelError
-    from trnbench.nki import load_kernel, record
-    from trnbench.nki.jit import Kernel
+    from trnbench_emulator.nki import load_kernel, record
+    from trnbench_emulator.nki.jit import Kernel
 
     body = f"""
 out = nl.ndarray((1, 1), nl.float32, buffer=nl.shared_hbm)

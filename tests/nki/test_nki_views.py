@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from nki_machine import V3
 
 from trnbench.errors import KernelError
-from trnbench.nki.dtype import DTYPES
-from trnbench.nki.instruction import Listing
-from trnbench.nki.memory import Buffer
-from trnbench.nki.recorder import Recorder
-from trnbench.nki.tensor import NkiTensor
+from trnbench_emulator.nki.dtype import DTYPES
+from trnbench_emulator.nki.instruction import Listing
+from trnbench_emulator.nki.memory import Buffer
+from trnbench_emulator.nki.recorder import Recorder
+from trnbench_emulator.nki.tensor import NkiTensor
 
 
 def _tensor(shape: tuple[int, ...], buffer: Buffer = Buffer.HBM) -> tuple[NkiTensor, np.ndarray[Any, Any]]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trnbench.nki import Machine, Trace, load_kernel, record
 from trnbench.registry import load_registry
+from trnbench_emulator.nki import Machine, Trace, load_kernel, record
 
 KERNEL = """
 import nki

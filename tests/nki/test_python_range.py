@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trnbench.emulator.core.builder import Builder
 from trnbench.errors import KernelError
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
-from trnbench.nki.provide import provide
+from trnbench_emulator.core.builder import Builder
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
+from trnbench_emulator.nki.provide import provide
 
 KERNEL = """
 import nki

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trnbench.kernels.nki import step_references as references
-from trnbench.nki import Machine, load_kernel, record
+from trnbench_emulator.nki import Machine, load_kernel, record
+from trnbench_kernels.nki import step_references as references
 
 Array = np.ndarray[Any, Any]
 
@@ -18,7 +18,7 @@ def _values(shape: tuple[int, ...], seed: int = 3) -> Array:
 
 
 def _given(source: str, arguments: tuple[Any, ...], machine: Machine) -> list[Array]:
-    kernel, _, _ = load_kernel(f"trnbench.kernels.nki.{source}", nki="trnbench")
+    kernel, _, _ = load_kernel(f"trnbench_kernels.nki.{source}", nki="trnbench")
     return list(record(kernel, arguments, machine=machine, functional=True).outputs)
 
 
@@ -65,7 +65,7 @@ PROMPTS = [(100, False, 0), (384, True, 0), (600, True, 0), (900, True, 256)]
 
 def _in_blocks(name: str, arguments: tuple[Any, ...], machine: Machine) -> Array:
     """With blocks so small that a few hundred tokens are several of them."""
-    kernel, module, _ = load_kernel(f"trnbench.kernels.nki.flash:{name}", nki="trnbench")
+    kernel, module, _ = load_kernel(f"trnbench_kernels.nki.flash:{name}", nki="trnbench")
     vars(module)["BLOCK"] = BLOCK
     (got,) = record(kernel, arguments, machine=machine, functional=True).outputs
     return np.asarray(got)

@@ -16,9 +16,9 @@ from trnbench.cli import context
 from trnbench.cli.main import cli
 from trnbench.errors import UnknownName
 from trnbench.registry import Registry
-from trnbench.testing.checks.workloads import workloads
 from trnbench.testing.finding import Finding
 from trnbench.testing.subject import Subject
+from trnbench_steps.checks.workloads import workloads
 
 MODEL = """[source]
 document = "notes"
@@ -81,7 +81,7 @@ def test_commands_take_it(model: ModelFile, monkeypatch: pytest.MonkeyPatch) -> 
 
     plain = load_registry()
     plain.models["acme-small"] = model
-    kernel = StepKernel(name="acme-norm", operator="norm", kernel="trnbench.kernels.nki.rows:rms_norm")
+    kernel = StepKernel(name="acme-norm", operator="norm", kernel="trnbench_kernels.nki.rows:rms_norm")
     plain.step_kernels["acme-norm"] = kernel
     monkeypatch.setattr(context.Session, "registry", plain)
 

@@ -12,8 +12,8 @@ from typing import Any
 import cost_rows
 import pytest
 
-from trnbench.emulator.core.costs import CostTable
 from trnbench.registry import Registry
+from trnbench_emulator.core.costs import CostTable
 
 ROWS = list(cost_rows.rows())
 KEPT = cost_rows.kept()

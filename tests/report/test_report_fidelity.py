@@ -10,10 +10,10 @@ from comparison import comparison
 
 import trnbench
 from trnbench import Fidelity, Run
-from trnbench.fidelity.family import FAMILIES
-from trnbench.fidelity.statistics import row_of, rows_of
 from trnbench.results.fidelity import Moved, Mover, PublicKernels, Step, Use
 from trnbench.results.own_product import OwnProduct
+from trnbench_fidelity.family import FAMILIES
+from trnbench_fidelity.statistics import row_of, rows_of
 from trnbench_reports import numbers
 from trnbench_reports.sections import fidelity, headline
 

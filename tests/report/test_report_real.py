@@ -69,7 +69,7 @@ def test_the_plugins_may_be_gone(real: Run, tmp_path: Path) -> None:
     stored.write_bytes(trnbench.dumps(real))
     code = (
         "import sys\n"
-        "for name in ('trnbench_trn1', 'trnbench_trn2', 'trnbench_trn3', 'trnbench.emulator'):\n"
+        "for name in ('trnbench_trn1', 'trnbench_trn2', 'trnbench_trn3', 'trnbench_emulator'):\n"
         "    sys.modules[name] = None\n"
         "import trnbench\n"
         "from trnbench_reports import page, plugin\n"

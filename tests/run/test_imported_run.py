@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 import trnbench
 from trnbench import Grade, ImportedRun, Run, Status, TrnbenchError, UsageError
 from trnbench.cli.main import cli
-from trnbench.measure.neuron import nccom_file
 from trnbench.store.checking import check
 from trnbench.store.store import Store
+from trnbench_neuron import nccom_file
 from trnbench_reports.formats import nccl_tests as nccl_format
 from trnbench_reports.formats import pytest_benchmark as pytest_format
 from trnbench_reports.importers import nccl_tests, pytest_benchmark

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from trnbench.emulator.backend import EmulatedBackend
 from trnbench.errors import UsageError
 from trnbench.facts.peak import PeakPolicy
 from trnbench.facts.scope import Scope
@@ -13,7 +12,8 @@ from trnbench.registry import Registry, load_registry
 from trnbench.run.judge import Judge
 from trnbench.run.plan import Plan, plan
 from trnbench.run.selection import Selection
-from trnbench.run.shares import extent_of
+from trnbench_emulator.backend import EmulatedBackend
+from trnbench_emulator.kernel_run.shares import extent_of
 
 TRN1, TRN2, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver"
 WHY = "logical cores of two physical ones start with Trainium2"

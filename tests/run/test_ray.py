@@ -18,12 +18,12 @@ import tiny_machine as tiny
 from trnbench import Reason, Run, Status
 from trnbench.errors import UsageError
 from trnbench.run.api import choose_backend
-from trnbench.run.cluster import pool as pools
 from trnbench.run.cut import RunCutShort
 from trnbench.run.execute import execute
 from trnbench.run.executor import Executor, executor
 from trnbench.run.plan import plan
 from trnbench.run.settings import RunSettings
+from trnbench_ray import pool as pools
 
 AT_START = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
 """What these tests were started with: a background job ignores interrupts."""

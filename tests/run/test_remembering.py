@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from trnbench import Backend, Case, Measurement, Observation, Run, System
-from trnbench.emulator.backend import EmulatedBackend
 from trnbench.facts.book import FactBook
 from trnbench.registry import Registry, load_registry
 from trnbench.results.json import dumps_measurement
@@ -20,6 +19,7 @@ from trnbench.run.remembering.reads import Reads, digest_of_values, value_of, wa
 from trnbench.run.selection import Selection
 from trnbench.run.settings import RunSettings
 from trnbench.store.cache import Cache
+from trnbench_emulator.backend import EmulatedBackend
 
 SIZES = Selection.of(
     kernels=("gemm", "rms_norm", "hbm_copy", "all_reduce", "host_to_device", "tensor_latency"),
@@ -143,7 +143,7 @@ def test_edited_code_redoes_everything(
 ) -> None:
     store = tmp_path / "results.db"
     _, asked = carried_out(registry, planned, Cache(store))
-    monkeypatch.setattr("trnbench.emulator.backend.MODEL_VERSION", "test")
+    monkeypatch.setattr("trnbench_emulator.backend.MODEL_VERSION", "test")
     _, again = carried_out(registry, planned, Cache(store))
     assert again == asked
 

@@ -10,13 +10,13 @@ import pytest
 from counting_reader import Counting
 
 from trnbench.errors import FactError, MissingFile
-from trnbench.fidelity import published
-from trnbench.fidelity.published import published_points
 from trnbench.registry import load_registry
 from trnbench.registry.files import Files
 from trnbench.store import remembered_files
 from trnbench.store.cache import Cache
 from trnbench.store.remembered_files import RememberedFiles
+from trnbench_fidelity import published
+from trnbench_fidelity.published import published_points
 
 COSTS = "schema = 1\n[dma]\nstartup_ns = 2000\nshare = 2.0\nlanes = [1, 2.5]\n"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trnbench.nki import Trace
+from trnbench_emulator.nki import Trace
 
 HEAD = """
 import numpy as np

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trnbench.facts.scope import Scope
-from trnbench.fidelity.nearness.subject import Known, Subject
-from trnbench.fidelity.point import Quantity
+from trnbench_fidelity.nearness.subject import Known, Subject
+from trnbench_fidelity.point import Quantity
 
 
 def subject(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from trnbench.emulator.fabric.answer import Answer
-from trnbench.emulator.fabric.ask import ask
-from trnbench.emulator.fabric.systems import Fabric
+from trnbench_emulator.fabric.answer import Answer
+from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.systems import Fabric
 
 SYSTEMS = ("trn1.32xlarge", "trn2-16.48xlarge", "u-trn2x64", "trn3-gen1-ultraserver", "trn3-gen2-ultraserver")
 MIB, GIB = 2.0**20, 2.0**30

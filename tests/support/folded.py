@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trnbench.emulator.core.builder import Builder
-from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.pace import Pace, Without
-from trnbench.emulator.core.program import Program
-from trnbench.emulator.core.scheduler import NOTHING_REMOVED, schedule
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
+from trnbench_emulator.core.builder import Builder
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.pace import Pace, Without
+from trnbench_emulator.core.program import Program
+from trnbench_emulator.core.scheduler import NOTHING_REMOVED, schedule
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
 
 TRN1, TRN2, TRN3 = "trn1.32xlarge", "trn2-16.48xlarge", "trn3-gen2-ultraserver"
 CAUSES = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trnbench.nki import Machine
+from trnbench_emulator.nki import Machine
 
 V3 = Machine(
     generation="trn2",

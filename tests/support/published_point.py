@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trnbench.fidelity.point import Kind, PublishedPoint, Quantity, Usable
+from trnbench_fidelity.point import Kind, PublishedPoint, Quantity, Usable
 
 _START = PublishedPoint(
     id="x",

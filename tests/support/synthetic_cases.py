@@ -121,7 +121,7 @@ def _measure(
         work=work or {},
         parts=parts or (Part(name="tensor", seconds=time_s * 0.9), Part(name="launch", seconds=time_s * 0.1)),
         bound=(parts or (Part(name="tensor", seconds=0.0),))[0].name,
-        implementation=f"nki: trnbench.kernels.nki.{kernel}:{kernel}",
+        implementation=f"nki: trnbench_kernels.nki.{kernel}:{kernel}",
         judgement=judgement,
         detail=detail or {},
     )

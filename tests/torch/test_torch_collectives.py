@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from trnbench.errors import TrnbenchError
-from trnbench.kernels.torch_sources import DISTRIBUTED
-from trnbench.measure.torch.collective_data import Task
+from trnbench_kernels.torch_sources import DISTRIBUTED
+from trnbench_torch.collective_data import Task
 
 pytestmark = pytest.mark.torch
 
@@ -21,7 +21,7 @@ def task(kernel: str, ranks: int = 2, size: int = 65536, dtype: str = "fp32") ->
 
 
 def world(made: Task) -> Any:
-    from trnbench.measure.torch.world import World
+    from trnbench_torch.world import World
 
     return World(made)
 
@@ -106,7 +106,7 @@ def test_a_rank_that_never_comes_up_is_told() -> None:
 
 
 def test_the_straggler_is_named() -> None:
-    from trnbench.measure.torch.world import World
+    from trnbench_torch.world import World
 
     made = World.__new__(World)
     made._spent = [[1e-3, 1.1e-3, 1e-3], [4e-3, 4e-3, 5e-3]]
@@ -121,7 +121,7 @@ def test_what_is_wanted_follows_from_what_is_given(kernel: str, ranks: int) -> N
     """The collective done by hand on all ranks' whole tensors, against the formula for single elements."""
     import numpy as np
 
-    from trnbench.measure.torch.collective_data import BLOCK, Share
+    from trnbench_torch.collective_data import BLOCK, Share
 
     made = task(kernel, ranks=ranks, size=4 * 60)
     shares = [Share(made, rank, made.size) for rank in range(ranks)]

@@ -59,7 +59,7 @@ class Event:
 def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """`gpu(clock, reasons)` puts nvidia-smi on the PATH; torch believes in an H200 whose memory is ours."""
     import torch
-    from trnbench.measure.torch.cuda_queue import CudaDevice
+    from trnbench_torch.cuda_queue import CudaDevice
 
     @contextmanager
     def device(_: int) -> Iterator[None]:
@@ -77,7 +77,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     }.items():
         monkeypatch.setattr(torch.cuda, name, stand_in)
     monkeypatch.setattr(CudaDevice, "torch_device", property(lambda self: "cpu"))
-    monkeypatch.setattr("trnbench.measure.torch.cuda.FLUSHED_AT_LEAST", 1 << 20)
+    monkeypatch.setattr("trnbench_torch.cuda.FLUSHED_AT_LEAST", 1 << 20)
     torch.set_num_threads(1)
 
     def install(clock: int = 1980, reasons: str = "0x0000000000000000") -> None:

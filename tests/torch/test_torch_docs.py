@@ -11,11 +11,11 @@ from click.testing import CliRunner
 import trnbench
 from trnbench.cli.doctor import _backend
 from trnbench.cli.main import cli
-from trnbench.kernels.torch_sources import DISTRIBUTED, SOURCES
-from trnbench.measure.torch import library
-from trnbench.measure.torch.neuron import UNVERIFIED as ON_NEURON
 from trnbench.registry import Registry
 from trnbench_cuda.unverified import UNVERIFIED as ON_CUDA
+from trnbench_kernels.torch_sources import DISTRIBUTED, SOURCES
+from trnbench_torch import library
+from trnbench_torch.neuron import UNVERIFIED as ON_NEURON
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trnbench import load_registry, resolve
-from trnbench.kernels.torch_sources import SOURCES
-from trnbench.measure.torch.launch import Launches
+from trnbench_kernels.torch_sources import SOURCES
+from trnbench_torch.launch import Launches
 
 pytestmark = pytest.mark.torch
 
@@ -87,8 +87,8 @@ def test_data_are_random_and_follow_the_seed(cpu: Any) -> None:
 def test_a_product_in_a_smaller_type_is_not_taken_for_fp32(cpu: Any) -> None:
     """What TF32 does to operands (10 bits of them are left), done by hand."""
     import torch
-    from trnbench.measure.torch import data
-    from trnbench.measure.torch.kernels.gemm import compare
+    from trnbench_torch import data
+    from trnbench_torch.kernels.gemm import compare
 
     rng = np.random.default_rng(0)
     for n in (128, 1024):
@@ -137,7 +137,7 @@ def test_products_of_any_shape_are_right(m: int, n: int, k: int, dtype: str, cpu
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(count=st.integers(1, 3000), block=st.integers(1, 400))
 def test_data_longer_than_what_is_drawn_repeat_it(count: int, block: int, cpu: Any) -> None:
-    from trnbench.measure.torch import data
+    from trnbench_torch import data
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(data, "BLOCK", block)
@@ -148,7 +148,7 @@ def test_data_longer_than_what_is_drawn_repeat_it(count: int, block: int, cpu: A
 
 def test_a_type_torch_does_not_have_is_named() -> None:
     from trnbench.errors import UnknownName
-    from trnbench.measure.torch.dtype import torch_dtype
+    from trnbench_torch.dtype import torch_dtype
 
     with pytest.raises(UnknownName, match="unknown dtype of torch 'mxfp4'"):
         torch_dtype("mxfp4")

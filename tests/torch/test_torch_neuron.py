@@ -12,9 +12,9 @@ import trnbench
 from trnbench import Timing
 from trnbench.errors import TrnbenchError
 from trnbench.measure.observe import observe
-from trnbench.measure.torch.launch import Launch, Launches
-from trnbench.measure.torch.neuron import UNVERIFIED, TorchNeuronBackend, named
-from trnbench.measure.torch.xla import AWAITED, XlaCarrier, XlaDevice
+from trnbench_torch.launch import Launch, Launches
+from trnbench_torch.neuron import UNVERIFIED, TorchNeuronBackend, named
+from trnbench_torch.xla import AWAITED, XlaCarrier, XlaDevice
 
 QUICK = Timing(warm_up_s=0.0, sample_s=0.02, samples=30, growth_s=0.02)
 

@@ -12,10 +12,10 @@ import pytest
 import trnbench
 from trnbench import Grade, Reason, Run, Status
 from trnbench.errors import UsageError
-from trnbench.measure.torch import library
 from trnbench.run.api import choose_backend, here
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
+from trnbench_torch import library
 
 NO_TORCH = pytest.mark.skipif(library.missing() is None, reason="torch is installed here")
 
@@ -95,7 +95,7 @@ def test_the_installed_command_measures_and_prints_data(tmp_path: Path) -> None:
 
 @pytest.mark.torch
 def test_too_little_memory_is_told_apart_from_a_crash() -> None:
-    from trnbench.measure.torch.observing import in_memory
+    from trnbench_torch.observing import in_memory
 
     def greedy() -> None:
         import torch

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trnbench.errors import BadInput, MissingFile, UnknownName
-from trnbench.workloads.architecture import architectures
-from trnbench.workloads.model import Model
-from trnbench.workloads.parameters import parameters
-from trnbench.workloads.reading import read_model
-from trnbench.workloads.shipped import FOLDER, load_model
+from trnbench_steps.architecture import architectures
+from trnbench_steps.model import Model
+from trnbench_steps.parameters import parameters
+from trnbench_steps.reading import read_model
+from trnbench_steps.shipped import FOLDER, load_model
 
 LLAMA: dict[str, Any] = {
     "model_type": "llama",

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from trnbench.emulator.fabric.ask import ask
-from trnbench.emulator.fabric.question import Question
 from trnbench.generation import System
 from trnbench.registry import load_registry
-from trnbench.workloads.exchange_times import ExchangeTimes
-from trnbench.workloads.layout import Axis, Layout
-from trnbench.workloads.operators import Exchange
+from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.question import Question
+from trnbench_steps.exchange_times import ExchangeTimes
+from trnbench_steps.layout import Axis, Layout
+from trnbench_steps.operators import Exchange
 
 STARTS = {"all_gather": 5.5e-6, "reduce_scatter": 19e-6, "all_reduce": 24.5e-6, "permute": 5.5e-6}
 

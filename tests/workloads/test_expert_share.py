@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from trnbench.workloads.division import Division, divide
-from trnbench.workloads.expert_share import ExpertShare, experts_of
-from trnbench.workloads.job import Job, Task
-from trnbench.workloads.layout import Layout
-from trnbench.workloads.operators import Elementwise, Product
-from trnbench.workloads.rank_operators import layer_operators
-from trnbench.workloads.shipped import load_model
+from trnbench_steps.division import Division, divide
+from trnbench_steps.expert_share import ExpertShare, experts_of
+from trnbench_steps.job import Job, Task
+from trnbench_steps.layout import Layout
+from trnbench_steps.operators import Elementwise, Product
+from trnbench_steps.rank_operators import layer_operators
+from trnbench_steps.shipped import load_model
 
 
 def _division(model: str, job: Job, layout: Layout) -> Division:

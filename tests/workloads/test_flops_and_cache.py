@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from trnbench.workloads.attention import Attention, AttentionKind
-from trnbench.workloads.cache import cache_bytes, cache_bytes_per_token
-from trnbench.workloads.flops import between_tokens, forward, step_flops, training
-from trnbench.workloads.job import Job, Recompute, Task
-from trnbench.workloads.parameters import parameters
-from trnbench.workloads.shipped import load_model
-from trnbench.workloads.weight import Part
+from trnbench_steps.attention import Attention, AttentionKind
+from trnbench_steps.cache import cache_bytes, cache_bytes_per_token
+from trnbench_steps.flops import between_tokens, forward, step_flops, training
+from trnbench_steps.job import Job, Recompute, Task
+from trnbench_steps.parameters import parameters
+from trnbench_steps.shipped import load_model
+from trnbench_steps.weight import Part
 
 
 def attention(kind: AttentionKind, window: int = 0, **fields: int) -> Attention:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from trnbench.errors import UsageError
-from trnbench.workloads.division import divide
-from trnbench.workloads.job import Job, Task
-from trnbench.workloads.layout import Axis, Layout
-from trnbench.workloads.memory import rank_parameters
-from trnbench.workloads.parameters import parameters
-from trnbench.workloads.shipped import load_model
-from trnbench.workloads.weight import Part
+from trnbench_steps.division import divide
+from trnbench_steps.job import Job, Task
+from trnbench_steps.layout import Axis, Layout
+from trnbench_steps.memory import rank_parameters
+from trnbench_steps.parameters import parameters
+from trnbench_steps.shipped import load_model
+from trnbench_steps.weight import Part
 
 TRAIN = Job(task=Task.TRAIN, batch=64, sequence=4096)
 DECODE = Job(task=Task.DECODE, batch=64, kv=4096)

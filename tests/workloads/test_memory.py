@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 import trnbench
-from trnbench.workloads.activations import kept_per_layer
-from trnbench.workloads.division import divide
-from trnbench.workloads.hbm import fit, logical_cores
-from trnbench.workloads.job import Job, Recompute, Task
-from trnbench.workloads.layout import Layout
-from trnbench.workloads.memory import memory, rank_parameters
-from trnbench.workloads.parameters import parameters
-from trnbench.workloads.pipeline import in_flight
-from trnbench.workloads.shipped import load_model
+from trnbench_steps.activations import kept_per_layer
+from trnbench_steps.division import divide
+from trnbench_steps.hbm import fit, logical_cores
+from trnbench_steps.job import Job, Recompute, Task
+from trnbench_steps.layout import Layout
+from trnbench_steps.memory import memory, rank_parameters
+from trnbench_steps.parameters import parameters
+from trnbench_steps.pipeline import in_flight
+from trnbench_steps.shipped import load_model
 
 
 @pytest.fixture(scope="module")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from trnbench.workloads.backward_operators import backward_operators
-from trnbench.workloads.division import Division, divide
-from trnbench.workloads.flops import Flops, forward
-from trnbench.workloads.job import Job, Task
-from trnbench.workloads.layout import Axis, Layout
-from trnbench.workloads.memory import memory, rank_parameters
-from trnbench.workloads.operators import Exchange, Operator, Product
-from trnbench.workloads.parameters import parameters
-from trnbench.workloads.rank_operators import between_stages, first_operators, last_operators, layer_operators
-from trnbench.workloads.shipped import load_model, shipped_names
-from trnbench.workloads.update_operators import update_operators
-from trnbench.workloads.weight import Cut
+from trnbench_steps.backward_operators import backward_operators
+from trnbench_steps.division import Division, divide
+from trnbench_steps.flops import Flops, forward
+from trnbench_steps.job import Job, Task
+from trnbench_steps.layout import Axis, Layout
+from trnbench_steps.memory import memory, rank_parameters
+from trnbench_steps.operators import Exchange, Operator, Product
+from trnbench_steps.parameters import parameters
+from trnbench_steps.rank_operators import between_stages, first_operators, last_operators, layer_operators
+from trnbench_steps.shipped import load_model, shipped_names
+from trnbench_steps.update_operators import update_operators
+from trnbench_steps.weight import Cut
 
 TRAIN = Job(task=Task.TRAIN, batch=64, micro_batch=2, sequence=4096)
 PREFILL = Job(task=Task.PREFILL, batch=64, sequence=4096)

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 import trnbench
 from trnbench.generation import System
 from trnbench.registry import load_registry
-from trnbench.workloads.division import Division, divide
-from trnbench.workloads.floor import floor
-from trnbench.workloads.job import Job, Recompute, Task
-from trnbench.workloads.layout import Layout
-from trnbench.workloads.operators import Elementwise, Exchange, Product
-from trnbench.workloads.step import Composition, StepModel
-from trnbench.workloads.step_constants import NONE, StepConstants, constants_of
-from trnbench.workloads.step_parts import (
+from trnbench_steps.division import Division, divide
+from trnbench_steps.floor import floor
+from trnbench_steps.job import Job, Recompute, Task
+from trnbench_steps.layout import Layout
+from trnbench_steps.operators import Elementwise, Exchange, Product
+from trnbench_steps.step import Composition, StepModel
+from trnbench_steps.step_constants import NONE, StepConstants, constants_of
+from trnbench_steps.step_parts import (
     ATTENTION,
     BUBBLE,
     COLLECTIVES,

@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from trnbench.cli.main import cli
-from trnbench.workloads.architecture import architectures
-from trnbench.workloads.measures import FORMULAS as MEASURES
-from trnbench.workloads.memory import FORMULAS
-from trnbench.workloads.parameters import parameters
-from trnbench.workloads.shipped import load_model
+from trnbench_steps.architecture import architectures
+from trnbench_steps.measures import FORMULAS as MEASURES
+from trnbench_steps.memory import FORMULAS
+from trnbench_steps.parameters import parameters
+from trnbench_steps.shipped import load_model
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ def assumptions(shared: Session, /, *, run: str, case: str, format: str) -> None
     only one has it.
     """
     from trnbench.facts.format import show
-    from trnbench.run.assumption_ends import assumption_ends
+    from trnbench_emulator.stored.assumption_ends import assumption_ends
 
     _, measurement = stored_case(shared, run, case)
     usual, ends = assumption_ends(measurement, shared.registry)

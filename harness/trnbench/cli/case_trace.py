@@ -36,9 +36,9 @@ def trace(shared: Session, /, *, run: str, case: str, output: Path, trace_limit:
 
     It is emulated again from its key. CASE is an id, or the case without its system where only one has it.
     """
-    from trnbench.emulator.trace import write_trace
-    from trnbench.run.case_trace import case_trace
     from trnbench.run.writing import check_writable, write_whole
+    from trnbench_emulator.stored.case_trace import case_trace
+    from trnbench_emulator.trace import write_trace
 
     check_writable(output, force=force, example="trace.json")
     stored, found = stored_case(shared, run, case)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trnbench.run.plan import Plan
 
 
-FAMILY = "workload"  # trnbench.workloads.step_kernel's
+FAMILY = "workload"  # trnbench_steps.step_kernel's
 
 REASONS = 5
 """Different ones that are told of a run that skipped every case, the commonest first."""

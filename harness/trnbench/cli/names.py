@@ -117,7 +117,7 @@ def complete_models(_ctx: click.Context, _param: click.Parameter, incomplete: st
     """Models that are shipped, and files; no plugin brings one."""
     from click.shell_completion import CompletionItem
 
-    from trnbench.workloads.shipped import shipped_names
+    from trnbench_steps.shipped import shipped_names
 
     found = [CompletionItem(name) for name in shipped_names() if name.startswith(incomplete)]
     return found or [CompletionItem(incomplete, type="file")]

@@ -150,7 +150,7 @@ def unknown_variables() -> dict[str, str]:
     """TRNBENCH_* variables that nothing reads, each with the nearest name that something does."""
     from difflib import get_close_matches
 
-    from trnbench.measure.neuron.settings import VARIABLES
+    from trnbench_neuron.settings import VARIABLES
 
     known = [*SWITCHES, *VARIABLES, *(PREFIX + key.upper() for key in SETTINGS)]
     return {

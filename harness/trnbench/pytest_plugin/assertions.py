@@ -10,8 +10,8 @@ from trnbench.bounded import kinds
 from trnbench.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from trnbench.run.kernel_run import KernelRun
-    from trnbench.run.kernel_run import Share as ShareOfPeak
+    from trnbench_emulator.kernel_run.result import KernelRun
+    from trnbench_emulator.kernel_run.result import Share as ShareOfPeak
 
 Asked: TypeAlias = float | str
 """A share: 0.6 or "60%"."""
@@ -82,7 +82,7 @@ def assert_share_of_peak(
 
 
 def _emulated(kernel: Any, args: Mapping[str, Any], instance: str, options: Mapping[str, Any]) -> KernelRun:
-    from trnbench.run.kernel import emulate_kernel
+    from trnbench_emulator.kernel_run.api import emulate_kernel
 
     return emulate_kernel(kernel, args, instance=instance, **{"nki": "trnbench", "compare": False, **options})
 
@@ -94,7 +94,7 @@ def _told(run: KernelRun) -> str:
 
 
 def _of_peak(run: KernelRun, what: str) -> ShareOfPeak:
-    from trnbench.run.kernel_run import best_of
+    from trnbench_emulator.kernel_run.result import best_of
 
     named = {each.what: each for each in run.shares}
     found = named.get(what) if what else best_of(run.shares)

@@ -17,7 +17,7 @@ from trnbench.kernels.kernel import NKI_KINDS, Kernel, PrimaryMetric
 from trnbench.kernels.statement import Statement
 from trnbench.kernels.variant import Variant
 from trnbench.section import Format, Importer, Page, Section
-from trnbench.workloads.brought import ModelFile, StepKernel
+from trnbench.workload import ModelFile, StepKernel
 
 
 class Refused(Exception):

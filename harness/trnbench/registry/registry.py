@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from trnbench.kernels.kernel import Kernel
     from trnbench.kernels.variant import Variant
     from trnbench.section import Format, Importer, Page, Section
-    from trnbench.workloads.brought import ModelFile, StepKernel
-    from trnbench.workloads.model import Model
+    from trnbench.workload import ModelFile, StepKernel
+    from trnbench_steps.model import Model
 
 
 class Registry(Collecting):
@@ -126,7 +126,7 @@ class Registry(Collecting):
 
         Raises what `load_model` raises; an unknown name is told with those of plugins.
         """
-        from trnbench.workloads.shipped import load_model, load_model_file, shipped_names
+        from trnbench_steps.shipped import load_model, load_model_file, shipped_names
 
         if name in self.models and name not in shipped_names():
             return msgspec.structs.replace(load_model_file(self.models[name].path), name=name)

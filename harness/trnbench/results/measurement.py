@@ -128,7 +128,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     work: dict[str, float] = {}  # "flops", "hbm_bytes", "link_bytes", … what was asked for
     parts: tuple[Part, ...] = ()
     bound: str = ""  # Part.name of the limiting part
-    implementation: str = ""  # "nki: trnbench.kernels.nki.gemm:gemm_blocked", "collective: ring", …
+    implementation: str = ""  # "nki: trnbench_kernels.nki.gemm:gemm_blocked", "collective: ring", …
     judgement: Judgement | None = None
     reference_peaks: tuple[PeakChoice, ...] = ()  # peaks of a skipped case, still shown
     counters: dict[str, float] = {}

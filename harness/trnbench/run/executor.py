@@ -57,7 +57,7 @@ def executor(name: str = "", jobs: int = 0) -> Iterator[Executor | None]:
     if name in ("", EXECUTORS[0]):
         yield None
     elif name == "ray":
-        from trnbench.run.cluster.executor import ray_executor
+        from trnbench_ray.executor import ray_executor
 
         with ray_executor(jobs) as found:
             yield found

@@ -44,9 +44,9 @@ def prepared(
 
 def _beside(plan: Plan, registry: Registry, cache: Cache | None) -> Beside:
     if plan.selection.workload is not None:
-        from trnbench.run.nearby_steps import NearbySteps
+        from trnbench_fidelity.steps.nearby_steps import NearbySteps
 
         return NearbySteps.of(registry, cache)
-    from trnbench.fidelity.nearness.nearby import nearby
+    from trnbench_fidelity.nearness.nearby import nearby
 
     return nearby(registry, plan.systems)

@@ -15,7 +15,7 @@ from trnbench.kernels.kernel import Kernel
 if TYPE_CHECKING:
     from trnbench.generation import Instance
     from trnbench.registry import Registry
-    from trnbench.workloads.asked import Asked
+    from trnbench_steps.asked import Asked
 else:
     Asked = Any  # nine modules that kernels have no use for; `Selection.told` reads one
 
@@ -58,7 +58,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         selection = msgspec.convert(plain, cls)
         if selection.workload is None:
             return selection
-        from trnbench.workloads.asked import Asked
+        from trnbench_steps.asked import Asked
 
         return msgspec.structs.replace(selection, workload=msgspec.convert(selection.workload, Asked))
 
@@ -88,7 +88,7 @@ def choose_kernels(kernels: Mapping[str, Kernel], selection: Selection) -> tuple
     Raises `UnknownName` for a plain name nobody has, `NothingSelected` when none is left.
     """
     if selection.workload is not None:
-        from trnbench.workloads.step_kernel import step_kernel
+        from trnbench_steps.step_kernel import step_kernel
 
         return (step_kernel(selection.workload),)
     chosen = list(kernels.values())

@@ -11,7 +11,6 @@ import msgspec
 
 from trnbench.backend import Backend
 from trnbench.facts.book import FactBook
-from trnbench.fidelity.snapshot import fidelity_of
 from trnbench.generation import System
 from trnbench.isolation.interrupt import from_outside
 from trnbench.isolation.output import aside
@@ -25,6 +24,7 @@ from trnbench.run.remembering.graph import described
 from trnbench.run.settings import RunSettings
 from trnbench.topology.graph import Topology
 from trnbench.version import VERSION
+from trnbench_fidelity.snapshot import fidelity_of
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry

@@ -13,14 +13,14 @@ from trnbench.testing.checks.importers import importers
 from trnbench.testing.checks.imports import imports
 from trnbench.testing.checks.kernels import kernels
 from trnbench.testing.checks.loading import loading
-from trnbench.testing.checks.pieces import pieces
 from trnbench.testing.checks.references import references
 from trnbench.testing.checks.reports import reports
 from trnbench.testing.checks.topologies import topologies
-from trnbench.testing.checks.values import values
-from trnbench.testing.checks.workloads import workloads
 from trnbench.testing.finding import Finding, Report
 from trnbench.testing.subject import Subject, subjects
+from trnbench_emulator.checks.pieces import pieces
+from trnbench_emulator.checks.values import values
+from trnbench_steps.checks.workloads import workloads
 
 Check = Callable[[Subject], Iterator[Finding | str]]
 """Yields the name of each thing it looks at, and a `Finding` for each that is wrong."""

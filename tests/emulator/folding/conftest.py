@@ -9,7 +9,7 @@ import pytest
 from drawn_kernels import source
 from folded import SPEC, TRN2, Both
 
-from trnbench.emulator.core import steady
+from trnbench_emulator.core import steady
 
 
 @pytest.fixture(autouse=True)

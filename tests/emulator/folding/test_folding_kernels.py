@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from folded import CAUSES, TRN1, TRN2, TRN3, same_program, same_schedule
 
-from trnbench.emulator.core.builder import Builder
-from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.launch import Launch
-from trnbench.emulator.core.model import KernelModel
-from trnbench.emulator.core.pace import Pace
 from trnbench.errors import KernelError
-from trnbench.nki import Machine, TensorSpec, load_kernel, record
-from trnbench.nki.provide import provide
+from trnbench_emulator.core.builder import Builder
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.launch import Launch
+from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.core.pace import Pace
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, record
+from trnbench_emulator.nki.provide import provide
 
 LARGEST = 4_000  # instructions of one that is compared
 
@@ -65,7 +65,7 @@ def test_every_kernel_of_the_package(registry: Any, where: str) -> None:
 @pytest.mark.parametrize("name", ["gemm_naive", "gemm_blocked"])
 def test_products(registry: Any, where: str, name: str, m: int, n: int, k: int) -> None:
     system = registry.system(where)
-    kernel, _, _ = load_kernel(f"trnbench.kernels.nki.gemm:{name}", nki="trnbench")
+    kernel, _, _ = load_kernel(f"trnbench_kernels.nki.gemm:{name}", nki="trnbench")
     specs = (TensorSpec((k, m), "bf16"), TensorSpec((k, n), "bf16"))
     one, other = (KernelModel().time(kernel, specs, system, Launch(fold=fold)) for fold in (True, False))
     same_program(other.schedule.program, one.schedule.program)

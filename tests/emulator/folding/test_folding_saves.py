@@ -11,14 +11,14 @@ import pytest
 from drawn_kernels import START
 from folded import TRN1, TRN2, Both
 
-from trnbench.emulator.core.core import Core
-from trnbench.emulator.core.costs import CostTable
-from trnbench.emulator.core.launch import Launch
-from trnbench.emulator.core.model import KernelModel
-from trnbench.emulator.core.pace import Pace
-from trnbench.emulator.core.scheduler import schedule
 from trnbench.errors import KernelError
-from trnbench.nki import Machine, TensorSpec, load_kernel
+from trnbench_emulator.core.core import Core
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.launch import Launch
+from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.core.pace import Pace
+from trnbench_emulator.core.scheduler import schedule
+from trnbench_emulator.nki import Machine, TensorSpec, load_kernel
 
 CARRIED = tomllib.loads(Path(__file__).with_name("loops.toml").read_text())["carried"]
 
@@ -82,7 +82,7 @@ def test_the_scheduler_carries_out_a_part(
 
 def test_rounds_that_are_left_out_count_less_against_the_limit(registry: Any) -> None:
     system, specs = registry.system(TRN2), (TensorSpec((4096, 4096), "bf16"),) * 2
-    kernel, _, _ = load_kernel("trnbench.kernels.nki.gemm:gemm_blocked", nki="trnbench")
+    kernel, _, _ = load_kernel("trnbench_kernels.nki.gemm:gemm_blocked", nki="trnbench")
     model, machine = KernelModel(), Machine.of(system)
     (program,) = model.recorder.of(kernel, specs, machine, Launch(limit=8000)).programs
     assert len(program) > 9000

@@ -16,9 +16,9 @@ from folded import SPEC, TRN1, TRN2, TRN3, Both
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trnbench.emulator.core.builder import Builder
 from trnbench.errors import KernelError
-from trnbench.nki import Machine, load_kernel, record
+from trnbench_emulator.core.builder import Builder
+from trnbench_emulator.nki import Machine, load_kernel, record
 
 LOOPS = tomllib.loads(Path(__file__).with_name("loops.toml").read_text())
 TRAPS, ERRORS = LOOPS["traps"], LOOPS["errors"]

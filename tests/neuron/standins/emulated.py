@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    from trnbench.nki import Machine, load_kernel, provide, record
     from trnbench.registry import load_registry
+    from trnbench_emulator.nki import Machine, load_kernel, provide, record
 
     path = Path(sys.argv[1])
     ref, system, arguments = pickle.loads(path.read_bytes())

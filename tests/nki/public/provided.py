@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from trnbench.nki import Machine
-from trnbench.nki.absent import stand_ins
-from trnbench.nki.beta1.simulation import simulating
-from trnbench.nki.provide import provide
 from trnbench.registry.registry import load_registry
+from trnbench_emulator.nki import Machine
+from trnbench_emulator.nki.absent import stand_ins
+from trnbench_emulator.nki.beta1.simulation import simulating
+from trnbench_emulator.nki.provide import provide
 
 _OPEN = ExitStack()
 

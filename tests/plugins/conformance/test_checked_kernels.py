@@ -292,7 +292,7 @@ def test_pieces_of_what_is_too_large_to_compare_are_said(
 ) -> None:
     cut = "def scale_pieces(inputs):\n    return ((inputs, 10_000),)\n\n\ndef scale_reference"
     change(project, "kernel_nki.py", "def scale_reference", cut)
-    monkeypatch.setattr("trnbench.testing.checks.pieces.LIMIT", 2)
+    monkeypatch.setattr("trnbench_emulator.checks.pieces.LIMIT", 2)
     findings = found(project, "pieces")
     assert findings
     assert {(each.problem, each.try_, each.warning) for each in findings} == {

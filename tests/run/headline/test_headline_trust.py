@@ -228,7 +228,7 @@ class TestTrust:
 class TestStored:
     def test_a_run_with_a_product_keeps_what_the_model_makes_of_published_ones(self) -> None:
         import trnbench
-        from trnbench.fidelity.same import products
+        from trnbench_fidelity.same import products
 
         registry = trnbench.load_registry()
         asked = {"instances": ("trn2-16.48xlarge",), "registry": registry}

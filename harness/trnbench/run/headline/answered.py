@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from trnbench.facts.scope import Scope
-from trnbench.fidelity.nearness.best import above
 from trnbench.results.evidence import Grade
 from trnbench.results.expectation import NOT_RECORDED, expected
 from trnbench.results.measurement import Measurement, Metric
@@ -15,6 +14,7 @@ from trnbench.run.headline.line import Line, PerCore, Sweep
 from trnbench.run.headline.promised import others, promised, superseding
 from trnbench.run.headline.question import PRODUCTS, Answer, primary
 from trnbench.run.headline.rest import rest
+from trnbench_fidelity.nearness.best import above
 
 REASONS = {
     Nearness.ELSEWHERE: "published on another generation only",

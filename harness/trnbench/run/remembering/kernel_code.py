@@ -9,7 +9,7 @@ from trnbench.digest import digest_of
 from trnbench.kernels.kernel import NKI_KINDS, Kernel
 from trnbench.run.written import code_of
 from trnbench.store.source_digest import packages_digest
-from trnbench.workloads.asked import Asked
+from trnbench_steps.asked import Asked
 
 _OWN = "trnbench"
 """Its kernels are told apart by the files that they use; of a plugin's package every file counts, since what
@@ -39,6 +39,6 @@ def _of_subject(kernel: Kernel) -> bytes:
     files = kernel.subject.files() if isinstance(kernel.subject, Asked) else ()
     return digest_of(
         msgspec.json.encode(kernel.subject, order="deterministic"),
-        packages_digest(("trnbench.kernels.nki", "trnbench.workloads")),
+        packages_digest(("trnbench_kernels.nki", "trnbench_steps")),
         *(read_file(each, most=MIB) for each in files if each.is_file()),
     )

@@ -17,7 +17,7 @@ from trnbench.testing.finding import Finding
 from trnbench.testing.subject import Subject
 
 if TYPE_CHECKING:
-    from trnbench.fidelity.point import PublishedPoint
+    from trnbench_fidelity.point import PublishedPoint
 
 
 def facts(subject: Subject) -> Iterator[Finding | str]:
@@ -91,7 +91,7 @@ def _public_kernels(generation: Generation, published: Collection[str]) -> Itera
     """What public kernels gave is of points that are published."""
     if generation.public_kernels is None:
         return
-    from trnbench.fidelity.sources import read
+    from trnbench_fidelity.sources import read
 
     where = f"generation {generation.name}"
     try:
@@ -113,8 +113,8 @@ def _lists_of_points(
     generation: Generation, published: Path, points: Collection[PublishedPoint]
 ) -> Iterator[Finding | str]:
     """Sequences and the frozen list of untouched points name points that are there."""
-    from trnbench.fidelity.sequence import load_sequences
-    from trnbench.fidelity.untouched import load_untouched
+    from trnbench_fidelity.sequence import load_sequences
+    from trnbench_fidelity.untouched import load_untouched
 
     try:
         for sequence in load_sequences(published, points):
@@ -129,9 +129,9 @@ def _published_steps(subject: Subject, generation: Generation) -> Iterator[Findi
     """Steps of models that others measured: the file loads, and each usable one is a step of a system."""
     if generation.published_steps is None:
         return
-    from trnbench.fidelity.prediction import NotEmulated
-    from trnbench.fidelity.workloads.compose import composed
-    from trnbench.fidelity.workloads.load import load_steps
+    from trnbench_fidelity.prediction import NotEmulated
+    from trnbench_fidelity.steps.compose import composed
+    from trnbench_fidelity.steps.load import load_steps
 
     try:
         points = load_steps(generation.published_steps, generation.name).points
@@ -154,8 +154,8 @@ def _published(subject: Subject, generation: Generation) -> Iterator[Finding | s
     """Measurements of others: the file loads, its systems exist, constants name points that are there."""
     if generation.published is None:
         return
-    from trnbench.fidelity.bench import constants
-    from trnbench.fidelity.load import load_published
+    from trnbench_fidelity.bench import constants
+    from trnbench_fidelity.load import load_published
 
     where = f"generation {generation.name}"
     try:

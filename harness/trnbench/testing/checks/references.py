@@ -76,7 +76,7 @@ def _implementation(kernel: Kernel, kind: str, ref: Any) -> _Named:
 
 def _implementations(subject: Subject, kernel: Kernel) -> Iterator[Finding | str]:
     """Kinds that are known, sources that load under our nki, names that the emulator has."""
-    from trnbench.emulator.fabric.cases import KNOWN
+    from trnbench_emulator.fabric.cases import KNOWN
 
     names: Mapping[str, tuple[str, ...]] = {"collective": KNOWN, "model": MODELS}
     for kind, ref in kernel.implementations.items():
@@ -137,7 +137,7 @@ def _unresolved(ref: Any) -> str:
 
 
 def _unloaded(ref: Any) -> str:
-    from trnbench.nki import load_kernel
+    from trnbench_emulator.nki import load_kernel
 
     try:
         load_kernel(str(ref).replace("::", ":", 1), nki="trnbench")

@@ -1,1 +1,0 @@
-"""The emulator held against published measurements: points, adapters, error statistics."""

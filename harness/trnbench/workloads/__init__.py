@@ -1,1 +1,0 @@
-"""Models, layouts and jobs: what a step computes, sends and keeps, before anything is timed."""

@@ -1,0 +1,1 @@
+"""The backend "emulated": NKI kernels instruction by instruction, collectives as flows on links."""

@@ -1,0 +1,187 @@
+"""The emulated backend: any documented system, on any machine."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from trnbench.backend import Detection, Observation
+from trnbench.errors import KernelError
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.installed import versions
+from trnbench.kernels.case import Case
+from trnbench.kernels.spread import Spread
+from trnbench.lazy import resolve
+from trnbench.results.evidence import Evidence, Grade
+from trnbench.results.measurement import Part
+from trnbench_emulator.clock import TICKS_PER_SECOND, seconds, ticks_up
+
+if TYPE_CHECKING:
+    from trnbench_emulator.core.cases import CaseModel, Estimate
+    from trnbench_emulator.fabric.cases import FabricModel
+
+MODEL = "trnbench schedule + flows"
+MODEL_VERSION = "9"
+# History: 1 engine sums and closed forms; 2 collectives as flows on links; 3 kernels scheduled; 4 transfers
+# by engine, path and descriptor, one fixed time of instructions, loads and stores apart; 5 banks of PSUM;
+# 6 triggers in the queues of engines, semaphores; 7 zeros in PSUM overwritten, boxes of device memory in
+# every dimension, latency of transfers and not of descriptors, Beta 1's copies by hardware, launches;
+# 8 tiles of Beta 1 wait for a place in SBUF and PSUM; 9 Vector and Scalar read products of Beta 1 in PSUM.
+
+SCHEDULED = "instruction by instruction: queues, operands, buffers, DMA engines; costs as documented"
+LINKS = "flows on the documented links, max-min fair; starts and efficiencies fitted to published points"
+
+
+class CaseAnswers(Protocol):
+    """What a reference among a kernel's implementations, of kind "model", names: as `Backend`."""
+
+    def unsupported(self, case: Case, system: System) -> str: ...
+
+    def observe(self, case: Case, system: System) -> Observation: ...
+
+
+class EmulatedBackend:
+    """Kernels on cores by a schedule of their instructions, links by flows that share them."""
+
+    name = "emulated"
+
+    def detect(self) -> Detection:
+        return Detection(available=True, instance="")
+
+    def environment(self) -> dict[str, Any]:
+        return {
+            "emulator_model": MODEL,
+            "emulator_model_version": MODEL_VERSION,
+            "emulator_tick_s": 1 / TICKS_PER_SECOND,
+            **{f"{name}_version": version for name, version in _versions().items()},
+        }
+
+    def worked_out_with(self) -> tuple[str, ...]:
+        """Of the core what stands below a backend: all of it may have a say in a time."""
+        below = ("emulator", "nki", "peaks", "kernels.extent", "kernels.work", "kernels.kernel", "topology")
+        more = ("facts", "results", "backend", "compiler", "generation")
+        return tuple(f"trnbench.{name}" for name in (*below, *more))
+
+    def unsupported(self, case: Case, system: System) -> str:
+        kinds = case.kernel.implementations
+        if not system.costs:
+            what = "a transfer" if case.kernel.spread.linked else "a core"
+            return f"{system.generation.name} has no cost table, so no time follows for {what}"
+        if (model := _model(case)) is not None:
+            return model.unsupported(case, system)
+        if "collective" in kinds or case.kernel.spread.linked:
+            from trnbench_emulator.fabric.cases import KNOWN
+
+            name = str(kinds.get("collective", ""))
+            if name not in KNOWN:
+                return f"the emulator has no model of the collective {name or case.kernel.name!r}"
+            return ""
+        work = case.kernel.work(case.key.point, case.extent)
+        if not (work.flops or work.engine_flops or work.bytes):
+            return f"kernel {case.kernel.name} counts no operations and no bytes, so no time follows"
+        return ""
+
+    def observe(self, case: Case, system: System) -> Observation:
+        """Deterministic: the same case on the same facts gives the same picosecond."""
+        if (model := _model(case)) is not None:
+            return model.observe(case, system)
+        kinds = case.kernel.implementations
+        if "collective" in kinds:
+            seen = self._fabric.collective(case, system)
+            return _observation(seen, LINKS)
+        if case.kernel.work(case.key.point, case.extent).bytes.get("host"):
+            copied = self._fabric.host_copy(case, system)
+            return _observation(copied, LINKS)
+        try:
+            timed = self._cores.estimate(case, system)
+        except KernelError as error:
+            raise KernelError(
+                error.what, cause=error.cause, try_="; ".join(filter(None, (error.try_, _command(case))))
+            ) from error
+        if timed.formula:
+            return _derived(timed)
+        made = _observation(timed, SCHEDULED)
+        return msgspec.structs.replace(
+            made, detail={**made.detail, "command": f"{_command(case)} --trace {case.key.kernel}.json"}
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Nothing: loaded kernels and what was worked out with them stay in the process that did."""
+        return {}
+
+    @cached_property
+    def _cores(self) -> CaseModel:
+        from trnbench_emulator.core.cases import CaseModel
+
+        return CaseModel()
+
+    @cached_property
+    def _fabric(self) -> FabricModel:
+        from trnbench_emulator.fabric.cases import FabricModel
+
+        return FabricModel()
+
+
+def _command(case: Case) -> str:
+    """What runs the same kernel alone at the same point."""
+    import shlex
+
+    words = ["trnbench", "nki", "run", case.key.kernel, "-i", case.key.instance]
+    for name, value in case.key.point.items():
+        words += ["--arg", f"{name}={value}"]
+    if case.kernel.spread is Spread.SHARED:
+        words += ["--grid", str(case.extent.cores)]
+    elif case.extent.cores > 1:
+        alone = "logical-core" if case.key.scope is Scope.LOGICAL_CORE else "device"
+        words += ["--cores", alone if case.extent.devices == 1 else "instance"]
+    return shlex.join(words)
+
+
+def _derived(timed: Estimate) -> Observation:
+    """A time that follows from a formula: no instruction was emulated."""
+    from trnbench_emulator.core.roofline import FORMULA
+
+    return msgspec.structs.replace(
+        _observation(timed, ""),
+        evidence=Evidence(grade=Grade.DERIVED, by=FORMULA, version=MODEL_VERSION, note=timed.formula),
+        stop_reason="formula",
+    )
+
+
+def _model(case: Case) -> CaseAnswers | None:
+    """What answers for cores and links together, where the kernel names it."""
+    reference = case.kernel.implementations.get("model", "")
+    if ":" not in reference:
+        return None
+    answers: CaseAnswers = resolve(reference)
+    return answers
+
+
+def _observation(seen: Any, reach: str) -> Observation:
+    time_s = seconds(ticks_up(seen.time_s))
+    return Observation(
+        evidence=Evidence(
+            grade=Grade.EMULATED,
+            by=MODEL,
+            version=MODEL_VERSION,
+            note=reach,
+        ),
+        time_s=time_s,
+        samples=(time_s,),
+        clock="model",
+        stop_reason="deterministic model",
+        parts=tuple(Part(name=each.name, seconds=seconds(ticks_up(each.seconds))) for each in seen.parts),
+        bound=seen.bound,
+        implementation=seen.implementation,
+        counters=dict(seen.counters),
+        notes=seen.notes,
+        detail=getattr(seen, "detail", {}),
+    )
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return versions(("numpy", "ml_dtypes"))

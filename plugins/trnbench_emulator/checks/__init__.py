@@ -1,0 +1,1 @@
+"""What the emulator checks of plugins."""

@@ -1,0 +1,184 @@
+"""What its kernels compute is what their references compute: one small case for each data type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from trnbench.errors import TrnbenchError
+from trnbench.kernels.case import Case
+from trnbench.kernels.spread import Spread
+from trnbench.testing.finding import Finding
+from trnbench.testing.subject import Subject
+from trnbench_emulator.checks.sourced import sourced
+
+if TYPE_CHECKING:
+    from trnbench.generation import System
+    from trnbench_emulator.nki.compared import Compared
+    from trnbench_emulator.nki.source import Source
+
+LIMIT = 200_000
+"""Instructions with values, of one case: a few seconds. A kernel that needs more is not compared."""
+
+ENOUGH = 1e8
+"""Operations and bytes of a case: its numbers are halved down to that, where it remains a case."""
+
+
+class _Sample(NamedTuple):
+    case: Case
+    system: System
+
+
+def values(subject: Subject) -> Iterator[Finding | str]:
+    """Each NKI source executed with NumPy values, against `fn_reference` where it has one."""
+    from trnbench_emulator.nki.source import Sources
+
+    sources = Sources()
+    told: set[str] = set()
+    asked: dict[str, bool] = {}  # kernel → whether a source takes one of its cases
+    varied = subject.varied
+    for case, system in _samples(subject):
+        about = f"kernel {case.kernel.name}[{_shown(case)}]"
+        yield about
+        try:
+            source = sources.taking(case.kernel.nki_sources, case.key.point)
+            asked[case.kernel.name] = asked.get(case.kernel.name, False) or source is not None
+            if source is None:
+                continue  # declared: a formula stands in, and says so
+            if source.ref not in varied.get(case.kernel.name, (source.ref,)):
+                continue  # another plugin's source of a kernel that this one adds to
+            reference = source.reference()
+        except TrnbenchError as error:
+            yield _problem(about, error)
+            continue
+        if reference is None and source.ref not in told:
+            told.add(source.ref)
+            yield _unknown(case, source)
+        yield from _compared(about, case, system, source, reference)
+    for name in (name for name, taken in asked.items() if not taken):
+        yield Finding(
+            f"kernel {name}",
+            "not compared: its NKI sources take none of the cases tried, so that every time is derived",
+            "return the arguments from fn_inputs; None declares that a point is not taken",
+            warning=True,
+        )
+
+
+def _samples(subject: Subject) -> Iterator[_Sample]:
+    """For each kernel, source of NKI and data type, the runnable case with the least work on one core."""
+    least: dict[tuple[str, str, str], _Sample] = {}
+    for case, system in sourced(subject):
+        # One instruction is one kernel: `op` tells them apart.
+        key = (case.key.kernel, case.key.dtype, str(case.key.point.get("op", "")))
+        if key not in least or _size(case) < _size(least[key].case):
+            least[key] = _Sample(case, system)
+    for case, system in least.values():
+        yield _Sample(_smaller(case), system)
+
+
+def _smaller(case: Case) -> Case:
+    from trnbench_neuron.problem import smaller
+
+    while _size(case) > ENOUGH and (point := smaller(case.kernel, case.key.point)) is not None:
+        if case.kernel.requires(point) != case.kernel.requires(case.key.point):
+            break
+        case = msgspec.structs.replace(case, key=msgspec.structs.replace(case.key, point=point))
+    return case
+
+
+def _size(case: Case) -> float:
+    work = case.kernel.work(case.key.point, case.extent)
+    return work.flops + sum(work.engine_flops.values()) + sum(work.bytes.values())
+
+
+def _compared(about: str, case: Case, system: System, source: Source, reference: Any) -> Iterator[Finding]:
+    from trnbench_emulator.nki.recorder import TooManyInstructions
+
+    try:
+        outcome = _outcome(case, system, source, reference)
+    except TooManyInstructions:
+        yield Finding(
+            about,
+            f"not compared: it has more than {LIMIT:,} instructions",
+            "a smaller value on an axis, or trnbench nki check with smaller --arg",
+            warning=True,
+        )
+        return
+    except TrnbenchError as error:
+        yield _problem(about, error, f"{source.ref} ({source.place}): ")
+        return
+    for comparison in outcome:
+        if not comparison.ok:
+            at = ", ".join(map(str, comparison.where))
+            yield Finding(
+                about,
+                f"{source.ref} ({source.place}) computes something else than its reference: output "
+                f"{comparison.output}, {comparison.wrong:,} of {comparison.elements:,} elements, "
+                f"the worst at [{at}], off by {comparison.error:.3g} "
+                f"where {comparison.tolerance * comparison.scale:.3g} is allowed",
+                f"trnbench nki check {case.kernel.name} -i {system.name} --check reference {_args(case)}",
+            )
+
+
+def _outcome(case: Case, system: System, source: Source, reference: Any) -> Sequence[Compared]:
+    """Output by output; none where there is no reference. Raises what executing and comparing raise."""
+    import inspect
+
+    import numpy as np
+
+    from trnbench_emulator.nki import Machine, provide, record
+    from trnbench_emulator.nki.compared import call, compare
+    from trnbench_emulator.nki.jit import Kernel
+
+    given = _arguments(case, source)
+    kernel = source.kernel
+    if case.kernel.spread is Spread.SHARED:
+        kernel = Kernel(kernel.function, kernel.options, case.extent.cores)
+    with provide("trnbench"), np.errstate(all="ignore"):
+        trace = record(kernel, given, machine=Machine.of(system), functional=True, limit=LIMIT)
+        if reference is None:
+            return ()
+        names = inspect.signature(getattr(kernel, "function", kernel)).parameters
+        wanted = call(reference, f"{source.name}_reference", dict(zip(names, given, strict=True)))
+    return compare(
+        trace.outputs,
+        [each.dtype for each in trace.output_specs],
+        wanted,
+        [each[1] for each in source.inputs if isinstance(each, tuple)],
+    )
+
+
+def _arguments(case: Case, source: Source) -> list[Any]:
+    """Random tensors as a device would be given them, other values as they are."""
+    from trnbench_neuron.operands import fill
+    from trnbench_neuron.problem import Source as Problem
+    from trnbench_neuron.problem import seed_of
+
+    tensors = tuple(each for each in source.inputs if isinstance(each, tuple))
+    problem = Problem(ref=source.ref, module="", file="", function=source.name, inputs=tensors)
+    drawn = iter(fill(problem, seed_of(case)))
+    return [next(drawn) if isinstance(each, tuple) else each for each in source.inputs]
+
+
+def _unknown(case: Case, source: Source) -> Finding:
+    return Finding(
+        f"kernel {case.kernel.name}",
+        f"not compared: {source.ref} ({source.place}) has no reference",
+        f"def {source.name}_reference(...), in NumPy, beside the kernel",
+        warning=True,
+    )
+
+
+def _problem(about: str, error: TrnbenchError, before: str = "") -> Finding:
+    problem = "; ".join(filter(None, (f"{before}{error.what}", error.cause)))
+    return Finding(about, problem, error.try_ or "correct that, then check again")
+
+
+def _shown(case: Case) -> str:
+    return ",".join(f"{name}={value}" for name, value in case.key.point.items())
+
+
+def _args(case: Case) -> str:
+    return " ".join(f"--arg {name}={value}" for name, value in case.key.point.items())

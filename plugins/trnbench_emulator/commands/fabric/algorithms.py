@@ -1,0 +1,102 @@
+"""`trnbench fabric algorithms`: what is possible where, and what the runtime was observed to take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trnbench.cli.context import Session, session
+from trnbench.cli.output import Column, emit, format_option, say
+from trnbench_emulator.commands.fabric.options import about, fabric_of, fabric_options
+
+if TYPE_CHECKING:
+    from trnbench_emulator.fabric.rule import Rule
+    from trnbench_emulator.fabric.systems import Fabric
+
+PROBE = float(2**20)
+
+
+@click.command()
+@fabric_options
+@format_option
+@session
+def algorithms(state: Session, /, *, format: str, **options: Any) -> None:
+    """Which algorithms this system allows, for which collectives, and why not."""
+    from trnbench_emulator.fabric.planner import algorithms_of
+
+    fabric = fabric_of(state, options)
+    rows = [_row(fabric, name) for name in algorithms_of(fabric)]
+    for line in about(fabric):
+        say(line, level=0)
+    for rule in rules(fabric):
+        say(
+            f"auto, {' and '.join(rule.collectives)} of {_listed(rule.ranks)} ranks: {rule.sentence}", level=0
+        )
+    say("auto elsewhere: no rule observed, the best of all that is possible", level=0)
+    emit(
+        rows,
+        [Column("algorithm"), Column("auto"), Column("collectives"), Column("not", "not possible")],
+        format,
+    )
+
+
+def _row(fabric: Fabric, name: str) -> dict[str, object]:
+    """Plans every collective; nothing is carried out."""
+    from trnbench_emulator.fabric.algorithms.algorithm import COLLECTIVES, NotPossible
+    from trnbench_emulator.fabric.planner import Planner
+
+    does: list[str] = []
+    why: dict[str, None] = {}
+    for collective in COLLECTIVES:
+        try:
+            planner = Planner(fabric, fabric.question(collective, PROBE))
+            if name not in planner.able:
+                continue
+            planner.schedule(name)
+        except NotPossible as error:
+            why[error.what + (f" ({error.cause})" if error.cause else "")] = None
+        else:
+            does.append(collective)
+    return {
+        "algorithm": name,
+        "auto": _threshold(fabric, name),
+        "collectives": ", ".join(does) or "–",
+        "not": "; ".join(why),
+    }
+
+
+def _listed(ranks: tuple[int, ...]) -> str:
+    return " or ".join(map(str, ranks))
+
+
+def _threshold(fabric: Fabric, name: str) -> str:
+    """For which ranks and sizes the runtime was observed to take it."""
+    clauses = []
+    for rule in rules(fabric):
+        low = 0.0
+        for each in rule.take:
+            if each.algorithm == name:
+                clauses.append(f"{', '.join(map(str, rule.ranks))} ranks{_between(low, each.max_bytes)}")
+            low = each.max_bytes
+    return "; ".join(dict.fromkeys(clauses))
+
+
+def _between(low: float, high: float) -> str:
+    if high == float("inf"):
+        return f" from {low / 1e6:g} MB" if low else ""
+    return f" {low / 1e6:g} to {high / 1e6:g} MB" if low else f" below {high / 1e6:g} MB"
+
+
+def rules(fabric: Fabric) -> list[Rule]:
+    """What was observed of this generation on as many instances, in this context; ranks are cores there."""
+    options, system = fabric.options, fabric.system
+    if options.level == "device":
+        return []
+    instances = system.size if fabric.clustered else system.hosts
+    return [
+        rule
+        for rule in fabric.constants.rules
+        if (rule.generation, rule.context, rule.instances)
+        == (system.generation.name, options.context, instances)
+    ]

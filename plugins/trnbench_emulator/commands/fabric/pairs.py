@@ -1,0 +1,210 @@
+"""`trnbench fabric matrix`, `bisection` and `incast`: traffic that is no collective."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trnbench.bounded import kinds
+from trnbench.cli.context import Session, session
+from trnbench.cli.number import NumberType
+from trnbench.cli.output import Column, emit, format_option, say
+from trnbench_emulator.commands.fabric.cells import one_place, percent_of, say_about, time_column
+from trnbench_emulator.commands.fabric.options import fabric_of, fabric_options
+from trnbench_emulator.commands.fabric.sizes import SIZE, shown
+
+if TYPE_CHECKING:
+    from trnbench_emulator.fabric.answer import Answer
+    from trnbench_emulator.fabric.systems import Fabric
+
+_SHOWN: dict[str, Callable[[dict[str, Any]], str]] = {
+    "bandwidth": lambda each: f"{each['bandwidth_gb_s']:.1f}",
+    "latency": lambda each: f"{each['latency_s'] * 1e6:.2f}",
+    "hops": lambda each: str(each["hops"]),
+}
+MOST_RANKS = 16
+"""A matrix of more is no longer read on a screen; --all prints it nevertheless."""
+
+
+@click.command()
+@click.option("--size", "-s", type=SIZE, default="64M", show_default=True, help="The message.")
+@click.option(
+    "--show",
+    type=click.Choice(("bandwidth", "latency", "hops")),
+    default="bandwidth",
+    show_default=True,
+    help="What the table holds; JSON and CSV hold all.",
+)
+@click.option("--all", "every", is_flag=True, help="Every rank, however many.")
+@fabric_options
+@format_option
+@session
+def matrix(state: Session, /, *, size: int, show: str, every: bool, format: str, **options: Any) -> None:
+    """Latency and bandwidth between every two ranks, one pair at a time.
+
+    Latency is the time of one byte: links, start and step of the ends.
+    """
+    _positive(size)
+    fabric = fabric_of(state, options)
+    network = fabric.network
+    ranks = list(range(network.size if every else min(network.size, MOST_RANKS)))
+    transfers = [[_pair(fabric, a, b, size) if a != b else None for b in ranks] for a in ranks]
+    say_about(fabric)
+    if len(ranks) < network.size:
+        say(f"the first {len(ranks)} of {network.size} ranks; --all shows them all", level=0)
+    if format in ("json", "csv"):
+        rows = [each for line in transfers for each in line if each is not None]
+        emit(rows, ("src", "dst", "hops", "latency_s", "time_s", "bandwidth_gb_s"), format)
+        return
+    names = tuple(network.nodes[network.ranks[rank]].name for rank in ranks)
+    value = _SHOWN[show]
+    table: list[dict[str, object]] = [
+        {
+            "from \\ to": name,
+            **{to: value(each) if each else "–" for to, each in zip(names, line, strict=True)},
+        }
+        for name, line in zip(names, transfers, strict=True)
+    ]
+    unit = {"bandwidth": f"GB/s of {shown(size)}", "latency": "µs of 1 B", "hops": "links"}[show]
+    columns = [Column("from \\ to"), *(Column(name, name, "right") for name in names)]
+    emit(table, columns, format, title=f"{fabric.system.name}: {unit}, row sends to column")
+
+
+@click.command()
+@click.option("--size", "-s", type=SIZE, default="64M", show_default=True, help="Of each message.")
+@fabric_options
+@format_option
+@session
+def bisection(state: Session, /, *, size: int, format: str, **options: Any) -> None:
+    """Every rank exchanges with the one half the ranks away, held against the narrowest cut."""
+    from trnbench.topology.bisection import bisection as narrowest
+    from trnbench_emulator.fabric.ask import ask
+    from trnbench_emulator.fabric.question import HALVES
+
+    _positive(size)
+    fabric = fabric_of(state, options)
+    answer = ask(fabric.question(HALVES, size))
+    n = fabric.network.size
+    cut = narrowest(fabric.topology)
+    rate = n * size / answer.time_s
+    across = rate / 2
+    busiest, _ = _busiest(answer)
+    rows: list[dict[str, object]] = [
+        {
+            "ranks": n,
+            "time_s": answer.time_s,
+            "each_gb_s": rate / n / 1e9,
+            "one_way_gb_s": across / 1e9,
+            "cut_gb_s": cut.one_way / 1e9 if cut else None,
+            "share": across / cut.one_way if cut else None,
+            "cables": cut.cables if cut else None,
+            "method": cut.method if cut else "",
+            "busiest": busiest,
+        }
+    ]
+    say_about(fabric)
+    columns = [
+        Column("ranks"),
+        Column("each_gb_s", "each (GB/s)", "right", one_place),
+        Column("one_way_gb_s", "from half to half (GB/s)", "right", one_place),
+        Column("cut_gb_s", "narrowest cut (GB/s)", "right", one_place),
+        Column("share", "share", "right", percent_of),
+        Column("cables", "cables"),
+        Column("method", "cut found by"),
+        Column("busiest", "busiest link"),
+    ]
+    emit(rows, columns, format)
+
+
+@click.command()
+@click.option("--size", "-s", type=SIZE, default="64M", show_default=True, help="Of each message.")
+@click.option(
+    "--to",
+    "target",
+    type=NumberType(kinds.RANK),
+    default=0,
+    show_default=True,
+    help="The rank they all send to.",
+)
+@fabric_options
+@format_option
+@session
+def incast(state: Session, /, *, size: int, target: int, format: str, **options: Any) -> None:
+    """More and more ranks send to one at the same time."""
+    from trnbench.errors import UsageError
+    from trnbench_emulator.fabric.ask import ask
+    from trnbench_emulator.fabric.question import INCAST
+
+    _positive(size)
+    fabric = fabric_of(state, options)
+    n = fabric.network.size
+    if n < 2:
+        raise UsageError(
+            f"{fabric.system.name} has one rank",
+            cause="nobody is there to send to it",
+            try_="--ranks core, or a system of several devices",
+        )
+    counts = [*(2**k for k in range(n.bit_length()) if 2**k < n - 1), n - 1]
+    rows: list[dict[str, object]] = []
+    for count in counts:
+        senders = ((target + k) % n for k in range(1, count + 1))
+        answer = ask(fabric.question(INCAST, size, ranks=(target, *senders)))
+        rate = count * size / answer.time_s
+        busiest, load = _busiest(answer)
+        rows.append(
+            {
+                "senders": count,
+                "time_s": answer.time_s,
+                "each_gb_s": rate / count / 1e9,
+                "total_gb_s": rate / 1e9,
+                "busiest": busiest,
+                "load": load,
+            }
+        )
+    say_about(fabric)
+    columns = [
+        Column("senders"),
+        time_column(),
+        Column("each_gb_s", "each (GB/s)", "right", one_place),
+        Column("total_gb_s", "received (GB/s)", "right", one_place),
+        Column("busiest", "busiest link"),
+        Column("load", "its load", "right", percent_of),
+    ]
+    emit(rows, columns, format, title=f"{shown(size)} each to rank {target} of {fabric.system.name}")
+
+
+def _pair(fabric: Fabric, src: int, dst: int, size: int) -> dict[str, Any]:
+    from trnbench_emulator.fabric.ask import ask
+    from trnbench_emulator.fabric.question import SEND
+
+    network = fabric.network
+    time_s, latency_s = (
+        ask(fabric.question(SEND, amount, ranks=(src, dst))).time_s for amount in (size, 1.0)
+    )
+    return {
+        "src": network.nodes[network.ranks[src]].name,
+        "dst": network.nodes[network.ranks[dst]].name,
+        "hops": network.route(src, dst).hops,
+        "latency_s": latency_s,
+        "time_s": time_s,
+        "bandwidth_gb_s": size / time_s / 1e9,
+    }
+
+
+def _busiest(answer: Answer) -> tuple[str, float | None]:
+    """The link that was busiest, and the share of the time it was."""
+    if not answer.links:
+        return "", None
+    link = answer.links[0]
+    return f"{link.src} > {link.dst}", link.utilisation
+
+
+def _positive(size: int) -> None:
+    from trnbench.errors import UsageError
+
+    if size < 1:
+        raise UsageError(
+            f"a message of {size} bytes cannot be sent", cause="it is 1 byte or more", try_="-s 64M"
+        )

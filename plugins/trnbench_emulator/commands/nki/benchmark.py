@@ -1,0 +1,154 @@
+"""A benchmark by its name instead of FILE.py::KERNEL: its source, and its arguments from a point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trnbench.errors import UnknownName, UsageError
+from trnbench.kernels.spread import Spread
+from trnbench_emulator.commands.nki.arguments import Argument
+
+if TYPE_CHECKING:
+    from trnbench.kernels.kernel import Kernel
+    from trnbench.registry import Registry
+    from trnbench.results.measurement import Value
+    from trnbench_emulator.commands.nki.kernel import Loaded
+
+SHARED = (2,)
+"""Programs of a benchmark whose cores share one problem, unless --grid says otherwise."""
+
+REFERENCE = "reference"
+"""`--check reference`: what NumPy makes of the same arguments."""
+
+
+def named(registry: Registry, ref: str) -> Kernel | None:
+    """The benchmark called `ref`; None for what names a file or a module.
+
+    Raises `UnknownName` for another bare word, `UsageError` for a benchmark that is no NKI kernel.
+    """
+    if ":" in ref or "/" in ref or ref.endswith(".py") or Path(ref).exists():
+        return None
+    with_source = [name for name, each in registry.kernels.items() if each.nki_sources]
+    kernel = registry.kernels.get(ref)
+    if kernel is None:
+        raise UnknownName("benchmark", ref, with_source, try_="a benchmark's name, or FILE.py::FUNCTION")
+    if not kernel.nki_sources:
+        raise UsageError(
+            f"benchmark {ref} has no NKI source",
+            cause="it is carried out in another way: " + ", ".join(kernel.implementations),
+            try_=f"trnbench run {ref}",
+        )
+    return kernel
+
+
+def point_of(kernel: Kernel, texts: Sequence[str]) -> dict[str, Value]:
+    """A value for every axis: those of `--arg AXIS=VALUE`, the first of the default sweep for the others.
+
+    Raises `UsageError` and `UnknownName` for what is no point of it.
+    """
+    from trnbench.run.axes import parse_sweep
+
+    point = {axis.name: axis.values[0] for axis in kernel.axes}
+    given: set[str] = set()
+    for text in texts:
+        sweep = parse_sweep(text)
+        axis = kernel.axis(sweep.axis)
+        if axis is None:
+            raise UnknownName(f"axis of {kernel.name}", sweep.axis, list(point), try_="--arg AXIS=VALUE")
+        if sweep.axis in given:
+            raise UsageError(f"--arg {sweep.axis} is given twice", try_="keep one of them")
+        given.add(sweep.axis)
+        values = sweep.values(axis)
+        if len(values) != 1:
+            raise UsageError(
+                f"--arg {text} gives {len(values)} values",
+                cause="one point is run at a time",
+                try_=f"--arg {sweep.axis}={values[0]}   (trnbench run sweeps)",
+            )
+        point[sweep.axis] = values[0]
+    why = kernel.valid(point)
+    if why:
+        raise UsageError(f"{kernel.name} has no such point: {_shown(point)}", cause=why)
+    return point
+
+
+def prepare(kernel: Kernel, texts: Sequence[str]) -> tuple[Loaded, dict[str, Argument]]:
+    """Its NKI kernel, and the arguments of the point.
+
+    Raises `UsageError` and `UnknownName`, among them where no source takes the point, and `KernelError`.
+    """
+    import inspect
+
+    from trnbench_emulator.commands.nki.kernel import Loaded
+    from trnbench_emulator.nki.dtype import dtype_of
+    from trnbench_emulator.nki.source import Sources
+
+    point = point_of(kernel, texts)
+    source = Sources().taking(kernel.nki_sources, point)
+    if source is None:
+        says = " and ".join("{2}_inputs of {0}".format(*each.partition(":")) for each in kernel.nki_sources)
+        raise UsageError(
+            f"the NKI source of {kernel.name} does not take {_shown(point)}",
+            cause=f"which points are taken is said by {says}",
+            try_=f"trnbench run {kernel.name}   estimates it from its FLOP and bytes",
+        )
+    loaded = Loaded(source.ref, source.kernel, str(source.by), kernel, point).as_grid(
+        SHARED if kernel.spread is Spread.SHARED else ()
+    )
+    names = inspect.signature(loaded.function).parameters
+    arguments = {
+        name: Argument(name, tuple(each[0]), dtype_of(each[1]).name)
+        if isinstance(each, tuple)
+        else Argument(name, value=each)
+        for name, each in zip(names, source.inputs, strict=True)
+    }
+    return loaded, arguments
+
+
+def loaded_with(
+    registry: Registry,
+    ref: str,
+    texts: Sequence[str],
+    reference: str | None,
+    nki: str,
+    systems: Callable[[], object],
+    timeout_s: float,
+) -> tuple[Loaded, dict[str, Argument], str | None]:
+    """The kernel, its arguments and the function it is checked against, be it a file's or a benchmark's.
+
+    `systems` is called before a file is loaded: what is wrong with them is said first.
+    """
+    from trnbench_emulator.commands.nki import arguments as given
+    from trnbench_emulator.commands.nki.kernel import load
+
+    kernel = named(registry, ref)
+    if kernel is None:
+        asked = given.gather(texts)
+        systems()
+        loaded = load(ref, nki, timeout_s)
+        return loaded, given.fit(loaded.function, asked, loaded.name), reference
+    systems()
+    loaded, asked = prepare(kernel, texts)
+    return loaded, asked, reference_of(kernel, loaded.ref) if reference == REFERENCE else reference
+
+
+def reference_of(kernel: Kernel, ref: str) -> str:
+    """The function that `--check reference` means for the source `ref`. Raises `UsageError`."""
+    from trnbench_emulator.nki import load_kernel
+
+    _, module, _ = load_kernel(ref, nki="trnbench")
+    home, _, name = ref.rpartition(":")
+    declared = getattr(module, f"{name}_reference", None)
+    if declared is None:
+        raise UsageError(
+            f"--check reference: {kernel.name} has no NumPy reference",
+            cause=f"{home} has no {name}_reference beside the kernel",
+            try_="--check FILE.py::FUNCTION",
+        )
+    return declared if isinstance(declared, str) else f"{home}:{name}_reference"
+
+
+def _shown(point: dict[str, Value]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in point.items())

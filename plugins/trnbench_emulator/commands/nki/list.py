@@ -1,0 +1,72 @@
+"""`trnbench nki list`: which names of NKI run here, and why the others do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from trnbench.cli.output import emit, format_option, say
+
+STATES = ("run", "refused", "removed")
+
+
+@click.command("list")
+@click.option(
+    "--state", type=click.Choice(STATES), multiple=True, help="Only names of this state. Repeatable."
+)
+@click.option("--module", "modules", multiple=True, metavar="NAME", help="Only of nki.isa, nki.language, …")
+@format_option
+def list_(state: tuple[str, ...], modules: tuple[str, ...], format: str) -> None:
+    """List the public names of NKI: run, refused, or removed by NKI itself."""
+    from trnbench.errors import UnknownName
+
+    entries = names()
+    known = sorted({row["module"] for row in entries})
+    for each in modules:
+        if each not in known:
+            raise UnknownName("module", each, known, try_="trnbench nki list")
+    shown = [
+        row
+        for row in entries
+        if (not state or row["state"] in state) and (not modules or row["module"] in modules)
+    ]
+    emit(shown, ("module", "name", "state", "why"), format)
+    counts = {each: sum(row["state"] == each for row in entries) for each in STATES}
+    say(", ".join(f"{count} {name}" for name, count in counts.items()), level=0)
+
+
+def names() -> list[dict[str, Any]]:
+    """Every name, from what the provided modules hold and what they refuse."""
+    from trnbench_emulator.nki.names import REMOVED, WHY
+
+    rows: dict[tuple[str, str], tuple[str, str]] = {}
+    for module, provided in _provided().items():
+        rows.update({(module, name): ("run", "") for name in provided})
+    for module, refused in WHY.items():
+        for name, why in refused.items():
+            rows.setdefault((module, name), ("refused", why))
+    for module, gone in REMOVED.items():
+        for name in gone:
+            rows.setdefault((module, name), ("removed", "in Beta 1 (neuronxcc.nki), removed in NKI 0.2"))
+    return [
+        {"module": module, "name": name, "state": state, "why": why}
+        for (module, name), (state, why) in sorted(rows.items())
+    ]
+
+
+def _provided() -> dict[str, tuple[str, ...]]:
+    """What a kernel sees of each module: asked of the modules themselves."""
+    import importlib
+    import sys
+
+    from trnbench_emulator.nki import provide
+
+    with provide("trnbench"):
+        for module in ("nki.isa", "nki.language", "nki.typing"):
+            importlib.import_module(module)
+        return {
+            name: tuple(getattr(module, "__all__", ()))
+            for name, module in sorted(sys.modules.items())
+            if name == "nki" or name.startswith("nki.")
+        }

@@ -1,0 +1,217 @@
+"""Operands as they are recorded: which box of which tile each uses, and what it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from trnbench_emulator.core.box import BOXES, Box, box_of, known_box
+from trnbench_emulator.core.hazard import (
+    ROWS,
+    ROWS_BITS,
+    look,
+    meet,
+    read,
+    read_sole,
+    use_of,
+    write_sole,
+    write_to,
+)
+from trnbench_emulator.core.liveness import Liveness
+from trnbench_emulator.core.program import Program
+from trnbench_emulator.core.tile import Progression, Read, Sole, Tile, Use, Users
+from trnbench_emulator.nki.machine import Machine
+from trnbench_emulator.nki.memory import Form
+from trnbench_emulator.nki.tensor import NkiTensor
+
+
+class Access(msgspec.Struct, eq=False, gc=False):
+    """One operand of instruction `number` as it was recorded. `born`: when its tile was used first;
+    `hazards`: what it alone has to wait for, where its tile is older than the round."""
+
+    tile: Tile
+    form: Form
+    root: Form
+    offset: int
+    write: bool
+    number: int
+    queue: int
+    born: int
+    hazards: Users
+
+
+class Repeated(msgspec.Struct, frozen=True, gc=False):
+    """Accesses of periods that were left out: `times` more of the last ones, as many as there are `steps`,
+    each period `length` instructions later and moved on by a step."""
+
+    steps: tuple[int, ...]
+    length: int
+    times: int
+
+
+Entry = Access | Repeated | None
+"""What was recorded of a round; None for an operand that cannot be moved along with a loop."""
+
+_MOST_USES = 1 << 12
+"""Views of one tile that are remembered."""
+
+_MOST_READS = 1 << 16
+"""Of a tensor that nobody has written."""
+
+
+class Accesses(Liveness):
+    """Finds the tile and the box of every operand of `program`."""
+
+    def __init__(self, machine: Machine, program: Program) -> None:
+        super().__init__(machine)
+        self.program = program
+        self._refs, self._owners = program.psum.refs, program.psum.owners
+
+    def _tile(self, view: NkiTensor, number: int, freed: Users) -> Tile:
+        storage = view.storage
+        if storage.place is not None:
+            storage = storage.place[0]
+        tile = self._tiles.get(storage.life)
+        if tile is None:
+            form = storage.form
+            size = form.free * form.dtype.size if storage.ledger is not None else 0
+            tile = Tile(storage.life, form.memory, size, number)
+            if not form.on_chip:
+                tile.unwritten = []
+            if tile.memory == "psum" and size:
+                tile.number = self.program.psum.tile(size)
+            self.add(tile, freed)
+        return tile
+
+    def _begun(self, view: NkiTensor, number: int, queue: int, freed: Users) -> bool:
+        """As `_tile` and `_access`, all at once, where a tile on chip begins with a write; is it one?"""
+        storage, form = view.storage, view.form
+        if storage.ledger is None or form.indirect:
+            return False
+        box = known_box(form, storage.form, view.offset)
+        if box[1] > ROWS:
+            return False
+        life = storage.life
+        number_of = ref = 0
+        if form.memory == "psum":
+            psum = self.program.psum
+            number_of = psum.tile(life.bytes)
+            ref = psum.ref(number_of, box)
+            self._refs.append(ref)
+            self._owners.append(number)
+        sole = Sole(form, view.offset, box, ref, {queue: number}, {})
+        self.add(Tile(life, form.memory, life.bytes, number, number_of, {queue: number}, sole), freed)
+        return True
+
+    def _access(
+        self, tile: Tile, view: NkiTensor, write: bool, number: int, queue: int, hazards: Users
+    ) -> None:
+        storage, form, sole = view.storage, view.form, tile.sole
+        tile.users[queue] = number
+        if tile.unwritten is not None:
+            if not write and not form.indirect:
+                tile.unwritten.append((form, storage.form, view.offset, number, queue))
+                if len(tile.unwritten) > _MOST_READS:
+                    self.held_against(tile)
+                return
+            self.held_against(tile)
+        elif tile.stores is not None:
+            self.held_against(tile)
+        if sole is not None and sole.form is form and sole.offset == view.offset:
+            ref = sole.ref
+            (write_sole if write else read_sole)(sole, number, queue, hazards)
+        else:
+            if form.indirect or storage.place is not None:
+                use = self._use(tile, box_of(view))
+            else:
+                use = self._known(tile, form, storage.form, view.offset)
+            ref = use.ref
+            if write:
+                write_to(use, number, queue, hazards)
+            elif use.settled(queue):
+                use.readers[queue] = number
+            else:
+                read(use, number, queue, hazards)
+        if ref:
+            self._refs.append(ref)
+            self._owners.append(number)
+
+    def move(self, access: Access, offset: int, number: int) -> None:
+        """The access of a later round, at another offset, which waits for nobody."""
+        tile, queue = access.tile, access.queue
+        tile.users[queue] = number
+        use = self._known(tile, access.form, access.root, offset)
+        if not access.write and use.settled(queue):
+            use.readers[queue] = number
+        else:
+            (write_to if access.write else read)(use, number, queue, {})
+
+    def waits_for(self, access: Access, offset: int) -> Users:
+        """Whom it would have to wait for at another offset."""
+        tile, queue = access.tile, access.queue
+        if tile.unwritten is not None or tile.stores is not None:
+            self.held_against(tile)
+        use = self._known(tile, access.form, access.root, offset)
+        hazards: Users = {}
+        if access.write:
+            meet(use, queue, hazards)
+        elif not use.settled(queue):
+            look(use, hazards)
+        return hazards
+
+    def held_against(self, tile: Tile) -> None:
+        """From now on the boxes of a tensor in device memory are held against each other: it is written, or
+        used otherwise than by the rounds that store there."""
+        reads, tile.unwritten = tile.unwritten or [], None
+        for entry in reads:
+            if isinstance(entry, Progression):
+                for access in _each(entry):
+                    self._read_again(tile, access)
+            else:
+                self._read_again(tile, entry)
+        stores, tile.stores = tile.stores, None
+        for form, root, offset, number, queue in _each(stores) if stores is not None else ():
+            write_to(self._known(tile, form, root, offset), number, queue, {})
+
+    def _read_again(self, tile: Tile, each: Read) -> None:
+        form, root, offset, number, queue = each
+        use = self._known(tile, form, root, offset)
+        if use.settled(queue):
+            use.readers[queue] = number
+        else:
+            read(use, number, queue, {})
+
+    def ref(self, access: Access, offset: int) -> int:
+        """Which banks of PSUM the access of a later round uses, at another offset."""
+        return self._known(access.tile, access.form, access.root, offset).ref
+
+    def _use(self, tile: Tile, box: Box) -> Use:
+        return use_of(tile, box, self.program.psum.ref(tile.number, box) if tile.memory == "psum" else 0)
+
+    def _known(self, tile: Tile, form: Form, root: Form, offset: int) -> Use:
+        if tile.sole is not None:
+            tile.divide()
+        use = tile.uses.get((form, offset))
+        return self._new(tile, form, root, offset) if use is None else use
+
+    def _new(self, tile: Tile, form: Form, root: Form, offset: int) -> Use:
+        """The first use of a view."""
+        box = BOXES.get((form, root, offset)) or known_box(form, root, offset)
+        area = tile.areas.get(box[0] >> ROWS_BITS)
+        if area is not None and (box[1] - 1) >> ROWS_BITS == box[0] >> ROWS_BITS:
+            ref = self.program.psum.ref(tile.number, box) if tile.memory == "psum" else 0
+            use = Use(box, [area], area, ref)
+        else:
+            use = self._use(tile, box)
+        if len(tile.uses) < _MOST_USES:
+            tile.uses[form, offset] = use
+        return use
+
+
+def _each(entry: Progression) -> Iterator[Read]:
+    """One by one, in order."""
+    for turn in range(entry.first, entry.last + 1):
+        begin = entry.begin + turn * entry.length
+        for at, queue, form, root, offset, step in entry.each:
+            yield form, root, offset + turn * step, begin + at, queue

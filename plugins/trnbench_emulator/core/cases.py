@@ -1,0 +1,193 @@
+"""Cases of benchmarks on the timed core: which source takes a case, and as which launch."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trnbench.errors import KernelError, TrnbenchError
+from trnbench.generation import System
+from trnbench.kernels.case import Case
+from trnbench.kernels.spread import Spread
+from trnbench.results.measurement import Part
+from trnbench_emulator.core.costs import CostTable
+from trnbench_emulator.core.launch import Launch
+from trnbench_emulator.core.line_profile import line_profile
+from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.core.program import QUEUES
+from trnbench_emulator.core.recording import Recording
+from trnbench_emulator.core.roofline import roofline
+from trnbench_emulator.core.timing import Timing
+from trnbench_emulator.nki import TensorSpec
+from trnbench_emulator.nki.jit import Kernel
+from trnbench_emulator.nki.op import DMA
+from trnbench_emulator.nki.recorder import TooManyInstructions
+from trnbench_emulator.nki.source import Inputs, Source, Sources
+
+CALL_LIMIT = 500_000
+"""Calls of one case that are executed: some seconds. Of those that are left out ten count as one."""
+
+_HELD = {"peak_flops": "tensor", "hbm_bandwidth": "hbm", "dma_bandwidth": "dma"}
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """`parts` are what each cause would take alone; `bound` names the longest that overlaps."""
+
+    time_s: float
+    parts: tuple[Part, ...]
+    bound: str
+    implementation: str
+    counters: dict[str, float]
+    notes: tuple[str, ...] = ()
+    detail: dict[str, Any] = {}
+    formula: str = ""  # where it was derived, not emulated: what was summed
+
+
+class _Profile(NamedTuple):
+    """Of a timing: what its lines took, and its counters."""
+
+    lines: dict[str, Any]
+    counters: dict[str, float]
+
+
+class CaseModel:
+    """Cases of core, device and instance scope; kernels are loaded once."""
+
+    def __init__(self, kernels: KernelModel | None = None, *, limit: int = CALL_LIMIT) -> None:
+        self.kernels = kernels or KernelModel()
+        self.limit = limit
+        self._sources = Sources()
+        self._launched: dict[tuple[str, int], Kernel] = {}
+        self._profiles: dict[tuple[int, int], tuple[Timing, _Profile]] = {}
+
+    def estimate(self, case: Case, system: System) -> Estimate:
+        """Emulated; derived by a roofline where the kernel declares no NKI source for the point.
+
+        Raises `KernelError` for a source that cannot be loaded, asked or recorded: no formula stands in for
+        that.
+        """
+        source = self.source(case)
+        if source is not None:
+            timing = self.time(case, source, system)
+            return _emulated(case, source, timing, self._profile(timing, self.kernels.table(system)))
+        if case.kernel.spread is Spread.SHARED:
+            raise KernelError(
+                f"{case.kernel.name} has no NKI source that takes {dict(case.key.point)}",
+                cause="programs that share a problem are emulated call by call, not from a formula",
+            )
+        derived = roofline(case, self.kernels.table(system))
+        return Estimate(
+            time_s=derived.time_s,
+            parts=tuple(Part(name=name, seconds=seconds) for name, seconds in derived.parts.items()),
+            bound=derived.bound,
+            implementation="model: roofline from the work formula",
+            counters={"hbm_bytes": derived.hbm_bytes},
+            formula=derived.formula,
+        )
+
+    def source(self, case: Case) -> Source | None:
+        """None where the kernel declares no NKI source for the point."""
+        try:
+            return self._sources.taking(case.kernel.nki_sources, case.key.point)
+        except TrnbenchError as error:
+            what = f"the NKI source of {case.kernel.name} cannot be used: {error.what}"
+            raise KernelError(what, cause=error.cause, try_=error.try_) from error
+
+    def time(self, case: Case, source: Source, system: System) -> Timing:
+        """Cases whose cores share one problem launch as many programs; others launch one on each core, of
+        which one stands for all."""
+        shared = case.kernel.spread is Spread.SHARED
+        launch = Launch(
+            programs=case.extent.cores if shared else 1,
+            cores=case.extent.cores if shared else case.extent.cores_of_device,
+            limit=self.limit,
+            held=held_by(case),
+            explain=case.explain,
+        )
+        parts = () if shared else tuple((arguments_of(part), times) for part, times in source.pieces())
+        kernel = self._of_programs(source, launch.programs) if shared else source.kernel
+        try:
+            return self.kernels.time(kernel, arguments_of(source.inputs), system, launch, parts=parts)
+        except KernelError as error:
+            raise _unrecorded(source, error) from error
+
+    def _profile(self, timing: Timing, table: CostTable) -> _Profile:
+        """Many cases have one timing."""
+        key = (id(timing), id(table))
+        known = self._profiles.get(key)
+        if known is None or known[0] is not timing:
+            profile = _Profile(line_profile(timing, table), _counters(timing.recording))
+            known = self._profiles[key] = (timing, profile)
+        return known[1]
+
+    def _of_programs(self, source: Source, count: int) -> Kernel:
+        key = (source.ref, count)
+        if key not in self._launched:
+            self._launched[key] = Kernel(source.kernel.function, source.kernel.options, count)
+        return self._launched[key]
+
+
+def _emulated(case: Case, source: Source, timing: Timing, profile: _Profile) -> Estimate:
+    recording, count = timing.recording, len(timing.programs)
+    implementation = f"nki: {source.ref} ({source.by})"
+    notes: tuple[str, ...] = (f"instructions {recording.how}",)
+    detail: dict[str, Any] = {
+        **({"waterfall": [list(term) for term in timing.waterfall]} if case.explain else {}),
+        "busy": {name: seconds for name, seconds in timing.busy_s.items() if seconds},
+        "strip": timing.strip,
+        **profile.lines,
+    }
+    if recording.pieces:
+        notes = (*notes, "pieces beyond the scheduled ones at the pace of the last of their kind")
+    if case.kernel.spread is Spread.SHARED:
+        implementation += f", {count:,} programs"
+        notes = (
+            f"instructions {recording.how} in {count:,} programs, each on a core",
+            f"the last program takes {timing.imbalance:.1%} longer than they do on average",
+        )
+        detail["programs"] = [[program.latency_s, program.waited_s] for program in timing.programs]
+    parts = {**timing.busy_s, "launch": timing.launch_s}
+    return Estimate(
+        time_s=timing.latency_s,
+        parts=tuple(Part(name=name, seconds=seconds) for name, seconds in parts.items() if seconds),
+        bound=timing.bound,
+        implementation=implementation,
+        counters=profile.counters,
+        notes=(*notes, *timing.notes),
+        detail=detail,
+    )
+
+
+def _counters(recording: Recording) -> dict[str, float]:
+    """Of all programs."""
+    counters: dict[str, float] = {"tensor_flops": 0.0, "hbm_bytes": 0.0}
+    for op, count in recording.tally().items():
+        name = f"{op.engine}_instructions"
+        counters[name] = counters.get(name, 0.0) + count
+        counters["tensor_flops"] += float(op.flops * count)
+        if op.engine == DMA:
+            moved = op.traffic.get("hbm_read", 0) + op.traffic.get("hbm_write", 0)
+            counters["hbm_bytes"] += float(moved * count)
+    counters["recorded_calls"] = float(recording.calls)
+    return counters
+
+
+def held_by(case: Case) -> str:
+    """What of the core the documented figure of a case speaks of: where its waterfall starts."""
+    primary = case.primary
+    return primary.qualifier if primary.qualifier in QUEUES else _HELD.get(primary.peak, "")
+
+
+def arguments_of(inputs: Inputs) -> tuple[Any, ...]:
+    """(shape, dtype) stands for a tensor; what is no pair is handed on as it is."""
+    return tuple(TensorSpec(tuple(each[0]), each[1]) if isinstance(each, tuple) else each for each in inputs)
+
+
+def _unrecorded(source: Source, error: KernelError) -> KernelError:
+    """`error` of a kernel that was being recorded, with the place of the kernel."""
+    next_ = error.try_
+    if isinstance(error, TooManyInstructions):
+        next_ = f"check the loop's bounds, or cut the problem: def {source.name}_pieces(inputs)"
+    what = f"{source.ref} ({source.place}) cannot be recorded: {error.what}"
+    return KernelError(what, cause=error.cause, try_=next_)

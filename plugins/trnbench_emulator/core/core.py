@@ -1,0 +1,257 @@
+"""The state of one core while a program runs on it, and what an instruction does to it."""
+
+from __future__ import annotations
+
+from array import array
+from typing import NamedTuple
+
+from trnbench_emulator.core.pace import Claim, Pace, Without, of_banks, rivals
+from trnbench_emulator.core.program import (
+    BUFFER,
+    GPSIMD,
+    GPSIMD_RING,
+    LOAD,
+    QUEUES,
+    RINGS,
+    SCALAR,
+    SCALAR_RING,
+    STORE,
+    Kinds,
+    Program,
+    issued_before,
+)  # fmt: skip
+from trnbench_emulator.core.trigger import SYNC
+
+LAUNCHED, TURN, EXCLUDED, MET = -1, -2, -3, -4
+"""Causes of a start that are no dependency; the last: another program of the launch had to come first."""
+
+_SYNC = LOAD + STORE
+"""Less one of the Sync engine's two queues: the other."""
+
+
+class Snapshot(NamedTuple):
+    """All that decides how a core goes on, in ticks since the start."""
+
+    free: tuple[int, ...]
+    last: tuple[int, ...]
+    engines: tuple[tuple[int, ...], ...]
+    path: tuple[int, ...]
+    hbm: tuple[int, ...]
+    used: dict[Claim, int]
+    cold: int
+    window: int
+    window_busy: int
+    turns: tuple[int, ...]
+
+    def engines_apart(self) -> tuple[int, ...]:
+        """How far behind the first DMA engine the others are, as each ring sees them."""
+        return tuple(each - ring[0] for ring in self.engines for each in ring)
+
+
+class Ticks(NamedTuple):
+    """Of every instruction, and `cause`, what it waited for longest."""
+
+    start: array[int]
+    issued: array[int]
+    end: array[int]
+    cause: array[int]
+
+
+class Core:
+    """Queues issue and complete in order; start = max(queue free, operands ready, memory not excluded).
+
+    What another queue waits for, it sees a semaphore later; an engine sees its own results at once.
+    A transfer begins with a trigger. The Sync engine has a queue of triggers for loads and one for stores,
+    which share its time; a trigger of the scalar engine waits until the instruction before it has started,
+    and one of GpSimd until it is done. Then the transfer is spread over the DMA engines that are free first;
+    its start is hidden behind the transfers before it, and its bytes pass the way that the engines share and
+    the core's share of HBM.
+    Rings share all three: what one moves takes their time from the others too, but a transfer that still
+    waits for its operands holds up its own ring alone. Hence a clock for each ring.
+    `op`: the kind of every instruction, `plain` what a kind takes.
+    `start`, `issued`, `end`: ticks of every instruction; `cause`: what it waited for longest.
+    """
+
+    def __init__(self, program: Program, pace: Pace, without: Without, ticks: Ticks | None = None) -> None:
+        """`ticks`: of an earlier run of as many instructions, which nobody needs any more."""
+        steps = [pace.step(op, without) for op in program.ops]
+        self.program = program
+        self.kinds = kinds = Kinds.told(program, rivals(steps))
+        self.op = kinds.op
+        self.plain = [
+            (s.queue, s.issue, s.latency, s.engines, s.hbm, s.path, s.floor, of_banks(s, banks), s.hold)
+            for s, banks in zip((steps[op] for op in kinds.of), kinds.banks, strict=True)
+        ]
+        self.throttle = None if without.throttle else pace.throttle
+        self.ordered, self.buffers = not without.order, not without.buffers
+        self.semaphore = 0 if without.semaphores else pace.semaphore
+        none, count = array("q", [0]), len(program)
+        self.ticks = ticks or Ticks(none * count, none * count, none * count, none * count)
+        self.start, self.issued, self.end, self.cause = self.ticks
+        self.free, self.last = [0] * len(QUEUES), [0] * len(QUEUES)
+        self.rings = tuple(sorted({s.queue - LOAD for s in steps if s.queue >= LOAD}))
+        self.before = issued_before(program) if SCALAR_RING - LOAD in self.rings else {}
+        # Of each ring the DMA engines, the first to be free first, counted from `since`.
+        self.engines = [[0] * pace.engines for _ in RINGS]
+        self.since = [0] * len(RINGS)
+        self.path, self.hbm = [0] * len(RINGS), [0] * len(RINGS)
+        self.used: dict[Claim, int] = {}
+        self.cold = self.throttle.ramp if self.throttle else 0
+        self.window = self.window_busy = 0
+        # Why each queue's next instruction waits if for no operand: the first of a queue is launched.
+        self.turns = [LAUNCHED] * len(QUEUES)
+        # What was busy how long so far; a ring: the triggers of its transfers.
+        self.queue_busy = [0] * len(QUEUES)
+        self.dma_busy = self.path_busy = self.hbm_busy = 0
+
+    @property
+    def total(self) -> int:
+        return max(self.last)
+
+    def busy(self) -> dict[str, int]:
+        """DMA: what each engine would be busy if all shared the work evenly, or their common way.
+
+        Making descriptors is GpSimd's own work; triggers of the scalar engine keep its queue, not itself.
+        """
+        took = list(self.queue_busy)
+        took[GPSIMD] += took[GPSIMD_RING]
+        spent = {name: took[at] for at, name in enumerate(QUEUES[:LOAD]) if took[at]}
+        triggers = {SYNC: took[LOAD] + took[STORE], "scalar triggers": took[SCALAR_RING]}
+        spent.update({name: ticks for name, ticks in triggers.items() if ticks})
+        dma = max(-(-self.dma_busy // len(self.engines[0])), self.path_busy)
+        if dma:
+            spent["dma"] = dma
+        if self.hbm_busy:
+            spent["hbm"] = self.hbm_busy
+        return spent
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(
+            tuple(self.free),
+            tuple(self.last),
+            tuple(
+                tuple([since + each for each in ring])
+                for since, ring in zip(self.since, self.engines, strict=True)
+            ),
+            tuple(self.path),
+            tuple(self.hbm),
+            dict(self.used),
+            self.cold,
+            self.window,
+            self.window_busy,
+            tuple(self.turns),
+        )
+
+    def advance(self, begin: int, stop: int) -> None:
+        """Carry out instructions `begin` to `stop`, one after the other."""
+        program, plain, throttle = self.program, self.plain, self.throttle
+        op_of, first, deps = self.op, program.first, program.deps
+        starts, issues, ends, causes = self.start, self.issued, self.end, self.cause
+        free, last, busy, used = self.free, self.last, self.queue_busy, self.used
+        rings, since, everyone = self.engines, self.since, len(self.engines[0])
+        others_of = tuple([each for each in self.rings if each != mine] for mine in range(len(rings)))
+        path_free, hbm_free, turns = self.path, self.hbm, self.turns
+        ordered, buffers, semaphore = self.ordered, self.buffers, self.semaphore
+        low = first[begin]
+        for number in range(begin, stop):
+            queue, issue, latency, spread, hbm, path, floor, claims, hold = plain[op_of[number]]
+            start, cause = free[queue], turns[queue]
+            high = first[number + 1]
+            if low != high:
+                if ordered:
+                    seen_at = start - semaphore
+                    for at in range(low, high):
+                        dep = deps[at]
+                        ready = ends[dep >> 2]
+                        if ready > seen_at and (buffers or dep & 3 != BUFFER):
+                            if plain[op_of[dep >> 2]][0] != queue or queue >= LOAD:
+                                start, cause, seen_at = ready + semaphore, dep, ready
+                            elif ready > start:
+                                start, cause, seen_at = ready, dep, ready - semaphore
+                low = high
+            turns[queue] = TURN
+            if queue >= LOAD:
+                mine = queue - LOAD
+                if queue <= STORE:
+                    issued = free[queue] = start + hold
+                    free[_SYNC - queue] += hold
+                else:
+                    if queue == SCALAR_RING:
+                        own, before = SCALAR, self.before[number]
+                        turn = starts[before] if before >= 0 else 0
+                    else:
+                        own, turn = GPSIMD, free[GPSIMD]
+                    if turn > start:
+                        start, cause = turn, TURN
+                    issued = free[queue] = start + hold
+                    free[own] = max(free[own], issued)
+                    turns[own] = TURN
+                # The first byte comes after the trigger, not before.
+                arrived = start + latency
+                others, engines = others_of[mine], rings[mine]
+                if spread == everyone:
+                    for other in others:
+                        since[other] += issue
+                    if engines[0] == engines[-1]:
+                        begun = since[mine] + engines[0]
+                        done = (arrived if arrived > begun else begun) + issue
+                        since[mine] += done - begun
+                    else:
+                        begun = arrived - since[mine]
+                        engines[:] = [(each if each > begun else begun) + issue for each in engines]
+                        done = since[mine] + engines[-1]
+                else:
+                    begun = arrived - since[mine]
+                    for each in range(spread):
+                        engines[each] = (engines[each] if engines[each] > begun else begun) + issue
+                    done = since[mine] + engines[spread - 1]
+                    engines.sort()
+                    for other in others:
+                        behind = rings[other]
+                        for each in range(spread):
+                            behind[each] += issue
+                        behind.sort()
+                self.dma_busy += issue * spread
+                if done < arrived + floor:
+                    done = arrived + floor
+                if path:
+                    begun = path_free[mine]
+                    passed = path_free[mine] = (arrived if arrived > begun else begun) + path
+                    for other in others:
+                        path_free[other] += path
+                    self.path_busy += path
+                    if done < passed:
+                        done = passed
+                if hbm:
+                    begun = hbm_free[mine]
+                    passed = hbm_free[mine] = (arrived if arrived > begun else begun) + hbm
+                    for other in others:
+                        hbm_free[other] += hbm
+                    self.hbm_busy += hbm
+                    if done < passed:
+                        done = passed
+                busy[queue] += hold
+                end = done
+            else:
+                if throttle is not None and queue == 0 and issue:
+                    window = self.window
+                    if start - window >= throttle.window:
+                        if self.window_busy < throttle.rearm * (start - window) // throttle.window:
+                            self.cold = start + throttle.ramp
+                        self.window, self.window_busy = start, 0
+                    if start < self.cold:
+                        issue = issue * throttle.slow // 1000
+                    self.window_busy += issue
+                if claims:
+                    for _, rival in claims:
+                        if used.get(rival, 0) > start:
+                            start, cause = used[rival], EXCLUDED
+                    for claim, _ in claims:
+                        used[claim] = start + issue
+                issued = free[queue] = start + issue
+                busy[queue] += issue
+                end = issued + latency
+            if end < last[queue]:
+                end = last[queue]
+            last[queue] = end
+            starts[number], issues[number], ends[number], causes[number] = start, issued, end, cause

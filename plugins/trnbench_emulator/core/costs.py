@@ -1,0 +1,179 @@
+"""What instructions and transfers cost on one generation, evaluated from its cost table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from trnbench.errors import FactError
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench_emulator.core.formula import evaluate
+from trnbench_emulator.core.transfers import TransferCosts
+from trnbench_emulator.nki.op import DMA, Op
+
+ENGINES = ("tensor", "vector", "scalar", "gpsimd")
+NANO = 1e-9
+
+
+class CostTable:
+    """Seconds per instruction and per transfer for the core of `system`.
+
+    Everything comes from the generation's cost file and facts; a missing entry raises `FactError`
+    with the table and key to add.
+    """
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.constants: Mapping[str, Any] = system.costs.get("constants", {})
+        self.rows: Mapping[str, list[dict[str, Any]]] = system.costs.get("instructions", {})
+        self.dma: Mapping[str, Any] = system.costs.get("dma", {})
+        rows = (*system.costs.get("carried", ()), *system.costs.get("fits", ()))
+        self.fits: Mapping[str, Mapping[str, Any]] = {each["name"]: each for each in rows}
+        self._clocks: dict[str, float] = {}
+        self._seconds: dict[tuple[Any, ...], float] = {}
+        self._work: dict[tuple[Any, ...], float] = {}
+        self.steps: dict[tuple[Op, int], Any] = {}  # what `Pace` found for an op, of so many sharing cores
+
+    # Engines ------------------------------------------------------------------------------------
+
+    def clock(self, engine: str) -> float:
+        """Hz."""
+        hertz = self._clocks.get(engine)
+        if hertz is None:
+            value = self.system.fact(Scope.CORE, "clock", qualifier=engine)
+            if value is None:
+                raise self._missing(f"clock of engine {engine}", 'metric = "clock" in the core facts')
+            hertz = self._clocks[engine] = value
+        return hertz
+
+    def cycles(self, opcode: str, engine: str, variables: Mapping[str, Any]) -> float:
+        """Cycles of `engine`: the first row of the instruction whose engine and conditions fit."""
+        row = self._row(opcode, engine, variables)
+        return evaluate(row["cycles"], {**self.constants, **variables, **self._apart(variables)})
+
+    def _apart(self, variables: Mapping[str, Any]) -> dict[str, float]:
+        """Elements that lie far apart come at a share of the rate: as many more of them."""
+        rule = self.system.costs.get("access", {}).get("stride")
+        if not rule or variables.get("stride", 0) <= rule["over_bytes"]:
+            return {}
+        return {"N": variables["N"] / rule["factor"]}
+
+    def mode(self, op: Op) -> str:
+        """The mode in which `op` is carried out; "" for the plain one."""
+        return str(self._row(op.opcode, op.engine, op.variables).get("mode", ""))
+
+    def _row(self, opcode: str, engine: str, variables: Mapping[str, Any]) -> Mapping[str, Any]:
+        for row in self.rows.get(opcode, ()):
+            engines = row["engine"]
+            if engine != engines and engine not in engines:
+                continue
+            if all(_fits(variables.get(name), wanted) for name, wanted in row.get("when", {}).items()):
+                return row
+        raise self._missing(f"cost of {opcode} on engine {engine}", f"[[instructions.{opcode}]]")
+
+    def seconds(self, op: Op) -> float:
+        """Time that one `op` occupies its engine (its share of the DMA engines, for a transfer)."""
+        key = op.key()
+        time_s = self._seconds.get(key)
+        if time_s is None:
+            if op.engine == DMA:
+                time_s = self.transfers.seconds(op.variables)
+            else:
+                time_s = self.cycles(op.opcode, op.engine, op.variables) / self.clock(op.engine)
+            self._seconds[key] = time_s
+        return time_s
+
+    def duration(self, op: Op) -> float:
+        """From the start of an instruction to the end of what it writes, when nothing disturbs it.
+
+        Its elements at the engine's rate and the fixed time of the engine's pipeline. The minimum interval
+        between two instructions is none between start and end.
+        """
+        key = op.key()
+        found = self._work.get(key)
+        if found is None:
+            cycles = self.cycles(op.opcode, op.engine, {**op.variables, "MIN_II": 0})
+            found = self._work[key] = cycles / self.clock(op.engine) + self.latency(op.engine)
+        return found
+
+    def latency(self, engine: str) -> float:
+        """Seconds from start to end of an instruction of `engine` beside its elements; 0 if none is given."""
+        given = self.system.costs.get("latency", {}).get(engine)
+        if given is None:
+            return 0.0
+        if isinstance(given, str):
+            return self.constant(given) * NANO
+        return float(given["cycles"]) / self.clock(engine)
+
+    def constant(self, name: str) -> float:
+        """A fitted constant in the unit its name ends with; 0 where this generation has none."""
+        fit = self.fits.get(name)
+        return float(fit["value"]) if fit else 0.0
+
+    @property
+    def launch_s(self) -> float:
+        """Seconds that a launched program takes beside its instructions, by the device's clock: `[launch]`, 0
+        where the cost file has none."""
+        return float(self.system.costs.get("launch", {}).get("device_us", {}).get("value", 0.0)) * 1e-6
+
+    # DMA ----------------------------------------------------------------------------------------
+
+    def dma_entry(self, key: str) -> float:
+        try:
+            return float(self.dma[key])
+        except KeyError:
+            raise self._missing(f"dma {key}", f"{key} in [dma]") from None
+
+    @cached_property
+    def transfers(self) -> TransferCosts:
+        return TransferCosts(self.dma_entry, self.dma, self.constant, self.clock)
+
+    def stream(self, amount: float, run: float) -> float:
+        """Seconds for `amount` bytes in descriptors of `run` bytes on all DMA engines of a core."""
+        return self.transfers.stream(amount, run)
+
+    @property
+    def stream_run(self) -> float:
+        """Bytes of a descriptor in a well-made stream: the saturating run, else the driver's packet."""
+        packet = self.dma.get("descriptor", {}).get("packet_bytes")
+        found = self.dma.get("saturating_bytes_per_partition", packet)
+        if found is None:
+            raise self._missing("size of a saturating transfer", "saturating_bytes_per_partition in [dma]")
+        return float(found)
+
+    # Memory -------------------------------------------------------------------------------------
+
+    @property
+    def hbm_rate(self) -> float:
+        """Bytes/s of one device's memory."""
+        value = self.system.fact(Scope.DEVICE, "hbm_bandwidth")
+        if value is None:
+            raise self._missing("memory bandwidth of the device", 'metric = "hbm_bandwidth"')
+        return value
+
+    @property
+    def lanes(self) -> float:
+        """Partitions: elements an engine takes per cycle in its plain mode."""
+        value = self.system.fact(Scope.CORE, "partition_count")
+        if value is None:
+            raise self._missing("partitions of the core", 'metric = "partition_count"')
+        return value
+
+    def missing_rate(self, dtype: str, sparse: bool) -> FactError:
+        """No document says how fast the tensor engine is on this data type."""
+        label = f"sparse {dtype}" if sparse else dtype
+        return self._missing(f"rate of the tensor engine for {label}", 'metric = "rate_factor"')
+
+    def _missing(self, what: str, where: str) -> FactError:
+        system = self.system
+        return FactError(
+            f"no document gives the {what} of {system.instance.core}",
+            cause=f"the cost file of {system.generation.name} and its facts were searched",
+            try_=f"add {where} to {system.generation.costs or 'the cost file of the generation'}",
+        )
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    return value in wanted if isinstance(wanted, list) else bool(value == wanted)

@@ -1,0 +1,159 @@
+"""When each instruction of each program of a launch starts and ends."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from trnbench_emulator.core.core import Core
+from trnbench_emulator.core.critical import Path
+from trnbench_emulator.core.equivalence import representatives
+from trnbench_emulator.core.pace import NOTHING_REMOVED, Pace, Without
+from trnbench_emulator.core.pieces import marks_of, whole
+from trnbench_emulator.core.recording import Recording
+from trnbench_emulator.core.rendezvous import Wait, meet, rendezvous_of
+from trnbench_emulator.core.scheduler import Schedule, schedule
+from trnbench_emulator.core.steady import Folding
+
+WAITING = "waiting for other programs"
+
+
+class LaunchSchedule(msgspec.Struct, kw_only=True):
+    """`schedules` of all programs; `waits` of each by the instruction that is the rendezvous. `whole`: of
+    each program the ticks and what was busy how long, of the whole problem where it was recorded in pieces.
+    """
+
+    schedules: tuple[Schedule, ...]
+    waits: tuple[dict[int, Wait], ...]
+    whole: tuple[tuple[int, dict[str, int]], ...]
+
+    @property
+    def total(self) -> int:
+        """Ticks from the beginning of all to the end of the last."""
+        return max(made.total for made in self.schedules)
+
+    @property
+    def whole_total(self) -> int:
+        """The same of the whole problem."""
+        return max(ticks for ticks, _ in self.whole)
+
+    @property
+    def last(self) -> int:
+        """The program that ends last; of several the one that waited least, the first of these."""
+        return max(
+            range(len(self.schedules)),
+            key=lambda number: (self.schedules[number].total, -self.waited(number), -number),
+        )
+
+    def waited(self, program: int) -> int:
+        """Ticks that a program has waited for others."""
+        return sum(wait.start - wait.ready for wait in self.waits[program].values())
+
+    def path(self) -> dict[str, int]:
+        """The critical path by cause, in ticks, from program to program; adds up to `total`."""
+        if not self.total:
+            return {}
+        number = self.last
+        paths = [Path(made) if len(made.program) else None for made in self.schedules]
+        path = paths[number]
+        assert path is not None
+        place = path.last()
+        until = self.total
+        while True:
+            late = {instruction for instruction, wait in self.waits[number].items() if wait.waited}
+            place, until = path.walk(place, until, late)
+            if place < 0:
+                break
+            # A barrier's own part comes before the wait, though its queue goes on from there.
+            own = self.waits[number][place].tells - self.waits[number][place].ready
+            path.spend(place, -own)
+            until += own
+            # On to the program that came last: what held that one up held up this one.
+            turn = list(self.waits[number]).index(place)
+            others = [other for other in range(len(paths)) if other != number]
+            there = {other: list(self.waits[other].items())[turn] for other in others}
+            number = max(others, key=lambda other: (there[other][1].tells, -other))
+            instruction, wait = there[number]
+            told = min(until, wait.tells)
+            path.spent[WAITING] += until - told
+            path = paths[number]
+            assert path is not None
+            ready = min(wait.ready, told)
+            path.spend(instruction, told - ready)
+            place, until = path.before(instruction, ready, wait.cause)
+        spent = Counter[str]()
+        for each in paths:
+            spent.update(each.told(0) if each is not None else {})
+        spent["earlier instructions"] += until
+        return {name: ticks for name, ticks in spent.items() if ticks}
+
+
+def schedule_launch(
+    recording: Recording,
+    pace: Pace,
+    *,
+    signal: int = 0,
+    without: Without = NOTHING_REMOVED,
+    fold: bool = True,
+    waiting: bool = True,
+    over: LaunchSchedule | None = None,
+) -> LaunchSchedule:
+    """`signal`: ticks until one core sees what another tells it. Programs of one equivalence class are
+    scheduled once. With `waiting=False` nobody waits for another program, and no signal takes time. `over`:
+    of such a launch, what nobody needs any more, and is overwritten.
+    """
+    programs = recording.programs
+    of = representatives(programs, recording.classes) if len(programs) > 1 else (0,)
+    waiting = waiting and len(programs) > 1
+    stops = {number: rendezvous_of(programs[number]) for number in of} if waiting else {}
+    waits: dict[int, dict[int, Wait]] = {number: {} for number in of}
+    if any(stops.values()):
+        schedules = _with_rendezvous(recording, pace, of, stops, waits, signal, without, fold=fold)
+    else:
+        marks = marks_of(recording.pieces)
+        schedules = {
+            number: schedule(
+                programs[number],
+                pace,
+                without=without,
+                marks=marks,
+                fold=fold,
+                over=None if over is None else over.schedules[number],
+            )
+            for number in dict.fromkeys(of)
+        }
+    return LaunchSchedule(
+        schedules=tuple(schedules[number] for number in of),
+        waits=tuple(waits[number] for number in of),
+        whole=tuple(
+            whole(schedules[number].done, schedules[number].marks, recording.pieces) for number in of
+        ),
+    )
+
+
+def _with_rendezvous(
+    recording: Recording,
+    pace: Pace,
+    of: tuple[int, ...],
+    stops: dict[int, list[int]],
+    waits: dict[int, dict[int, Wait]],
+    signal: int,
+    without: Without,
+    *,
+    fold: bool,
+) -> dict[int, Schedule]:
+    """From rendezvous to rendezvous, all cores side by side; fills `waits`."""
+    cores = {number: Core(recording.programs[number], pace, without) for number in dict.fromkeys(of)}
+    walks = {number: Folding(core) if fold else core for number, core in cores.items()}
+    done = dict.fromkeys(cores, 0)
+    for turn in range(len(stops[of[0]])):
+        here = {number: stops[number][turn] for number in cores}
+        for number in cores:
+            walks[number].advance(done[number], here[number])
+            done[number] = here[number] + 1
+        for number, wait in meet(cores, here, of, signal).items():
+            waits[number][here[number]] = wait
+    for number, core in cores.items():
+        walks[number].advance(done[number], len(core.program))
+    return {number: Schedule.of(core) for number, core in cores.items()}

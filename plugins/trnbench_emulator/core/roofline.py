@@ -1,0 +1,120 @@
+"""The roofline: the time of a kernel without a source, from the work it declares.
+
+A core takes as long as its busiest engine, its DMA, or its share of device memory: what can overlap does, so
+that it is an upper bound of performance. It stands in for no recording.
+"""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from trnbench.kernels.case import Case
+from trnbench.kernels.work import Work
+from trnbench.peaks.engine import engine_rate
+from trnbench_emulator.core.costs import CostTable
+
+FORMULA = "roofline: max(engines + lead, DMA, device memory) + fill + launch"
+
+
+class Demand(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one core. `engines`: seconds each is busy. `dma_s`: seconds its DMA engines are busy.
+
+    `hbm_bytes` is what it moves. `fill_s`: how long the first transfer takes to begin, and the last; nothing
+    overlaps them. `lead_s`: how long those two take, which only an engine waits for: to the DMA engines they
+    are part of their own work.
+    """
+
+    engines: dict[str, float]
+    dma_s: float
+    hbm_bytes: float
+    fill_s: float
+    lead_s: float
+
+
+class Roofline(msgspec.Struct, frozen=True, kw_only=True):
+    """`parts`: seconds of what each cause would take alone; `bound` names the longest. `formula`: what
+    `FORMULA` was given, and why a formula it is."""
+
+    time_s: float
+    parts: dict[str, float]
+    bound: str
+    hbm_bytes: float
+    formula: str
+
+
+def roofline(case: Case, table: CostTable) -> Roofline:
+    """Raises `FactError` where a rate is missing."""
+    demand = demand_of(case, table)
+    overlapping = dict(demand.engines)
+    if demand.dma_s:
+        overlapping["dma"] = demand.dma_s
+    if demand.hbm_bytes:
+        # All cores of the device at once: each has its share of the memory's rate.
+        overlapping["hbm"] = demand.hbm_bytes * case.extent.cores_of_device / table.hbm_rate
+    ends = {
+        name: seconds + (demand.lead_s if name in demand.engines else 0.0)
+        for name, seconds in overlapping.items()
+    }
+    bound = max(ends, key=lambda name: (ends[name], name), default="launch")
+    longest = ends.get(bound, 0.0)
+    lead = demand.lead_s if bound in demand.engines else 0.0
+    serial = {"fill": demand.fill_s + lead, "launch": table.launch_s}
+    if max(serial.values()) > longest:
+        bound = max(serial, key=lambda name: (serial[name], name))
+    return Roofline(
+        time_s=longest + demand.fill_s + serial["launch"],
+        parts={**overlapping, **{name: seconds for name, seconds in serial.items() if seconds}},
+        bound=bound,
+        hbm_bytes=demand.hbm_bytes,
+        formula=_summed(case),
+    )
+
+
+def demand_of(case: Case, table: CostTable) -> Demand:
+    """From the kernel's own FLOP and byte formula."""
+    extent = case.extent
+    work = case.kernel.work(case.key.point, extent)
+    share = 1.0 / max(extent.cores, 1)
+    engines = {name: n * share / (table.lanes * table.clock(name)) for name, n in work.engine_flops.items()}
+    if work.flops:
+        engines["tensor"] = _tensor(case, work, table) * share
+    hbm = work.bytes.get("hbm", 0.0) * share
+    run = table.stream_run
+    return Demand(
+        engines=engines,
+        dma_s=table.stream(hbm, run),
+        hbm_bytes=hbm,
+        fill_s=2 * table.transfers.start_s if hbm else 0.0,
+        # The first and the last tile: a run on every partition.
+        lead_s=2 * table.stream(min(hbm / 2, run * table.lanes), run),
+    )
+
+
+def _tensor(case: Case, work: Work, table: CostTable) -> float:
+    """Seconds of the tensor engine at the data type's rate; edges of matrices fill whole tiles."""
+    sparse = case.primary.sparse
+    rate = engine_rate(table.system, case.key.dtype or "bf16", sparse)
+    if rate is None:
+        raise table.missing_rate(case.key.dtype, sparse)
+    return work.flops * padding(case, table.lanes) / rate.value
+
+
+def padding(case: Case, tile: float) -> float:
+    """How much larger a matrix product becomes when M and K fill whole tiles; 1 for other kernels."""
+    point = case.key.point
+    if case.kernel.family != "gemm":
+        return 1.0
+    factor = 1.0
+    for side in (point.get(name, point.get("size")) for name in ("m", "k")):
+        if isinstance(side, int) and side > 0:
+            factor *= math.ceil(side / tile) * tile / side
+    return factor
+
+
+def _summed(case: Case) -> str:
+    work = case.kernel.work(case.key.point, case.extent)
+    counted = work.formula or ", ".join(work.as_counts())
+    declared = "its NKI sources take no such point" if case.kernel.nki_sources else "it has no NKI source"
+    return f"{counted}; {case.kernel.name} declares: {declared}"

@@ -1,0 +1,97 @@
+"""The shape of every collective algorithm: what it can do, where, and in which steps."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import msgspec
+
+from trnbench.errors import UsageError
+from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.schedule import Schedule
+
+ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER = "all_reduce", "all_gather", "reduce_scatter"
+ALL_TO_ALL, BROADCAST, REDUCE, PERMUTE = "all_to_all", "broadcast", "reduce", "permute"
+
+BARRIER = "barrier"
+
+COLLECTIVES = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, BROADCAST, REDUCE, PERMUTE)
+"""What algorithms carry out."""
+NAMES = (*COLLECTIVES, BARRIER)
+"""What may be asked for: a barrier is carried out as an all-reduce."""
+AUTO, BEST = "auto", "best"
+"""In place of an algorithm's name: what the documents take, and the quickest."""
+
+
+class NotPossible(UsageError):
+    """The algorithm cannot do this collective on this network; the message says why."""
+
+
+def too_few(network: Network) -> NotPossible:
+    """What to raise where fewer than two ranks are left to send to each other."""
+    return NotPossible(
+        "a collective needs at least 2 ranks",
+        cause=f"{network.topology.name} has {network.size} here",
+        try_="--ranks core, or a system of several devices",
+    )
+
+
+class Transfer(msgspec.Struct, frozen=True):
+    """`blocks` from `src` to `dst`; `add` reduces them into what is there, else they overwrite.
+
+    Blocks are numbered 0…n−1 (rank i's part of the result, or of the reduced vector), for an
+    all-to-all source·n + destination.
+    """
+
+    src: int
+    dst: int
+    blocks: tuple[int, ...]
+    add: bool = False
+
+
+class Algorithm(ABC):
+    """What an algorithm can do, and its plan. `size` is the full buffer in bytes: the all-reduce vector, the
+    gathered result, the reduce-scatter input, one rank's all-to-all send buffer, the broadcast message.
+
+    Which numbers and shapes of ranks it can do, `schedule` says by raising NotPossible.
+    """
+
+    name: str
+    collectives: tuple[str, ...]
+    uneven: tuple[str, ...] = ()
+    """Collectives of which it carries unlike parts as well: each of its messages is one whole part."""
+    auto: bool = True
+    """Whether `auto` may take it as a whole: not if it is a part of another one."""
+    auto_ranks: int = 0
+    """Ranks above which `auto` leaves it out, for it has to be simulated flow by flow; 0: none."""
+
+    @abstractmethod
+    def schedule(self, network: Network, collective: str, size: float) -> Schedule:
+        """Raises NotPossible."""
+
+    @abstractmethod
+    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
+        """The same, block by block, for the functional check: one list per step."""
+
+    def most_ranks(self, collective: str) -> int:
+        """`auto_ranks` of one collective: a broadcast down open chains has no two steps alike."""
+        return self.auto_ranks // 8 if collective == BROADCAST else self.auto_ranks
+
+
+class OverInstances(ABC):
+    """An algorithm over a cluster, planned on a few instances that stand for all of them."""
+
+    name: str
+    collectives: tuple[str, ...]
+    pipelined: bool = False
+    """Whether it keeps several messages on the way over the network."""
+
+    @abstractmethod
+    def over_instances(self, network: Network, collective: str, size: float, instances: int) -> Schedule:
+        """The schedule of `instances` on a network of two or more of them. Raises NotPossible."""
+
+
+def ways(collective: str) -> tuple[bool, bool]:
+    """(reduces, gathers): an all-reduce is a reduce-scatter, then an all-gather."""
+    return collective in (ALL_REDUCE, REDUCE_SCATTER), collective in (ALL_REDUCE, ALL_GATHER)

@@ -1,0 +1,108 @@
+"""Recursive halving and doubling: partners at doubling distance, RDH in the Neuron documents.
+
+2·log₂(n)·α + 2(n−1)/n·S/B for an all-reduce on a switch: Thakur, Rabenseifner, Gropp, "Optimization
+of collective communication operations in MPICH", Int. J. High Perf. Comput. Appl. 19 (2005).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trnbench_emulator.fabric.algorithms.algorithm import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    REDUCE_SCATTER,
+    Algorithm,
+    NotPossible,
+    Transfer,
+    ways,
+)
+from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.schedule import Move, Schedule, Step
+
+
+class HalvingDoubling(Algorithm):
+    """Ranks are numbered by a Gray code along each torus dimension, so that on rings of 4 every
+    exchange is with a neighbour: the four axes of the hypercube that a 4×4 torus is. The innermost
+    coordinate comes first: the large halves stay inside a device, a server, a rack.
+    """
+
+    name = "rdh"
+    collectives = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER)
+
+    def schedule(self, network: Network, collective: str, size: float) -> Schedule:
+        place, rank_at = self._places(network)
+        n = network.size
+        bits = n.bit_length() - 1
+        reduces, gathers = ways(collective)
+        halving = []
+        for level, bit in enumerate(range(bits)):
+            pairs = tuple((r, rank_at[place[r] ^ (1 << bit)]) for r in range(n))
+            halving.append((pairs, size / 2 ** (level + 1)))
+        steps = [Step(moves=(Move(size=s, pairs=p, writes=2.0),)) for p, s in halving] if reduces else []
+        steps += [Step(moves=(Move(size=s, pairs=p),)) for p, s in reversed(halving)] if gathers else []
+        return Schedule(algorithm=self.name, chains=(tuple(steps),))
+
+    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
+        place, rank_at = self._places(network)
+        n = network.size
+        bits = n.bit_length() - 1
+        reduces, gathers = ways(collective)
+        order = list(range(bits))
+        if reduces:
+            for level, bit in enumerate(order):
+                yield [
+                    self._exchange(place, rank_at, r, bit, order[:level], to_partner=True) for r in range(n)
+                ]
+        if gathers:
+            for level in range(bits - 1, -1, -1):
+                yield [
+                    self._exchange(place, rank_at, r, order[level], order[:level], to_partner=False)
+                    for r in range(n)
+                ]
+
+    def _exchange(
+        self,
+        place: list[int],
+        rank_at: list[int],
+        rank: int,
+        bit: int,
+        settled: list[int],
+        *,
+        to_partner: bool,
+    ) -> Transfer:
+        """Halving sends the blocks on the partner's side, doubling those on one's own."""
+        here, there = place[rank], place[rank] ^ (1 << bit)
+        side = there if to_partner else here
+        mask = sum(1 << b for b in settled) | (1 << bit)
+        blocks = tuple(rank_at[p] for p in range(len(place)) if p & mask == side & mask)
+        return Transfer(rank, rank_at[there], blocks, to_partner)
+
+    def _places(self, network: Network) -> tuple[list[int], list[int]]:
+        n = network.size
+        if n < 2 or n & (n - 1):
+            raise NotPossible(
+                f"{self.name} needs a power of two of ranks, not {n}",
+                cause="partners are found by flipping one bit of the rank",
+                try_="--algorithm ring or mesh, or another group size",
+            )
+        place = network.memo.get("gray")
+        if place is None:
+            place = network.memo["gray"] = self._gray(network)
+        rank_at = [0] * n
+        for rank, p in enumerate(place):
+            rank_at[p] = rank
+        return place, rank_at
+
+    @staticmethod
+    def _gray(network: Network) -> list[int]:
+        symmetry = network.symmetry
+        if symmetry is None or any(digit.size & (digit.size - 1) for digit in symmetry.digits):
+            return list(range(network.size))
+        place = []
+        for coord in symmetry.coords:
+            p = 0
+            for digit, c in zip(symmetry.digits, coord, strict=True):
+                p = (p << (digit.size.bit_length() - 1)) | (c if digit.xor else c ^ (c >> 1))
+            place.append(p)
+        return place

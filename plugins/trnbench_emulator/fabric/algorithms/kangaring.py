@@ -1,0 +1,172 @@
+"""Kangaring: a ring of pairs. One rank of each pair talks to the outside, the other only to it.
+
+Half the hops of a ring, and fewer accesses of device memory: for two ranks 3 instead of 4 to gather
+(what arrives is read once, for the next device and for the neighbour), 4 instead of 6 to reduce (three
+operands are read and one sum is written). Counts and O(N/2): the Neuron guide to collectives inside a
+node. The guide does not print the schedule; this one has its counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from trnbench_emulator.fabric.algorithms.algorithm import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    REDUCE_SCATTER,
+    Algorithm,
+    NotPossible,
+    Transfer,
+    ways,
+)
+from trnbench_emulator.fabric.cycles import device_cycles
+from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.schedule import Move, Schedule, Step
+
+Lane = tuple[tuple[int, int], ...]
+"""Pairs (primary, secondary) in the order of the walk."""
+
+
+class Kangaring(Algorithm):
+    """Runs on every directed Hamiltonian cycle of the devices at once, a share of the buffer on each."""
+
+    name = "kangaring"
+    collectives = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER)
+
+    def schedule(self, network: Network, collective: str, size: float) -> Schedule:
+        lanes = self._lanes(network)
+        n, hops = network.size, network.size // 2 - 1
+        block = size / len(lanes) / n
+        reduces, gathers = ways(collective)
+        chains = []
+        for lane in lanes:
+            out = tuple((lane[i][0], lane[(i + 1) % len(lane)][0]) for i in range(len(lane)))
+            up = tuple((second, first) for first, second in lane)
+            down = tuple((first, second) for first, second in lane)
+            chain = []
+            if reduces:
+                # The secondary's operand is read where it lies; no copy of it is written.
+                chain.append(Step(moves=(Move(size=block, pairs=up, writes=0.0),)))
+                if hops:
+                    chain.append(
+                        Step(
+                            moves=(
+                                Move(size=2 * block, pairs=out, reads=2.0),
+                                Move(size=2 * block, pairs=up, writes=0.0),
+                            ),
+                            times=hops,
+                        )
+                    )
+                # The own block's other half of the last sum; the secondary takes its result over.
+                chain.append(Step(moves=(Move(size=block, pairs=down, reads=2.0),)))
+            if gathers:
+                chain.append(
+                    Step(moves=(Move(size=block, pairs=up), Move(size=block, pairs=down, reads=0.0)))
+                )
+                if hops:
+                    # What arrives is written to both ranks of the pair by one read of the sender's.
+                    chain.append(
+                        Step(
+                            moves=(
+                                Move(size=2 * block, pairs=out),
+                                Move(size=2 * block, pairs=down, reads=0.0),
+                            ),
+                            times=hops,
+                        )
+                    )
+            chains.append(tuple(chain))
+        return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{len(lanes)} directed cycles")
+
+    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
+        """Block of lane l for rank r is l·n + r. Copies to the secondary follow the hop they copy."""
+        lanes, n = self._lanes(network), network.size
+        reduces, gathers = ways(collective)
+        pairs, numbered = n // 2, list(enumerate(lanes))
+
+        def blocks(number: int, pair: tuple[int, int]) -> tuple[int, ...]:
+            return number * n + pair[0], number * n + pair[1]
+
+        if reduces:
+            for step in range(pairs - 1):
+                there = [
+                    (number, lane, i, lane[(i - step - 1) % pairs])
+                    for number, lane in numbered
+                    for i in range(pairs)
+                ]
+                yield [
+                    Transfer(lane[i][1], lane[i][0], blocks(number, lane_block), True)
+                    for number, lane, i, lane_block in there
+                ]
+                yield [
+                    Transfer(lane[i][0], lane[(i + 1) % pairs][0], blocks(number, lane_block), True)
+                    for number, lane, i, lane_block in there
+                ]
+            yield [
+                Transfer(second, first, (number * n + first,), True)
+                for number, lane in numbered
+                for first, second in lane
+            ]
+            yield [
+                Transfer(first, second, (number * n + second,), True)
+                for number, lane in numbered
+                for first, second in lane
+            ]
+        if gathers:
+            yield [
+                each
+                for number, lane in numbered
+                for first, second in lane
+                for each in (
+                    Transfer(second, first, (number * n + second,)),
+                    Transfer(first, second, (number * n + first,)),
+                )
+            ]
+            for step in range(pairs - 1):
+                yield [
+                    Transfer(lane[i][0], lane[(i + 1) % pairs][0], blocks(number, lane[(i - step) % pairs]))
+                    for number, lane in numbered
+                    for i in range(pairs)
+                ]
+                yield [
+                    Transfer(lane[i][0], lane[i][1], blocks(number, lane[(i - step - 1) % pairs]))
+                    for number, lane in numbered
+                    for i in range(pairs)
+                ]
+
+    def _lanes(self, network: Network) -> list[Lane]:
+        each = network.ranks_per_device
+        if network.size < 2 or each < 2 or each % 2:
+            raise NotPossible(
+                f"{self.name} needs pairs of ranks that share a device",
+                cause=f"{network.topology.name} has {each or 'different numbers of'} ranks per device here",
+                try_="--ranks core or logical-core, or --algorithm ring",
+            )
+        if max(network.shared) == 0:
+            raise NotPossible(
+                f"{self.name} joins devices, and all {network.size} ranks are on one",
+                cause="ranks of one device share its memory: there is no link to use",
+                try_="--algorithm ring, rdh or mesh",
+            )
+        lanes: list[Lane] | None = network.memo.get("kangaring")
+        if lanes is None:
+            lanes = network.memo["kangaring"] = [
+                self._lane(members, turn) for turn, members in enumerate(_walks(network))
+            ]
+        return lanes
+
+    @staticmethod
+    def _lane(members: Sequence[Sequence[int]], turn: int) -> Lane:
+        """The pairs of every device in turn; every other lane exchanges the two roles."""
+        return tuple(
+            (ranks[i + turn % 2], ranks[i + 1 - turn % 2])
+            for ranks in members
+            for i in range(0, len(ranks), 2)
+        )
+
+
+def _walks(network: Network) -> list[list[list[int]]]:
+    """For every directed cycle of the devices, the ranks of each device in the order of the walk."""
+    ranks: list[list[int]] = [[] for _ in range(max(network.shared) + 1)]
+    for rank, device in enumerate(network.shared):
+        ranks[device].append(rank)
+    return [[ranks[device] for device in cycle] for cycle in device_cycles(network)]

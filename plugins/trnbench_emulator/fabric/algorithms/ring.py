@@ -1,0 +1,114 @@
+"""Ring: every rank passes to the next; several edge-disjoint cycles share the work.
+
+Behind switches of several levels the cycles are walks that favour one level each (`levels`), with uneven
+shares. Cost 2(n−1)(α + S/(n·B)) for an all-reduce on one cycle, S/(c·n·B) on c cycles: Patarasuk and Yuan,
+"Bandwidth optimal all-reduce algorithms for clusters of workstations", J. Parallel Distrib. Comput.
+69 (2009).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from trnbench_emulator.fabric.algorithms.algorithm import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    BROADCAST,
+    REDUCE_SCATTER,
+    Algorithm,
+    Transfer,
+    too_few,
+    ways,
+)
+from trnbench_emulator.fabric.cycles import directed_cycles, level_cycles
+from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.schedule import Move, Schedule, Step
+
+
+class Ring(Algorithm):
+    """`directions` 1 or 2; `cycles` how many edge-disjoint Hamiltonian cycles at most (0: all)."""
+
+    collectives = (ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST)
+    auto_ranks = 256
+
+    def __init__(self, name: str = "ring", *, directions: int = 2, cycles: int = 0) -> None:
+        self.name, self.directions, self.cycles = name, directions, cycles
+        self.auto = not cycles
+
+    def _lanes(self, network: Network) -> Sequence[tuple[Sequence[int], float]]:
+        """Cycles, each with its share of the buffer."""
+        if network.size < 2:
+            raise too_few(network)
+        if not self.cycles and (across := level_cycles(network)):
+            return across
+        cycles = directed_cycles(network, self.directions, self.cycles)
+        return [(cycle, 1 / len(cycles)) for cycle in cycles]
+
+    def _cycles(self, network: Network) -> list[Sequence[int]]:
+        return [cycle for cycle, _ in self._lanes(network)]
+
+    def schedule(self, network: Network, collective: str, size: float) -> Schedule:
+        lanes = self._lanes(network)
+        n = network.size
+        reduces, gathers = ways(collective)
+        chains = []
+        for cycle, share in lanes:
+            chain, part = [], size * share
+            if reduces:  # the partial sum and the own operand are read, the sum is written downstream
+                chain.append(Step(moves=(_along(network, cycle, part / n, 2.0),), times=n - 1))
+            if gathers:
+                chain.append(Step(moves=(_along(network, cycle, part / n, 1.0),), times=n - 1))
+            if collective == BROADCAST:  # blocks follow each other down the open chain
+                chain += [
+                    Step(moves=(Move(size=part / n, pairs=_window(cycle, n, step)),))
+                    for step in range(2 * n - 2)
+                ]
+            chains.append(tuple(chain))
+        return Schedule(algorithm=self.name, chains=tuple(chains), note=f"{len(lanes)} directed cycles")
+
+    def transfers(self, network: Network, collective: str) -> Iterator[list[Transfer]]:
+        """Cycle by cycle in lockstep; block b of cycle c is c·n + b."""
+        cycles = self._cycles(network)
+        n = network.size
+        reduces, gathers = ways(collective)
+        if reduces:
+            for step in range(n - 1):
+                yield [
+                    Transfer(cycle[i], cycle[(i + 1) % n], (c * n + cycle[(i - step - 1) % n],), True)
+                    for c, cycle in enumerate(cycles)
+                    for i in range(n)
+                ]
+        if gathers:
+            for step in range(n - 1):
+                yield [
+                    Transfer(cycle[i], cycle[(i + 1) % n], (c * n + cycle[(i - step) % n],))
+                    for c, cycle in enumerate(cycles)
+                    for i in range(n)
+                ]
+        if collective == BROADCAST:
+            for step in range(2 * n - 2):
+                yield [
+                    Transfer(cycle[i], cycle[i + 1], (c * n + step - i,))
+                    for c, cycle in enumerate(_from_root(cycles))
+                    for i in range(n - 1)
+                    if 0 <= step - i < n
+                ]
+
+
+def _along(network: Network, cycle: Sequence[int], size: float, reads: float) -> Move:
+    """One step along the cycle: a translation where the cycle is one, pairs otherwise."""
+    n = len(cycle)
+    if network.symmetry is not None:
+        offsets = {network.symmetry.offset(cycle[i], cycle[(i + 1) % n]) for i in range(n)}
+        if len(offsets) == 1:
+            return Move(size=size, offset=offsets.pop(), reads=reads)
+    return Move(size=size, pairs=tuple((cycle[i], cycle[(i + 1) % n]) for i in range(n)), reads=reads)
+
+
+def _from_root(cycles: Sequence[Sequence[int]]) -> list[list[int]]:
+    return [[*cycle[cycle.index(0) :], *cycle[: cycle.index(0)]] for cycle in map(list, cycles)]
+
+
+def _window(cycle: Sequence[int], blocks: int, step: int) -> tuple[tuple[int, int], ...]:
+    rooted = _from_root([cycle])[0]
+    return tuple((rooted[i], rooted[i + 1]) for i in range(len(rooted) - 1) if 0 <= step - i < blocks)

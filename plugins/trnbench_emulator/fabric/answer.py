@@ -1,0 +1,153 @@
+"""What a question about the links comes to: the time, and where it goes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from trnbench_emulator.clock import TICKS_PER_SECOND, ticks
+from trnbench_emulator.fabric.bound import Bound
+from trnbench_emulator.fabric.explanation import LinkLoad, Waterfall, inexact, loads, waterfall
+from trnbench_emulator.fabric.planner import Planner
+from trnbench_emulator.fabric.question import EVEN_OF, PATTERNS, Question
+from trnbench_emulator.fabric.solution import Carried, Solution
+from trnbench_emulator.fabric.solve import solve_beside
+from trnbench_kernels.families.collective import busbw_factor
+
+HOTTEST = 3
+
+
+class Answer:
+    """`size` in bytes as the question states it; bandwidths in bytes/s.
+
+    `algorithm` is what ran, `asked` what was asked for; `left_out` why others were not tried for it,
+    `choice` by what right `auto` took it. `level` says what a rank is, `context` whether it ran alone or in a
+    compiled graph. All but the time is worked out when asked for.
+    """
+
+    def __init__(
+        self, question: Question, planner: Planner, carried: Carried, notes: tuple[str, ...] = ()
+    ) -> None:
+        self.question, self.planner, self.carried = question, planner, carried
+        self.collective, self.asked = question.collective, question.algorithm
+        self.level, self.context = question.level, question.context
+        self.ranks, self.size = planner.ranks, planner.size
+        self.algorithm = carried.schedule.algorithm
+        self.time_s, self.way = carried.solution.time_s, carried.solution.way
+        self.left_out, self.choice = carried.left_out, carried.choice
+        self._said = notes
+
+    @cached_property
+    def tried(self) -> dict[str, float]:
+        """Seconds by every algorithm that was worth trying, those too that could not be the quickest."""
+        carried = self.carried
+        return {
+            name: carried.tried[name]
+            if name in carried.tried
+            else self.planner.carried(name, carried.beside).solution.time_s
+            for name in carried.worth
+        }
+
+    @property
+    def algbw(self) -> float:
+        return self.size / self.time_s if self.time_s else 0.0
+
+    @property
+    def busbw(self) -> float:
+        """algbw · factor (nccl-tests' performance notes), in bytes/s: true GB/s after division by 1e9."""
+        return self.algbw * self.factor
+
+    @property
+    def factor(self) -> float:
+        """Of uneven parts that of even ones, so `busbw` falls by what unevenness costs; 1 of messages."""
+        if self.collective in PATTERNS:
+            return 1.0
+        return float(busbw_factor(EVEN_OF.get(self.collective, self.collective), self.ranks))
+
+    @cached_property
+    def bound(self) -> Bound:
+        """What no algorithm beats."""
+        return self.planner.bound(self.carried.schedule, self.carried.network)
+
+    @cached_property
+    def waterfall(self) -> Waterfall:
+        return waterfall(self.carried, self._free, self.bound, self._latency, self._overhead)
+
+    @property
+    def latency_s(self) -> float:
+        """Of the links alone: what the time would be, were each infinitely wide and the ends free."""
+        return self._latency / TICKS_PER_SECOND
+
+    @property
+    def overhead_s(self) -> float:
+        """The start and the steps of the ends."""
+        return self._overhead / TICKS_PER_SECOND
+
+    @cached_property
+    def link_s(self) -> float:
+        """What links alone take beside these: accesses at the ends for nothing."""
+        # The two may take different shortcuts; a part is never more than the whole.
+        whole = min(self._free.total_ticks, self.carried.solution.total_ticks)
+        return max(whole - self._overhead - self._latency, 0) / TICKS_PER_SECOND
+
+    @property
+    def memory_s(self) -> float:
+        """What the busiest device's memory needs for its accesses."""
+        network = self.carried.network
+        if not network.has_memory:
+            return 0.0
+        memories = network.capacity[len(network.links) :]
+        return float((self.carried.solution.accessed / memories).max())
+
+    @property
+    def memory_bytes(self) -> float:
+        """Accesses of one device, the busiest."""
+        return float(self.carried.solution.accessed.max(initial=0.0))
+
+    @cached_property
+    def links(self) -> tuple[LinkLoad, ...]:
+        """All that carry something, the busiest first."""
+        return tuple(loads(self.carried.network, self.carried.solution))
+
+    @cached_property
+    def hottest(self) -> tuple[LinkLoad, ...]:
+        return tuple(loads(self.carried.network, self.carried.solution, HOTTEST))
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What the schedule is made of, how far it can be off, what ran beside."""
+        return tuple(filter(None, (self.carried.schedule.note, inexact(self.carried), *self._said)))
+
+    def detail(self) -> dict[str, Any]:
+        """Small and JSON-safe: the waterfall in seconds, the hottest links, what was tried."""
+        parts = ("ideal", "algorithm", "contention", "latency", "endpoint")
+        shown: dict[str, Any] = {
+            "waterfall_s": {name: getattr(self.waterfall, name) / TICKS_PER_SECOND for name in parts},
+            "bound_s": self.bound.time_s,
+            "hottest_links": [
+                [f"{link.src} > {link.dst}", link.bytes, round(link.utilisation, 4)] for link in self.hottest
+            ],
+        }
+        if self.tried:
+            shown["tried_s"] = self.tried
+        if self.left_out:
+            shown["not_tried"] = self.left_out
+        return shown
+
+    @cached_property
+    def _overhead(self) -> int:
+        schedule = self.carried.schedule
+        return ticks(schedule.startup_s) + ticks(schedule.per_message_s) * schedule.steps
+
+    @property
+    def _latency(self) -> int:
+        return max(round(self.carried.solution.latency_s * TICKS_PER_SECOND) - self._overhead, 0)
+
+    @cached_property
+    def _free(self) -> Solution:
+        """The same with accesses at the ends for nothing."""
+        carried = self.carried
+        if not (carried.network.has_memory and carried.solution.memory):
+            return carried.solution
+        network, most = carried.network.with_free_memory, self.planner.fabric.most_effort
+        return solve_beside(network, carried.schedule, carried.beside, most=most)

@@ -1,0 +1,130 @@
+"""The one door: a question about the links in, its answer out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from trnbench_emulator.fabric.algorithms.algorithm import AUTO, BEST, NotPossible
+from trnbench_emulator.fabric.answer import Answer
+from trnbench_emulator.fabric.planner import Planner
+from trnbench_emulator.fabric.question import PATTERNS, Question
+from trnbench_emulator.fabric.schedule import Chains
+from trnbench_emulator.fabric.solution import Carried
+from trnbench_emulator.fabric.systems import Fabric, fabric_of
+
+KEPT = 256
+"""Answers kept with the links they are about: a table of algorithms, a curve and a headline ask alike."""
+
+
+def ask(question: Question) -> Answer:
+    """The same question again has the same answer at once; where its time goes is worked out when asked for.
+
+    Raises UsageError for what is unknown or makes no sense, NotPossible where an algorithm cannot do it,
+    TopologyError where ranks are too many or apart.
+    """
+    fabric = fabric_of(question.system, question.options)
+    answers: dict[tuple[object, ...], Answer] = fabric.answers
+    key = question.key
+    if key not in answers:
+        if len(answers) >= KEPT:
+            answers.pop(next(iter(answers)))
+        answers[key] = _answered(fabric, question)
+    return answers[key]
+
+
+def compared(question: Question) -> dict[str, float]:
+    """Seconds of every algorithm that is possible and soon answered, what is taken among them."""
+    answer = ask(question)
+    seconds = {**answer.tried, answer.algorithm: answer.time_s}
+    planner = answer.planner
+    for name in planner.quick:
+        if name not in seconds and not planner.too_many(name, quick=True):
+            try:
+                seconds[name] = ask(msgspec.structs.replace(question, algorithm=name)).time_s
+            except NotPossible:
+                continue
+    return seconds
+
+
+def _answered(fabric: Fabric, question: Question) -> Answer:
+    planner = Planner(fabric, question)
+    if not question.beside:
+        return Answer(question, planner, _chosen(planner, question.algorithm))
+    beside: Chains = ()
+    notes = []
+    for other in question.beside:
+        company = Planner(fabric, question.of(other), every_rank=True)
+        meanwhile = _chosen(company, other.algorithm)
+        beside += meanwhile.schedule.sized().chains
+        where = f", {len(other.groups)} groups at once" if other.groups else ""
+        notes.append(
+            f"beside {other.collective} of {company.size:,.0f} B by {meanwhile.schedule.algorithm}{where}"
+        )
+    together = _chosen(planner, question.algorithm, beside)
+    alone = planner.carried(together.schedule.algorithm).solution
+    notes.append(f"{together.solution.time_s / alone.time_s:.2f} times as long as alone")
+    # What others cost counts as sharing links: latency and accesses at the ends are those of its own.
+    solution = msgspec.structs.replace(together.solution, latency_s=alone.latency_s)
+    return Answer(question, planner, msgspec.structs.replace(together, solution=solution), tuple(notes))
+
+
+def _chosen(planner: Planner, algorithm: str, beside: Chains = ()) -> Carried:
+    """`auto`, `best` or one by name; a pattern of messages has no algorithms to choose from."""
+    if planner.question.collective in PATTERNS:
+        return planner.carried("", beside)
+    if algorithm == AUTO:
+        return _auto(planner, beside)
+    if algorithm == BEST:
+        return _best(planner, planner.able, beside, quick=False)
+    return planner.carried(algorithm, beside)
+
+
+def _auto(planner: Planner, beside: Chains) -> Carried:
+    """What the runtime was observed to take; where nothing was, or the ranks do not allow it, the best of
+    all that is quickly answered.
+    """
+    rule = planner.rule
+    why = "no rule observed"
+    if rule is not None:
+        name = rule.taken(planner.size)
+        try:
+            return msgspec.structs.replace(planner.carried(name, beside), choice=rule.sentence)
+        except NotPossible:
+            why = f"{name} is not possible"
+    best = _best(planner, planner.quick, beside, quick=True)
+    several = f"best of {', '.join(best.worth)}" if len(best.worth) > 1 else "the only one possible"
+    return msgspec.structs.replace(best, choice=f"{why}: {several}")
+
+
+def _best(planner: Planner, names: Sequence[str], beside: Chains, *, quick: bool) -> Carried:
+    """The quickest of those that can; ties go to the first name. Where it shall be `quick`, what cannot be
+    quicker than the best so far is not carried out. Raises NotPossible if none can.
+    """
+    least: dict[str, int] = {}
+    left_out: dict[str, str] = {}
+    for name in names:
+        try:
+            if why := planner.too_many(name, quick=quick):
+                left_out[name] = why
+            else:
+                least[name] = planner.least_ticks(name) if quick else 0
+        except NotPossible:
+            continue
+    worth = tuple(least)
+    if not worth:
+        raise NotPossible(
+            f"no algorithm does {planner.collective} on these {planner.network.size} ranks",
+            cause="; ".join(f"{name}: {why}" for name, why in left_out.items()),
+            try_=f"trnbench fabric algorithms -i {planner.fabric.system.name}",
+        )
+    carried: dict[str, Carried] = {}
+    best = ""
+    for name in sorted(worth, key=least.__getitem__):
+        if best and least[name] > carried[best].solution.total_ticks:
+            break
+        carried[name] = planner.carried(name, beside)
+        best = min(carried, key=lambda each: (carried[each].solution.time_s, worth.index(each)))
+    tried = {name: carried[name].solution.time_s for name in worth if name in carried}
+    return msgspec.structs.replace(carried[best], tried=tried, worth=worth, left_out=left_out)

@@ -1,0 +1,233 @@
+"""Cases that use links: collectives, pairs of devices, copies between host and device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from trnbench.errors import KernelError, TopologyError
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.kernels.case import Case
+from trnbench.lazy import resolve
+from trnbench.results.measurement import Part
+from trnbench.topology.graph import NodeKind, Topology
+from trnbench_emulator.assumed import Assumed
+from trnbench_emulator.fabric.algorithms.algorithm import NAMES
+from trnbench_emulator.fabric.answer import Answer
+from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.detail import detail
+from trnbench_emulator.fabric.question import READ, SEND
+from trnbench_emulator.fabric.systems import ACROSS, INSIDE, Fabric, Options, fabric_of
+
+NEIGHBOUR, OTHER_HOST = "neighbour", "other-host"
+PAIRS = ("point_to_point", "remote_memory_read")
+KNOWN = (*NAMES, *PAIRS)
+"""Values of `implementations["collective"]` that have a model."""
+
+
+class FabricEstimate(msgspec.Struct, frozen=True, kw_only=True):
+    """The time of a case on links, its parts in seconds, and where they are drawn from."""
+
+    time_s: float
+    parts: tuple[Part, ...]
+    bound: str
+    implementation: str
+    notes: tuple[str, ...]
+    counters: dict[str, float]
+    detail: dict[str, Any] = {}
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """One message: `latency_s` independent of the size, `transfer_s` proportional to it, on `link`."""
+
+    latency_s: float
+    transfer_s: float
+    algorithm: str
+    link: str
+    memory_bytes: float
+
+
+class FabricModel:
+    """The flow model over each system."""
+
+    def fabric(self, system: System, level: str = "device") -> Fabric:
+        return fabric_of(system, Options(level=level))
+
+    def collective(self, case: Case, system: System) -> FabricEstimate:
+        """A collective of all devices, or of groups of them, by the name in `implementations`."""
+        name = str(case.kernel.implementations["collective"])
+        work = case.kernel.work(case.key.point, case.extent)
+        size = work.bytes.get("payload", work.link_bytes)
+        if name in PAIRS:
+            return self.pair(case, system, size, read=name == "remote_memory_read")
+        if name not in NAMES:
+            raise KernelError(
+                f"no model of collective {name!r} of kernel {case.kernel.name}",
+                cause=f"known: {', '.join(KNOWN)}",
+            )
+        levels = {self.fabric(system, level).size: level for level in ("logical-core", "device")}
+        if case.extent.ranks not in levels:
+            raise KernelError(
+                f"{system.name}: a collective of {case.extent.ranks} ranks on {system.devices} devices",
+                cause="a case takes all devices together, or all their logical cores",
+            )
+        fabric = self.fabric(system, levels[case.extent.ranks])
+        groups = resolve(case.kernel.groups)(fabric.topology) if case.kernel.groups else ()
+        sweep = [axis for axis in case.kernel.axes if axis.name == "size"]
+        # Of an axis that takes any size every case is the last one.
+        larger = sum(float(str(value)) > size for value in sweep[0].values) if sweep else 0
+        # Bytes are bytes: cases of one size and several data types ask one question.
+        answer = ask(fabric.question(name, size, groups=groups))
+        return _estimate(fabric, answer, detail(fabric, answer, from_last=larger))
+
+    def pair(self, case: Case, system: System, size: float, *, read: bool) -> FabricEstimate:
+        """One message between two devices, by the flow model: what a collective pays, it pays."""
+        fabric = self.fabric(system)
+        if fabric.clustered and system.size > 2:
+            # Two instances tell all there is to know of a pair.
+            fabric = self.fabric(msgspec.structs.replace(system, size=2))
+        reach = str(case.key.point.get("reach", NEIGHBOUR))
+        here, there = 0, rank_at(fabric.topology, reach, system.name)
+        answer = ask(fabric.question(READ if read else SEND, size, ranks=(here, there)))
+        times = {
+            "latency": answer.latency_s,
+            "link": max(answer.time_s - answer.latency_s - answer.overhead_s, 0.0),
+            "hbm": answer.memory_s,
+            "overhead": answer.overhead_s,
+        }
+        bound = max(times, key=lambda name: (times[name], name))
+        classes = list(dict.fromkeys(link.cls for link in answer.links))
+        assumed = Assumed(system)
+        for cls in classes:
+            figure = fabric.topology.classes[cls].latency
+            if figure.assumed and figure.origin in system.book.assumptions:
+                assumed.value(figure.origin)
+        limit = classes[0] if bound == "link" else bound
+        how = "read over one route" if read else "one route"
+        network = fabric.network
+        names = [network.nodes[network.ranks[rank]].name for rank in (here, there)]
+        return FabricEstimate(
+            time_s=answer.time_s,
+            parts=tuple(Part(name=name, seconds=seconds) for name, seconds in times.items() if seconds),
+            bound=bound,
+            implementation=f"collective: {how}, limited by {limit}",
+            notes=(
+                f"{network.route(here, there).hops} links: {names[0]} to {names[1]}",
+                *assumed.notes(),
+            ),
+            counters={"hbm_bytes": 2 * size},
+        )
+
+    def host_copy(self, case: Case, system: System) -> FabricEstimate:
+        """Every device over its own link to its host, at once."""
+        topology = self._pair_topology(system)
+        links = [
+            link
+            for link in topology.out[topology.devices[0].id]
+            if topology.nodes[link.dst].kind == NodeKind.HOST
+        ]
+        if not links:
+            raise TopologyError(
+                f"{topology.name}: no link joins a device to its host",
+                cause="the topology builder adds none",
+                try_="add a host and its link to the topology",
+            )
+        cls = topology.classes[links[0].cls]
+        amount = case.kernel.work(case.key.point, case.extent).bytes["host"] / max(case.extent.devices, 1)
+        cost = Cost(
+            latency_s=cls.latency.value,
+            transfer_s=amount / cls.bandwidth.value,
+            algorithm="copy",
+            link=links[0].cls,
+            memory_bytes=amount,
+        )
+        names = tuple(figure.origin for figure in (cls.bandwidth, cls.latency) if figure.assumed)
+        return self._finish(system, cost, names)
+
+    def _pair_topology(self, system: System) -> Topology:
+        """Of two instances, however many the cluster has."""
+        fabric = self.fabric(system)
+        return fabric.of_size(2).topology if fabric.clustered else fabric.topology
+
+    def _finish(self, system: System, cost: Cost, origins: Sequence[str]) -> FabricEstimate:
+        assumed = Assumed(system)
+        for name in origins:
+            if name in system.book.assumptions:
+                assumed.value(name)
+        hbm_rate = system.fact(Scope.DEVICE, "hbm_bandwidth")
+        memory = cost.memory_bytes / hbm_rate if hbm_rate else 0.0
+        transfer = max(cost.transfer_s, memory)
+        parts = {"latency": cost.latency_s, "link": cost.transfer_s, "hbm": memory}
+        bound = max(parts, key=lambda name: (parts[name], name))
+        return FabricEstimate(
+            time_s=cost.latency_s + transfer,
+            parts=tuple(Part(name=name, seconds=seconds) for name, seconds in parts.items() if seconds),
+            bound=bound,
+            implementation=f"model: {cost.algorithm}, limited by {cost.link}",
+            notes=assumed.notes(),
+            counters={"hbm_bytes": cost.memory_bytes},
+        )
+
+
+def _estimate(fabric: Fabric, answer: Answer, detail: dict[str, Any]) -> FabricEstimate:
+    """The answer as parts, notes and a small detail."""
+    times = {
+        "latency": answer.latency_s,
+        "link": answer.link_s,
+        "hbm": answer.memory_s,
+        "overhead": answer.overhead_s,
+    }
+    bound = max(times, key=lambda name: (times[name], name))
+    where = answer.hottest[0].cls if answer.hottest and bound == "link" else bound
+    assumed = Assumed(fabric.system)
+    topology = fabric.of_instances(2).topology if fabric.clustered else fabric.topology
+    kinds = ACROSS if fabric.clustered else INSIDE
+    for cls in topology.classes.values():
+        for figure in (cls.bandwidth, cls.latency) if cls.kind in kinds else ():
+            if figure.assumed and figure.origin in fabric.system.book.assumptions:
+                assumed.value(figure.origin)
+    return FabricEstimate(
+        time_s=answer.time_s,
+        parts=tuple(Part(name=name, seconds=seconds) for name, seconds in times.items() if seconds),
+        bound=bound,
+        implementation=f"collective: {answer.algorithm}, limited by {where}",
+        notes=(
+            _ranks(fabric),
+            *([f"algorithm: {answer.choice}"] if answer.choice else []),
+            *answer.notes,
+            *assumed.notes(),
+        ),
+        counters={"hbm_bytes": answer.memory_bytes},
+        detail=detail,
+    )
+
+
+def _ranks(fabric: Fabric) -> str:
+    per_device = fabric.ranks_per_device
+    if per_device == 1:
+        return f"{fabric.size:,} ranks, one per device"
+    return f"{fabric.size:,} ranks, {per_device} logical cores per device"
+
+
+def rank_at(topology: Topology, reach: str, name: str) -> int:
+    """The device that device 0 sends to: its first neighbour, or the one at its own place of the next host.
+
+    Raises KernelError where there is none.
+    """
+    devices = topology.devices
+    rank = {device.id: number for number, device in enumerate(devices)}
+    if reach == OTHER_HOST:
+        other = next((device for device in devices if device.host != devices[0].host), None)
+        if other is None:
+            raise KernelError(f"{name} has one host, there is no other to reach")
+        return rank[other.id]
+    for link in topology.out[devices[0].id]:
+        there = topology.nodes[link.dst]
+        if there.kind == NodeKind.DEVICE and there.host == devices[0].host:
+            return rank[link.dst]
+    if any(topology.nodes[link.dst].kind == NodeKind.SWITCH for link in topology.out[devices[0].id]):
+        return 1
+    raise KernelError(f"{topology.name}: device 0 has no neighbour")

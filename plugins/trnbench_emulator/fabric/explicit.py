@@ -1,0 +1,187 @@
+"""A schedule as one flow per sender and receiver, or per class of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trnbench_emulator.fabric.colour_refinement import MOST_PATTERNS, classes_of
+from trnbench_emulator.fabric.contention_free import Round, contention_free
+from trnbench_emulator.fabric.equivalence import Classes, Patterns
+from trnbench_emulator.fabric.flow import Flow, Together, timing
+from trnbench_emulator.fabric.fluid import Outcome, simulate
+from trnbench_emulator.fabric.maxmin import Floats
+from trnbench_emulator.fabric.network import RATES, Network
+from trnbench_emulator.fabric.plan_memo import StepMemo, kept_classes, memo_of, step_memo
+from trnbench_emulator.fabric.rates import Rates
+from trnbench_emulator.fabric.schedule import Chains, Move, Schedule, Step
+from trnbench_emulator.fabric.shares import Shares, shares_of
+from trnbench_emulator.fabric.steady_state import of_each_class, too_long
+
+MANY = 256
+"""Flows of one step from which classes are looked for before it is simulated."""
+
+
+class ExplicitFlows:
+    """One flow per sender and receiver."""
+
+    def __init__(self, network: Network, schedule: Schedule) -> None:
+        self.network, self.schedule, self.scale = network, schedule, schedule.scale
+        self.memo = memo_of(network, schedule, "flows")
+        self.capacity = network.capacity
+        self._table = shares_of(network)
+        self.rates: Rates = network.of_capacity.setdefault(
+            RATES, Rates(network.capacity, np.arange(len(network.capacity)) >= len(network.links))
+        )
+
+    def pairs(self, move: Move) -> Sequence[tuple[int, int]]:
+        if move.offset is None:
+            return move.pairs
+        return self.network.pairs(move.offset)
+
+    def _shares_of(self, move: Move) -> Shares:
+        """What its messages take, whatever their size."""
+        # A plan that has a name keeps its moves: to look at all their pairs again would cost more.
+        kept = self.memo.moves.get(id(move))
+        if kept is not None and kept[0] is move:
+            return kept[1]
+        found = self._table.of(move)
+        self.memo.moves[id(move)] = move, found
+        return found
+
+    def step(self, place: int, step: Step, before: int) -> Outcome:
+        """One repetition of a step, all ranks beginning at once; `arrival` by flows, or by their classes."""
+        memo, key = (
+            step_memo(self.network, self.schedule, self.memo, place, step, "flows"),
+            (self.scale, before),
+        )
+        return memo.outcomes.get(key) or memo.keep(key, self._step(memo, step, before))
+
+    def _step(self, memo: StepMemo, step: Step, before: int) -> Outcome:
+        if sum(len(self.pairs(move)) for move in step.moves) < MANY:
+            if before not in memo.flows:
+                flows = [
+                    Flow(move.size, resources, weights, *timing(move.direct, latency, before))
+                    for move in step.moves
+                    for resources, weights, latency in self._shares_of(move).each
+                ]
+                memo.flows[before] = Together(flows)
+            return simulate(memo.flows[before], self.capacity, self.rates, self.scale)
+        if memo.classes is None:
+            kept = kept_classes(self.network, self.schedule)
+            key = step, self.network.order
+            if key not in kept:
+                patterns = Patterns.of(self._moves([(step,)]))
+                ranks = self.network.size
+                kept[key] = classes_of(patterns, [(1,)], self.capacity, ranks, waiting=False)
+            memo.classes = kept[key]
+            assert memo.classes is not None
+        return of_each_class(memo.classes, self.rates, before, self.scale)
+
+    def busy_s(self, chains: Chains) -> float:
+        """Seconds that the busiest resource is busy for one byte of the plan."""
+        load = np.zeros(len(self.capacity))
+        for step in (step for chain in chains for step in chain):
+            for move in step.moves:
+                shares = self._shares_of(move)
+                amount = move.size * step.times
+                load += amount * np.bincount(shares.resources, shares.weights, minlength=len(load))
+        return float((load / self.capacity).max(initial=0.0))
+
+    def latest(self, step: Step) -> int:
+        """Ticks of the longest way in a step."""
+        return max((self._shares_of(move).latest for move in step.moves), default=0)
+
+    def in_step(self, outcome: Outcome, parallel: bool) -> bool:
+        return len(set(outcome.arrival)) <= 1
+
+    def alone(self, chains: Sequence[tuple[Step, ...]], before: int) -> Outcome | None:
+        return contention_free(
+            self.rounds(chains), self.capacity, self.network.size, before, self.network.late
+        )
+
+    def rounds(self, chains: Sequence[tuple[Step, ...]]) -> list[list[Round]]:
+        return [[self._round(step) for step in chain] for chain in chains]
+
+    def _round(self, step: Step) -> Round:
+        shares = [self._shares_of(move) for move in step.moves]
+        sizes = np.array([move.size * self.scale for move in step.moves])
+        return Round(shares, np.repeat(sizes, [len(each.each) for each in shares]), step.times)
+
+    def classes(self, chains: Sequence[tuple[Step, ...]], most: int = 0) -> Classes | None:
+        """None where there are more flows than can be told apart in a moment, or more classes than `most`
+        (0: any amount) allows to simulate.
+        """
+        kept = kept_classes(self.network, self.schedule)
+        key = self.schedule.key, most, self.network.order
+        if key not in kept:
+            kept[key] = self._told_apart(chains, most)
+        return kept[key]
+
+    def _told_apart(self, chains: Sequence[tuple[Step, ...]], most: int) -> Classes | None:
+        if sum(len(self.pairs(m)) for chain in chains for step in chain for m in step.moves) > MOST_PATTERNS:
+            return None
+        moves = self._moves(chains)
+        if not any(shares.each for *_, shares in moves):
+            return None
+        times = [tuple(step.times for step in chain) for chain in chains]
+        shapes = list(dict.fromkeys(times))
+        return classes_of(
+            Patterns.of(moves),
+            times,
+            self.capacity,
+            self.network.size,
+            self.network.late,
+            enough=lambda per_step: too_long(per_step, shapes, most),
+        )
+
+    def _moves(self, chains: Sequence[tuple[Step, ...]]) -> list[tuple[int, int, Move, Shares]]:
+        return [
+            (number, at, move, self._shares_of(move))
+            for number, chain in enumerate(chains)
+            for at, step in enumerate(chain)
+            for move in step.moves
+        ]
+
+    def effort(self, chains: Sequence[tuple[Step, ...]]) -> int:
+        """As `Classes.effort`, every flow a class of its own."""
+        return sum(
+            step.times * sum(len(self.pairs(move)) for move in step.moves) ** 2
+            for chain in chains
+            for step in chain
+        )
+
+    def expanded(self, chains: Sequence[tuple[Step, ...]], before: int) -> tuple[list[Flow], list[range]]:
+        """The flows of all chains, and which belong to each."""
+        flows: list[Flow] = []
+        spans = []
+        begins: dict[int, list[int]] = {}
+        for rank, late in enumerate(self.network.late):
+            if late:  # nothing is sent, but whoever touches the rank waits for it
+                begins[rank] = [len(flows)]
+                flows.append(Flow(0.0, np.zeros(0, np.intp), np.zeros(0), latency=late))
+        for chain in chains:
+            begin = len(flows)
+            touched = dict(begins)  # rank → flows of its last step it took part in
+            for step in chain:
+                pairs = [(move, src, dst) for move in step.moves for src, dst in self.pairs(move)]
+                for _ in range(step.times):
+                    now: dict[int, list[int]] = {}
+                    for move, src, dst in pairs:
+                        after = sorted({*touched.get(src, ()), *touched.get(dst, ())})
+                        index = len(flows)
+                        resources, weights, latency = self._table.of_pair(src, dst, move)
+                        when = timing(move.direct, latency, before)
+                        flows.append(Flow(move.size, resources, weights, *when, tuple(after)))
+                        now.setdefault(src, []).append(index)
+                        now.setdefault(dst, []).append(index)
+                    touched.update(now)
+            spans.append(range(begin, len(flows)))
+        return flows, spans
+
+    def per_link(self, carried: Floats) -> Floats:
+        return carried[: len(self.network.links)]
+
+    def per_device(self, carried: Floats) -> Floats:
+        return carried[len(self.network.links) :]

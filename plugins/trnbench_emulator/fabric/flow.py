@@ -1,0 +1,120 @@
+"""What is carried from one rank to another, and what it waits for."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from functools import cached_property
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from trnbench_emulator.fabric.maxmin import Floats, Indices
+
+
+class Flow(msgspec.Struct, frozen=True):
+    """`size` bytes over `resources` in the shares `weights`.
+
+    It takes links `before` ticks after the last of `after` (indices of earlier flows) has arrived, and
+    arrives `latency` ticks after its last byte has left. `times` > 1 repeats it back to back,
+    each repetition waiting for the one before: the steps of a ring.
+    """
+
+    size: float
+    resources: Indices
+    weights: Floats
+    latency: int = 0
+    before: int = 0
+    after: tuple[int, ...] = ()
+    times: int = 1
+
+
+def timing(direct: bool, latency: int, before: int) -> tuple[int, int]:
+    """`latency` and `before` of a flow: the way of a direct message lies before its share of links."""
+    return (0, before + latency) if direct else (latency, before)
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What follows from flows whatever they share: by flow how many it waits for, who waits for it, and its
+    fields; `empty` where it has no bytes or no resources; `starts`: (ticks, flow) of those that wait for
+    none.
+    """
+
+    waiting: list[int]
+    dependents: list[list[int]]
+    times: list[int]
+    before: list[int]
+    latency: list[int]
+    empty: list[bool]
+    starts: list[tuple[int, int]]
+
+
+def order_of(flows: Sequence[Flow]) -> Order:
+    dependents: list[list[int]] = [[] for _ in flows]
+    for index, flow in enumerate(flows):
+        for earlier in flow.after:
+            dependents[earlier].append(index)
+    starts = [(flow.before, i) for i, flow in enumerate(flows) if not flow.after]
+    heapq.heapify(starts)
+    return Order(
+        [len(flow.after) for flow in flows],
+        dependents,
+        [flow.times for flow in flows],
+        [flow.before for flow in flows],
+        [flow.latency for flow in flows],
+        [flow.size <= 0 or not len(flow.resources) for flow in flows],
+        starts,
+    )
+
+
+class Together:
+    """Flows that are carried out together, and what follows from them whatever they share: kept where the
+    same are carried out for one size after another.
+    """
+
+    def __init__(self, flows: Sequence[Flow]) -> None:
+        self.flows = flows
+
+    def __len__(self) -> int:
+        return len(self.flows)
+
+    @cached_property
+    def order(self) -> Order:
+        return order_of(self.flows)
+
+    @cached_property
+    def unrelated(self) -> bool:
+        """Whether nobody waits for another."""
+        return all(not flow.after and flow.times == 1 for flow in self.flows)
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """Bytes of each; none where it uses nothing."""
+        return np.array([flow.size if len(flow.resources) else 0.0 for flow in self.flows])
+
+    @cached_property
+    def before(self) -> NDArray[np.int64]:
+        return np.array([flow.before for flow in self.flows], dtype=np.int64)
+
+    @cached_property
+    def latency(self) -> NDArray[np.int64]:
+        return np.array([flow.latency for flow in self.flows], dtype=np.int64)
+
+    def carried(self, count: int, scale: float) -> Floats:
+        """Bytes over each of `count` resources."""
+        if not self.flows:
+            return np.zeros(count)
+        sizes, resources, weights, lengths = self._used
+        taken = weights * np.repeat(sizes * scale, lengths)
+        return np.bincount(resources, taken, minlength=count).astype(np.float64)
+
+    @cached_property
+    def _used(self) -> tuple[Floats, Indices, Floats, Indices]:
+        """Bytes of each, repetitions counted; resources and weights of all, and how many each has."""
+        return (
+            np.array([flow.size * flow.times for flow in self.flows]),
+            np.concatenate([flow.resources for flow in self.flows]),
+            np.concatenate([flow.weights for flow in self.flows]),
+            np.array([len(flow.resources) for flow in self.flows], dtype=np.intp),
+        )

@@ -1,0 +1,161 @@
+"""Flows that start when what they wait for has arrived, and share links while they last.
+
+Time is kept in integer ticks, so that a symmetric answer and its expansion agree to the tick and
+two runs agree bit for bit.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from bisect import bisect
+from collections.abc import Sequence
+from operator import truediv
+
+import msgspec
+
+from trnbench_emulator.clock import HALF, TICKS_PER_SECOND
+from trnbench_emulator.fabric.burst import burst
+from trnbench_emulator.fabric.flow import Flow, Together
+from trnbench_emulator.fabric.maxmin import Floats
+from trnbench_emulator.fabric.rates import Rates
+
+FEW = 8
+"""Flows up to which those that wait for nobody go through the queue of events: it is sooner done."""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """`arrival` ticks per flow; `carried` bytes per resource; `watched`: whether a resource that is watched
+    ever limited a flow.
+    """
+
+    arrival: list[int]
+    carried: Floats
+    total: int
+    watched: bool = True
+
+
+def simulate(
+    flows: Sequence[Flow] | Together,
+    capacity: Floats,
+    table: Rates | None = None,
+    scale: float = 1.0,
+    carried: Floats | None = None,
+) -> Outcome:
+    """Carry all flows out. `capacity`: bytes/s per resource, that of `table` if one is given. `scale`
+    multiplies the size of every flow. `carried`: what comes out as that, where the caller knows it.
+
+    Raises ValueError when a flow can never end (a resource without capacity) or waits in a circle.
+    """
+    table = table or Rates(capacity)
+    together = flows if isinstance(flows, Together) else Together(flows)
+    if len(together) > FEW and together.unrelated:
+        return _at_once(together, table, scale, carried)
+    flows, order, mixes = together.flows, together.order, table.names(together)
+    dependents, before, latency, empty = order.dependents, order.before, order.latency, order.empty
+    waiting, left_times, starts = order.waiting.copy(), order.times.copy(), order.starts.copy()
+    arrival = [-1] * len(flows)
+    arrivals: list[tuple[int, int]] = []
+    # Flows that are under way, in order, and in the same places the mix, the bytes left and the rate of each.
+    active: list[int] = []
+    mixed: list[int] = []
+    remaining: list[float] = []
+    rates: list[float] = []
+    lasts: list[float] = []
+    since = 0  # when the rates became what they are, and the bytes left were worked out
+    ending = soonest = _NEVER  # when the first of the flows end, and how long after `since`
+    watched = False
+    open_count = len(flows)
+    push, pop, floor, per_second, half, inf = (
+        heapq.heappush,
+        heapq.heappop,
+        math.floor,
+        float(TICKS_PER_SECOND),
+        HALF,
+        math.inf,
+    )
+    while open_count:
+        now = ending
+        if starts and starts[0][0] < now:
+            now = starts[0][0]
+        if arrivals and arrivals[0][0] < now:
+            now = arrivals[0][0]
+        if now == _NEVER:
+            stuck = sum(when < 0 for when in arrival)
+            raise ValueError(f"{stuck} flows can never end: a link without bandwidth, or a circle")
+        changed = ending == now
+        if changed:
+            remaining = _left(remaining, rates, now - since)
+            since = now
+            for place in range(len(active) - 1, -1, -1):
+                if lasts[place] * per_second + half < soonest + 1:
+                    index = active.pop(place)
+                    del mixed[place], remaining[place]
+                    push(arrivals, (now + latency[index], index))
+        while arrivals and arrivals[0][0] == now:
+            index = pop(arrivals)[1]
+            left_times[index] -= 1
+            if left_times[index]:
+                push(starts, (now + before[index], index))
+                continue
+            arrival[index] = now
+            open_count -= 1
+            for later in dependents[index]:
+                waiting[later] -= 1
+                if not waiting[later]:
+                    push(starts, (now + before[later], later))
+        while starts and starts[0][0] == now:
+            index = pop(starts)[1]
+            if empty[index]:
+                push(arrivals, (now + latency[index], index))
+                continue
+            if since != now:
+                remaining = _left(remaining, rates, now - since)
+                since = now
+            place = bisect(active, index)
+            active.insert(place, index)
+            mixed.insert(place, mixes[index])
+            remaining.insert(place, flows[index].size * scale)
+            changed = True
+        if not changed:
+            continue
+        ending, rates = _NEVER, []
+        if active:
+            rates, limited = table.of(tuple(mixed))
+            watched |= limited
+            if 0.0 in rates:
+                lasts = [
+                    left / rate if rate > 0 else inf for left, rate in zip(remaining, rates, strict=True)
+                ]
+            else:
+                lasts = list(map(truediv, remaining, rates))
+            first = min(lasts)
+            if first < inf:
+                # As `ticks` rounds, which keeps the order; spelt out, for nothing is computed as often.
+                soonest = floor(first * per_second + half)
+                ending = now + soonest
+    total = max(arrival, default=0)
+    if carried is None:
+        carried = together.carried(len(capacity), scale)
+    return Outcome(arrival, carried, total, watched)
+
+
+def _left(remaining: list[float], rates: Sequence[float], ticks: int) -> list[float]:
+    """Bytes after so many ticks."""
+    if not ticks:
+        return remaining
+    passed, per_second = float(ticks), float(TICKS_PER_SECOND)
+    return [left - rate * passed / per_second for left, rate in zip(remaining, rates, strict=True)]
+
+
+def _at_once(together: Together, table: Rates, scale: float, carried: Floats | None) -> Outcome:
+    """Nobody waits for another."""
+    sizes, mixes = together.sizes * scale, table.names(together)
+    left, watched = burst(mixes, sizes, together.before, table, float(TICKS_PER_SECOND), HALF)
+    arrival = (left + together.latency).tolist()
+    if carried is None:
+        carried = together.carried(len(table.capacity), scale)
+    return Outcome(arrival, carried, max(arrival), watched)
+
+
+_NEVER = 1 << 62

@@ -1,0 +1,200 @@
+"""A schedule of translations on a symmetric network, as flows that stand for all their images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trnbench.errors import TopologyError
+from trnbench_emulator.fabric.colour_refinement import classes_of
+from trnbench_emulator.fabric.equivalence import Classes, Patterns
+from trnbench_emulator.fabric.flow import Flow, Together, timing
+from trnbench_emulator.fabric.fluid import Outcome, simulate
+from trnbench_emulator.fabric.maxmin import Floats
+from trnbench_emulator.fabric.network import ORBIT_CAPACITY, ORBIT_RATES, ORBITS, Network
+from trnbench_emulator.fabric.plan_memo import memo_of, step_memo
+from trnbench_emulator.fabric.rates import Rates
+from trnbench_emulator.fabric.routes import Route
+from trnbench_emulator.fabric.schedule import Chains, Move, Schedule, Step
+from trnbench_emulator.fabric.shares import Shares
+
+
+class Orbits:
+    """One flow per move: it stands for all its images."""
+
+    def __init__(self, network: Network, schedule: Schedule) -> None:
+        self.network, self.schedule, self.scale = network, schedule, schedule.scale
+        self.memo = memo_of(network, schedule, "orbits")
+        self.capacity = capacity_of(network)
+        self._memory = len(self.capacity) - 1
+        self._free = bool(np.isinf(self.capacity[self._memory]))
+        self.rates: Rates = network.of_capacity.setdefault(
+            ORBIT_RATES, Rates(self.capacity, np.arange(len(self.capacity)) == self._memory)
+        )
+        self._routes = routes_of(network)
+        self._with_memory: dict[tuple[tuple[int, ...], float], Route]
+        self._with_memory = network.of_capacity.setdefault(ORBITS, {})
+
+    def step(self, place: int, step: Step, before: int) -> Outcome:
+        """One repetition of a step, all ranks beginning at once."""
+        memo, key = (
+            step_memo(self.network, self.schedule, self.memo, place, step, "orbits"),
+            (self.scale, before),
+        )
+        outcome = memo.outcomes.get(key)
+        if outcome is None:
+            if before not in memo.flows:
+                memo.flows[before] = Together([self._flow(move, before, ()) for move in step.moves])
+            flows = memo.flows[before]
+            outcome = memo.keep(key, simulate(flows, self.capacity, self.rates, self.scale))
+        return outcome
+
+    def busy_s(self, chains: Chains) -> float:
+        """Seconds that the busiest resource is busy for one byte of the plan."""
+        load = np.zeros(len(self.capacity))
+        for step in (step for chain in chains for step in chain):
+            for move in step.moves:
+                route = self._route(move)
+                load[route.resources] += route.weights * (move.size * step.times)
+        return float((load / self.capacity).max(initial=0.0))
+
+    def _flow(self, move: Move, before: int, after: tuple[int, ...]) -> Flow:
+        """Of a plan of one byte."""
+        assert move.offset is not None
+        route = self._route(move)
+        when = timing(move.direct, route.latency, before)
+        return Flow(move.size, route.resources, route.weights, *when, after)
+
+    def latest(self, step: Step) -> int:
+        """Ticks of the longest way in a step."""
+        return max((self._route(move).latency for move in step.moves), default=0)
+
+    def _route(self, move: Move) -> Route:
+        assert move.offset is not None
+        if not any(move.offset):
+            raise ValueError("a move from a rank to itself")
+        route = self._routes[move.offset]
+        if self._free:
+            return route
+        # Every rank sends once and receives once per translation; those of a device share its memory.
+        accesses = (move.reads + move.writes) * self.network.ranks_per_device
+        with_memory = self._with_memory.get((move.offset, accesses))
+        if with_memory is None:
+            with_memory = self._with_memory[move.offset, accesses] = Route(
+                np.append(route.resources, self._memory),
+                np.append(route.weights, accesses),
+                route.latency,
+                route.hops,
+            )
+        return with_memory
+
+    def in_step(self, outcome: Outcome, parallel: bool) -> bool:
+        """One chain of translations is in step by symmetry; several only if they end together."""
+        return not parallel or len(set(outcome.arrival)) <= 1
+
+    def alone(self, chains: Sequence[tuple[Step, ...]], before: int) -> Outcome | None:
+        """Orbits are few: simulating them costs nothing."""
+        return None
+
+    def classes(self, chains: Sequence[tuple[Step, ...]], most: int = 0) -> Classes | None:
+        """Orbits that cannot be told apart: chains that are mirror images, or take dimensions that are alike
+        in each other's place. Whoever sends in a step of a chain does so with all others.
+        """
+        moves = [
+            (number, at, move, Shares([(0, 0)], [(route.resources, route.weights, route.latency)], [0]))
+            for number, chain in enumerate(chains)
+            for at, step in enumerate(chain)
+            for move in step.moves
+            for route in [self._route(move)]
+        ]
+        times = [tuple(step.times for step in chain) for chain in chains]
+        return classes_of(Patterns.of(moves), times, self.capacity, 1)
+
+    def carried(self, chains: Chains) -> Floats:
+        """Bytes over every resource, added up in the order in which all orbits would be simulated."""
+        together = self.memo.all
+        if together is None:
+            moves = (move for chain in chains for step in chain for move in step.moves * step.times)
+            together = self.memo.all = Together([self._flow(move, 0, ()) for move in moves])
+        return together.carried(len(self.capacity), self.scale)
+
+    def effort(self, chains: Sequence[tuple[Step, ...]]) -> int:
+        return sum(len(step.moves) ** 2 * step.times for chain in chains for step in chain)
+
+    def expanded(self, chains: Sequence[tuple[Step, ...]], before: int) -> tuple[list[Flow], list[range]]:
+        """The flows of all chains, and which belong to each."""
+        flows: list[Flow] = []
+        spans = []
+        for chain in chains:
+            begin = len(flows)
+            earlier: tuple[int, ...] = ()
+            for step in chain:
+                for _ in range(step.times):
+                    first = len(flows)
+                    flows += [self._flow(move, before, earlier) for move in step.moves]
+                    earlier = tuple(range(first, len(flows)))
+            spans.append(range(begin, len(flows)))
+        return flows, spans
+
+    def per_link(self, carried: Floats) -> Floats:
+        symmetry = self.network.symmetry
+        assert symmetry is not None
+        return carried[symmetry.link_orbit]
+
+    def per_device(self, carried: Floats) -> Floats:
+        return np.full(max(self.network.shared) + 1, carried[self._memory])
+
+
+def capacity_of(network: Network) -> Floats:
+    """Bytes/s of one member of each link orbit, then of one device's memory."""
+    found: Floats | None = network.of_capacity.get(ORBIT_CAPACITY)
+    if found is None:
+        symmetry = network.symmetry
+        assert symmetry is not None
+        count = len(symmetry.orbit_size)
+        found = network.of_capacity[ORBIT_CAPACITY] = np.zeros(count + 1)
+        found[symmetry.link_orbit] = network.bandwidth
+        found[count] = network.capacity[-1] if network.size else np.inf
+    return found
+
+
+def routes_of(network: Network) -> dict[tuple[int, ...], Route]:
+    """For every translation, what all its flows together take of one member of each link orbit.
+
+    By dynamic programming from rank 0 outwards: the shares of a node are the mean of its next
+    hops' shares, weighted by bandwidth, plus the hop itself. Exact, one pass over the links.
+    Raises TopologyError where the ranks are not all connected.
+    """
+    known: dict[tuple[int, ...], Route] | None = network.memo.get("orbit routes")
+    if known is not None:
+        return known
+    symmetry = network.symmetry
+    assert symmetry is not None
+    distance = network.distances(network.ranks[0])
+    crossings = np.zeros((len(network.nodes), len(symmetry.orbit_size)))
+    late = [0] * len(network.nodes)
+    hops = [0] * len(network.nodes)
+    for node in sorted((n for n in range(len(network.nodes)) if distance[n] > 0), key=distance.__getitem__):
+        nexts, total = network.nexts(node, distance)
+        for i in nexts:
+            part = float(network.bandwidth[i]) / total
+            there = network.links[i].dst
+            crossings[node] += part * crossings[there]
+            crossings[node, symmetry.link_orbit[i]] += part
+            late[node] = max(late[node], late[there] + network.latency[i])
+            hops[node] = max(hops[node], hops[there] + 1)
+    per_member = network.size / symmetry.orbit_size
+    routes = {}
+    for rank, node in enumerate(network.ranks):
+        if distance[node] < 0:
+            raise TopologyError(
+                f"{network.topology.name}: the ranks are not all connected",
+                cause="the links left after --degrade or the chosen link kinds do not connect them",
+                try_="trnbench topology check " + network.topology.name,
+            )
+        shares = crossings[node] * per_member
+        used = np.flatnonzero(shares)
+        routes[symmetry.offset(rank, 0)] = Route(used, shares[used], late[node], hops[node])
+    network.memo["orbit routes"] = routes
+    return routes

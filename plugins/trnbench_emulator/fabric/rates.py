@@ -1,0 +1,99 @@
+"""The rates of flows that share links, worked out once for those that cross the same links equally often."""
+
+from __future__ import annotations
+
+from collections import Counter
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trnbench_emulator.fabric.flow import Flow, Together
+from trnbench_emulator.fabric.maxmin import Floats, Indices, Usage, fair_shares
+
+
+class Rates:
+    """Rates by which mixes of links are active at once: the steps of a ring ask the same every time, sizes
+    and plans ask alike.
+
+    May be kept for all simulations on one network. Rates depend on nothing but how often each mix is active,
+    and are worked out in an order that depends on the mixes alone: what was asked before changes no digit.
+    """
+
+    LARGEST = 20_000  # answers, and arrays, kept; a long sweep of uneven traffic would keep too many
+    KEPT = 256
+    """Flows of a plan or a step whose names are kept."""
+
+    def __init__(self, capacity: Floats, watched: NDArray[np.bool_] | None = None) -> None:
+        self.capacity = capacity
+        self._watched = np.zeros(0, np.intp) if watched is None else np.flatnonzero(watched)
+        self._names: dict[tuple[int, int], tuple[int, Flow]] = {}  # the flow keeps its arrays' identities
+        self._together: dict[int, tuple[Together, list[int]]] = {}  # the latest, with their identities
+        self._equal: dict[bytes, int] = {}
+        self._kept: list[tuple[Indices, Floats]] = []
+        self._places: list[bytes] = []  # where each stands in a sum, whenever it was named
+        self._known: dict[tuple[int, ...], tuple[list[float], bool]] = {}
+        self._of_each: dict[tuple[int, ...], tuple[dict[int, float], bool]] = {}
+        self._stacked: dict[tuple[int, ...], tuple[list[int], Usage]] = {}
+
+    def name(self, flow: Flow) -> int:
+        """A number for the flow's mix of links, the same for equal ones."""
+        key = (id(flow.resources), id(flow.weights))
+        named = self._names.get(key)
+        if named is None:
+            content = flow.resources.tobytes() + flow.weights.tobytes()
+            number = self._equal.setdefault(content, len(self._kept))
+            if number == len(self._kept):
+                self._kept.append((flow.resources, flow.weights))
+                self._places.append(blake2b(content, digest_size=8).digest())
+            if len(self._names) >= self.LARGEST:
+                self._names.clear()
+            named = self._names[key] = number, flow
+        return named[0]
+
+    def names(self, together: Together) -> list[int]:
+        """As `name`, of all flows of a plan or a step."""
+        named = self._together.get(id(together))
+        if named is None:
+            if len(self._together) >= self.KEPT:
+                self._together.pop(next(iter(self._together)))
+            named = together, [self.name(flow) for flow in together.flows]
+            self._together[id(together)] = named
+        return named[1]
+
+    def of(self, mixes: tuple[int, ...]) -> tuple[list[float], bool]:
+        """Bytes/s of flows with these mixes, all active at once, in this order; and whether a resource that
+        is watched limits one of them.
+        """
+        found = self._known.get(mixes)
+        if found is None:
+            if len(self._known) >= self.LARGEST:
+                self._known.clear()
+                self._of_each.clear()
+                self._stacked.clear()
+            ordered = tuple(sorted(mixes))
+            if ordered not in self._of_each:
+                self._of_each[ordered] = self._worked_out(ordered)
+            rate, limited = self._of_each[ordered]
+            found = self._known[mixes] = [rate[mix] for mix in mixes], limited
+        return found
+
+    def _worked_out(self, mixes: tuple[int, ...]) -> tuple[dict[int, float], bool]:
+        """The rate of each mix; flows that are alike count as one that takes as often as much."""
+        often = Counter(mixes)
+        if len(often) == len(mixes):
+            different, usage = self._stack(mixes)
+        else:  # the same are active again and again, only as often as they are differs
+            key = tuple(often)
+            if key not in self._stacked:
+                self._stacked[key] = self._stack(key)
+            different, usage = self._stacked[key]
+            counts = np.array([often[mix] for mix in different])
+            usage = Usage(usage.flow, usage.resource, usage.weight * counts[usage.flow])
+        rates, limits = fair_shares(usage, self.capacity, len(different))
+        return dict(zip(different, rates.tolist(), strict=True)), bool(limits[self._watched].any())
+
+    def _stack(self, mixes: tuple[int, ...]) -> tuple[list[int], Usage]:
+        """In an order that does not depend on when they were named, and what one of each takes."""
+        different = sorted(mixes, key=self._places.__getitem__)
+        return different, Usage.stack([self._kept[mix] for mix in different])

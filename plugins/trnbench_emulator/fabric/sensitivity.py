@@ -1,0 +1,110 @@
+"""How far an answer moves when what no document says is read another way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from trnbench.facts.format import show
+from trnbench.generation import System
+from trnbench_emulator.assumed import assuming
+from trnbench_emulator.fabric.answer import Answer
+from trnbench_emulator.fabric.ask import ask
+from trnbench_emulator.fabric.question import Question
+from trnbench_emulator.fabric.systems import ACROSS, INSIDE, Fabric, fabric_of
+
+READINGS = {"neuronlink_direction": ("one-way", "both-ways"), "trn3_links": ("levels", "table", "chip-page")}
+"""Options of the topology builders; the first reading is the default."""
+
+
+class Shift(msgspec.Struct, frozen=True, kw_only=True):
+    """`name` set to `setting` instead of `usual`: seconds, and those over the usual ones."""
+
+    name: str
+    usual: str
+    setting: str
+    time_s: float
+    ratio: float
+    reason: str
+
+
+def sensitivity(question: Question) -> tuple[Answer, list[Shift]]:
+    """The answer, and what becomes of it at both ends of every assumption that the links use,
+    and under every other reading of the documents. The largest shift comes first."""
+    base = ask(question)
+    shifts = [
+        Shift(
+            name=name,
+            usual=usual,
+            setting=setting,
+            time_s=(time_s := ask(other).time_s),
+            ratio=time_s / base.time_s,
+            reason=reason,
+        )
+        for name, usual, setting, reason, other in _others(question)
+    ]
+    return base, sorted(shifts, key=lambda each: (-abs(each.ratio - 1), each.name, each.setting))
+
+
+def assumed(fabric: Fabric) -> list[str]:
+    """Assumptions behind the links that carry traffic, in the order of the topology."""
+    topology = fabric.of_instances(2).topology if fabric.clustered else fabric.topology
+    kinds = ACROSS if fabric.clustered else INSIDE
+    known = fabric.system.book.assumptions
+    origins = [
+        figure.origin
+        for cls in topology.classes.values()
+        if cls.kind in kinds
+        for figure in (cls.bandwidth, cls.latency)
+        if figure.assumed and figure.origin in known
+    ]
+    return list(dict.fromkeys(origins))
+
+
+def _others(question: Question) -> Iterator[tuple[str, str, str, str, Question]]:
+    system, fabric = question.system, fabric_of(question.system, question.options)
+
+    def on(other: System) -> Question:
+        return msgspec.structs.replace(question, system=other)
+
+    for name in assumed(fabric):
+        usual = system.book.assumptions[name]
+        unit = _unit(usual.metric)
+        for value in (usual.low, usual.high):
+            if value != usual.value:
+                other = on(assuming(system, name, value))
+                yield name, show(usual.value, unit), show(value, unit), usual.reason, other
+    for name, start in fabric.constants.assumed.items():
+        for value in (start.low, start.high):
+            if value != start.value:
+                other = on(_starting(system, question.context, name, value))
+                yield (
+                    f"{question.context} {name}",
+                    show(start.value, "s"),
+                    show(value, "s"),
+                    start.reason,
+                    other,
+                )
+    for name, readings in READINGS.items():
+        if name == "trn3_links" and "trn3" not in system.generation.name:
+            continue
+        now = getattr(question, name) or readings[0]
+        for reading in readings:
+            if reading != now:
+                other = msgspec.structs.replace(question, **{name: reading})
+                yield name.replace("_", "-"), now, reading, "the documents can be read either way", other
+
+
+def _starting(system: System, context: str, name: str, seconds: float) -> System:
+    """With another start in this context."""
+    table = system.costs["fabric"]
+    key = f"{name}_us"
+    own = {**table[context], key: {**table[context][key], "value": seconds * 1e6}}
+    return msgspec.structs.replace(system, costs={**system.costs, "fabric": {**table, context: own}})
+
+
+def _unit(metric: str) -> str:
+    from trnbench.facts.metric import METRICS
+
+    return METRICS[metric].unit

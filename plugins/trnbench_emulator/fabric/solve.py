@@ -1,0 +1,229 @@
+"""The time a schedule takes on a network: by symmetry where there is one, flow by flow where not.
+
+Both ways give the same answer to the tick. Five shortcuts, each exact under a condition that is
+checked, never assumed:
+
+- by orbits: every move is a translation of a symmetric network, so one flow stands for all;
+- in step: all moves of a step arrive at one tick, so every rank begins the next step together and a
+  repeated step costs the same again;
+- merged: chains of equal shape whose moves arrive together are one chain;
+- contention-free: flows that never compete for a link are not simulated, only awaited;
+- by classes: of flows that cannot be told apart one is simulated (`equivalence`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+import msgspec
+import numpy as np
+
+from trnbench_emulator.clock import TICKS_PER_SECOND, ticks
+from trnbench_emulator.fabric.contention_free import contention_free
+from trnbench_emulator.fabric.explicit import ExplicitFlows
+from trnbench_emulator.fabric.fluid import simulate
+from trnbench_emulator.fabric.maxmin import Floats
+from trnbench_emulator.fabric.network import LOADS, SOLVED, Network
+from trnbench_emulator.fabric.orbits import Orbits
+from trnbench_emulator.fabric.schedule import Schedule, Step
+from trnbench_emulator.fabric.solution import LOCKSTEP, Solution
+from trnbench_emulator.fabric.steady_state import simulated
+
+MOST_STEPS = 1000
+"""Steps of all chains, repetitions counted, up to which waiting alone is added up."""
+KEPT = 32
+"""Answers kept per network."""
+
+
+def solve(network: Network, schedule: Schedule, *, use_symmetry: bool = True, most: int = 0) -> Solution:
+    """Where flows compete unevenly and simulating them would take more than `most` (0: any amount) of what
+    `Classes.effort` counts, ranks are taken to wait for each other after every step, which is never
+    quicker; `way` then says so, and `least_ticks` tells how much less it can be. The latest answers are
+    kept with the network, for plans that have a name. Raises TopologyError (no route) and ValueError (a move
+    names a rank that is not there).
+    """
+    if not schedule.key or not use_symmetry:
+        return _solved(network, schedule, use_symmetry, most)
+    solved: dict[object, Solution] = network.of_capacity.setdefault(SOLVED, {})
+    key = schedule.key, schedule.scale, schedule.startup_s, schedule.per_message_s, most
+    if key not in solved:
+        if len(solved) >= KEPT:
+            solved.pop(next(iter(solved)))
+        solved[key] = _solved(network, schedule, use_symmetry, most)
+    return solved[key]
+
+
+def solve_beside(
+    network: Network, schedule: Schedule, others: tuple[tuple[Step, ...], ...], *, most: int = 0
+) -> Solution:
+    """The time until `schedule` is done while the chains of `others` run as well; `carried` and `accessed`
+    are those of all together. Raises what `solve` raises.
+    """
+    if not others:
+        return solve(network, schedule, most=most)
+    own = schedule.sized()
+    both = solve(network, msgspec.structs.replace(own, chains=own.chains + others), most=most)
+    total = max(both.ends[: len(own.chains)]) + ticks(own.startup_s)
+    return msgspec.structs.replace(
+        both, total_ticks=total, time_s=total / TICKS_PER_SECOND, span_s=max(both.time_s, both.span_s)
+    )
+
+
+def _solved(network: Network, schedule: Schedule, use_symmetry: bool, most: int) -> Solution:
+    by_orbit = use_symmetry and _translations(network, schedule)
+    carrier: Orbits | ExplicitFlows = (
+        Orbits(network, schedule) if by_orbit else ExplicitFlows(network, schedule)
+    )
+    before = ticks(schedule.per_message_s)
+    outcome = _run(carrier, schedule, before, most, exact=not use_symmetry)
+    start = ticks(schedule.startup_s)
+    return Solution(
+        time_s=(outcome.total + start) / TICKS_PER_SECOND,
+        total_ticks=outcome.total + start,
+        carried=carrier.per_link(outcome.carried),
+        accessed=carrier.per_device(outcome.carried),
+        latency_s=(outcome.latency + start) / TICKS_PER_SECOND,
+        way=("orbits" if by_orbit else "flows") + outcome.shortcut,
+        ends=outcome.ends,
+        memory=outcome.memory,
+    )
+
+
+def _translations(network: Network, schedule: Schedule) -> bool:
+    """Whether one flow stands for all its images in every move."""
+    moves = (move for chain in schedule.chains for step in chain for move in step.moves)
+    return (
+        network.symmetry is not None
+        and network.size > 1
+        and (network.ranks_per_device > 0 or not network.has_memory)
+        and all(move.offset is not None and move.copies == 1 for move in moves)
+    )
+
+
+def busy_ticks(network: Network, schedule: Schedule) -> int:
+    """What the time of a schedule cannot be below, before it is carried out: its start, and the busiest link
+    or memory as if it were never idle. A share of 1e-9, and a tick for each step, are left to rounding.
+    """
+    kept: dict[str, float] = network.of_capacity.setdefault(LOADS, {})
+    seconds = kept.get(schedule.key) if schedule.key else None
+    if seconds is None:
+        by_orbit = _translations(network, schedule)
+        carrier = Orbits(network, schedule) if by_orbit else ExplicitFlows(network, schedule)
+        seconds = carrier.busy_s(schedule.chains)
+        if schedule.key:
+            kept[schedule.key] = seconds
+    busy = ticks(seconds * schedule.scale * (1 - 1e-9)) - schedule.steps - 1
+    return max(busy, 0) + ticks(schedule.startup_s)
+
+
+def least_ticks(network: Network, schedule: Schedule, solution: Solution) -> int:
+    """What the time of a schedule cannot be below: every link and memory as if it were never idle, and, where
+    that is soon known, every flow as if no other slowed it. `solution`: of the same.
+    """
+    busiest = float(np.divide(solution.carried, network.bandwidth).max(initial=0.0))
+    if network.has_memory:
+        memories = network.capacity[len(network.links) :]
+        busiest = max(busiest, float(np.divide(solution.accessed, memories).max(initial=0.0)))
+    least = ticks(busiest)
+    if sum(step.times for chain in schedule.chains for step in chain) <= MOST_STEPS:
+        carrier, before = ExplicitFlows(network, schedule), ticks(schedule.per_message_s)
+        rounds = carrier.rounds(schedule.chains)
+        alone = contention_free(rounds, carrier.capacity, network.size, before, network.late, compete=True)
+        assert alone is not None
+        least = max(least, alone.total)
+    return min(least + ticks(schedule.startup_s), solution.total_ticks)
+
+
+class _Ran(msgspec.Struct, frozen=True):
+    """Ticks, bytes per resource, ticks of latency and overhead, and the shortcut."""
+
+    total: int
+    carried: Floats
+    latency: int
+    shortcut: str
+    ends: tuple[int, ...]
+    memory: bool
+
+
+def _run(carrier: Orbits | ExplicitFlows, schedule: Schedule, before: int, most: int, *, exact: bool) -> _Ran:
+    """`exact`: flow by flow, nothing taken together but steps that are in step."""
+    chains = schedule.chains
+    chain = _merged(chains)
+    late = carrier.network.late
+    memo = carrier.memo
+    if chain is not None and (schedule.lockstep or not (any(late) or memo.uneven)):
+        found = _in_step(carrier, chain, before, len(chains), lockstep=schedule.lockstep)
+        if found is not None:
+            return found
+        memo.uneven = True
+    if memo.latency is None:
+        memo.latency = max(
+            (sum((carrier.latest(step) + before) * step.times for step in chain) for chain in chains),
+            default=0,
+        )
+    latency = max(late, default=0) + memo.latency
+    if not memo.compete:
+        outcome = carrier.alone(chains, before)
+        if outcome is not None:
+            ends = tuple(outcome.arrival)
+            return _Ran(outcome.total, outcome.carried, latency, ", never competing", ends, outcome.watched)
+        memo.compete = True
+    too_much = bool(most) and chain is not None and carrier.effort(chains) > most
+    # Orbits are looked at no closer where they are too many for all.
+    if not (exact or (too_much and isinstance(carrier, Orbits))):
+        # Chains of different shapes cannot be taken in lockstep: they are simulated whatever it takes.
+        limit = most if chain is not None else 0
+        if limit not in memo.classes:
+            memo.classes[limit] = carrier.classes(chains, limit)
+        classes = memo.classes[limit]
+        if classes is not None:
+            outcome = simulated(classes, carrier.rates, before, limit, late, schedule.scale)
+            if outcome is not None:
+                ends, amounts = tuple(outcome.arrival), outcome.carried
+                if isinstance(carrier, Orbits):
+                    amounts = carrier.carried(chains)
+                return _Ran(outcome.total, amounts, latency, ", by classes", ends, outcome.watched)
+    if too_much:
+        assert chain is not None
+        found = _in_step(carrier, chain, before, len(chains), lockstep=True)
+        assert found is not None
+        return found
+    flows, last = carrier.expanded(chains, before)
+    outcome = simulate(flows, carrier.capacity, carrier.rates, schedule.scale)
+    ends = tuple(max((outcome.arrival[i] for i in each), default=0) for each in last)
+    return _Ran(outcome.total, outcome.carried, latency, "", ends, outcome.watched)
+
+
+def _in_step(
+    carrier: Orbits | ExplicitFlows, chain: Sequence[Step], before: int, parallel: int, *, lockstep: bool
+) -> _Ran | None:
+    """One step after the other, all ranks together; None where they do not keep in step by themselves
+    and `lockstep` does not make them wait.
+    """
+    begins = max(carrier.network.late, default=0)
+    total, latency = begins, begins
+    carried = np.zeros(len(carrier.capacity))
+    memory = False
+    for place, step in enumerate(chain):
+        outcome = carrier.step(place, step, before)
+        if not lockstep and not carrier.in_step(outcome, parallel > 1):
+            return None
+        memory |= outcome.watched
+        total += outcome.total * step.times
+        carried += outcome.carried * step.times
+        latency += (carrier.latest(step) + before) * step.times
+    shortcut = LOCKSTEP if lockstep else ", each step once"
+    return _Ran(total, carried, latency, shortcut, (total,) * parallel, memory)
+
+
+def _merged(chains: Sequence[tuple[Step, ...]]) -> tuple[Step, ...] | None:
+    """Chains of equal shape side by side as one, else None."""
+    if len(chains) == 1:
+        return chains[0]
+    if len({tuple(step.times for step in chain) for chain in chains}) != 1:
+        return None
+    return tuple(
+        Step(moves=tuple(move for step in steps for move in step.moves), times=steps[0].times)
+        for steps in zip_longest(*chains)
+    )

@@ -1,0 +1,256 @@
+"""From a system and options to the network that a collective runs on.
+
+Ranks are devices, logical cores or cores. Ranks of one device share its memory and its links. Only
+NeuronLink and switches carry traffic between devices of one system; on a cluster also the adapters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from trnbench.errors import TopologyError
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.topology.graph import LinkKind, NodeKind, Topology
+from trnbench_emulator.clock import ticks
+from trnbench_emulator.fabric.constants import IDEAL, Constants, constants_of
+from trnbench_emulator.fabric.endpoints import RANK, with_endpoints
+from trnbench_emulator.fabric.groups import groups_along
+from trnbench_emulator.fabric.irregular import Irregular, slow_links
+from trnbench_emulator.fabric.network import Network
+from trnbench_emulator.fabric.options import DEFAULT
+from trnbench_emulator.fabric.options import Options as Options
+from trnbench_emulator.fabric.question import Question
+from trnbench_emulator.fabric.ranks import check_ranks
+
+INSIDE = (LinkKind.NEURONLINK, LinkKind.SWITCH, LinkKind.ON_CHIP)
+ACROSS = (*INSIDE, LinkKind.EFA, LinkKind.PCIE)
+MOST_EFFORT = 400_000
+"""What may be simulated of steps that compete unevenly before they are taken in lockstep: some 0.1 s."""
+WHOLE = 256
+"""Ranks up to which a cluster whose instances are not alike is simulated as it is: some seconds."""
+LARGEST = 4096
+"""Ranks of the largest network built node by node; larger clusters go by `cluster`."""
+
+
+class Fabric:
+    """A system's networks, built once. Options are checked here; messages name the flag to change."""
+
+    def __init__(self, system: System, options: Options = DEFAULT) -> None:
+        self.system, self.options = system, options
+        self._small: dict[tuple[int, bool], Network] = {}
+        self._groups: dict[tuple[int, ...], Network] = {}
+        self.answers: dict[tuple[object, ...], Any] = {}
+        """The latest, by `Question.key`: what `ask` keeps."""
+        options.check()
+        check_ranks((rank for rank, _ in (*options.straggler, *options.late)), self.size)
+
+    def question(self, collective: str, size: float, **more: Any) -> Question:
+        """To `ask` of these links; `more` are the other fields of `Question`."""
+        options = {name: getattr(self.options, name) for name in Options.__struct_fields__}
+        return Question(collective=collective, size=size, system=self.system, **options, **more)
+
+    @cached_property
+    def constants(self) -> Constants:
+        return IDEAL if self.options.ideal else constants_of(self.system.costs, self.options.context)
+
+    @property
+    def most_effort(self) -> int:
+        """What `solve` may take before it has ranks wait for each other; 0 for any amount."""
+        return 0 if self.options.exact else MOST_EFFORT
+
+    @property
+    def clustered(self) -> bool:
+        """Whether a network joins instances."""
+        return self.system.instance.sizable and self.system.size > 1
+
+    @cached_property
+    def ranks_per_device(self) -> int:
+        level, cores = self.options.level, self.system.cores_per_device
+        if level == "device":
+            return 1
+        each = int(self.system.costs.get("lnc", {}).get("default", 1)) if level == "logical-core" else 1
+        return max(cores // each, 1)
+
+    @property
+    def size(self) -> int:
+        return self.system.devices * self.ranks_per_device
+
+    @cached_property
+    def topology(self) -> Topology:
+        return self._with_ranks(self._built(self.system))
+
+    def _built(self, system: System) -> Topology:
+        given = {
+            name: value
+            for name, value in (
+                ("neuronlink_direction", self.options.neuronlink_direction),
+                ("trn3_links", self.options.trn3_links),
+            )
+            if value and not (name == "trn3_links" and "trn3" not in system.generation.name)
+        }
+        return system.topology(**given)
+
+    def _with_ranks(self, topology: Topology) -> Topology:
+        if self.options.level == "device":
+            return topology
+        return with_endpoints(topology, self.system, self.ranks_per_device)
+
+    @cached_property
+    def network(self) -> Network:
+        """All ranks. Raises TopologyError where they are too many to build node by node."""
+        if self.size > LARGEST:
+            raise TopologyError(
+                f"{self.system.name}: {self.size:,} ranks are not built node by node",
+                cause=f"up to {LARGEST:,} are",
+                try_="an all-reduce, reduce-scatter or all-gather over all of them, or a smaller cluster",
+            )
+        return self.build(self.topology)
+
+    def network_of(self, group: Sequence[int] | None = None) -> Network:
+        """All ranks, or these: built once. Raises what `build` and `network` raise."""
+        if group is None:
+            return self.network
+        key = tuple(group)
+        if key not in self._groups:
+            # Between nodes a ring is what few ranks run: it keeps messages on the way.
+            self._groups[key] = self.build(self.topology, key, pipelined=self.clustered)
+        return self._groups[key]
+
+    @cached_property
+    def irregular(self) -> Irregular:
+        """Links and ranks unlike the rest, on the whole topology. Raises UsageError for an unknown link."""
+        options = self.options
+        if not (options.degraded or options.straggler or options.late):
+            return Irregular()
+        late = {rank: ticks(seconds) for rank, seconds in options.late}
+        return Irregular(
+            scale=slow_links(self.topology, options.degraded), slow=dict(options.straggler), late=late
+        )
+
+    def build(
+        self,
+        topology: Topology,
+        ranks: Sequence[int] | None = None,
+        *,
+        pipelined: bool = False,
+        irregular: Irregular | None = None,
+    ) -> Network:
+        """A network of `topology` (all ranks, or these numbers of them) with this system's costs.
+
+        `pipelined`: several messages are on the way over EFA at once, as in a ring. `irregular`: what
+        differs on this topology, where it is not the whole one.
+        """
+        irregular = self.irregular if irregular is None else irregular
+        constants, options = self.constants, self.options
+        per_device = self.ranks_per_device
+        nodes = topology.devices if options.level == "device" else topology.of_kind(NodeKind.CORE)
+        wanted = list(range(len(nodes)) if ranks is None else ranks)
+        check_ranks(wanted, len(nodes))
+        devices = {device: i for i, device in enumerate(dict.fromkeys(rank // per_device for rank in wanted))}
+        hbm = self.system.fact(Scope.DEVICE, "hbm_bandwidth")
+        memory = hbm * constants.hbm_efficiency if hbm and not options.ideal else float("inf")
+        slow = {
+            devices[r // per_device]: share
+            for r, share in irregular.slow.items()
+            if r // per_device in devices
+        }
+        late = {i: irregular.late[rank] for i, rank in enumerate(wanted) if rank in irregular.late}
+        efficiency = {LinkKind.EFA: constants.efa_efficiency / options.oversubscription}
+        if len(devices) == 1 and constants.stream and RANK in topology.classes:
+            efficiency[LinkKind.ON_CHIP] = min(constants.stream / topology.classes[RANK].bandwidth.value, 1.0)
+        return Network(
+            topology,
+            ranks=[nodes[rank].id for rank in wanted],
+            kinds=ACROSS if any(node.host != nodes[0].host for node in nodes) and self.clustered else INSIDE,
+            memory=memory,
+            shared=[devices[rank // per_device] for rank in wanted],
+            slow=slow,
+            efficiency=efficiency,
+            quicker={LinkKind.EFA: constants.network_in_flight} if pipelined else None,
+            scale=irregular.scale,
+            late=late,
+        )
+
+    def of_size(self, count: int) -> Fabric:
+        """A cluster of so many instances, with the networks that instances alike have been built into."""
+        other = Fabric(msgspec.structs.replace(self.system, size=count), self.options)
+        if not self.irregular:
+            other._small = self._small
+        return other
+
+    def of_instances(self, count: int, *, pipelined: bool = False) -> Network:
+        """The network of `count` instances of this cluster that are all alike."""
+        key = (count, pipelined)
+        if key not in self._small:
+            self._small[key] = self.build(self._smaller(count), pipelined=pipelined, irregular=Irregular())
+        return self._small[key]
+
+    def standing(self, *, pipelined: bool = False) -> Network:
+        """The network of the instances that stand for the whole cluster: two where all are alike; all there
+        are where some are not and they are few; each that is unlike the others with one of the others
+        beside it where they are many.
+
+        Raises TopologyError where more are unlike than can be built node by node.
+        """
+        unlike = self.unlike
+        if not unlike:
+            return self.of_instances(2, pipelined=pipelined)
+        key = (0, pipelined)
+        if key not in self._small:
+            count, per_device = 2 * len(unlike), self.size // self.system.size
+            if count * per_device > LARGEST:
+                raise TopologyError(
+                    f"{self.system.name}: {len(unlike):,} instances unlike the others are too many",
+                    cause=f"{LARGEST:,} ranks are built node by node",
+                    try_="fewer --degrade and --straggler, or a smaller cluster",
+                )
+            # The other one of each pair has a number that nothing is said of.
+            numbers = [number for i in unlike for number in (i, -1 - i)]
+            if self.size <= WHOLE or count > self.system.size:
+                count = self.system.size
+                numbers = list(range(count))
+            part = self._smaller(count)
+            irregular = self.irregular.onto(self.topology, part, numbers, per_device)
+            self._small[key] = self.build(part, pipelined=pipelined, irregular=irregular)
+        return self._small[key]
+
+    @cached_property
+    def unlike(self) -> tuple[int, ...]:
+        """Numbers of the instances of a cluster that are unlike the others."""
+        if not self.irregular:
+            return ()
+        return self.irregular.instances(self.topology, self.size // self.system.size)
+
+    def _smaller(self, count: int) -> Topology:
+        return self._with_ranks(self._built(msgspec.structs.replace(self.system, size=count)))
+
+    def groups(self, sizes: Mapping[str, int], name: str) -> list[list[int]]:
+        """Ranks that belong together along one axis of a grid over all ranks: `groups.groups_along`."""
+        return groups_along(sizes, name, self.size)
+
+
+_BUILT: dict[tuple[object, ...], Fabric] = {}
+KEPT = 32
+"""Fabrics kept in a process: those of a default run, and of a cluster of several sizes."""
+
+
+def fabric_of(system: System, options: Options = DEFAULT) -> Fabric:
+    """Built once for the same instance, facts and costs: the same object while it is among the latest.
+
+    Raises UsageError for options that make no sense.
+    """
+    # What is kept keeps its system, so that no other object can have the same identity meanwhile.
+    kind = (id(system.instance), id(system.generation), id(system.book), id(system.costs), options)
+    fabric = _BUILT.pop((*kind, system.size), None)
+    if fabric is None:
+        near = next((each for key, each in _BUILT.items() if key[:-1] == kind and each.clustered), None)
+        fabric = Fabric(system, options) if near is None else near.of_size(system.size)
+    while len(_BUILT) >= KEPT:
+        _BUILT.pop(next(iter(_BUILT)))
+    _BUILT[*kind, system.size] = fabric  # the latest is the last
+    return fabric

@@ -1,0 +1,1 @@
+"""One NKI kernel of anybody, emulated: its time, its shares of peaks, its lines."""

@@ -1,0 +1,114 @@
+"""The nearest published evidence beside one kernel's emulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from trnbench.kernels.case import Case
+from trnbench.results.evidence import Grade
+from trnbench.results.measurement import CaseKey, Metric, Value
+from trnbench_emulator.kernel_run.shares import extent_of
+from trnbench_fidelity.nearness.best import above
+from trnbench_fidelity.nearness.nearby import SHIPPED, Nearby
+from trnbench_fidelity.nearness.question import of_case, of_kernel
+
+if TYPE_CHECKING:
+    from trnbench.generation import System
+    from trnbench.kernels.kernel import Kernel
+    from trnbench.registry import Registry
+    from trnbench_emulator.kernel_run.result import KernelRun
+    from trnbench_fidelity.nearness.subject import Subject
+
+
+def beside_benchmark(
+    run: KernelRun, nearby: Nearby, kernel: Kernel, point: Mapping[str, Value], system: System
+) -> KernelRun:
+    """Of an installed kernel at a point of its axes: what a case of it says."""
+    extent = extent_of(system, "core", 1)
+    extent = msgspec.structs.replace(
+        extent, scope=run.scope, cores=run.cores, devices=max(1, run.cores // system.cores_per_device)
+    )
+    key = CaseKey(
+        kernel=kernel.name,
+        family=kernel.family,
+        instance=system.name,
+        generation=system.generation.name,
+        scope=run.scope,
+        point=dict(point),
+    )
+    case = Case(key=key, kernel=kernel, extent=extent)
+    primary = case.primary
+    count = kernel.work(point, extent).as_counts().get(primary.count, 0.0) if primary.count else 0.0
+    metric = Metric(
+        name=primary.name,
+        value=count / run.latency_s if primary.count else run.latency_s,
+        unit=primary.unit,
+        better=primary.better,
+        scope=primary.scope or run.scope,
+    )
+    return _with(run, nearby, of_case(case, system), metric, case)
+
+
+def beside_kernel(
+    run: KernelRun,
+    nearby: Nearby,
+    registry: Registry,
+    kernel: Any,
+    args: Mapping[str, Any],
+) -> KernelRun:
+    """Of somebody's kernel, given as a reference or a function: the published one where file and function are
+    one's; where an installed kernel is written by it, that one's operation; else its family alone."""
+    source = kernel if isinstance(kernel, str) else _source_of(kernel)
+    plain = source.replace("::", ":")
+    operation = ""
+    for each in registry.kernels.values():
+        if plain in each.nki_sources and each.published is not None and each.published.group == "core":
+            operation = each.published.operation({})
+    subject = of_kernel(
+        run.generation, source, _dtype(args), nearby.evidence.of_group(run.generation, "core"), operation
+    )
+    metric = None
+    if run.flops:
+        metric = Metric(
+            name="flops_per_s",
+            value=run.flops / run.latency_s,
+            unit="FLOP/s",
+            better="higher",
+            scope=run.scope,
+        )
+    return _with(run, nearby, subject, metric)
+
+
+def _with(
+    run: KernelRun, nearby: Nearby, subject: Subject, metric: Metric | None, case: Case | None = None
+) -> KernelRun:
+    evidence = run.evidence
+    if evidence.grade is not Grade.EMULATED:
+        return run
+    nearest = nearby.of(subject, version=evidence.version, system=run.system, metric=metric, case=case)
+    if nearest.band is not None and not all(each.on for each in run.assumed):
+        nearest = msgspec.structs.replace(nearest, note=SHIPPED)  # measured with every switch on
+    remark = above(metric.value, metric, nearest.best) if metric is not None else ""
+    note = "; ".join(filter(None, (evidence.note, remark)))
+    return msgspec.structs.replace(
+        run, evidence=msgspec.structs.replace(evidence, nearest=nearest, note=note)
+    )
+
+
+def _source_of(kernel: Any) -> str:
+    function = getattr(kernel, "function", kernel)
+    code = getattr(function, "__code__", None)
+    return f"{code.co_filename if code else ''}::{getattr(function, '__name__', '')}"
+
+
+def _dtype(args: Mapping[str, Any]) -> str:
+    """Of the first tensor, in the word of documents; "" where there is none."""
+    from trnbench_emulator.nki.dtype import dtype_of
+
+    for each in args.values():
+        if hasattr(each, "dtype") and hasattr(each, "shape"):
+            return dtype_of(each.dtype).word
+    return ""

@@ -1,0 +1,113 @@
+"""What one emulated kernel reaches: its time, its shares of the peaks, its lines, and what was assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from trnbench.brief import brief
+from trnbench.facts.format import show
+from trnbench.facts.peak import PeakChoice
+from trnbench.facts.scope import Scope
+from trnbench.results.evidence import Evidence
+from trnbench.results.expectation import expected_time
+from trnbench.results.measurement import Part
+from trnbench_emulator.core.timing import ProgramTime
+from trnbench_emulator.kernel_run.alternatives import Alternative, Assumed
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """A rate that was reached, against its peak at the same scope. `what` is an engine or a memory."""
+
+    what: str
+    value: float
+    unit: str
+    choice: PeakChoice
+
+    @property
+    def part(self) -> str:
+        """ "tensor bf16" is of the tensor engine."""
+        return self.what.partition(" ")[0]
+
+    @property
+    def fraction(self) -> float:
+        return self.value / self.choice.chosen.value
+
+    @property
+    def of_engine_bound(self) -> float | None:
+        """Of what the clocks allow; None where no document gives them."""
+        bound = self.choice.engine_bound
+        return self.value / bound.value if bound is not None else None
+
+
+def best_of(shares: Iterable[Share]) -> Share | None:
+    """What came closest to its peak; None where nothing used has one."""
+    return max(shares, key=lambda each: each.fraction, default=None)
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """What one line of the kernel's source cost: `seconds` its engines were busy with it."""
+
+    file: str
+    line: int
+    seconds: float
+    instructions: int
+    engine: str
+    source: str = ""
+
+
+class KernelRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One kernel on one system. Everything but `shares` is of one core.
+
+    Of a launch of several `programs`, `instructions`, `flops` and `bytes` are those of all of them,
+    `waterfall` and `path` lead to the end of the last one, `last`; `busy_s` and `lines` are about that one.
+    `imbalance`: how much longer that one takes than the programs do on average, as a share of this.
+
+    `busy_s`: seconds per engine and queue. `bytes`: per memory and direction. `waterfall`: from the
+    time at the peak that it came closest to up to `latency_s`, in order; its terms add up to `latency_s`.
+    `path`: the critical path by cause, adding up to `latency_s` as well.
+
+    `assumed`: what the compiler was taken to do to it, and what it was told not to; `alternatives`: the time
+    with each of these the other way, the largest difference first. `not_compared` says why there are none.
+    """
+
+    kernel: str
+    nki: str  # which nki it imported
+    system: str
+    generation: str
+    scope: Scope
+    cores: int
+    evidence: Evidence
+    latency_s: float
+    bound: str
+    instructions: int
+    flops: float
+    busy_s: dict[str, float]
+    bytes: dict[str, float]
+    shares: tuple[Share, ...]
+    waterfall: tuple[Part, ...] = ()
+    path: tuple[Part, ...] = ()
+    lines: tuple[Line, ...] = ()
+    notes: tuple[str, ...] = ()
+    programs: tuple[ProgramTime, ...] = ()
+    last: int = 0
+    imbalance: float = 0.0
+    assumed: tuple[Assumed, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+    not_compared: str = ""
+
+    def __repr__(self) -> str:
+        took = f"{show(self.latency_s, 's')} {self.evidence.grade}"
+        return brief(self, f"{self.kernel} on {self.system}: {took}, bound by {self.bound}")
+
+    @property
+    def expected_s(self) -> tuple[float, float] | None:
+        """Least and most seconds to expect of the machine; None where no published evidence stands near."""
+        return expected_time(self.evidence, self.latency_s)
+
+    @property
+    def intensity(self) -> float | None:
+        """FLOP of the tensor engine per byte of device memory; None where there is none of either."""
+        moved = self.bytes.get("hbm_read", 0.0) + self.bytes.get("hbm_write", 0.0)
+        return self.flops / moved if moved and self.flops else None

@@ -1,0 +1,175 @@
+"""Tensors that a kernel allocates: do they fit, and who holds how much?"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trnbench.errors import KernelError
+from trnbench_emulator.nki import site
+from trnbench_emulator.nki.dtype import DTYPES, DType
+from trnbench_emulator.nki.ledger import AGES, Ledger, Life
+from trnbench_emulator.nki.loop_index import pinned
+from trnbench_emulator.nki.machine import Machine
+from trnbench_emulator.nki.memory import Buffer, Form, Storage, checked_shape, intern
+from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.tensor import NkiTensor
+
+if TYPE_CHECKING:
+    from trnbench_emulator.nki.programs import Programs
+
+
+class Allocations:
+    """Allocates for one kernel. `count`: the instructions it has issued. `careful`: see `Clock`."""
+
+    def __init__(
+        self, machine: Machine, *, functional: bool, programs: Programs | None, program: int
+    ) -> None:
+        self.machine = machine
+        self.functional = functional
+        self.programs = programs  # those that run beside this one, None where nobody waits for another
+        self.program = program
+        self.count = 0
+        self.careful = False
+        self.places = site.Places()
+        self.fits: set[Form] = set()
+        self.hbm_bytes = 0
+        self.ledgers = {
+            Buffer.SBUF: Ledger("sbuf", machine.sbuf_partition_bytes, self),
+            Buffer.PSUM: Ledger("psum", machine.psum_partition_bytes, self),
+        }
+        self._arenas: dict[Buffer, Storage] = {}
+        self._forms: dict[Any, Form] = {}  # of what was allocated, by how the kernel said it
+
+    def allocate(
+        self, shape: Any, dtype: DType, buffer: Buffer, name: str = "", address: Any = None
+    ) -> NkiTensor:
+        """A new tensor, uninitialised. Raises `KernelError` when it can never fit."""
+        if STATE.watching:
+            shape = tuple(map(pinned, shape)) if isinstance(shape, (tuple, list)) else pinned(shape)
+        asked = (shape, dtype, buffer)
+        try:
+            form = self._forms.get(asked)
+        except TypeError:
+            form = None  # a list
+        if form is None:
+            sizes = checked_shape(shape, site.here())
+            form = intern(buffer, dtype, sizes, _row_major(sizes))
+            if form not in self.fits:
+                self._check_fits(form, name)
+                self.fits.add(form)
+            if type(shape) is tuple:
+                self._forms[asked] = form
+        if address is not None:
+            return self._at(form, name, address)
+        if form.on_chip:
+            row = form.free
+            frame = sys._getframe(2)
+            if frame.f_code is not self.places.code:
+                frame = self.places.outside(sys._getframe(1))
+            place = self.places.lines.get(frame.f_lasti) or self.places.add(frame)
+            count, age = self.count, AGES.next
+            AGES.next = age + 1
+            life = Life(count, row * dtype.size, name, place, count, True, -1, age)
+            ledger = self.ledgers[buffer]
+            # As `Ledger.acquire`, which costs a call for every tile, where there is room.
+            lives = ledger.lives
+            held = ledger.held + life.bytes
+            if held <= ledger.peak and len(lives) < ledger.purge:
+                lives.append(life)
+                ledger.held = held
+            else:
+                ledger.acquire(life)
+            storage = Storage(form, name, life, ledger, row)
+            return NkiTensor(self._filled(storage) if self.functional else storage, form, 0)
+        return self._in_hbm(form, buffer, name)
+
+    def _in_hbm(self, form: Form, buffer: Buffer, name: str) -> NkiTensor:
+        if buffer is Buffer.SHARED_HBM and self.programs is not None:
+            shared = self.programs.shared(self.program, form, name)
+            if shared is not None:
+                return shared
+        life = Life(self.count, form.nbytes, name)
+        self.hbm_bytes += form.nbytes
+        if self.hbm_bytes > self.machine.hbm_bytes:
+            raise KernelError(
+                f"ndarray: {self.hbm_bytes:,} bytes of HBM in all exceed the {self.machine.hbm_bytes:,} "
+                f"of one {self.machine.generation} device ({site.here()})",
+                try_="make the tensors smaller, or split the work over devices",
+            )
+        tensor = NkiTensor(self._filled(Storage(form, name, life, None, 1 << 62)), form, 0)
+        if buffer is Buffer.SHARED_HBM and self.programs is not None:
+            self.programs.share(self.program, tensor)
+        return tensor
+
+    def _filled(self, storage: Storage) -> Storage:
+        if self.functional:
+            form, dtype = storage.form, storage.form.dtype
+            storage.data = np.full(form.elements, dtype.unset, dtype.numpy).view(np.uint8)
+            if form.buffer is Buffer.PSUM:
+                storage.written = np.zeros(form.nbytes, np.bool_)
+        return storage
+
+    def _at(self, form: Form, name: str, address: Any) -> NkiTensor:
+        """A tile at an address of the kernel's own choice: (partition, byte of the partition)."""
+        try:
+            partition, byte = (int(each) for each in address)
+        except (TypeError, ValueError):
+            raise KernelError(
+                f"ndarray: address={address!r} is no (partition, byte) pair ({site.here()})"
+            ) from None
+        if not form.on_chip:
+            raise KernelError(f"ndarray: address= places tiles in SBUF and PSUM ({site.here()})")
+        capacity = self.ledgers[form.buffer].capacity
+        end = byte + form.free * form.dtype.size
+        if (
+            partition < 0
+            or byte < 0
+            or end > capacity
+            or partition + form.partitions > self.machine.partitions
+        ):
+            raise KernelError(
+                f"ndarray: {form!r} at partition {partition}, byte {byte} ends at byte {end:,} and partition "
+                f"{partition + form.partitions}, {form.buffer.memory.upper()} on {self.machine.generation} "
+                f"has {capacity:,} and {self.machine.partitions} ({site.here()})"
+            )
+        arena = self._arenas.get(form.buffer)
+        if arena is None:
+            whole = (self.machine.partitions, capacity)
+            layout = intern(form.buffer, DTYPES["uint8"], whole, (capacity, 1))
+            arena = self._arenas[form.buffer] = Storage(layout, form.buffer.value, Life(0, 0), None)
+        storage = Storage(form, name, Life(self.count, 0, name), None)
+        storage.place = (arena, partition, byte)
+        ledger = self.ledgers[form.buffer]
+        ledger.peak = max(ledger.peak, end)
+        return NkiTensor(self._filled(storage), form, 0)
+
+    def _check_fits(self, form: Form, name: str) -> None:
+        if not form.on_chip:
+            return
+        machine, label = self.machine, f" {name!r}" if name else ""
+        if form.partitions > machine.partitions:
+            raise KernelError(
+                f"ndarray: {form.partitions} partitions of{label} {form!r} exceed the {machine.partitions} "
+                f"of {form.buffer.memory.upper()} on {machine.generation} ({site.here()})",
+                cause="dimension 0 of a tensor in SBUF or PSUM is the partition",
+                try_=f"tile dimension 0 by nl.tile_size.pmax = {machine.partitions}",
+            )
+        capacity = self.ledgers[form.buffer].capacity
+        size = form.free * form.dtype.size
+        if size > capacity:
+            raise KernelError(
+                f"ndarray: {size:,} bytes per partition of{label} {form!r} exceed the {capacity:,} "
+                f"of {form.buffer.memory.upper()} on {machine.generation} ({site.here()})",
+                try_="tile the free dimensions",
+            )
+
+
+def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))

@@ -1,0 +1,98 @@
+"""nc_matmul and nc_transpose: products and transposes, into PSUM."""
+
+# ruff: noqa: ARG001 - the signatures are NKI's, whole; not every argument changes what is modelled
+
+from __future__ import annotations
+
+from functools import partial
+from math import prod
+from typing import Any
+
+from trnbench_emulator.nki import isa as today
+from trnbench_emulator.nki.beta1.copying import copy
+from trnbench_emulator.nki.beta1.deferred import later
+from trnbench_emulator.nki.beta1.index import Grid
+from trnbench_emulator.nki.beta1.mask import Mask, box_of
+from trnbench_emulator.nki.beta1.pending import settle
+from trnbench_emulator.nki.beta1.tile import Tile
+from trnbench_emulator.nki.dtype import DTYPES, dtype_of
+from trnbench_emulator.nki.isa.common import word
+from trnbench_emulator.nki.isa.constants import (
+    unknown_engine,
+)
+from trnbench_emulator.nki.memory import Buffer
+from trnbench_emulator.nki.recorder import current
+
+_FP32 = DTYPES["float32"]
+
+
+def nc_matmul(
+    stationary: Tile,
+    moving: Tile,
+    *,
+    is_stationary_onezero: bool = False,
+    is_moving_onezero: bool = False,
+    is_transpose: bool = False,
+    tile_position: Any = (),
+    tile_size: Any = (),
+    perf_mode: Any = "none",
+    mask: Any = None,
+    **_: Any,
+) -> Tile:
+    """stationaryᵀ · moving into PSUM; `tile[…] += nc_matmul(…)` adds to what PSUM holds."""
+    settle()
+    stationary, moving = (_in_sbuf(each, mask) for each in (stationary, moving))
+    mode = {"double_row_gen3": "double_row"}.get(word(perf_mode), word(perf_mode))
+    rows = stationary.shape[1:-1] if mode == "double_row" else ()
+    m = prod(stationary.shape[1:]) // prod(rows)
+    free = moving.shape[1:] if not rows else moving.shape[1 + len(rows) :]
+    kind = moving.dtype if is_transpose else _FP32
+
+    def issue(dst: Tile, accumulate: bool | None = False) -> None:
+        if box_of(mask, moving.shape) is None or box_of(mask, stationary.shape) is None:
+            return
+        today.nc_matmul(
+            dst.operand(mask), stationary.operand(mask), moving.operand(mask),
+            is_transpose=is_transpose, accumulate=accumulate,
+            tile_position=tuple(tile_position), tile_size=tuple(tile_size),
+            perf_mode=today.matmul_perf_mode(mode),
+        )  # fmt: skip
+
+    return later(
+        (m, *free), kind, issue, buffer=Buffer.PSUM, into=(Buffer.PSUM,), adds=partial(issue, accumulate=None)
+    )
+
+
+def _in_sbuf(operand: Tile, mask: Any) -> Tile:
+    """The operand, or the copy of it that the compiler puts in: the tensor engine does not read PSUM."""
+    if operand.buffer is not Buffer.PSUM or box_of(mask, operand.shape) is None:
+        return operand
+    copied = copy(operand, mask=mask)
+    settle()
+    return copied
+
+
+def nc_transpose(
+    data: Tile, *, mask: Any = None, dtype: Any = None, engine: Any = unknown_engine, **_: Any
+) -> Tile:
+    """The transpose in PSUM by the tensor engine, or in SBUF by Vector."""
+    settle()
+    where = Buffer.SBUF if word(engine) == "vector" else Buffer.PSUM
+    free = prod(data.shape[1:])
+
+    def issue(dst: Tile) -> None:
+        source = data.operand(mask)
+        today.nc_transpose(dst.operand(_turned(mask)), source, engine=engine)
+
+    same = dtype is None or dtype_of(dtype) is data.dtype or current().machine.nc_version < 3
+    kind = data.dtype if dtype is None or not same else dtype_of(dtype)
+    return later((free, data.shape[0]), kind, issue, buffer=where, into=(where,), exact=True)
+
+
+def _turned(mask: Any) -> Any:
+    """The mask of a tile for its transpose."""
+    if not isinstance(mask, Mask):
+        return mask
+    return Mask(
+        tuple(Grid(each.const, each.coefficients[::-1], each.sizes[::-1]) for each in mask.conditions)
+    )

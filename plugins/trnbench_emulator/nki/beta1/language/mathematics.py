@@ -1,0 +1,122 @@
+"""Products, reductions and norms; their names are NumPy's, and hide Python's here."""
+
+# ruff: noqa: ARG001 - the signatures are NKI's, whole; not every argument changes what is modelled
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnbench_emulator.nki import isa
+from trnbench_emulator.nki import language as today
+from trnbench_emulator.nki.beta1.copying import copy
+from trnbench_emulator.nki.beta1.deferred import later
+from trnbench_emulator.nki.beta1.isa import nc_matmul, tensor_reduce
+from trnbench_emulator.nki.beta1.made import made_of
+from trnbench_emulator.nki.beta1.operation import broadcast_to, column_of
+from trnbench_emulator.nki.beta1.pending import settle
+from trnbench_emulator.nki.beta1.tile import Tile
+from trnbench_emulator.nki.dtype import dtype_of
+from trnbench_emulator.nki.functions import FUNCTIONS
+from trnbench_emulator.nki.memory import Buffer
+from trnbench_emulator.nki.recorder import current
+
+
+def loop_reduce(
+    x: Tile, op: Any, loop_indices: Any, *, mask: Any = None, dtype: Any = None, **_: Any
+) -> Tile:
+    """The reduction of x over the rounds of these loops: the first round copies, the others combine."""
+    first = not any(int(each) for each in loop_indices)
+    kind = x.dtype if dtype is None else dtype_of(dtype)
+
+    def issue(dst: Tile) -> None:
+        if first:
+            isa.tensor_copy(dst.operand(mask), x.operand(mask))
+        else:
+            isa.tensor_tensor(dst.operand(mask), dst.operand(mask), x.operand(mask), op)
+
+    return later(x.shape, kind, issue)
+
+
+def transpose(x: Tile, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    settle()
+    return made_of(today.transpose(column_of(x), dtype))
+
+
+def matmul(x: Tile, y: Tile, *, transpose_x: bool = False, mask: Any = None, **_: Any) -> Tile:
+    """x @ y, or xᵀ @ y, into PSUM; x is turned by the tensor engine first unless it is already."""
+    settle()
+    x, y = (copy(each) if each.buffer is Buffer.PSUM else each for each in (x, y))
+    settle()
+    if not transpose_x:
+        turned = today.transpose(x.operand(mask))
+        left = today.ndarray(turned.shape, x.dtype, today.sbuf)
+        if current().assumes("engine-choice"):
+            isa.activation(left, FUNCTIONS["copy"], turned)
+        else:
+            isa.tensor_copy(left, turned)
+        x, mask = made_of(left), None
+    return nc_matmul(x, y, mask=mask)
+
+
+def softmax(x: Tile, axis: Any = -1, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    settle()
+    return made_of(today.softmax(x.operand(mask), axis, dtype))
+
+
+def rms_norm(x: Tile, w: Tile, axis: Any, n: int, epsilon: float = 1e-6, **named: Any) -> Tile:
+    settle()
+    kinds = {key: named.get(key) for key in ("dtype", "compute_dtype")}
+    return made_of(today.rms_norm(x.operand(), w.operand(), axis, n, epsilon, **kinds))
+
+
+def where(condition: Tile, x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    settle()
+    shape = condition.shape
+    parts = [broadcast_to(each, shape) if isinstance(each, Tile) else each for each in (x, y)]
+    settle()
+    left, right = (each.operand() if isinstance(each, Tile) else each for each in parts)
+    return made_of(today.where(condition.operand(), left, right, dtype))
+
+
+def dropout(x: Tile, rate: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    settle()
+    return made_of(today.dropout(x.operand(mask), rate, dtype))
+
+
+def _folded(name: str, op: str) -> Any:
+    def fold(
+        x: Tile, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any
+    ) -> Tile:
+        return tensor_reduce(FUNCTIONS[op], x, axis, dtype=dtype, mask=mask, keepdims=keepdims)
+
+    fold.__name__ = name
+    return fold
+
+
+sum = _folded("sum", "add")
+
+
+max = _folded("max", "maximum")
+
+
+min = _folded("min", "minimum")
+
+
+prod = _folded("prod", "multiply")
+
+
+def mean(
+    x: Tile, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any
+) -> Tile:
+    settle()
+    return made_of(today.mean(x.operand(mask), axis, dtype, keepdims))
+
+
+def var(x: Tile, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
+    settle()
+    return made_of(today.var(x.operand(mask), axis, dtype, keepdims))
+
+
+def all(x: Tile, axis: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    settle()
+    return made_of(today.all(x.operand(mask), axis, dtype))

@@ -1,0 +1,171 @@
+"""Element-wise operations of Beta 1: names that are both an instruction's operand and a call."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from trnbench.errors import KernelError
+from trnbench_emulator.nki import language as today
+from trnbench_emulator.nki import site
+from trnbench_emulator.nki.beta1.calls import CALLS
+from trnbench_emulator.nki.beta1.deferred import later
+from trnbench_emulator.nki.beta1.index import broadcast
+from trnbench_emulator.nki.beta1.made import made_of
+from trnbench_emulator.nki.beta1.mask import box_of
+from trnbench_emulator.nki.beta1.pending import settle
+from trnbench_emulator.nki.beta1.tile import Tile
+from trnbench_emulator.nki.beta1.view import FREE, PARTITION
+from trnbench_emulator.nki.dtype import DTYPES, DType, dtype_of
+from trnbench_emulator.nki.functions import FUNCTIONS, Function
+from trnbench_emulator.nki.language import composite, elementwise
+from trnbench_emulator.nki.recorder import current
+from trnbench_emulator.nki.tensor import NkiTensor
+
+
+class Operation(Function):
+    """`nl.add` of Beta 1: takes `mask=` and `dtype=`, returns the result."""
+
+    __slots__ = ()
+
+    def __init__(self, of: Function) -> None:
+        super().__init__(
+            of.name, of.arity, of.apply,
+            bitwise=of.bitwise, table=of.table, alu=of.alu, fold=of.fold, start=of.start,
+        )  # fmt: skip
+
+    def __call__(self, *operands: Any, dtype: Any = None, mask: Any = None, **named: Any) -> Any:
+        operands += tuple(named[each] for each in ("x", "y", "src") if each in named)
+        if len(operands) != self.arity:
+            raise KernelError(
+                f"nl.{self.name} takes {self.arity} operands, got {len(operands)} ({site.here()})"
+            )
+        if not any(isinstance(each, Tile) for each in operands):
+            return self.apply(*operands)  # numbers: computed while the kernel is read
+        return apply(self.name, operands, dtype=dtype, mask=mask)
+
+
+OPERATIONS: dict[str, Operation] = {name: Operation(each) for name, each in FUNCTIONS.items()}
+
+
+def apply(
+    name: str, operands: tuple[Any, ...], *, dtype: Any = None, mask: Any = None, into: Tile | None = None
+) -> Tile:
+    """The operation on tiles and numbers, broadcast to one shape; `into` an existing tile, or a new one."""
+    settle()
+    function = FUNCTIONS[name]
+    operands = of_one_rank(operands)
+    shape: tuple[int, ...] = ()
+    for each in operands:
+        if isinstance(each, Tile):
+            shape = broadcast(shape, each.shape)
+    given = tuple(_spread(each, shape) if isinstance(each, Tile) else each for each in operands)
+    settle()
+    kind = common_type([each for each in given if isinstance(each, Tile)])
+    fractions = name == "divide" or any(isinstance(each, (float, np.floating)) for each in operands)
+    if dtype is not None:
+        kind = dtype_of(dtype)
+    elif fractions and not kind.is_float:  # whole numbers become fractions, as in NumPy
+        kind = DTYPES["float32"]
+
+    def issue(dst: Tile) -> None:
+        if box_of(mask, shape) is not None:
+            views = tuple(each.operand(mask) if isinstance(each, Tile) else each for each in given)
+            elementwise.apply(function, views, None, dst.operand(mask))
+
+    if into is not None:
+        issue(into)
+        return into
+    return later(shape, kind, issue)
+
+
+def of_one_rank(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Tiles with fewer dimensions get free ones of size 1 behind their partition, the first of each."""
+    tiles = [each for each in operands if isinstance(each, Tile)]
+    rank = max(len(each.shape) for each in tiles)
+    if any(each.kinds[:1] != (PARTITION,) for each in tiles):
+        return operands
+    return tuple(
+        each.like(
+            (each.shape[0], *[1] * (rank - len(each.shape)), *each.shape[1:]),
+            (each.strides[0], *[0] * (rank - len(each.shape)), *each.strides[1:]),
+            (PARTITION, *[FREE] * (rank - 1)),
+        )
+        if isinstance(each, Tile) and len(each.shape) < rank and not each.over
+        else each
+        for each in operands
+    )
+
+
+def common_type(tiles: list[Tile]) -> DType:
+    """The widest of the types, a float before an integer."""
+    return max((each.dtype for each in tiles), key=lambda kind: (kind.is_float, kind.size))
+
+
+def _spread(tile: Tile, shape: tuple[int, ...]) -> Tile:
+    """As wide as the others: a column of numbers stays one, other free dimensions are read repeatedly."""
+    if tile.shape == shape:
+        return tile
+    more = len(shape) - len(tile.shape)
+    if more > 0:
+        tile = tile.like((1,) * more + tile.shape, (0,) * more + tile.strides, (FREE,) * more + tile.kinds)
+    if tile.shape[0] != shape[0]:
+        return broadcast_to(tile, shape)
+    if prod(tile.shape[1:]) == 1:
+        return tile
+    return repeated(tile, shape)
+
+
+def repeated(tile: Tile, shape: tuple[int, ...]) -> Tile:
+    """Free dimensions of size 1 read again and again, without a copy."""
+    strides = tuple(
+        0 if have != want else step for have, want, step in zip(tile.shape, shape, tile.strides, strict=True)
+    )
+    return tile.like(shape, strides, tile.kinds)
+
+
+def broadcast_to(src: Tile, shape: Any, *, dtype: Any = None, **_: Any) -> Tile:
+    """A view where only free dimensions grow; otherwise a tile whose partitions are filled."""
+    settle()
+    sizes = tuple(int(each) for each in shape)
+    more = len(sizes) - len(src.shape)
+    if more > 0:
+        src = src.like((1,) * more + src.shape, (0,) * more + src.strides, (FREE,) * more + src.kinds)
+    if more < 0 or any(a not in (1, b) for a, b in zip(src.shape, sizes, strict=True)):
+        raise KernelError(f"broadcast_to: {src!r} cannot become {list(sizes)} ({site.here()})")
+    if src.shape == sizes and (dtype is None or dtype_of(dtype) is src.dtype):
+        return src
+    if src.shape[0] == sizes[0] and src.kinds[0] == PARTITION and dtype is None:
+        return repeated(src, sizes)
+    view = src.operand()
+    if len(view.shape) != len(sizes):
+        view = view.reshape((view.shape[0], *[1] * (len(sizes) - len(view.shape)), *view.shape[1:]))
+    if dtype is None and view.shape[0] == 1 and _stays(view, sizes) and _in_psum():
+        row = view.reshape((1, view.form.free))
+        return made_of(composite.spread(row, sizes[0]).reshape(sizes))
+    return made_of(today.broadcast_to(view, sizes, dtype))
+
+
+def _stays(row: NkiTensor, sizes: tuple[int, ...]) -> bool:
+    """A row of one bank that is spread over partitions is read in PSUM, without a copy: Mamba's published
+    profiles leave Vector no time for two operands in SBUF."""
+    free = prod(sizes[1:])
+    bank = current().machine.psum_bank_bytes
+    return row.dtype is DTYPES["float32"] and free == row.form.free and free * row.dtype.size <= bank
+
+
+def _in_psum() -> bool:
+    recorder = current()
+    made = "broadcast-product" in recorder.assumptions and recorder.assumes("broadcast-in-psum")
+    return made and recorder.assumes("broadcast-product")
+
+
+def column_of(tile: Tile) -> NkiTensor:
+    """The tile as rows of one free dimension."""
+    view = tile.operand()
+    return view if len(view.shape) == 2 else view.reshape((view.shape[0], prod(view.shape[1:])))
+
+
+CALLS.apply, CALLS.broadcast_to = apply, broadcast_to

@@ -1,0 +1,127 @@
+"""What a Beta 1 tensor is made of: one tensor in HBM, or a tile of SBUF or PSUM for each block."""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from typing import Any
+
+from trnbench.errors import KernelError
+from trnbench_emulator.nki import isa, site
+from trnbench_emulator.nki.dtype import DType
+from trnbench_emulator.nki.ledger import Life
+from trnbench_emulator.nki.memory import Buffer, Storage, intern
+from trnbench_emulator.nki.recorder import Recorder, current
+from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.tensor import NkiTensor
+
+
+class ParDim(int):
+    """nl.par_dim(size): the dimension that becomes the partitions."""
+
+
+class Root:
+    """Dimensions before the partition (`axis`) number blocks: tiles of their own, made when first used.
+
+    The compiler of Beta 1 chooses where tiles are and how long; more of them than fit are spilled by
+    it, so that capacity is no rule here.
+    """
+
+    __slots__ = ("_tiles", "axis", "buffer", "dtype", "fill", "name", "shape", "strides", "written")
+
+    def __init__(
+        self, shape: tuple[int, ...], axis: int, dtype: DType, buffer: Buffer, name: str = ""
+    ) -> None:
+        self.shape = shape
+        self.axis = axis  # -1 in HBM
+        self.dtype = dtype
+        self.buffer = buffer
+        self.name = name
+        self.fill: Any = None  # what a tile holds when it is made
+        self.written = False
+        self._tiles: dict[int, NkiTensor] = {}
+        self.strides = _strides(shape, max(axis, 0))
+
+    @classmethod
+    def holding(cls, tensor: NkiTensor) -> Root:
+        """For a tensor that exists: an argument in HBM."""
+        root = cls(tensor.shape, -1, tensor.dtype, tensor.buffer, tensor.name)
+        root.adopt(tensor)
+        return root
+
+    def adopt(self, tensor: NkiTensor) -> None:
+        """Let `tensor` be what this is made of."""
+        self._tiles[0] = tensor
+
+    def tile(self, block: int) -> NkiTensor:
+        found = self._tiles.get(block)
+        if found is None:
+            found = self._tiles[block] = self._made()
+        return found
+
+    def renew(self, block: int) -> None:
+        """Let what comes be written to another place: nobody reads what is there any more."""
+        if block in self._tiles and current().assumes("renaming"):
+            self._tiles[block] = self._made(filled=False)
+
+    def _made(self, *, filled: bool = True) -> NkiTensor:
+        recorder = current()
+        sizes = self.shape[max(self.axis, 0) :]
+        if self.axis < 0:
+            return recorder.allocate(sizes, self.dtype, self.buffer, self.name)
+        if len(sizes) == 1:
+            sizes = (*sizes, 1)
+        form = intern(self.buffer, self.dtype, sizes, _strides(sizes, 0))
+        _check(recorder, form, self.name)
+        place = STATE.place or recorder.places.of(sys._getframe(1))
+        life = Life(recorder.count, form.free * self.dtype.size, self.name, place)
+        storage = recorder._filled(Storage(form, self.name, life, None))
+        tile = NkiTensor(storage, form, 0)
+        if filled and self.fill is not None:
+            self._filled(tile)
+        return tile
+
+    def _filled(self, tile: NkiTensor) -> None:
+        """By memset; but zeros in PSUM are free: the first product does not add, it overwrites."""
+        if self.buffer is Buffer.PSUM and self.fill == 0 and current().assumes("zero-elision"):
+            if tile.storage.data is not None:
+                tile.storage.data[:] = 0
+            return
+        isa.memset(tile, self.fill)
+
+
+@lru_cache(maxsize=1 << 12)
+def _strides(shape: tuple[int, ...], first: int) -> tuple[int, ...]:
+    """In elements, each row after the other; of the dimensions before `first` in blocks."""
+    strides, step = [], 1
+    for size in reversed(shape[first:]):
+        strides.append(step)
+        step *= size
+    blocks, step = [], 1
+    for size in reversed(shape[:first]):
+        blocks.append(step)
+        step *= size
+    return (*reversed(blocks), *reversed(strides))
+
+
+def _check(recorder: Recorder, form: Any, name: str) -> None:
+    if form not in recorder.fits:
+        recorder._check_fits(form, name)
+        recorder.fits.add(form)
+
+
+def shaped(shape: Any, buffer: Buffer) -> tuple[tuple[int, ...], int]:
+    """Sizes, and which of them is the partition: the one marked by nl.par_dim, else the first."""
+    given = (shape,) if isinstance(shape, int) else tuple(shape)
+    marked = [at for at, each in enumerate(given) if isinstance(each, ParDim)]
+    if len(marked) > 1:
+        raise KernelError(f"shape {list(given)} has {len(marked)} partition dimensions ({site.here()})")
+    try:
+        sizes = tuple(int(each.__index__()) for each in given)
+    except (AttributeError, TypeError):
+        raise KernelError(f"shape {shape!r} is not made of integers ({site.here()})") from None
+    if not sizes or min(sizes) < 1:
+        raise KernelError(f"shape {list(sizes)} has no elements ({site.here()})")
+    if buffer not in (Buffer.SBUF, Buffer.PSUM):
+        return sizes, -1
+    return sizes, marked[0] if marked else 0

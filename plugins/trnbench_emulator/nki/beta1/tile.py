@@ -1,0 +1,269 @@
+"""Tile: a Beta 1 tensor, or the part of it that an index picks."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from math import prod
+from typing import Any
+
+from trnbench.errors import KernelError
+from trnbench_emulator.nki import isa, site
+from trnbench_emulator.nki.beta1.arithmetic import Arithmetic
+from trnbench_emulator.nki.beta1.calls import CALLS
+from trnbench_emulator.nki.beta1.index import Grid
+from trnbench_emulator.nki.beta1.mask import box_of
+from trnbench_emulator.nki.beta1.operand import operand_of
+from trnbench_emulator.nki.beta1.pending import settle, taken
+from trnbench_emulator.nki.beta1.picked import picked
+from trnbench_emulator.nki.beta1.root import Root
+from trnbench_emulator.nki.beta1.view import BLOCK, FREE, PARTITION
+from trnbench_emulator.nki.dtype import DType, dtype_of
+from trnbench_emulator.nki.memory import Buffer, intern
+from trnbench_emulator.nki.tensor import NkiTensor
+from trnbench_emulator.nki.view import reshaped
+
+_UNNAMED = 3
+"""References to a value that only the call at hand knows: the caller's, ours, and the counting call's."""
+
+
+class Tile(Arithmetic):
+    """Sizes and strides as its user sees them. `kinds` tells blocks, partition and free dimensions apart,
+    `over` holds where an index may leave the tensor: a mask has to keep it inside. `rows` is a tile of
+    indices that are read at run time, with the step and the number of what they count.
+    """
+
+    __slots__ = ("block", "dtype", "kinds", "offset", "over", "root", "rows", "shape", "strides")
+
+    def __init__(
+        self,
+        root: Root,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        kinds: tuple[str, ...],
+        *,
+        block: int = 0,
+        offset: int = 0,
+        dtype: DType | None = None,
+        over: tuple[tuple[Grid, int], ...] = (),
+        rows: tuple[Tile, int, int] | None = None,
+    ) -> None:
+        self.rows = rows
+        self.root = root
+        self.shape = shape
+        self.strides = strides
+        self.kinds = kinds
+        self.block = block
+        self.offset = offset
+        self.dtype = dtype or root.dtype
+        self.over = over
+
+    @classmethod
+    def of(cls, root: Root) -> Tile:
+        """All of a tensor."""
+        return cls(root, root.shape, root.strides, _kinds(root.axis, len(root.shape)))
+
+    @property
+    def buffer(self) -> Buffer:
+        return self.root.buffer
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def on_chip(self) -> bool:
+        return self.root.axis >= 0
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"{self.dtype.name}{list(self.shape)}@{self.buffer.value}"
+
+    # Views --------------------------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> Tile:
+        return picked(self, index)
+
+    def reshape(self, *shape: Any, **named: Any) -> Tile:
+        """The same elements under another shape; the partition stays in place."""
+        settle()
+        shape = shape or (named["shape"],)
+        sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else tuple(shape)
+        sizes = tuple(int(each) if each == int(each) else each for each in sizes)  # 2 / 2 is a size there
+        if -1 in sizes:
+            known = prod(each for each in sizes if each != -1)
+            sizes = tuple(self.size // known if each == -1 else each for each in sizes)
+        form = intern(self.buffer, self.dtype, self.shape, self.strides)
+        wrong = BLOCK in self.kinds or (
+            self.on_chip and (self.kinds[0] != PARTITION or sizes[0] != self.shape[0])
+        )
+        if prod(sizes) != self.size or wrong:
+            raise KernelError(f"reshape: {self!r} cannot become {list(sizes)} ({site.here()})")
+        strides = reshaped(form, sizes)
+        kinds = (self.kinds[0] if self.on_chip else FREE, *[FREE] * (len(sizes) - 1))
+        return self.like(sizes, strides, kinds)
+
+    def like(self, shape: tuple[int, ...], strides: tuple[int, ...], kinds: tuple[str, ...]) -> Tile:
+        """Another view from the same place on."""
+        return Tile(
+            self.root,
+            shape,
+            strides,
+            kinds,
+            block=self.block,
+            offset=self.offset,
+            dtype=self.dtype,
+            over=self.over,
+            rows=self.rows,
+        )
+
+    def expand_dims(self, axis: int) -> Tile:
+        """One more free dimension, of size 1."""
+        at = axis if axis >= 0 else len(self.shape) + 1 + axis
+        return self.like(
+            (*self.shape[:at], 1, *self.shape[at:]),
+            (*self.strides[:at], 0, *self.strides[at:]),
+            (*self.kinds[:at], FREE, *self.kinds[at:]),
+        )
+
+    def broadcast_to(self, *shape: Any, **_: Any) -> Tile:
+        """Dimensions of size 1 repeated; other partitions are filled by an instruction."""
+        view: Tile = CALLS.broadcast_to(self, shape[0] if len(shape) == 1 else shape)
+        return view
+
+    def view(self, dtype: Any) -> Tile:
+        """The same bytes as another type of the same size."""
+        kind = dtype_of(dtype)
+        if kind.size != self.dtype.size:
+            raise KernelError(f"view: {self!r} cannot be read as {kind} ({site.here()})")
+        made = self.like(self.shape, self.strides, self.kinds)
+        made.dtype = kind
+        return made
+
+    def astype(self, dtype: Any) -> Tile:
+        copied: Tile = CALLS.copy(self, dtype=dtype)
+        return copied
+
+    def operand(self, mask: Any = None) -> NkiTensor:
+        """What instructions of today's NKI take: partition first, inside the mask's box."""
+        return operand_of(self, mask)
+
+    def overwritten(self, src: Tile, mask: Any = None) -> NkiTensor:
+        """This tile as the destination of a transfer. Where that brings all of it anew from HBM, the
+        compiler of Beta 1 has a place of its own for it, and nothing waits for those who still read. A mask
+        that lets everything through leaves nothing out."""
+        whole = mask is None or box_of(mask, self.shape) == box_of(None, self.shape)
+        if whole and not src.on_chip and self._is_all_of_a_place():
+            self.root.renew(self.block)
+        return self.operand(mask)
+
+    def _is_all_of_a_place(self) -> bool:
+        root = self.root
+        return (
+            root.buffer is Buffer.SBUF
+            and not self.over
+            and self.rows is None
+            and self.offset == 0
+            and BLOCK not in self.kinds
+            and prod(self.shape) == prod(root.shape[root.axis :])
+        )
+
+    def same_place(self, other: Any) -> bool:
+        return (
+            isinstance(other, Tile)
+            and other.root is self.root
+            and (other.block, other.offset, other.shape, other.strides)
+            == (self.block, self.offset, self.shape, self.strides)
+        )
+
+    def fitted(self, shape: tuple[int, ...]) -> Tile | None:
+        """This tile under a shape that differs in dimensions of size 1; None where it is another one."""
+        if self.shape == shape:
+            return self
+        if [each for each in self.shape if each != 1] != [each for each in shape if each != 1]:
+            return None
+        left = [at for at, each in enumerate(self.shape) if each != 1]
+        ones = [at for at, each in enumerate(self.shape) if each == 1 and self.kinds[at] == PARTITION]
+        strides, kinds = [], []
+        for at, each in enumerate(shape):
+            if each != 1:
+                source = left.pop(0)
+                strides.append(self.strides[source])
+                kinds.append(self.kinds[source])
+            elif at == 0 and ones:
+                strides.append(self.strides[ones[0]])
+                kinds.append(PARTITION)
+            else:
+                strides.append(0)
+                kinds.append(FREE)
+        return None if self.over else self.like(shape, tuple(strides), tuple(kinds))
+
+    # Assignment ---------------------------------------------------------------------------------
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        dst = self[index]
+        if not dst.on_chip:
+            raise KernelError(
+                f"assignment to {dst!r} in HBM ({site.here()})", try_="nl.store(tensor[…], value=tile)"
+            )
+        if dst.same_place(value):
+            return
+        if isinstance(value, Tile):
+            held = taken(value)
+            if held is not None:
+                fits = dst.buffer in held.into and (not held.exact or dst.dtype is value.dtype)
+                fits = fits and value.same_place(Tile.of(held.root))
+                target = dst if dst.over else dst.fitted(value.shape)
+                if fits and target is not None and sys.getrefcount(value) <= _UNNAMED:
+                    held.issue(target)
+                    return
+                held.issue(Tile.of(held.root))
+            settle()
+            isa.tensor_copy(*_aligned(dst, value))
+            return
+        settle()
+        isa.memset(dst.operand(), value)
+
+    def __iadd__(self, value: Any) -> Any:
+        return self._in_place("add", value)
+
+    def __isub__(self, value: Any) -> Any:
+        return self._in_place("subtract", value)
+
+    def __imul__(self, value: Any) -> Any:
+        return self._in_place("multiply", value)
+
+    def _in_place(self, name: str, value: Any) -> Tile:
+        held = taken(value)
+        if held is not None:
+            whole = value.same_place(Tile.of(held.root))
+            if name == "add" and whole and held.adding and self.buffer is Buffer.PSUM:
+                target = self.fitted(value.shape)
+                if target is not None:
+                    held.add(target)
+                    return self
+            held.issue(Tile.of(held.root))
+        settle()
+        CALLS.apply(name, (self, value), into=self)
+        return self
+
+
+@cache
+def _kinds(axis: int, rank: int) -> tuple[str, ...]:
+    kinds = (*[BLOCK] * max(axis, 0), *([PARTITION] if axis >= 0 else []))
+    return (*kinds, *[FREE] * (rank - len(kinds)))
+
+
+def _aligned(dst: Tile, src: Tile) -> tuple[NkiTensor, NkiTensor]:
+    target = dst if dst.over else dst.fitted(src.shape)
+    if target is None:
+        whole: Tile = CALLS.broadcast_to(src, dst.shape)
+        settle()
+        return dst.operand(), whole.operand()
+    return target.operand(), src.operand()

@@ -1,0 +1,70 @@
+"""The sums that Vector and Scalar hold between instructions: one number per partition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trnbench_emulator.nki.constraints import Rules
+from trnbench_emulator.nki.functions import Function
+from trnbench_emulator.nki.isa.common import made, word
+from trnbench_emulator.nki.memory import Form
+from trnbench_emulator.nki.recorder import Recorder
+from trnbench_emulator.nki.tensor import NkiTensor
+
+
+def check_result(rules: Rules, result: Any, partitions: int) -> None:
+    """`reduce_res` takes one number per partition."""
+    form = getattr(result, "form", None)
+    if form is None:
+        return
+    rules.on_chip(form, name="reduce_res")
+    rules.require(
+        form.partitions == partitions and form.free == 1,
+        f"reduce_res has shape {list(form.shape)}, it must be ({partitions}, 1)",
+    )
+
+
+def accumulate(
+    recorder: Recorder,
+    engine: str,
+    function: Function,
+    command: Any,
+    values: npt.NDArray[Any],
+    load: Any = None,
+) -> None:
+    """Fold `values` over the free dimensions into what `engine` holds."""
+    what = word(command)
+    if what == "idle":
+        return
+    rows = values.shape[0]
+    held = recorder.accumulators.setdefault(engine, np.zeros(recorder.machine.partitions, np.float32))
+    if what in ("reset", "reset_reduce"):
+        held[:rows] = function.start
+    elif what == "load_reduce":
+        held[:rows] = np.broadcast_to(np.asarray(load, np.float32).reshape(-1), (rows,))
+    if what != "reset":
+        assert function.fold is not None
+        folded = function.fold(values.reshape(rows, -1).astype(np.float32), axis=1)
+        held[:rows] = function.apply(held[:rows], folded)
+
+
+def read_out(recorder: Recorder, engine: str, result: NkiTensor, *, negate: bool = False) -> None:
+    """The instruction that writes what the engine holds into `result`."""
+    key = ("accumulator_read", engine, result.form)
+    op = recorder.ops.get(key)
+    if op is None:
+        op = recorder.ops[key] = made(engine, "accumulator_read", (result.form,), ())
+    recorder.emit(op, (result,), ())
+    if recorder.functional:
+        store(recorder, engine, result, negate=negate)
+
+
+def store(recorder: Recorder, engine: str, result: NkiTensor, *, negate: bool = False) -> None:
+    """Write what the engine holds, as part of the instruction before."""
+    form: Form = result.form
+    held = recorder.accumulators.get(engine)
+    values = np.full(form.partitions, np.nan, np.float32) if held is None else held[: form.partitions]
+    result.put((-values if negate else values).reshape(form.shape))

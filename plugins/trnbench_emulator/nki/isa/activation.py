@@ -1,0 +1,259 @@
+"""Scalar's activation functions, and what Vector has of the kind: reciprocal, exponential."""
+
+# ruff: noqa: ARG001 - the signatures are NKI's, whole; not every argument changes what is modelled
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trnbench_emulator.nki.constraints import Rules
+from trnbench_emulator.nki.functions import BYPASS, FUNCTIONS, function_of
+from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, read_out, store
+from trnbench_emulator.nki.isa.common import column, form_of, issue, made, step, tiles, word
+from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
+from trnbench_emulator.nki.memory import Form
+from trnbench_emulator.nki.op import SCALAR, VECTOR, Op
+from trnbench_emulator.nki.recorder import Recorder, current
+from trnbench_emulator.nki.tensor import NkiTensor
+
+_SCALAR_BIAS_SINCE = 3  # NeuronCore-v3
+_V4 = 4
+_PAIRS = (
+    ("multiply", "add"), ("multiply", "subtract"), ("multiply", "bypass"),
+    ("add", "bypass"), ("subtract", "bypass"), ("bypass", "bypass"),
+)  # fmt: skip
+
+
+def activation(
+    dst: NkiTensor,
+    op: Any,
+    data: NkiTensor,
+    bias: float | NkiTensor | None = None,
+    scale: float | NkiTensor = 1.0,
+    reduce_op: Any = None,
+    reduce_res: NkiTensor | None = None,
+    reduce_cmd: reduce_cmds = reduce_cmds.idle,
+    name: str | None = None,
+) -> None:
+    """dst = op(data · scale + bias) on Scalar, and a sum over the free dimensions when asked for.
+
+    `reduce_res` costs a second instruction, which reads the sums out.
+    """
+    recorder = current()
+    numbers = _changed_by_numbers(bias, scale)
+    key = (
+        "activation", dst.form, data.form, op, form_of(bias), form_of(scale), reduce_op, reduce_cmd, numbers
+    )  # fmt: skip
+    operation = recorder.ops.get(key)
+    if operation is None:
+        operation = recorder.ops[key] = _activation(
+            recorder, "activation", dst, op, data, bias, scale, reduce_op, reduce_res, reduce_cmd
+        )
+    extra = tuple([each for each in (bias, scale) if isinstance(each, NkiTensor)])
+    recorder.emit(operation, (dst,), (data, *extra))
+    if recorder.functional:
+        values = _activated(dst, op, data, bias, scale)
+        if reduce_op is not None or word(reduce_cmd) == "reset":
+            accumulate(recorder, SCALAR, FUNCTIONS["add"], reduce_cmd, values)
+    if reduce_res is not None:
+        read_out(recorder, SCALAR, reduce_res)
+
+
+def _activation(
+    recorder: Recorder,
+    call: str,
+    dst: Any,
+    op: Any,
+    data: Any,
+    bias: Any,
+    scale: Any,
+    reduce_op: Any,
+    reduce_res: Any,
+    command: Any,
+) -> Op:
+    rules = Rules(call, recorder.machine)
+    function = function_of(op, call, arity=1, kind="table")
+    tiles(rules, data=data, dst=dst)
+    rules.same_elements(dst.form, data.form, ("dst", "data"))
+    rules.scalar_operand(scale, data.form.partitions, name="scale")
+    if bias is not None:
+        rules.scalar_operand(bias, data.form.partitions, name="bias")
+        rules.require(
+            form_of(bias) is not None or bias == 0 or recorder.machine.nc_version >= _SCALAR_BIAS_SINCE,
+            f"bias is the number {bias!r}, before NeuronCore-v3 it is a ({data.form.partitions}, 1) tensor",
+            try_="nisa.memset a column and pass it as bias",
+        )
+    if reduce_op is not None:
+        reducing = function_of(reduce_op, call, arity=2, kind="fold")
+        rules.require(reducing.name == "add", f"reduce_op is {reduce_op!r}, Scalar adds")
+    rules.require(
+        reduce_op is not None or word(command) in ("idle", "reset"),
+        f"reduce_cmd is {word(command)}, but reduce_op is not set",
+        try_="reduce_op=nl.add",
+    )
+    rules.require(word(command) != "load_reduce", "reduce_cmd load_reduce is Vector's")
+    check_result(rules, reduce_res, data.form.partitions)
+    scaled = reduce_op is not None or _changed_by_numbers(bias, scale)
+    if function.name == "copy" and scaled:  # the result is not what was there
+        return made(SCALAR, call, (dst.form,), (data.form,), op=function.name, scaled=True)
+    return made(SCALAR, call, (dst.form,), (data.form,), op=function.name)
+
+
+def _changed_by_numbers(bias: Any, scale: Any) -> bool:
+    """Do numbers, which an instruction does not carry, make another value of its data?"""
+    return not (
+        (bias is None or isinstance(bias, NkiTensor) or bias == 0)
+        and (isinstance(scale, NkiTensor) or scale == 1)
+    )
+
+
+def _activated(dst: NkiTensor, op: Any, data: NkiTensor, bias: Any, scale: Any) -> Any:
+    values = data.floats()
+    with np.errstate(all="ignore"):
+        values = values * column(scale, values.ndim)
+        if bias is not None:
+            values = values + column(bias, values.ndim)
+        values = np.asarray(function_of(op, "activation").apply(values), np.float32)
+    dst.put(values.reshape(dst.shape))
+    return values
+
+
+def activation_reduce(
+    dst: NkiTensor,
+    op: Any,
+    data: NkiTensor,
+    reduce_op: Any,
+    reduce_res: NkiTensor | None,
+    bias: float | NkiTensor | None = None,
+    scale: float | NkiTensor = 1.0,
+    name: str | None = None,
+) -> None:
+    """`activation` and the sum of its results, in one instruction."""
+    recorder = current()
+    key = ("activation_reduce", dst.form, data.form, op, form_of(bias), form_of(scale), form_of(reduce_res))
+    issue(
+        recorder,
+        key,
+        lambda: _activation(
+            recorder, "activation_reduce", dst, op, data, bias, scale, reduce_op, reduce_res, "reset_reduce"
+        ),
+        (dst,) if reduce_res is None else (dst, reduce_res),
+        (data, bias, scale),
+    )
+    if recorder.functional:
+        values = _activated(dst, op, data, bias, scale)
+        accumulate(recorder, SCALAR, FUNCTIONS["add"], "reset_reduce", values)
+        if reduce_res is not None:
+            store(recorder, SCALAR, reduce_res)
+
+
+def activate2(
+    dst: NkiTensor,
+    op: Any,
+    data: NkiTensor,
+    imm0: float | NkiTensor,
+    imm1: float | NkiTensor,
+    op0: Any,
+    op1: Any,
+    relu_param: float | NkiTensor = 0.0,
+    reverse0: bool = False,
+    reverse1: bool = False,
+    reduce_op: Any = None,
+    reduce_res: NkiTensor | None = None,
+    reduce_cmd: reduce_cmds = reduce_cmds.idle,
+    name: str | None = None,
+) -> None:
+    """dst = op((data op0 imm0) op1 imm1) on Scalar of NeuronCore-v4, reduced when asked for."""
+    recorder = current()
+    forms = form_of(imm0), form_of(imm1), form_of(relu_param)
+    function = (
+        op if getattr(op, "name", "") == "prelu" else function_of(op, "activate2", arity=1, kind="table")
+    )
+    steps = tuple(
+        BYPASS if each is None or getattr(each, "name", "") == "bypass" else function_of(each, "activate2")
+        for each in (op0, op1)
+    )
+
+    def build() -> Op:
+        rules = Rules("activate2", recorder.machine)
+        rules.since(_V4)
+        tiles(rules, data=data, dst=dst)
+        rules.same_elements(dst.form, data.form, ("dst", "data"))
+        names = (steps[0].name, steps[1].name)
+        rules.require(
+            names in _PAIRS,
+            f"op0 and op1 are {names[0]} and {names[1]}",
+            cause="pairs: " + ", ".join(f"{first} {second}" for first, second in _PAIRS),
+        )
+        for label, each in (("imm0", imm0), ("imm1", imm1), ("relu_param", relu_param)):
+            rules.scalar_operand(0.0 if each is None else each, data.form.partitions, name=label)
+        check_result(rules, reduce_res, data.form.partitions)
+        return made(SCALAR, "activate2", (dst.form,), (data.form,), op=function.name)
+
+    key = ("activate2", dst.form, data.form, function, *steps, *forms, reduce_op, reduce_cmd)
+    issue(recorder, key, build, (dst,), (data, imm0, imm1, relu_param))
+    if recorder.functional:
+        values = data.floats()
+        with np.errstate(all="ignore"):
+            for each, imm, reverse in zip(steps, (imm0, imm1), (reverse0, reverse1), strict=True):
+                values = step(each, values, column(imm, values.ndim), reverse=reverse)
+            values = np.asarray(step(function, values, column(relu_param, values.ndim)), np.float32)
+        dst.put(values.reshape(dst.shape))
+        if reduce_op is not None:
+            folding = function_of(reduce_op, "activate2", arity=2, kind="fold")
+            accumulate(recorder, SCALAR, folding, reduce_cmd, values)
+    if reduce_res is not None:
+        read_out(recorder, SCALAR, reduce_res)
+
+
+def reciprocal(dst: NkiTensor, data: NkiTensor, name: str | None = None) -> None:
+    """dst = 1 / data, on Vector."""
+    recorder = current()
+    key = ("reciprocal", dst.form, data.form)
+    found = recorder.ops.get(key)
+    if found is None:
+        rules = Rules("reciprocal", recorder.machine)
+        tiles(rules, data=data, dst=dst)
+        rules.same_elements(dst.form, data.form, ("dst", "data"))
+        found = recorder.ops[key] = made(VECTOR, "reciprocal", (dst.form,), (data.form,), op="reciprocal")
+    recorder.emit(found, (dst,), (data,))
+    if recorder.functional:
+        with np.errstate(all="ignore"):
+            dst.put(FUNCTIONS["reciprocal"].apply(data.floats()).reshape(dst.shape))
+
+
+def exponential(
+    dst: NkiTensor,
+    src: NkiTensor,
+    max_value: float | NkiTensor = 0.0,
+    reduce_res: NkiTensor | None = None,
+    reduce_cmd: reduce_cmds = reduce_cmds.idle,
+    reduce_init: float | NkiTensor = 0.0,
+    name: str | None = None,
+) -> None:
+    """dst = exp(src - max_value) on Vector of NeuronCore-v4, summed when asked for."""
+    recorder = current()
+
+    def build() -> Op:
+        rules = Rules("exponential", recorder.machine)
+        rules.since(_V4)
+        tiles(rules, src=src, dst=dst)
+        rules.same_elements(dst.form, src.form, ("dst", "src"))
+        rules.scalar_operand(max_value, src.form.partitions, name="max_value")
+        rules.scalar_operand(reduce_init, src.form.partitions, name="reduce_init")
+        check_result(rules, reduce_res, src.form.partitions)
+        return made(VECTOR, "exponential", (dst.form,), (src.form,), op="exp")
+
+    forms: tuple[Form | None, ...] = (dst.form, src.form, form_of(max_value), form_of(reduce_res))
+    issue(recorder, ("exponential", *forms, reduce_cmd), build, (dst,), (src, max_value, reduce_init))
+    if recorder.functional:
+        values = src.floats()
+        with np.errstate(all="ignore"):
+            values = np.exp(values - column(max_value, values.ndim))
+        dst.put(values.reshape(dst.shape))
+        load = column(reduce_init, 1)
+        accumulate(recorder, VECTOR, FUNCTIONS["add"], reduce_cmd, values, load)
+    if reduce_res is not None:
+        read_out(recorder, VECTOR, reduce_res)

@@ -1,0 +1,254 @@
+"""Vector, GpSimd and Scalar: element-wise and reducing instructions. They compute in fp32."""
+
+# ruff: noqa: ARG001 - the signatures are NKI's, whole; not every argument changes what is modelled
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trnbench_emulator.nki.constraints import Rules
+from trnbench_emulator.nki.functions import Function, function_of
+from trnbench_emulator.nki.isa.common import INTEGERS, bits, column, form_of, made, step, tiles, word
+from trnbench_emulator.nki.isa.constants import engine as engines
+from trnbench_emulator.nki.memory import Buffer
+from trnbench_emulator.nki.op import GPSIMD, SCALAR, VECTOR, Op
+from trnbench_emulator.nki.recorder import Recorder, current
+from trnbench_emulator.nki.tensor import NkiTensor
+
+_SCALAR_AFFINE_SINCE = 3  # NeuronCore-v3: tensor_scalar on Scalar
+
+
+def tensor_tensor(
+    dst: NkiTensor,
+    data1: NkiTensor,
+    data2: NkiTensor,
+    op: Any,
+    engine: engines = engines.unknown,
+    name: str | None = None,
+) -> None:
+    """dst = data1 op data2. Vector; GpSimd for power and for 32-bit integers in SBUF."""
+    recorder = current()
+    key = ("tensor_tensor", dst.form, data1.form, data2.form, op, engine)
+    operation = recorder.ops.get(key)
+    if operation is None:
+        operation = recorder.ops[key] = _tensor_tensor(recorder, dst, data1, data2, op, engine)
+    recorder.emit(operation, (dst,), (data1, data2))
+    if recorder.functional:
+        function = function_of(op, "tensor_tensor", arity=2)
+        if function.bitwise or (operation.engine == GPSIMD and operation.variables["op"] != "power"):
+            left, right = data1.array, data2.array
+        else:
+            left, right = data1.floats(), data2.floats()
+        with np.errstate(all="ignore"):
+            dst.put(function.apply(left, right.reshape(left.shape)).reshape(dst.shape))
+
+
+def _tensor_tensor(recorder: Recorder, dst: Any, data1: Any, data2: Any, op: Any, engine: Any) -> Op:
+    rules = Rules("tensor_tensor", recorder.machine)
+    function = function_of(op, "tensor_tensor", arity=2, kind="alu")
+    tiles(rules, data1=data1, data2=data2, dst=dst)
+    rules.same_elements(data1.form, data2.form, ("data1", "data2"))
+    rules.same_elements(dst.form, data1.form, ("dst", "data1"))
+    rules.not_both_psum(data1.form, data2.form, ("data1", "data2"))
+    _bit_types(rules, function, dst, data1, data2)
+    views = (dst, data1, data2)
+    integers = all(view.form.dtype.name in ("int32", "uint32") for view in views)
+    integers = integers and not any(view.form.buffer is Buffer.PSUM for view in views)
+    first = GPSIMD if function.name == "power" or (integers and not function.bitwise) else VECTOR
+    order = (first, GPSIMD if first == VECTOR else VECTOR)
+    chosen = rules.engine(word(engine), order, dst.form, data1.form, data2.form)
+    return made(chosen, "tensor_tensor", (dst.form,), (data1.form, data2.form), op=function.name)
+
+
+def tensor_scalar(
+    dst: NkiTensor,
+    data: NkiTensor,
+    op0: Any,
+    operand0: float | NkiTensor | None,
+    reverse0: bool = False,
+    op1: Any = None,
+    operand1: float | NkiTensor | None = None,
+    reverse1: bool = False,
+    engine: engines = engines.unknown,
+    name: str | None = None,
+) -> None:
+    """dst = (data op0 operand0) op1 operand1, operands being numbers or one per partition."""
+    recorder = current()
+    key = ("tensor_scalar", dst.form, data.form, op0, op1, form_of(operand0), form_of(operand1), engine)
+    found = recorder.ops.get(key)
+    if found is None:
+        found = recorder.ops[key] = _tensor_scalar(recorder, dst, data, op0, operand0, op1, operand1, engine)
+    extra = tuple([each for each in (operand0, operand1) if isinstance(each, NkiTensor)])
+    recorder.emit(found, (dst,), (data, *extra))
+    if recorder.functional:
+        first = function_of(op0, "tensor_scalar")
+        take = bits if first.bitwise else column
+        values = data.array if first.bitwise else data.floats()
+        with np.errstate(all="ignore"):
+            values = step(first, values, _typed(take(operand0, values.ndim), values), reverse=reverse0)
+            if op1 is not None:
+                second = function_of(op1, "tensor_scalar")
+                other = _typed(take(operand1, values.ndim), values)
+                if not second.bitwise:
+                    values = np.asarray(values, np.float32)
+                values = step(second, values, other, reverse=reverse1)
+        dst.put(np.asarray(values).reshape(dst.shape))
+
+
+def _tensor_scalar(
+    recorder: Recorder, dst: Any, data: Any, op0: Any, operand0: Any, op1: Any, operand1: Any, engine: Any
+) -> Op:
+    rules = Rules("tensor_scalar", recorder.machine)
+    first = function_of(op0, "tensor_scalar", kind="alu")
+    tiles(rules, data=data, dst=dst)
+    rules.same_elements(dst.form, data.form, ("dst", "data"))
+    operand(rules, first, operand0, data.form.partitions, "operand0")
+    names = first.name
+    if op1 is not None:
+        second = function_of(op1, "tensor_scalar", kind="alu")
+        operand(rules, second, operand1, data.form.partitions, "operand1")
+        rules.require(first.bitwise == second.bitwise, f"{op0!r} and {op1!r} mix arithmetic with bit vectors")
+        names = f"{first.name} {second.name}"
+    _bit_types(rules, first, dst, data)
+    allowed = (VECTOR,) if first.bitwise else (VECTOR, SCALAR, GPSIMD)
+    chosen = rules.engine(word(engine), allowed, dst.form, data.form)
+    if chosen == SCALAR:
+        rules.require(
+            recorder.machine.nc_version >= _SCALAR_AFFINE_SINCE,
+            "engine scalar has it from NeuronCore-v3 on",
+            try_="nisa.activation(dst, nl.copy, data, scale=…, bias=…), or leave the engine open",
+        )
+        rules.require(
+            names in ("multiply add", "multiply", "add")
+            or recorder.machine.nc_version > _SCALAR_AFFINE_SINCE,
+            f"engine scalar does multiply, add, or multiply and add, not {names}",
+            try_="leave the engine open",
+        )
+    reads = tuple(each.form for each in (data, operand0, operand1) if isinstance(each, NkiTensor))
+    found = made(chosen, "tensor_scalar", (dst.form,), (data.form,), op=first.name)
+    found.traffic = made(chosen, "tensor_scalar", (dst.form,), reads).traffic
+    return found
+
+
+def operand(rules: Rules, function: Function, given: Any, partitions: int, name: str) -> None:
+    """The second operand of a binary operation; a unary one takes None or 0."""
+    if function.arity == 1:
+        rules.require(
+            given is None or (isinstance(given, (int, float)) and given == 0) or form_of(given) is not None,
+            f"{name} is {given!r}, nl.{function.name} takes one operand: it must be None or 0",
+        )
+        return
+    rules.scalar_operand(given, partitions, name=name)
+
+
+def _typed(other: Any, values: Any) -> Any:
+    """A number beside bit patterns, in their type; -1 is all ones."""
+    if isinstance(other, int):
+        size = values.dtype.itemsize * 8
+        return np.array(other & ((1 << size) - 1), f"u{size // 8}").view(values.dtype)
+    return other
+
+
+def _bit_types(rules: Rules, function: Function, *views: Any) -> None:
+    if not function.bitwise:
+        return
+    for view in views:
+        rules.require(
+            view.form.dtype.name in (*INTEGERS, "bool_"),
+            f"nl.{function.name} works on integers, an operand is {view.form.dtype}",
+            try_="tile.view(nl.uint32) reads the bits of floats as integers",
+        )
+
+
+def scalar_tensor_tensor(
+    dst: NkiTensor,
+    data: NkiTensor,
+    op0: Any,
+    operand0: float | NkiTensor | None,
+    op1: Any,
+    operand1: NkiTensor,
+    reverse0: bool = False,
+    reverse1: bool = False,
+    name: str | None = None,
+) -> None:
+    """dst = (data op0 operand0) op1 operand1: a number (or column), then a tensor."""
+    recorder = current()
+    key = ("scalar_tensor_tensor", dst.form, data.form, operand1.form, op0, op1, form_of(operand0))
+    operation = recorder.ops.get(key)
+    if operation is None:
+        rules = Rules("scalar_tensor_tensor", recorder.machine)
+        tiles(rules, data=data, operand1=operand1, dst=dst)
+        rules.same_elements(dst.form, data.form, ("dst", "data"))
+        rules.same_elements(data.form, operand1.form, ("data", "operand1"))
+        rules.not_both_psum(data.form, operand1.form, ("data", "operand1"))
+        first = function_of(op0, "scalar_tensor_tensor", kind="alu")
+        second = function_of(op1, "scalar_tensor_tensor", arity=2, kind="alu")
+        operand(rules, first, operand0, data.form.partitions, "operand0")
+        rules.require(
+            not (first.bitwise or second.bitwise), "bitwise operations are not among its operations"
+        )
+        operation = recorder.ops[key] = made(
+            VECTOR,
+            "scalar_tensor_tensor",
+            (dst.form,),
+            (data.form, operand1.form),
+            op=f"{first.name} {second.name}",
+        )
+    extra = (operand0,) if isinstance(operand0, NkiTensor) else ()
+    recorder.emit(operation, (dst,), (data, operand1, *extra))
+    if recorder.functional:
+        values = data.floats()
+        third = operand1.floats().reshape(values.shape)
+        with np.errstate(all="ignore"):
+            first = function_of(op0, "scalar_tensor_tensor")
+            values = np.asarray(
+                step(first, values, column(operand0, values.ndim), reverse=reverse0), np.float32
+            )
+            values = step(function_of(op1, "scalar_tensor_tensor"), values, third, reverse=reverse1)
+        dst.put(values.reshape(dst.shape))
+
+
+def tensor_reduce(
+    dst: NkiTensor,
+    op: Any,
+    data: NkiTensor,
+    axis: int | tuple[int, ...],
+    negate: bool = False,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> None:
+    """dst = op over the trailing free axes of data."""
+    recorder = current()
+    rank = len(data.form.shape)
+    axes = tuple(sorted(each % rank for each in ((axis,) if isinstance(axis, int) else axis)))
+    key = ("tensor_reduce", dst.form, data.form, op, axes)
+    found = recorder.ops.get(key)
+    if found is None:
+        rules = Rules("tensor_reduce", recorder.machine)
+        function = function_of(op, "tensor_reduce", arity=2, kind="fold")
+        tiles(rules, data=data, dst=dst)
+        rules.require(
+            axes == tuple(range(rank - len(axes), rank)) and 0 not in axes,
+            f"axis {axis} of {data.form!r} is not made of the last free dimensions",
+        )
+        left = data.form.elements
+        for each in axes:
+            left //= data.form.shape[each]
+        rules.require(
+            dst.form.partitions == data.form.partitions and dst.form.elements == left,
+            f"dst has {dst.form.elements} elements on {dst.form.partitions} partitions, "
+            f"the reduction has {left} on {data.form.partitions}",
+        )
+        _bit_types(rules, function, dst, data)
+        rules.require(not (negate and function.bitwise), "negate= goes with arithmetic operations")
+        found = recorder.ops[key] = made(VECTOR, "tensor_reduce", (dst.form,), (data.form,), op=function.name)
+    recorder.emit(found, (dst,), (data,))
+    if recorder.functional:
+        function = function_of(op, "tensor_reduce")
+        assert function.fold is not None
+        whole = data.array if function.bitwise else data.floats()
+        kept = whole.shape[: rank - len(axes)]
+        values = function.fold(whole.reshape(*kept, -1), axis=len(kept))
+        dst.put((-values if negate else values).reshape(dst.shape))

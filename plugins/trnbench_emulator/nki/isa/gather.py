@@ -1,0 +1,254 @@
+"""Moving elements by index, and finding where they are: GpSimd's gathers, Vector's shuffle."""
+
+# ruff: noqa: ARG001 - the signatures are NKI's, whole; not every argument changes what is modelled
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trnbench_emulator.nki.constraints import Rules
+from trnbench_emulator.nki.isa.common import issue, made, tiles
+from trnbench_emulator.nki.memory import Buffer
+from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
+from trnbench_emulator.nki.recorder import current
+from trnbench_emulator.nki.tensor import NkiTensor
+
+GROUP = 16  # partitions that one GpSimd core reaches
+QUADRANT = 32
+_KEEP = 255
+_EACH = (1, 2, 4, 8, 16, 32)
+_MOST_INDICES = 4096
+_TOPK_ELEMENTS = (8, 65535)
+_TOPK_RESULTS = 32767
+
+
+def nc_stream_shuffle(dst: NkiTensor, src: NkiTensor, shuffle_mask: Any, name: str | None = None) -> None:
+    """Within 32 partitions each, partition i of dst from partition shuffle_mask[i] of src; 255 keeps it."""
+    recorder = current()
+    mask = tuple(int(each) for each in shuffle_mask)
+
+    def build() -> Op:
+        rules = Rules("nc_stream_shuffle", recorder.machine)
+        tiles(rules, src=src, dst=dst)
+        rules.require(len(mask) == QUADRANT, f"shuffle_mask has {len(mask)} elements, it must have 32")
+        rules.require(
+            all(0 <= each < QUADRANT or each == _KEEP for each in mask),
+            "shuffle_mask holds numbers other than 0 to 31 and 255",
+        )
+        rules.require(src.form.dtype is dst.form.dtype, f"src is {src.form.dtype}, dst is {dst.form.dtype}")
+        rules.require(
+            src.form.free == dst.form.free,
+            f"src has {src.form.free} elements per partition, dst has {dst.form.free}",
+        )
+        return made(VECTOR, "nc_stream_shuffle", (dst.form,), (src.form,))
+
+    issue(recorder, ("nc_stream_shuffle", dst.form, src.form, mask), build, (dst,), (src,))
+    if recorder.functional:
+        before = src.array.reshape(src.form.partitions, -1).copy()
+        after = dst.array.reshape(dst.form.partitions, -1).copy()
+        for row in range(len(after)):
+            base, wanted = row - row % QUADRANT, mask[row % QUADRANT]
+            # One quadrant of source serves every quadrant of a larger destination.
+            at = base % max(len(before), 1) + wanted if len(before) > QUADRANT else wanted
+            if wanted != _KEEP and at < len(before):
+                after[row] = before[at]
+        dst.put(after.reshape(dst.shape))
+
+
+def local_gather(
+    dst: NkiTensor,
+    src_buffer: NkiTensor,
+    index: NkiTensor,
+    num_elem_per_idx: int = 1,
+    num_valid_indices: int | None = None,
+    name: str | None = None,
+) -> None:
+    """Gather by the indices that 16 partitions hold together, for each group of 16, on GpSimd.
+
+    An index is the offset of the first of `num_elem_per_idx` neighbours, in elements.
+    """
+    recorder = current()
+    groups = index.form.partitions // GROUP
+    per_group = index.form.elements // max(groups, 1)
+    valid = per_group if num_valid_indices is None else int(num_valid_indices)
+
+    def build() -> Op:
+        rules = Rules("local_gather", recorder.machine)
+        for label, view in (("dst", dst), ("src_buffer", src_buffer), ("index", index)):
+            rules.within(view.form, Buffer.SBUF, name=label)
+        rules.require(
+            src_buffer.form.partitions == index.form.partitions and index.form.partitions % GROUP == 0,
+            f"src_buffer has {src_buffer.form.partitions} partitions, index has {index.form.partitions}: "
+            "they must be equal and a multiple of 16",
+        )
+        rules.require(
+            num_elem_per_idx in _EACH, f"num_elem_per_idx is {num_elem_per_idx}, it is one of {_EACH}"
+        )
+        rules.require(index.form.dtype.name == "uint16", f"index is {index.form.dtype}, it must be uint16")
+        rules.require(
+            src_buffer.form.dtype is dst.form.dtype,
+            f"src_buffer is {src_buffer.form.dtype}, dst is {dst.form.dtype}: it does not cast",
+        )
+        rules.at_most(valid, min(per_group, _MOST_INDICES), "the number of indices per group")
+        sizes = {"indices": valid, "each": num_elem_per_idx, "dtype_bytes": src_buffer.form.dtype.size}
+        return made(GPSIMD, "local_gather", (dst.form,), (src_buffer.form, index.form), **sizes)
+
+    key = ("local_gather", dst.form, src_buffer.form, index.form, num_elem_per_idx, valid)
+    issue(recorder, key, build, (dst,), (src_buffer, index))
+    if recorder.functional:
+        source = src_buffer.array.reshape(src_buffer.form.partitions, -1)
+        picks = index.array.reshape(index.form.partitions, -1).astype(np.int64)
+        result = dst.array.reshape(dst.form.partitions, -1).copy()
+        offsets = np.arange(num_elem_per_idx)
+        for group in range(groups):
+            rows = slice(group * GROUP, (group + 1) * GROUP)
+            flat = picks[rows].T.reshape(-1)[:valid]  # along the partitions first
+            places = (flat[:, None] + offsets).reshape(-1)
+            result[rows, : len(places)] = source[rows][:, places % source.shape[1]]
+        dst.put(result.reshape(dst.shape))
+
+
+def nc_n_gather(dst: NkiTensor, data: NkiTensor, indices: NkiTensor, name: str | None = None) -> None:
+    """dst[p, i] = data[p, indices[p, i]] with free dimensions flattened, on GpSimd."""
+    recorder = current()
+
+    def build() -> Op:
+        rules = Rules("nc_n_gather", recorder.machine)
+        for label, view in (("dst", dst), ("data", data), ("indices", indices)):
+            rules.within(view.form, Buffer.SBUF, name=label)
+        rules.same_elements(dst.form, indices.form, ("dst", "indices"))
+        rules.require(
+            data.form.partitions == dst.form.partitions,
+            f"data has {data.form.partitions} partitions, dst has {dst.form.partitions}",
+        )
+        rules.require(
+            indices.form.dtype.name == "uint32", f"indices is {indices.form.dtype}, it must be uint32"
+        )
+        rules.require(
+            data.form.dtype is dst.form.dtype, f"data is {data.form.dtype}, dst is {dst.form.dtype}"
+        )
+        return made(GPSIMD, "nc_n_gather", (dst.form,), (data.form, indices.form))
+
+    issue(recorder, ("nc_n_gather", dst.form, data.form, indices.form), build, (dst,), (data, indices))
+    if recorder.functional:
+        rows = data.form.partitions
+        source = data.array.reshape(rows, -1)
+        picks = indices.array.reshape(rows, -1).astype(np.int64)
+        rules = Rules("nc_n_gather", recorder.machine)
+        rules.require(
+            bool((picks < source.shape[1]).all()),
+            f"an index is {int(picks.max())}, data has {source.shape[1]}",
+        )
+        dst.put(np.take_along_axis(source, picks, axis=1).reshape(dst.shape))
+
+
+def nonzero_with_count(
+    dst: NkiTensor, src: NkiTensor, index_offset: int = 0, padding_val: int = -1, name: str | None = None
+) -> None:
+    """Where src is not 0, padding, and how many: partitions 0, 16, 32, … only. GpSimd, NeuronCore-v3."""
+    recorder = current()
+
+    def build() -> Op:
+        rules = Rules("nonzero_with_count", recorder.machine)
+        rules.since(3)
+        rules.within(src.form, Buffer.SBUF, name="src")
+        rules.within(dst.form, Buffer.SBUF, name="dst")
+        rules.require(
+            src.form.dtype.name in ("float32", "int32"),
+            f"src is {src.form.dtype}, it must be float32 or int32",
+        )
+        rules.require(dst.form.dtype.name == "int32", f"dst is {dst.form.dtype}, it must be int32")
+        rules.require(
+            dst.form.partitions == src.form.partitions and dst.form.free == src.form.free + 1,
+            f"dst has {dst.form.partitions} × {dst.form.free} elements, "
+            f"it must have {src.form.partitions} × {src.form.free + 1}",
+        )
+        return made(GPSIMD, "nonzero_with_count", (dst.form,), (src.form,))
+
+    issue(recorder, ("nonzero_with_count", dst.form, src.form), build, (dst,), (src, dst))
+    if recorder.functional:
+        source = src.array.reshape(src.form.partitions, -1)
+        result = dst.array.reshape(dst.form.partitions, -1).copy()
+        for row in range(0, len(source), GROUP):
+            found = np.flatnonzero(source[row])
+            result[row] = padding_val
+            result[row, : len(found)] = found + index_offset
+            result[row, -1] = len(found)
+        dst.put(result.reshape(dst.shape))
+
+
+def sequence_bounds(dst: NkiTensor, segment_ids: NkiTensor, name: str | None = None) -> None:
+    """Start and end of the segment every element belongs to; n and -1 for padding (id 0). GpSimd."""
+    recorder = current()
+    count = segment_ids.form.free
+
+    def build() -> Op:
+        rules = Rules("sequence_bounds", recorder.machine)
+        tiles(rules, segment_ids=segment_ids, dst=dst)
+        for label, view in (("segment_ids", segment_ids), ("dst", dst)):
+            rules.require(view.form.partitions == 1, f"{label} has {view.form.partitions} partitions, not 1")
+            rules.require(
+                view.form.dtype.name in ("float32", "int32"),
+                f"{label} is {view.form.dtype}, it must be float32 or int32",
+            )
+        rules.require(
+            dst.form.free == 2 * count, f"dst has {dst.form.free} elements, it must have {2 * count}"
+        )
+        return made(GPSIMD, "sequence_bounds", (dst.form,), (segment_ids.form,))
+
+    issue(recorder, ("sequence_bounds", dst.form, segment_ids.form), build, (dst,), (segment_ids,))
+    if recorder.functional:
+        ids = segment_ids.array.reshape(-1)
+        bounds = np.empty((2, count), np.float64)
+        start = 0
+        for at in range(1, count + 1):
+            if at == count or ids[at] != ids[start]:
+                bounds[:, start:at] = [[count], [-1]] if ids[start] == 0 else [[start], [at]]
+                start = at
+        dst.put(bounds.reshape(dst.shape))
+
+
+def topk(val_dst: NkiTensor, idx_dst: NkiTensor, src: NkiTensor, n: int, name: str | None = None) -> None:
+    """The k largest of n bf16 values laid out over 16 partitions, ascending, and where they were. GpSimd."""
+    recorder = current()
+    k = val_dst.form.free
+
+    def build() -> Op:
+        rules = Rules("topk", recorder.machine)
+        rules.since(3)
+        for label, view, kind in (
+            ("src", src, "bfloat16"),
+            ("val_dst", val_dst, "bfloat16"),
+            ("idx_dst", idx_dst, "uint32"),
+        ):
+            rules.within(view.form, Buffer.SBUF, name=label)
+            rules.require(view.form.dtype.name == kind, f"{label} is {view.form.dtype}, it must be {kind}")
+        rules.require(_TOPK_ELEMENTS[0] <= n <= _TOPK_ELEMENTS[1], f"n is {n}, it is 8 to 65,535")
+        rules.require(
+            1 <= k <= min(_TOPK_RESULTS, n), f"val_dst has {k} columns, it is 1 to {min(_TOPK_RESULTS, n)}"
+        )
+        rules.require(
+            src.form.free >= -(-n // GROUP),
+            f"src has {src.form.free} columns, {n} values need {-(-n // GROUP)}",
+        )
+        rules.require(
+            src.form.partitions % GROUP == 0, f"src has {src.form.partitions} partitions, no multiple of 16"
+        )
+        rules.same_elements(val_dst.form, idx_dst.form, ("val_dst", "idx_dst"))
+        return made(GPSIMD, "topk", (val_dst.form, idx_dst.form), (src.form,), n=n, k=k)
+
+    key = ("topk", val_dst.form, idx_dst.form, src.form, n)
+    issue(recorder, key, build, (val_dst, idx_dst), (src,))
+    if recorder.functional:
+        source = src.floats().reshape(src.form.partitions, -1)
+        values = np.empty((val_dst.form.partitions, k), np.float32)
+        places = np.empty((val_dst.form.partitions, k), np.int64)
+        for row in range(val_dst.form.partitions):
+            base = row - row % GROUP
+            snake = source[base : base + GROUP].T.reshape(-1)[:n]
+            order = np.argsort(snake, kind="stable")[-k:]
+            values[row], places[row] = snake[order], order
+        val_dst.put(values.reshape(val_dst.shape))
+        idx_dst.put(places.reshape(idx_dst.shape))

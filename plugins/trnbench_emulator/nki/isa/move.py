@@ -1,0 +1,192 @@
+"""Moving data: dma_copy, tensor_copy, memset."""
+
+# ruff: noqa: ARG001 - the signatures are NKI's, whole; not every argument changes what is modelled
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trnbench_emulator.nki.constraints import Rules, elementwise, moved
+from trnbench_emulator.nki.isa.common import word
+from trnbench_emulator.nki.isa.constants import dge_mode as dge_modes
+from trnbench_emulator.nki.isa.constants import engine as engines
+from trnbench_emulator.nki.isa.constants import oob_mode as oob_modes
+from trnbench_emulator.nki.machine import Machine
+from trnbench_emulator.nki.memory import Buffer, Form
+from trnbench_emulator.nki.op import DMA, GPSIMD, SCALAR, VECTOR, Op
+from trnbench_emulator.nki.recorder import Recorder, current
+from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.tensor import IndirectTensor, NkiTensor
+
+_SCALAR_COPY_SINCE = 3  # NeuronCore-v3 copies bit by bit on Scalar
+HARDWARE_DGE_SINCE = 3
+
+
+def dma_copy(
+    dst: NkiTensor,
+    src: NkiTensor,
+    priority: int | None = None,
+    oob_mode: oob_modes = oob_modes.error,
+    dge_mode: dge_modes = dge_modes.unknown,
+    engine: engines = engines.unknown,
+    name: str | None = None,
+) -> None:
+    """Copy (and cast) between HBM and SBUF, or within either. PSUM is out of DMA's reach.
+
+    Either side may be addressed at run time; `oob_mode.skip` leaves out what is then outside.
+    """
+    recorder: Recorder = STATE.recorder or current()
+    key = ("dma_copy", dst.form, src.form, dge_mode, engine, priority)
+    op = recorder.ops.get(key)
+    if op is None:
+        op = recorder.ops[key] = _dma(recorder.machine, dst.form, src.form, dge_mode, engine, priority)
+    recorder.emit(op, (dst,), (src,))
+    if recorder.functional:
+        if dst.form.indirect or src.form.indirect:
+            move(dst, src, skip=word(oob_mode) == "skip", call="dma_copy")
+        else:
+            dst.put(src.array.reshape(dst.shape))
+
+
+def move(dst: NkiTensor, src: NkiTensor, *, skip: bool, call: str) -> None:
+    """Copy where both sides are addressed inside their tensors."""
+    values = src.array.reshape(dst.shape)
+    if isinstance(dst, IndirectTensor):
+        dst.inside(call, skip=skip)
+    if isinstance(src, IndirectTensor):
+        inside = src.inside(call, skip=skip).reshape(dst.shape)
+        if not inside.all():
+            values = np.where(inside, values, dst.array)
+    dst.put(values)
+
+
+def _dma(machine: Machine, dst: Form, src: Form, mode: Any, engine: Any, priority: int | None) -> Op:
+    rules = Rules("dma_copy", machine)
+    reachable(rules, src=src, dst=dst)
+    rules.require(
+        src.elements == dst.elements,
+        f"src has {src.elements} elements {list(src.shape)}, dst has {dst.elements} {list(dst.shape)}",
+    )
+    generator(rules, mode, engine, priority)
+    variables = {**transfer_variables(dst, src), "dge": word(mode)}
+    if word(engine) != "unknown":
+        variables["trigger"] = word(engine)
+    return Op(DMA, "dma_copy", src.dtype.word, variables, moved(reads=(src,), writes=(dst,)))
+
+
+def reachable(rules: Rules, **forms: Form) -> None:
+    """DMA engines do not reach PSUM."""
+    for name, form in forms.items():
+        rules.require(
+            form.buffer is not Buffer.PSUM,
+            f"{name} is in PSUM, DMA engines reach SBUF and HBM",
+            try_="copy through SBUF with nisa.tensor_copy",
+        )
+
+
+def generator(rules: Rules, mode: Any, engine: Any, priority: int | None) -> None:
+    """What makes the descriptors, and for whom it may be asked."""
+    version = rules.machine.nc_version
+    rules.require(
+        word(mode) != "hwdge" or version >= HARDWARE_DGE_SINCE,
+        "dge_mode hwdge is available from NeuronCore-v3 on",
+        try_="dge_mode=nisa.dge_mode.swdge, or leave it open",
+    )
+    rules.require(
+        word(engine) in ("unknown", "sync", "scalar", "gpsimd"),
+        f"engine {word(engine)} cannot start a transfer, sync, scalar and gpsimd can",
+    )
+    rules.require(
+        priority is None or (isinstance(priority, int) and 0 <= priority <= 3),
+        f"priority is {priority!r}, it is 0 to 3",
+    )
+
+
+def transfer_variables(dst: Form, src: Form) -> dict[str, Any]:
+    """What a transfer's cost depends on: bytes, and runs of them that one descriptor moves."""
+    run = min(src.run_bytes // src.dtype.size, dst.run_bytes // dst.dtype.size)
+    if "column" in (src.indirect, dst.indirect):
+        run = 1
+    size = max(src.dtype.size, dst.dtype.size)
+    return {
+        "bytes": src.elements * size,
+        "run_bytes": run * size,
+        "descriptors": -(-src.elements // run),
+        "P": max(src.partitions, dst.partitions),
+        "src": src.buffer.memory,
+        "dst": dst.buffer.memory,
+        "cast": src.dtype is not dst.dtype,
+        "indirect": src.indirect or dst.indirect,
+    }
+
+
+def tensor_copy(
+    dst: NkiTensor, src: NkiTensor, engine: engines = engines.unknown, name: str | None = None
+) -> None:
+    """Copy (and cast) on chip. With the engine unset Vector does it."""
+    recorder: Recorder = STATE.recorder or current()
+    key = ("tensor_copy", dst.form, src.form, engine)
+    op = recorder.ops.get(key)
+    if op is None:
+        op = recorder.ops[key] = _copy(recorder.machine, dst.form, src.form, engine)
+    recorder.emit(op, (dst,), (src,))
+    if recorder.functional:
+        dst.put(src.array.reshape(dst.shape))
+
+
+def _copy(machine: Machine, dst: Form, src: Form, given: Any) -> Op:
+    rules = Rules("tensor_copy", machine)
+    rules.on_chip(src, name="src")
+    rules.on_chip(dst, name="dst")
+    rules.same_elements(dst, src, ("dst", "src"))
+    engine = rules.engine(word(given), (VECTOR, SCALAR, GPSIMD), dst, src)
+    rules.require(
+        engine != SCALAR or machine.nc_version >= _SCALAR_COPY_SINCE,
+        "engine scalar copies from NeuronCore-v3 on",
+        try_="nisa.activation(dst, nl.copy, src), or leave the engine open",
+    )
+    return Op(
+        engine,
+        "tensor_copy",
+        src.dtype.word,
+        elementwise(dst, src),
+        moved(reads=(src,), writes=(dst,)),
+        elements=src.elements,
+    )
+
+
+def memset(dst: NkiTensor, value: float, engine: engines = engines.unknown, name: str | None = None) -> None:
+    """Fill with a constant. With the engine unset Vector does it.
+
+    Zeros in PSUM that a product comes upon first cost nothing: see `Recorder.hold`.
+    """
+    recorder: Recorder = STATE.recorder or current()
+    key = ("memset", dst.form, engine, value == 0)
+    op = recorder.ops.get(key)
+    if op is None:
+        rules = Rules("memset", recorder.machine)
+        rules.require(
+            dst.form.dtype.packed is None or value == 0,
+            f"value is {value!r}, {dst.form.dtype} can only be set to 0",
+        )
+        rules.on_chip(dst.form, name="dst")
+        chosen = rules.engine(word(engine), (VECTOR, GPSIMD), dst.form)
+        variables = {**elementwise(dst.form), "zero": value == 0}
+        op = recorder.ops[key] = Op(
+            chosen,
+            "memset",
+            dst.form.dtype.word,
+            variables,
+            moved(reads=(), writes=(dst.form,)),
+            elements=dst.form.elements,
+        )
+    form = dst.form
+    zeros = value == 0 and form.memory == "psum" and dst.storage.place is None and not form.indirect
+    if zeros and "zero-elision" in recorder.assumptions:
+        recorder.hold(op, dst)
+    else:
+        recorder.emit(op, (dst,), ())
+    if recorder.functional:
+        dst.put(np.full(dst.shape, value, np.float64 if dst.form.dtype.is_float else np.int64))

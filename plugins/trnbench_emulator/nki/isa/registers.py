@@ -1,0 +1,72 @@
+"""Registers of the sequencers: register_alloc, register_move, register_load, register_store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trnbench_emulator.nki.constraints import Rules
+from trnbench_emulator.nki.isa.common import made
+from trnbench_emulator.nki.memory import Buffer
+from trnbench_emulator.nki.op import GPSIMD, Op
+from trnbench_emulator.nki.recorder import Recorder, current
+from trnbench_emulator.nki.register import VirtualRegister
+from trnbench_emulator.nki.tensor import NkiTensor
+
+# Every engine's sequencer carries these out for itself. One of them is counted: GpSimd's.
+
+
+def register_alloc(x: int | None = None) -> VirtualRegister:
+    """A register; no instruction."""
+    recorder = current()
+    if isinstance(x, NkiTensor):
+        made_register = VirtualRegister()
+        register_load(made_register, x)
+        return made_register
+    Rules("register_alloc", recorder.machine).require(
+        x is None or isinstance(x, (int, np.integer, VirtualRegister)),
+        f"it starts from {type(x).__name__}, it can start from an integer or from nothing",
+    )
+    return VirtualRegister(None if x is None else int(x))
+
+
+def register_move(dst: VirtualRegister, src: int | VirtualRegister) -> None:
+    """dst = a number or another register."""
+    recorder = current()
+    op = recorder.ops.get(("register_move",))
+    if op is None:
+        op = recorder.ops[("register_move",)] = Op(GPSIMD, "register_move", "int32", {}, {})
+    recorder.emit(op, (), ())
+    dst.value = src.value if isinstance(src, VirtualRegister) else int(src)
+
+
+def register_load(dst: VirtualRegister, src: NkiTensor) -> None:
+    """dst = the only element of a tensor; unknown afterwards where only shapes are recorded."""
+    recorder = current()
+    recorder.emit(_op(recorder, "register_load", src), (), (src,))
+    dst.value = int(src.array.reshape(-1)[0]) if recorder.functional else None
+
+
+def register_store(dst: NkiTensor, src: VirtualRegister) -> None:
+    """The only element of a tensor = a register."""
+    recorder = current()
+    recorder.emit(_op(recorder, "register_store", dst), (dst,), ())
+    if recorder.functional:
+        dst.put(np.full(dst.shape, src.known("what is stored"), np.int64))
+
+
+def _op(recorder: Recorder, call: str, view: Any) -> Op:
+    key = (call, view.form)
+    op = recorder.ops.get(key)
+    if op is None:
+        rules = Rules(call, recorder.machine)
+        rules.require(
+            view.form.elements == 1, f"the tensor has {view.form.elements} elements, it must have 1"
+        )
+        rules.require(view.form.buffer is not Buffer.PSUM, "the tensor is in PSUM, it must be in SBUF or HBM")
+        forms = (view.form,)
+        op = made(GPSIMD, call, forms, forms if call == "register_load" else ())
+        op.variables["N"] = 1
+        recorder.ops[key] = op
+    return op

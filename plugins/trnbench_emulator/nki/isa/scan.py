@@ -1,0 +1,183 @@
+"""Vector instructions with a state that runs along the free dimension, or is kept for the next one."""
+
+# ruff: noqa: ARG001 - the signatures are NKI's, whole; not every argument changes what is modelled
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trnbench_emulator.nki.constraints import Rules
+from trnbench_emulator.nki.functions import Function, function_of
+from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, store
+from trnbench_emulator.nki.isa.arithmetic import operand
+from trnbench_emulator.nki.isa.common import column, form_of, issue, made, step, tiles, word
+from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
+from trnbench_emulator.nki.op import VECTOR, Op
+from trnbench_emulator.nki.recorder import current
+from trnbench_emulator.nki.tensor import NkiTensor
+
+_CUMULATIVE = ("add", "subtract", "multiply", "maximum", "minimum")
+_FOLDS = ("add", "multiply", "maximum", "minimum")
+
+
+def tensor_tensor_scan(
+    dst: NkiTensor,
+    data0: NkiTensor,
+    data1: NkiTensor,
+    initial: float | NkiTensor,
+    op0: Any,
+    op1: Any,
+    reverse0: bool = False,
+    reverse1: bool = False,
+    name: str | None = None,
+) -> None:
+    """dst[i] = (data0[i] op0 dst[i-1]) op1 data1[i] along the free dimension, in fp32."""
+    recorder = current()
+    key = ("tensor_tensor_scan", dst.form, data0.form, data1.form, form_of(initial), op0, op1)
+    operation = recorder.ops.get(key)
+    if operation is None:
+        rules = Rules("tensor_tensor_scan", recorder.machine)
+        first = function_of(op0, "tensor_tensor_scan", arity=2, kind="alu")
+        second = function_of(op1, "tensor_tensor_scan", arity=2, kind="alu")
+        tiles(rules, data0=data0, data1=data1, dst=dst)
+        rules.same_elements(data0.form, data1.form, ("data0", "data1"))
+        rules.same_elements(dst.form, data0.form, ("dst", "data0"))
+        rules.not_both_psum(data0.form, data1.form, ("data0", "data1"))
+        rules.scalar_operand(initial, data0.form.partitions, name="initial")
+        rules.require(
+            not (first.bitwise or second.bitwise), "bitwise operations are not among its operations"
+        )
+        operation = recorder.ops[key] = made(
+            VECTOR,
+            "tensor_tensor_scan",
+            (dst.form,),
+            (data0.form, data1.form),
+            op=f"{first.name} {second.name}",
+        )
+    extra = (initial,) if isinstance(initial, NkiTensor) else ()
+    recorder.emit(operation, (dst,), (data0, data1, *extra))
+    if recorder.functional:
+        rows = data0.form.partitions
+        left, right = data0.floats().reshape(rows, -1), data1.floats().reshape(rows, -1)
+        first, second = function_of(op0, "tensor_tensor_scan"), function_of(op1, "tensor_tensor_scan")
+        state = np.broadcast_to(column(initial, 1), (rows,)).astype(np.float32)
+        result = np.empty_like(left)
+        with np.errstate(all="ignore"):
+            for at in range(left.shape[1]):
+                state = np.asarray(step(first, left[:, at], state, reverse=reverse0), np.float32)
+                state = np.asarray(step(second, state, right[:, at], reverse=reverse1), np.float32)
+                result[:, at] = state
+        dst.put(result.reshape(dst.shape))
+
+
+def tensor_scalar_cumulative(
+    dst: NkiTensor,
+    src: NkiTensor,
+    op0: Any,
+    op1: Any,
+    imm0: float | NkiTensor,
+    imm1: float | NkiTensor | None = None,
+    reduce_cmd: reduce_cmds = reduce_cmds.reset_reduce,
+    name: str | None = None,
+) -> None:
+    """dst[i] = (src[i] op0 imm0) op1 dst[i-1]; the last value stays in Vector's accumulator."""
+    recorder = current()
+
+    def build() -> Op:
+        rules = Rules("tensor_scalar_cumulative", recorder.machine)
+        tiles(rules, src=src, dst=dst)
+        rules.same_elements(dst.form, src.form, ("dst", "src"))
+        first = function_of(op0, "tensor_scalar_cumulative", kind="alu")
+        second = function_of(op1, "tensor_scalar_cumulative", arity=2)
+        rules.require(second.name in _CUMULATIVE, f"op1 is {op1!r}, it has {', '.join(_CUMULATIVE)}")
+        operand(rules, first, imm0, src.form.partitions, "imm0")
+        for label, view in (("src", src), ("dst", dst)):
+            rules.require(
+                view.form.dtype.name not in ("int32", "uint32"),
+                f"{label} is {view.form.dtype}, it takes 8 and 16 bit",
+            )
+        rules.require(
+            word(reduce_cmd) in ("reset_reduce", "reduce", "load_reduce"),
+            f"reduce_cmd {word(reduce_cmd)} is not its",
+        )
+        rules.require(
+            word(reduce_cmd) != "load_reduce" or imm1 is not None,
+            "reduce_cmd load_reduce starts from imm1, which is None",
+        )
+        return made(
+            VECTOR, "tensor_scalar_cumulative", (dst.form,), (src.form,), op=f"{first.name} {second.name}"
+        )
+
+    key = ("tensor_scalar_cumulative", dst.form, src.form, op0, op1, form_of(imm0), form_of(imm1), reduce_cmd)
+    issue(recorder, key, build, (dst,), (src, imm0, imm1))
+    if recorder.functional:
+        rows = src.form.partitions
+        values = src.floats().reshape(rows, -1)
+        second = function_of(op1, "tensor_scalar_cumulative")
+        held = recorder.accumulators.setdefault(VECTOR, np.zeros(recorder.machine.partitions, np.float32))
+        if word(reduce_cmd) == "reset_reduce":
+            held[:rows] = second.start
+        elif word(reduce_cmd) == "load_reduce":
+            held[:rows] = np.broadcast_to(column(imm1, 1), (rows,))
+        with np.errstate(all="ignore"):
+            values = np.asarray(
+                step(function_of(op0, "tensor_scalar_cumulative"), values, column(imm0, 2)), np.float32
+            )
+            for at in range(values.shape[1]):
+                held[:rows] = second.apply(values[:, at], held[:rows])
+                values[:, at] = held[:rows]
+        dst.put(values.reshape(dst.shape))
+
+
+def tensor_scalar_reduce(
+    dst: NkiTensor,
+    data: NkiTensor,
+    op0: Any,
+    operand0: float | NkiTensor | None,
+    reduce_op: Any,
+    reduce_res: NkiTensor | None = None,
+    reverse0: bool = False,
+    reduce_cmd: reduce_cmds = reduce_cmds.reset_reduce,
+    reduce_init: float | NkiTensor | None = None,
+    reduce_res_negate: bool = False,
+    name: str | None = None,
+) -> None:
+    """dst = data op0 operand0, and its reduction over the free dimensions, in one instruction."""
+    recorder = current()
+    folding: Function = function_of(reduce_op, "tensor_scalar_reduce", arity=2, kind="fold")
+
+    def build() -> Op:
+        rules = Rules("tensor_scalar_reduce", recorder.machine)
+        first = function_of(op0, "tensor_scalar_reduce", kind="alu")
+        tiles(rules, data=data, dst=dst)
+        rules.same_elements(dst.form, data.form, ("dst", "data"))
+        operand(rules, first, operand0, data.form.partitions, "operand0")
+        rules.require(not first.bitwise, "bitwise operations are not among its operations")
+        rules.require(folding.name in _FOLDS, f"reduce_op is {reduce_op!r}, it has {', '.join(_FOLDS)}")
+        rules.require(
+            (word(reduce_cmd) == "load_reduce") == (reduce_init is not None),
+            "reduce_init goes with reduce_cmd load_reduce, and only with it",
+        )
+        check_result(rules, reduce_res, data.form.partitions)
+        return made(VECTOR, "tensor_scalar_reduce", (dst.form,), (data.form,), op=first.name)
+
+    writes = (dst,) if reduce_res is None else (dst, reduce_res)
+    key = (
+        "tensor_scalar_reduce", data.form, op0, reduce_op, form_of(operand0), reduce_cmd,
+        *(each.form for each in writes),
+    )  # fmt: skip
+    issue(recorder, key, build, writes, (data, operand0, reduce_init))
+    if recorder.functional:
+        values = data.floats()
+        with np.errstate(all="ignore"):
+            first = function_of(op0, "tensor_scalar_reduce")
+            values = np.asarray(
+                step(first, values, column(operand0, values.ndim), reverse=reverse0), np.float32
+            )
+        dst.put(values.reshape(dst.shape))
+        load = None if reduce_init is None else column(reduce_init, 1)
+        accumulate(recorder, VECTOR, folding, reduce_cmd, values, load)
+        if reduce_res is not None:
+            store(recorder, VECTOR, reduce_res, negate=reduce_res_negate)

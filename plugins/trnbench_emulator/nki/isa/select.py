@@ -1,0 +1,247 @@
+"""Patterns and choices: iota, affine_select, range_select, select_reduce, tensor_copy_predicated."""
+
+# ruff: noqa: ARG001 - the signatures are NKI's, whole; not every argument changes what is modelled
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from trnbench_emulator.nki.constraints import Rules
+from trnbench_emulator.nki.functions import FUNCTIONS, function_of
+from trnbench_emulator.nki.isa.accumulate import accumulate, check_result, read_out
+from trnbench_emulator.nki.isa.common import column, form_of, issue, made, tiles
+from trnbench_emulator.nki.isa.constants import reduce_cmd as reduce_cmds
+from trnbench_emulator.nki.memory import Buffer
+from trnbench_emulator.nki.op import GPSIMD, VECTOR, Op
+from trnbench_emulator.nki.recorder import current
+from trnbench_emulator.nki.tensor import NkiTensor
+
+FP32_MIN = -3.4028234663852886e38
+_PREDICATES = ("bool_", "uint8", "uint16", "uint32", "int8", "int16", "int32")
+_COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+
+
+def _affine(rules: Rules, pattern: Any, dst: NkiTensor) -> None:
+    rules.within(dst.form, Buffer.SBUF, name="dst")
+    rules.at_most(len(pattern), 4, "the number of pattern dimensions")
+    total = prod(int(count) for _, count in pattern)
+    rules.require(
+        total == dst.form.free,
+        f"pattern {[list(each) for each in pattern]} has {total} elements, "
+        f"dst has {dst.form.free} per partition",
+    )
+
+
+def _ramp(pattern: Any, partitions: int, offset: int, multiplier: int) -> Any:
+    values = np.zeros((1,), np.int64)
+    for step, count in pattern:
+        values = (values[:, None] + int(step) * np.arange(int(count), dtype=np.int64)).reshape(-1)
+    return int(offset) + int(multiplier) * np.arange(partitions, dtype=np.int64)[:, None] + values
+
+
+def iota(
+    dst: NkiTensor, pattern: Any, offset: int = 0, channel_multiplier: int = 0, name: str | None = None
+) -> None:
+    """dst[p, w, z, y, x] = offset + p · channel_multiplier + w · step_w + …, on GpSimd."""
+    recorder = current()
+    sizes = tuple(tuple(int(value) for value in each) for each in pattern)
+
+    def build() -> Op:
+        _affine(Rules("iota", recorder.machine), sizes, dst)
+        return made(GPSIMD, "iota", (dst.form,), ())
+
+    issue(recorder, ("iota", dst.form, sizes), build, (dst,), ())
+    if recorder.functional:
+        values = _ramp(sizes, dst.form.partitions, int(offset), int(channel_multiplier))
+        dst.put(values.astype(np.int32).reshape(dst.shape))
+
+
+def affine_select(
+    dst: NkiTensor,
+    pattern: Any,
+    channel_multiplier: int,
+    on_true_tile: NkiTensor,
+    on_false_value: float,
+    cmp_op: Any = FUNCTIONS["equal"],
+    offset: int = 0,
+    name: str | None = None,
+) -> None:
+    """dst = on_true_tile where the affine value compares true with 0, else on_false_value, on GpSimd."""
+    recorder = current()
+    sizes = tuple(tuple(int(value) for value in each) for each in pattern)
+
+    def build() -> Op:
+        rules = Rules("affine_select", recorder.machine)
+        rules.within(on_true_tile.form, Buffer.SBUF, name="on_true_tile")
+        rules.same_elements(dst.form, on_true_tile.form, ("dst", "on_true_tile"))
+        _affine(rules, sizes, dst)
+        function = function_of(cmp_op, "affine_select", arity=2)
+        rules.require(function.name in _COMPARISONS, f"cmp_op is {cmp_op!r}, it must compare")
+        return made(GPSIMD, "affine_select", (dst.form,), (on_true_tile.form,), op=function.name)
+
+    issue(
+        recorder,
+        ("affine_select", dst.form, on_true_tile.form, sizes, cmp_op),
+        build,
+        (dst,),
+        (on_true_tile,),
+    )
+    if recorder.functional:
+        ramp = _ramp(sizes, dst.form.partitions, int(offset), int(channel_multiplier))
+        chosen = function_of(cmp_op, "affine_select").apply(ramp, 0)
+        values = on_true_tile.array.reshape(chosen.shape)
+        if values.dtype != dst.form.dtype.numpy:
+            values = values.astype(np.float32)
+        other = np.float32(on_false_value).astype(values.dtype) if dst.form.dtype.is_float else on_false_value
+        dst.put(np.where(chosen, values, other).reshape(dst.shape))
+
+
+def range_select(
+    dst: NkiTensor,
+    on_true_tile: NkiTensor,
+    comp_op0: Any,
+    comp_op1: Any,
+    bound0: NkiTensor,
+    bound1: NkiTensor,
+    reduce_cmd: reduce_cmds = reduce_cmds.reset_reduce,
+    reduce_res: NkiTensor | None = None,
+    reduce_op: Any = FUNCTIONS["maximum"],
+    range_start: int = 0,
+    on_false_value: float = FP32_MIN,
+    name: str | None = None,
+) -> None:
+    """dst = on_true_tile where its free index lies between two bounds, else the least float; and the
+    maximum of each partition. Vector, from NeuronCore-v3 on."""
+    recorder = current()
+
+    def build() -> Op:
+        rules = Rules("range_select", recorder.machine)
+        rules.since(3)
+        tiles(rules, on_true_tile=on_true_tile, dst=dst, bound0=bound0, bound1=bound1)
+        rules.same_elements(dst.form, on_true_tile.form, ("dst", "on_true_tile"))
+        for label, view in (("bound0", bound0), ("bound1", bound1)):
+            rules.scalar_operand(view, on_true_tile.form.partitions, name=label)
+            rules.require(
+                view.form.dtype.name == "float32", f"{label} is {view.form.dtype}, it must be float32"
+            )
+        for each in (comp_op0, comp_op1):
+            named = function_of(each, "range_select", arity=2).name
+            rules.require(named in _COMPARISONS and named != "not_equal", f"{each!r} is no comparison it has")
+        rules.require(
+            function_of(reduce_op, "range_select", arity=2).name == "maximum",
+            f"reduce_op is {reduce_op!r}, it takes the maximum",
+        )
+        rules.require(
+            on_true_tile.form.dtype.is_float, f"on_true_tile is {on_true_tile.form.dtype}, no float"
+        )
+        rules.require(
+            np.float32(on_false_value) == np.float32(FP32_MIN) or on_false_value == -np.inf,
+            f"on_false_value is {on_false_value!r}, it must be the least fp32 number, {FP32_MIN}",
+        )
+        check_result(rules, reduce_res, on_true_tile.form.partitions)
+        return made(VECTOR, "range_select", (dst.form,), (on_true_tile.form,), op=str(comp_op0))
+
+    key = ("range_select", dst.form, on_true_tile.form, comp_op0, comp_op1, bound0.form, bound1.form)
+    issue(recorder, key, build, (dst,), (on_true_tile, bound0, bound1))
+    if recorder.functional:
+        rows = on_true_tile.form.partitions
+        index = np.float32(range_start) + np.arange(on_true_tile.form.free, dtype=np.float32)[None]
+        chosen = function_of(comp_op0, "range_select").apply(index, column(bound0, 2)) & function_of(
+            comp_op1, "range_select"
+        ).apply(index, column(bound1, 2))
+        values = np.where(chosen, on_true_tile.floats().reshape(rows, -1), np.float32(on_false_value))
+        dst.put(values.reshape(dst.shape))
+        accumulate(recorder, VECTOR, FUNCTIONS["maximum"], reduce_cmd, values)
+    if reduce_res is not None:
+        read_out(recorder, VECTOR, reduce_res)
+
+
+def select_reduce(
+    dst: NkiTensor,
+    predicate: NkiTensor,
+    on_true: NkiTensor,
+    on_false: float | NkiTensor,
+    reduce_res: NkiTensor | None = None,
+    reduce_cmd: reduce_cmds = reduce_cmds.idle,
+    reduce_op: Any = FUNCTIONS["maximum"],
+    reverse_pred: bool = False,
+    name: str | None = None,
+) -> None:
+    """dst = on_true where predicate, else on_false; and the maximum of each partition, on Vector."""
+    recorder = current()
+
+    def build() -> Op:
+        rules = Rules("select_reduce", recorder.machine)
+        tiles(rules, predicate=predicate, on_true=on_true, dst=dst)
+        rules.same_elements(dst.form, on_true.form, ("dst", "on_true"))
+        rules.same_elements(on_true.form, predicate.form, ("on_true", "predicate"))
+        rules.not_both_psum(on_true.form, predicate.form, ("on_true", "predicate"))
+        rules.scalar_operand(on_false, on_true.form.partitions, name="on_false")
+        rules.require(
+            predicate.form.dtype.name in _PREDICATES,
+            f"predicate is {predicate.form.dtype}, it must be an integer",
+        )
+        rules.require(
+            on_true.form.dtype.name not in ("tfloat32", "int32", "uint32"),
+            f"on_true is {on_true.form.dtype}, which it does not take",
+        )
+        rules.require(
+            function_of(reduce_op, "select_reduce", arity=2).name == "maximum",
+            f"reduce_op is {reduce_op!r}, it takes the maximum",
+        )
+        check_result(rules, reduce_res, on_true.form.partitions)
+        return made(VECTOR, "select_reduce", (dst.form,), (on_true.form, predicate.form))
+
+    key = ("select_reduce", dst.form, predicate.form, on_true.form, form_of(on_false), form_of(reduce_res))
+    issue(recorder, key, build, (dst,), (predicate, on_true, on_false))
+    if recorder.functional:
+        values = on_true.floats()
+        chosen = (predicate.array != 0).reshape(values.shape) != reverse_pred
+        values = np.where(chosen, values, column(on_false, values.ndim)).astype(np.float32)
+        dst.put(values.reshape(dst.shape))
+        accumulate(recorder, VECTOR, FUNCTIONS["maximum"], reduce_cmd, values)
+    if reduce_res is not None:
+        read_out(recorder, VECTOR, reduce_res)
+
+
+def tensor_copy_predicated(
+    dst: NkiTensor,
+    src: float | NkiTensor,
+    predicate: NkiTensor,
+    reverse_pred: bool = False,
+    name: str | None = None,
+) -> None:
+    """dst = src where predicate; the rest of dst stays. Vector."""
+    recorder = current()
+    given = form_of(src)
+
+    def build() -> Op:
+        rules = Rules("tensor_copy_predicated", recorder.machine)
+        tiles(rules, predicate=predicate, dst=dst)
+        rules.same_elements(dst.form, predicate.form, ("dst", "predicate"))
+        rules.require(
+            predicate.form.dtype.name in ("bool_", "uint8", "uint16", "uint32"),
+            f"predicate is {predicate.form.dtype}, it must be uint8, uint16 or uint32",
+        )
+        if given is not None:
+            rules.on_chip(given, name="src")
+            rules.same_elements(dst.form, given, ("dst", "src"))
+            rules.not_both_psum(given, predicate.form, ("src", "predicate"))
+            rules.require(given.dtype is dst.form.dtype, f"src is {given.dtype}, dst is {dst.form.dtype}")
+        reads = (predicate.form,) if given is None else (given, predicate.form)
+        return made(VECTOR, "tensor_copy_predicated", (dst.form,), reads)
+
+    issue(
+        recorder,
+        ("tensor_copy_predicated", dst.form, given, predicate.form),
+        build,
+        (dst,),
+        (src, predicate, dst),
+    )
+    if recorder.functional:
+        chosen = (predicate.array != 0).reshape(dst.shape) != reverse_pred
+        values = src.array.reshape(dst.shape) if isinstance(src, NkiTensor) else np.float32(src)
+        dst.put(np.where(chosen, values, dst.array))

@@ -1,0 +1,223 @@
+"""DMA beyond copies: transposes, sums, exchanges between the cores of a launch."""
+
+# ruff: noqa: ARG001 - the signatures are NKI's, whole; not every argument changes what is modelled
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trnbench_emulator.nki.constraints import Rules, moved
+from trnbench_emulator.nki.functions import function_of
+from trnbench_emulator.nki.isa.common import issue, made, word
+from trnbench_emulator.nki.isa.constants import dge_mode as dge_modes
+from trnbench_emulator.nki.isa.constants import dma_engine as dma_engines
+from trnbench_emulator.nki.isa.constants import engine as engines
+from trnbench_emulator.nki.isa.constants import oob_mode as oob_modes
+from trnbench_emulator.nki.isa.move import generator, reachable, transfer_variables
+from trnbench_emulator.nki.memory import Buffer
+from trnbench_emulator.nki.op import DMA, Op
+from trnbench_emulator.nki.recorder import current
+from trnbench_emulator.nki.tensor import IndirectTensor, NkiTensor
+
+_AXES: dict[int, tuple[int, ...]] = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
+_V3 = 3
+_MOST_SOURCES = 16
+_GPSIMD_BYTES = {4: 1024, 2: 512, 1: 256}  # per partition, by bytes of an element
+
+
+def dma_transpose(
+    dst: NkiTensor,
+    src: NkiTensor,
+    axes: tuple[int, ...] | None = None,
+    priority: int | None = None,
+    dge_mode: dge_modes = dge_modes.unknown,
+    oob_mode: oob_modes = oob_modes.error,
+    name: str | None = None,
+) -> None:
+    """dst = src with its dimensions in reverse order (of four, the middle two stay) into SBUF."""
+    recorder = current()
+    rank = len(src.form.shape)
+    order = tuple(axes) if axes is not None else _AXES.get(rank, ())
+
+    def build() -> Op:
+        rules = Rules("dma_transpose", recorder.machine)
+        reachable(rules, src=src.form, dst=dst.form)
+        rules.require(
+            rank in _AXES and order == _AXES[rank],
+            f"axes are {order} of {rank} dimensions, it does (1, 0), (2, 1, 0) and (3, 1, 2, 0)",
+        )
+        rules.require(
+            src.form.dtype is dst.form.dtype,
+            f"src is {src.form.dtype}, dst is {dst.form.dtype}: they must be the same",
+        )
+        turned = tuple(src.form.shape[each] for each in order)
+        rules.require(
+            src.form.elements == dst.form.elements and (turned[0] == dst.form.shape[0]),
+            f"dst is {list(dst.form.shape)}, the transpose is {list(turned)}",
+        )
+        generator(rules, dge_mode, engines.unknown, priority)
+        if src.form.indirect:
+            rules.since(_V3)
+            rules.require(
+                src.form.dtype.size == 2, f"src is {src.form.dtype}, gathered rows have 2-byte elements"
+            )
+            rules.require(not src.form.on_chip, "src is on chip, rows are gathered from HBM")
+        if word(dge_mode) == "hwdge":
+            rules.require(src.form.dtype.size == 2, f"src is {src.form.dtype}, hwdge takes 2-byte elements")
+        variables = {**transfer_variables(dst.form, src.form), "dge": word(dge_mode), "transpose": True}
+        # Elements change places one by one: what a descriptor moves on one side is a run on the other only.
+        return Op(
+            DMA, "dma_transpose", src.form.dtype.word, variables, moved(reads=(src.form,), writes=(dst.form,))
+        )
+
+    issue(recorder, ("dma_transpose", dst.form, src.form, order, dge_mode, priority), build, (dst,), (src,))
+    if recorder.functional:
+        if isinstance(src, IndirectTensor):
+            inside = src.inside("dma_transpose", skip=word(oob_mode) == "skip").transpose(order)
+            values = np.where(inside, src.array.transpose(order), dst.array.reshape(inside.shape))
+        else:
+            values = src.array.transpose(order)
+        dst.put(values.reshape(dst.shape))
+
+
+def dma_compute(
+    dst: NkiTensor,
+    srcs: list[NkiTensor],
+    reduce_op: Any,
+    scales: list[float] | None = None,
+    unique_indices: bool = True,
+    oob_mode: oob_modes = oob_modes.error,
+    name: str | None = None,
+) -> None:
+    """dst = the sum of `srcs`, added while they are copied. One source may be addressed at run time."""
+    recorder = current()
+    forms = tuple(each.form for each in srcs)
+
+    def build() -> Op:
+        rules = Rules("dma_compute", recorder.machine)
+        rules.require(
+            function_of(reduce_op, "dma_compute").name == "add",
+            f"reduce_op is {reduce_op!r}, DMA engines add",
+        )
+        rules.require(
+            scales is None or all(each == 1.0 for each in scales),
+            f"scales are {scales}, they must all be 1.0",
+        )
+        rules.at_most(len(srcs), _MOST_SOURCES, "the number of sources")
+        rules.require(len(srcs) > 0, "it has no source")
+        for at, form in enumerate(forms):
+            reachable(rules, **{f"srcs[{at}]": form})
+            rules.require(
+                form.elements == dst.form.elements,
+                f"srcs[{at}] has {form.elements} elements, dst has {dst.form.elements}",
+            )
+        reachable(rules, dst=dst.form)
+        if dst.form.indirect or any(form.indirect for form in forms):
+            rules.require(len(srcs) == 2, f"with run-time addresses it takes 2 sources, got {len(srcs)}")
+            rules.require(unique_indices, "unique_indices=False is not supported by NKI yet")
+        variables = {
+            **transfer_variables(dst.form, forms[0]),
+            "compute": True,
+            "sources": len(srcs),
+            "dge": "none",
+        }
+        variables["bytes"] = sum(transfer_variables(dst.form, form)["bytes"] for form in forms)
+        variables["descriptors"] = sum(transfer_variables(dst.form, form)["descriptors"] for form in forms)
+        return Op(
+            DMA, "dma_compute", dst.form.dtype.word, variables, moved(reads=forms, writes=(dst.form,)),
+            elements=dst.form.elements * len(srcs),
+        )  # fmt: skip
+
+    issue(recorder, ("dma_compute", dst.form, forms, reduce_op), build, (dst,), tuple(srcs))
+    if recorder.functional:
+        skip = word(oob_mode) == "skip"
+        for each in (dst, *srcs):
+            if isinstance(each, IndirectTensor):
+                each.inside("dma_compute", skip=skip)
+        total = np.zeros(dst.shape, np.float32)
+        for each in srcs:
+            values = each.floats().reshape(dst.shape)
+            if isinstance(each, IndirectTensor):
+                values = np.where(each.positions()[1].reshape(dst.shape), values, 0)
+            total = total + values
+        dst.put(total)
+
+
+def sendrecv(
+    src: NkiTensor,
+    dst: NkiTensor,
+    send_to_rank: int,
+    recv_from_rank: int,
+    pipe_id: int,
+    dma_engine: dma_engines = dma_engines.dma,
+    name: str | None = None,
+) -> None:
+    """Send `src` to one core of the launch while `dst` is received from one."""
+    recorder, pipe = current(), int(pipe_id)
+
+    def build() -> Op:
+        rules = Rules("sendrecv", recorder.machine)
+        rules.since(_V3)
+        rules.within(src.form, Buffer.SBUF, name="src")
+        rules.within(dst.form, Buffer.SBUF, name="dst")
+        rules.same_elements(dst.form, src.form, ("dst", "src"))
+        rules.require(src.form.dtype is dst.form.dtype, f"src is {src.form.dtype}, dst is {dst.form.dtype}")
+        _of_a_logical_core(rules, recorder.grid)
+        for label, rank in (("send_to_rank", send_to_rank), ("recv_from_rank", recv_from_rank)):
+            rules.require(
+                0 <= int(rank) < max(recorder.grid, 1),
+                f"{label} is {rank}, the launch has {max(recorder.grid, 1)} program(s)",
+                try_="launch with kernel[2]",
+            )
+        if word(dma_engine) == "gpsimd_dma":
+            rules.at_most(
+                src.form.free * src.form.dtype.size,
+                _GPSIMD_BYTES.get(src.form.dtype.size, 256),
+                "bytes per partition through GpSimd's DMA",
+            )
+        variables = {**transfer_variables(dst.form, src.form), "dge": "none", "via": word(dma_engine)}
+        variables["pipe"] = pipe
+        return Op(
+            DMA, "sendrecv", src.form.dtype.word, variables, moved(reads=(src.form,), writes=(dst.form,))
+        )
+
+    issue(recorder, ("sendrecv", dst.form, src.form, dma_engine, pipe), build, (dst,), (src,))
+    if recorder.functional:
+        if recorder.programs is None:
+            dst.put(src.array.reshape(dst.shape))
+            return
+        sent = src.array.copy()
+        board = recorder.programs.meet(recorder, ("sendrecv", pipe), (int(send_to_rank), sent))
+        dst.put(board[int(recv_from_rank)][1].reshape(dst.shape))
+
+
+def core_barrier(
+    data: NkiTensor, cores: Any, engine: engines = engines.gpsimd, name: str | None = None
+) -> None:
+    """Wait until all cores of the launch are here."""
+    recorder = current()
+
+    def build() -> Op:
+        rules = Rules("core_barrier", recorder.machine)
+        rules.since(_V3)
+        rules.require(tuple(cores) in ((0, 1), (0,)), f"cores are {cores!r}, it takes (0, 1)")
+        _of_a_logical_core(rules, recorder.grid)
+        chosen = rules.engine(word(engine), ("gpsimd", "vector", "scalar", "tensor"))
+        op = made(chosen, "core_barrier", (data.form,), ())
+        op.traffic = {}
+        return op
+
+    issue(recorder, ("core_barrier", data.form, engine), build, (data,), (data,))
+    if recorder.functional and recorder.programs is not None:
+        recorder.programs.meet(recorder, "core_barrier")
+
+
+def _of_a_logical_core(rules: Rules, programs: int) -> None:
+    """Only the two cores of a logical core wait for each other."""
+    rules.require(
+        programs <= 2,
+        f"it joins the two cores of a logical core, the launch has {programs} programs",
+        try_="launch it as two programs",
+    )

@@ -1,0 +1,51 @@
+"""nki.jit: marks a function as a kernel."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from trnbench.errors import KernelError
+from trnbench_emulator.nki import site
+from trnbench_emulator.nki.recorder_state import STATE
+
+MOST_PROGRAMS = 2
+"""Cores of a logical NeuronCore."""
+
+
+class Kernel:
+    """A decorated kernel. Called from within another kernel it is inlined; it runs through `record`."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], grid: int = 0) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.options = options
+        self.grid = grid  # programs it is launched as, 0 when nothing was said
+        self.cores = max(grid, 1)  # that it runs on at once
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if STATE.recorder is None:
+            raise KernelError(
+                f"kernel {self.function.__name__!r} was called outside a run ({site.here()})",
+                cause="which machine it should be emulated on is not known",
+                try_="trnbench_emulator.nki.record(kernel, args, machine=…)",
+            )
+        return self.function(*args, **kwargs)
+
+    def __getitem__(self, grid: Any) -> Kernel:
+        sizes = grid if isinstance(grid, tuple) else (grid,)
+        if len(sizes) == 1 and isinstance(sizes[0], int) and 1 <= sizes[0] <= MOST_PROGRAMS:
+            return Kernel(self.function, self.options, sizes[0])
+        raise KernelError(
+            f"kernel {self.function.__name__!r}: grid {list(sizes)} is not emulated ({site.here()})",
+            cause="one program runs on one core, and a launch has the 1 or 2 cores of a logical core",
+            try_="launch it with [1], [2], or without a grid",
+        )
+
+
+def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """`@nki.jit` or `@nki.jit(mode=…)`. Options concern the compiler and are kept, not used."""
+    if function is None:
+        return lambda each: Kernel(each, options)
+    return Kernel(function, options)

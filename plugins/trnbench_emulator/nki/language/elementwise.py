@@ -1,0 +1,69 @@
+"""What `nl.add(x, y)` and its like do: allocate the result, issue the instruction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trnbench.errors import KernelError
+from trnbench_emulator.nki import isa, site
+from trnbench_emulator.nki.functions import CALLS, Function
+from trnbench_emulator.nki.isa.common import issue, made
+from trnbench_emulator.nki.language.creation import ndarray, sbuf
+from trnbench_emulator.nki.op import VECTOR
+from trnbench_emulator.nki.recorder import current
+from trnbench_emulator.nki.tensor import NkiTensor
+
+
+def apply(
+    function: Function, operands: tuple[Any, ...], dtype: Any, dst: NkiTensor | None = None
+) -> NkiTensor:
+    """Unary on Scalar; two tensors by tensor_tensor, tensor and number (or column) by tensor_scalar.
+
+    The result is `dst` where it is given, else a new tile.
+    """
+    first = next((each for each in operands if isinstance(each, NkiTensor)), None)
+    if first is None:
+        raise KernelError(f"nl.{function.name}: no operand is a tensor ({site.here()})")
+    if len(operands) == 1:
+        return _unary(function, first, dtype, dst)
+    left, right = operands
+    both = isinstance(left, NkiTensor) and isinstance(right, NkiTensor)
+    wide = max((each for each in operands if isinstance(each, NkiTensor)), key=lambda each: each.form.free)
+    if dst is None:
+        dst = ndarray(wide.shape, dtype or wide.dtype, sbuf)
+    if both and left.form.free == right.form.free:
+        isa.tensor_tensor(dst, left, right, function)
+    elif wide is left:
+        isa.tensor_scalar(dst, left, function, right)
+    else:
+        isa.tensor_scalar(dst, right, function, left, reverse0=True)
+    return dst
+
+
+def _unary(function: Function, x: NkiTensor, dtype: Any, given: NkiTensor | None) -> NkiTensor:
+    dst = ndarray(x.shape, dtype or x.dtype, sbuf) if given is None else given
+    if function.table:
+        isa.activation(dst, function, x)
+    elif function.alu:
+        isa.tensor_scalar(dst, x, function, None)
+    elif function.name == "negative":
+        isa.tensor_scalar(dst, x, np.multiply, -1.0)
+    else:
+        # No document says which instructions ceil, cos, … become: one on Vector stands for them.
+        recorder = current()
+        issue(
+            recorder,
+            ("unary", function, dst.form, x.form),
+            lambda: made(VECTOR, "tensor_scalar", (dst.form,), (x.form,), op=function.name),
+            (dst,),
+            (x,),
+        )
+        if recorder.functional:
+            with np.errstate(all="ignore"):
+                dst.put(function.apply(x.floats()).reshape(dst.shape))
+    return dst
+
+
+CALLS.apply = apply

@@ -1,0 +1,105 @@
+"""Loops and the program grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from trnbench.errors import KernelError
+from trnbench_emulator.nki import site
+from trnbench_emulator.nki.loop_index import Index
+from trnbench_emulator.nki.recorder import current
+from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.recording import Recording
+from trnbench_emulator.nki.register import VirtualRegister
+from trnbench_emulator.nki.rounds import Rounds
+
+
+def _range(call: str, start: Any, stop: Any, step: int) -> Sequence[int]:
+    recorder: Recording | None = STATE.recorder
+    try:
+        if recorder is None or recorder.folds is None:
+            return range(start) if stop is None else range(start, stop, step)
+        return Rounds(0 if stop is None else start, start if stop is None else stop, step, recorder)
+    except (TypeError, ValueError) as error:
+        raise KernelError(
+            f"nl.{call}({start!r}{'' if stop is None else f', {stop!r}, {step!r}'}): {error} ({site.here()})",
+            try_="use integers: (size + tile - 1) // tile, not size / tile",
+        ) from None
+
+
+def affine_range(start: int, stop: int | None = None, step: int = 1) -> Sequence[int]:
+    """A loop whose rounds do not depend on each other. Carried out in order here."""
+    return _range("affine_range", start, stop, step)
+
+
+def sequential_range(start: int, stop: int | None = None, step: int = 1) -> Sequence[int]:
+    """A loop whose rounds depend on each other."""
+    return _range("sequential_range", start, stop, step)
+
+
+def static_range(start: int, stop: int | None = None, step: int = 1) -> Sequence[int]:
+    """A loop that is unrolled."""
+    return _range("static_range", start, stop, step)
+
+
+def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> Sequence[int]:
+    """A loop whose bounds may be registers, read when it starts."""
+    return _range("dynamic_range", start, stop, step)
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[VirtualRegister], Any], step: int = 1) -> None:
+    """body_fun(i) for every i from lower to upper; i is a register."""
+    for each in _range("fori_loop", int(lower), int(upper), step):
+        body_fun(VirtualRegister(each))
+
+
+def while_loop(init: VirtualRegister, body_fun: Callable[[VirtualRegister], Any]) -> None:
+    """body_fun(r) until the register it returns is 0."""
+    condition = init
+    current()
+    while condition:
+        condition = body_fun(VirtualRegister(int(condition)))
+        if not isinstance(condition, VirtualRegister):
+            raise KernelError(
+                f"nl.while_loop: the body returned {type(condition).__name__}, no register ({site.here()})",
+                cause="the register it returns is the condition of the next round",
+            )
+
+
+def ds(start: Any, size: int) -> slice:
+    """The slice of `size` elements from `start`."""
+    first = start if isinstance(start, (int, Index)) else int(start)
+    return slice(first, first + size)
+
+
+@contextmanager
+def no_reorder() -> Iterator[None]:
+    """Keep the order of the instructions inside. It is always kept here."""
+    yield
+
+
+def program_id(axis: int = 0) -> int:
+    """Index of this program: one program runs on one core."""
+    recorder = current()
+    _axis("program_id", axis)
+    recorder.asked = True
+    return recorder.program
+
+
+def num_programs(axes: Any = 0) -> int:
+    """How many programs were launched."""
+    for each in axes if isinstance(axes, (tuple, list)) else (0 if axes is None else axes,):
+        _axis("num_programs", each)
+    return max(current().grid, 1)
+
+
+def program_ndim() -> int:
+    """0 without a grid, else 1."""
+    return int(current().grid > 0)
+
+
+def _axis(call: str, axis: int) -> None:
+    if axis != 0:
+        raise KernelError(f"nl.{call}({axis}): the grid has one dimension ({site.here()})")

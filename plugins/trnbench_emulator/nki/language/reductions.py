@@ -1,0 +1,95 @@
+"""Reductions over the last free dimensions: nl.sum, nl.max, nl.mean, …"""
+
+from __future__ import annotations
+
+from math import prod as product
+from typing import Any
+
+from trnbench.errors import KernelError
+from trnbench_emulator.nki import isa, site
+from trnbench_emulator.nki.dtype import DTYPES
+from trnbench_emulator.nki.functions import FUNCTIONS, Function
+from trnbench_emulator.nki.language.creation import ndarray, sbuf
+from trnbench_emulator.nki.tensor import NkiTensor
+
+_FP32 = DTYPES["float32"]
+
+
+def _axes(call: str, x: NkiTensor, axis: Any) -> tuple[int, ...]:
+    rank = len(x.shape)
+    axes = tuple(sorted(each % rank for each in ((axis,) if isinstance(axis, int) else axis)))
+    if not axes or 0 in axes or axes != tuple(range(rank - len(axes), rank)):
+        raise KernelError(
+            f"nl.{call}: axis {axis} of {x!r} is not made of the last free dimensions ({site.here()})"
+        )
+    return axes
+
+
+def _left(x: NkiTensor, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+    kept = x.shape[: len(x.shape) - len(axes)] + ((1,) * len(axes) if keepdims else ())
+    return kept if len(kept) > 1 else (*kept, 1)
+
+
+def _reduced(
+    call: str, function: Function, x: NkiTensor, axis: Any, dtype: Any, keepdims: bool, negate: bool = False
+) -> NkiTensor:
+    axes = _axes(call, x, axis)
+    dst = ndarray(_left(x, axes, keepdims), dtype or x.dtype, sbuf)
+    isa.tensor_reduce(dst, function, x, axes, negate=negate)
+    return dst
+
+
+def sum(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
+    return _reduced("sum", FUNCTIONS["add"], x, axis, dtype, keepdims)
+
+
+def max(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
+    return _reduced("max", FUNCTIONS["maximum"], x, axis, dtype, keepdims)
+
+
+def min(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
+    return _reduced("min", FUNCTIONS["minimum"], x, axis, dtype, keepdims)
+
+
+def prod(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
+    return _reduced("prod", FUNCTIONS["multiply"], x, axis, dtype, keepdims)
+
+
+def all(x: NkiTensor, axis: Any, dtype: Any = None) -> NkiTensor:
+    """1 where every element differs from 0."""
+    flags = ndarray(x.shape, _FP32, sbuf)
+    isa.tensor_scalar(flags, x, FUNCTIONS["not_equal"], 0.0)
+    return _reduced("all", FUNCTIONS["minimum"], flags, axis, dtype or x.dtype, False)
+
+
+def mean(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
+    """The sum in fp32, divided."""
+    axes = _axes("mean", x, axis)
+    total = _reduced("mean", FUNCTIONS["add"], x, axis, _FP32, keepdims)
+    dst = ndarray(total.shape, dtype or x.dtype, sbuf)
+    isa.tensor_scalar(dst, total, FUNCTIONS["multiply"], 1.0 / product(x.shape[each] for each in axes))
+    return dst
+
+
+def var(x: NkiTensor, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
+    """The mean of squared distances from the mean. Its result keeps the reduced dimensions, as NKI's does."""
+    del keepdims
+    axes = _axes("var", x, axis)
+    folded = grouped(x, axes)
+    middle = mean(folded, 2, _FP32, True)
+    apart = ndarray(folded.shape, _FP32, sbuf)
+    isa.tensor_tensor(apart, folded, middle.broadcast(2, folded.shape[2]), FUNCTIONS["subtract"])
+    squares = ndarray(folded.shape, _FP32, sbuf)
+    isa.tensor_tensor(squares, apart, apart, FUNCTIONS["multiply"])
+    return mean(squares, 2, dtype or x.dtype, True).reshape(_left(x, axes, True))
+
+
+def grouped(x: NkiTensor, axes: tuple[int, ...]) -> NkiTensor:
+    """x as (partitions, what stays, what is reduced)."""
+    kept = x.shape[1 : len(x.shape) - len(axes)]
+    return x.reshape((x.shape[0], product(kept), product(x.shape[each] for each in axes)))
+
+
+def axes_of(call: str, x: NkiTensor, axis: Any) -> tuple[int, ...]:
+    """The dimensions meant by `axis`; raises `KernelError` unless they are the last free ones."""
+    return _axes(call, x, axis)

@@ -1,0 +1,80 @@
+"""nl.tile_size: the sizes tiles may have on the generation the kernel runs for."""
+
+from __future__ import annotations
+
+from trnbench_emulator.nki.isa.statistics import BN_STATS_MOST
+from trnbench_emulator.nki.recorder import current
+from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.recording import Recording
+
+_FP32 = 4
+
+# NKI has these as constants, equal on all its targets; kernel files read them while they are imported,
+# when no generation is chosen yet.
+_PMAX, _STATIONARY, _MOVING, _BANK_BYTES = 128, 128, 512, 2048
+
+
+class TileSize:
+    """In elements, except where the name says bytes. What differs between generations can only be read
+    while a kernel runs."""
+
+    psum_min_align = 4
+    sbuf_min_align = 1
+    bn_stats_fmax = BN_STATS_MOST
+
+    @property
+    def pmax(self) -> int:
+        recorder: Recording | None = STATE.recorder
+        return _PMAX if recorder is None else recorder.machine.partitions
+
+    @property
+    def gemm_stationary_fmax(self) -> int:
+        recorder: Recording | None = STATE.recorder
+        return _STATIONARY if recorder is None else recorder.machine.stationary_free
+
+    @property
+    def gemm_moving_fmax(self) -> int:
+        """512 wherever a product has to fit one PSUM bank at fp32; kernels tile by it on every generation."""
+        recorder: Recording | None = STATE.recorder
+        if recorder is None:
+            return _MOVING
+        machine = recorder.machine
+        return min(machine.moving_free, machine.psum_bank_bytes // _FP32)
+
+    @property
+    def psum_fmax(self) -> int:
+        """fp32 elements of one PSUM bank."""
+        return self.psum_bank_fmax_bytes // _FP32
+
+    psum_bank_fmax = psum_fmax
+
+    @property
+    def psum_bank_fmax_bytes(self) -> int:
+        recorder: Recording | None = STATE.recorder
+        return _BANK_BYTES if recorder is None else recorder.machine.psum_bank_bytes
+
+    psum_fmax_bytes = psum_bank_fmax_bytes
+
+    @property
+    def psum_num_banks(self) -> int:
+        return current().machine.psum_banks
+
+    @property
+    def sbuf_fmax_bytes(self) -> int:
+        """Bytes per partition."""
+        return current().machine.sbuf_partition_bytes
+
+    total_available_sbuf_size = sbuf_fmax_bytes
+
+    @property
+    def sbuf_fmax(self) -> int:
+        return current().machine.sbuf_partition_bytes // _FP32
+
+    @property
+    def sbuf_size_bytes(self) -> int:
+        """Of all partitions."""
+        machine = current().machine
+        return machine.sbuf_partition_bytes * machine.partitions
+
+
+tile_size = TileSize()

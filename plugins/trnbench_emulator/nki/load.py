@@ -1,0 +1,181 @@
+"""Finding a kernel: by "package.module:name", or by "FILE.py::name"."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import msgspec
+
+from trnbench.errors import BadInput, KernelError, MissingFile, UnknownName, UsageError
+from trnbench_emulator.nki import site
+from trnbench_emulator.nki.beta1.grid import Beta1Kernel
+from trnbench_emulator.nki.beta1.grid import jit as beta1_jit
+from trnbench_emulator.nki.jit import Kernel
+from trnbench_emulator.nki.names import refuse
+from trnbench_emulator.nki.provide import Provided, provide
+from trnbench_emulator.nki.trace import missing_import
+
+
+def load_kernel(ref: str, *, nki: str = "auto", kind: str = "kernel") -> tuple[Any, ModuleType, Provided]:
+    """The kernel, its module, and which `nki` it was loaded with. `kind` is what a message calls it.
+
+    Raises `MissingFile`, `UsageError` for a function that is not there, and `KernelError` when
+    the file cannot be imported or the name is no kernel.
+    """
+    file, double, name = ref.partition("::")
+    if not double:
+        file, _, name = ref.partition(":")
+    with provide(nki) as provided:
+        module = _from_file(Path(file)) if double else _from_package(file, ours=provided.by == "trnbench")
+    function = getattr(module, name, None)
+    if function is None:
+        raise _unknown(kind, name, file, module)
+    if isinstance(function, FunctionType) and provided.by == "trnbench" and _of_beta1(module):
+        function = beta1_jit(function)  # its caller would have: nki.benchmark(kernel)
+    if not callable(function) or isinstance(function, type):
+        raise KernelError(
+            f"{ref} is no kernel: "
+            f"it is {'a class' if isinstance(function, type) else type(function).__name__}",
+            cause="a kernel is a function, usually decorated with @nki.jit",
+        )
+    if isinstance(function, Beta1Kernel):
+        provided = msgspec.structs.replace(provided, dialect="Beta 1")
+    return function, module, provided
+
+
+def _of_beta1(module: ModuleType) -> bool:
+    """Does the file import Beta 1, and not today's NKI?"""
+    names = {each.__name__ for each in vars(module).values() if isinstance(each, ModuleType)}
+    return any(name.startswith("neuronxcc") for name in names) and "nki" not in names
+
+
+def _unknown(kind: str, name: str, file: str, module: ModuleType) -> UsageError:
+    """No such function: those there are, of decorated and plain ones those that `kind` may mean."""
+    decorated = [each for each, value in vars(module).items() if isinstance(value, Kernel)]
+    plain = [
+        each
+        for each, value in vars(module).items()
+        if isinstance(value, FunctionType) and value.__module__ == module.__name__
+    ]
+    if not decorated and not plain:
+        return UsageError(
+            f"{file} defines no {kind}",
+            cause="a kernel is a function, usually decorated with @nki.jit",
+            try_=f"another file: FILE.py::{kind.upper()}",
+        )
+    first, other = (decorated, plain) if kind == "kernel" else (plain, decorated)
+    near = difflib.get_close_matches(name, [*first, *other], n=1, cutoff=0.5)
+    known = [*first, *other] if near else first or other
+    return UnknownName(kind, name, known, try_=f"{file}::NAME with one of the above")
+
+
+def _from_package(name: str, *, ours: bool) -> ModuleType:
+    """An installed module. Bound to our `nki` it is a copy of its own: the one that others import
+    stays free to be bound to the real package."""
+    try:
+        if not ours:
+            return importlib.import_module(name)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+    except Exception as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing and (name == missing or name.startswith(f"{missing}.")):
+            raise MissingFile(
+                f"module {name} is not there",
+                cause="nothing installed has it" if missing == name else f"{missing} is not installed",
+                try_="package.module:KERNEL, or FILE.py::KERNEL",
+            ) from None
+        raise _broken(error, name, "") from error
+
+
+def _from_file(path: Path) -> ModuleType:
+    if path.is_dir():
+        raise BadInput(
+            f"{path} is a folder", cause="a kernel is a function of a file", try_="FILE.py::KERNEL"
+        )
+    if not path.is_file():
+        there = [str(each) for each in path.parent.glob("*.py")] if path.parent.is_dir() else []
+        near = difflib.get_close_matches(str(path), there, n=3)
+        cause = f"did you mean {', '.join(near)}?" if near else f"looked for it in {path.parent.resolve()}"
+        raise MissingFile(f"{path} does not exist", cause=cause, try_="FILE.py::KERNEL")
+    spec = importlib.util.spec_from_file_location(f"_kernel_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise BadInput(
+            f"{path} is no Python file", cause="a kernel is a function of a .py file", try_="FILE.py::KERNEL"
+        )
+    root, dotted = _package(path)
+    before, writes = set(sys.modules), sys.dont_write_bytecode
+    sys.path.insert(0, str(root))
+    # Nothing is left beside a user's kernel, and one edited twice within a second is not taken from bytecode,
+    # which knows whole seconds and a size.
+    sys.dont_write_bytecode = True
+    try:
+        if dotted:
+            return importlib.import_module(dotted)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise _broken(error, path.name, str(path)) from error
+    finally:
+        sys.dont_write_bytecode = writes
+        sys.path.remove(str(root))
+        if dotted:  # another folder may have a package of the same name
+            first = dotted.partition(".")[0]
+            for name in [each for each in sys.modules if each.partition(".")[0] == first]:
+                if name not in before:
+                    del sys.modules[name]
+    return module
+
+
+_RELATIVE = re.compile(r"^\s*from\s+\.", re.M)
+
+
+def _package(path: Path) -> tuple[Path, str]:
+    """What to search imports in, and the file's name there: a file of a package is one of its modules."""
+    root, names = path.parent, [path.stem]
+    while (root / "__init__.py").is_file() and root.name.isidentifier():
+        names.insert(0, root.name)
+        root = root.parent
+    if (
+        len(names) == 1
+        and path.parent.name.isidentifier()
+        and _RELATIVE.search(path.read_text(errors="replace"))
+    ):
+        names, root = [path.parent.name, path.stem], path.parent.parent  # a package without __init__.py
+    known = len(names) > 1 and path.stem.isidentifier() and names[0] not in sys.modules
+    return root if known else path.parent, ".".join(names) if known else ""
+
+
+def _broken(error: Exception, what: str, file: str) -> KernelError:
+    if isinstance(error, KernelError):
+        return error
+    where = site.of_error(error.__traceback__, file) or what
+    if isinstance(error, ImportError):
+        refusal = _refusal(error, where)
+        return refusal or missing_import(error, what, where)
+    if isinstance(error, SyntaxError):
+        line = f":{error.lineno}" if error.lineno else ""
+        return KernelError(f"{what} is no Python: {error.msg} ({Path(error.filename or what).name}{line})")
+    return KernelError(f"{what} cannot be imported: {type(error).__name__}: {error} ({where})")
+
+
+def _refusal(error: ImportError, where: str) -> KernelError | None:
+    """`from nki.isa import topk` fails as an ImportError; say what the attribute would have said."""
+    text = str(error)
+    module = error.name or ""
+    if text.startswith("cannot import name") and (module == "nki" or module.startswith("nki.")):
+        names = getattr(sys.modules.get(module), "__all__", ())
+        refused = refuse(module, text.split("'")[1], names, where)
+        return refused if isinstance(refused, KernelError) else None
+    return None

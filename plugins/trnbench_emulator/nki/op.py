@@ -1,0 +1,47 @@
+"""The operation of an instruction, apart from its operands: all that its cost depends on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trnbench_emulator.nki.loop_index import pinned
+
+TENSOR, VECTOR, SCALAR, GPSIMD, DMA = "tensor", "vector", "scalar", "gpsimd", "dma"
+
+
+class Op:
+    """All that an instruction's cost depends on; one object per combination, shared by its repetitions.
+
+    `variables` are what cost formulas see (N, P, K, N_stationary, …; see docs/emulator.md).
+    `traffic` counts bytes per memory and direction ("hbm_read", "sbuf_write", …). `flops` are
+    those of the tensor engine, `elements` the element operations of the others.
+    """
+
+    __slots__ = ("dtype", "elements", "engine", "flops", "opcode", "traffic", "variables")
+
+    def __init__(
+        self,
+        engine: str,
+        opcode: str,
+        dtype: str,
+        variables: dict[str, Any],
+        traffic: dict[str, int],
+        *,
+        flops: int = 0,
+        elements: int = 0,
+    ) -> None:
+        self.engine = engine
+        self.opcode = opcode
+        self.dtype = dtype
+        self.variables = {name: pinned(value) for name, value in variables.items()}
+        self.traffic = traffic
+        self.flops = flops
+        self.elements = elements
+
+    def key(self) -> tuple[Any, ...]:
+        """Equal for ops of two recordings that cost the same."""
+        return (self.engine, self.opcode, self.dtype, tuple(sorted(self.variables.items(), key=str)))
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name}={value}" for name, value in self.variables.items())
+        return f"{self.engine}.{self.opcode}<{self.dtype}>({inner})"

@@ -1,0 +1,255 @@
+"""The recording in progress: what `nisa` and `nl` calls talk to."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from trnbench.errors import KernelError
+from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
+from trnbench_emulator.nki import site
+from trnbench_emulator.nki.allocation import Allocations
+from trnbench_emulator.nki.instruction import Instruction, Issues, Sink
+from trnbench_emulator.nki.loops import Folds
+from trnbench_emulator.nki.machine import Machine
+from trnbench_emulator.nki.memory import Cleared, Storage
+from trnbench_emulator.nki.op import DMA, TENSOR, Op
+from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.tensor import NkiTensor
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from trnbench_emulator.nki.programs import Programs
+    from trnbench_emulator.nki.rounds import Site
+
+DEFAULT_LIMIT = 20_000_000
+"""Instructions after which a kernel is taken to be endless."""
+
+FOLDED_LIMIT = 2_000_000
+"""Instructions up to which rounds that are left out count less than those that are executed: some 300 MB."""
+
+_SCALED = ("nc_matmul_mx", "quantize_mx")
+"""What has scales, which up to four tiles keep in one: four partitions of each quadrant for each."""
+
+
+class TooManyInstructions(KernelError):
+    """The kernel went on beyond the limit that its caller gave."""
+
+
+class Recorder(Allocations):
+    """Executes one kernel: allocates, checks, and hands each instruction to the sink.
+
+    `functional`: values are computed. Otherwise only shapes exist and a call costs microseconds.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        sink: Sink,
+        *,
+        functional: bool,
+        limit: int = DEFAULT_LIMIT,
+        kernel: str = "",
+        programs: Programs | None = None,
+        program: int = 0,
+        grid: int = 0,
+        fold: bool = True,
+        assumptions: Assumptions = AS_SHIPPED,
+    ) -> None:
+        super().__init__(machine, functional=functional, programs=programs, program=program)
+        self.assumptions = assumptions
+        self.assumed: Counter[str] = Counter()  # what the compiler was taken to do, and how often
+        self.grid = grid  # how many programs were launched, 0 without a grid
+        self.asked = False  # for the number of this program
+        self.indirect = False  # any tensor addressed at run time so far
+        self.accumulators: dict[str, Any] = {}  # sums that an engine holds between instructions
+        self.generators: dict[Any, Any] = {}  # random numbers, per engine
+        self.identities: dict[Any, NkiTensor] = {}
+        self.issue = sink.issue if isinstance(sink, Issues) else partial(_taken, sink.take)
+        self.sites: dict[tuple[CodeType, int], Site] = {}  # loops of the kernel
+        self.folds: Folds | None = sink if fold and not functional and isinstance(sink, Folds) else None
+        self.limit = self.last = limit
+        self.most = max(limit, FOLDED_LIMIT)
+        self.kernel = kernel
+        self.ops: dict[Any, Op] = {}
+
+    def assumes(self, name: str) -> bool:
+        """Whether the compiler is taken to do this, asked where it would; the answer yes is counted."""
+        if name not in self.assumptions:
+            return False
+        self.assumed[name] += 1
+        return True
+
+    def emit(self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]) -> None:
+        """Record one instruction; its line is that of the nearest frame outside this package."""
+        self.count = count = self.count + 1
+        place = STATE.place
+        if place is None:
+            places = self.places
+            frame = sys._getframe(2)
+            if frame.f_code is not places.code:
+                frame = places.outside(frame)
+            place = places.lines.get(frame.f_lasti) or places.add(frame)
+        if count > self.last:
+            raise TooManyInstructions(
+                f"kernel {self.kernel!r} issued more than {self.limit:,} instructions ({site.told(place)})",
+                cause="a loop that never ends, or a problem far larger than meant",
+                try_="check the loop's bounds, or raise the instruction limit",
+            )
+        if self.careful or STATE.watching:
+            reads = self._looked_at(op, writes, reads)
+        elif op.engine != DMA:
+            for view in writes:
+                if view.offset >= view.storage.row:
+                    self._check_start(op, view)
+            for view in reads:
+                if view.offset >= view.storage.row:
+                    self._check_start(op, view)
+        self.issue(op, writes, reads, place)
+
+    def left_out(self, instructions: int) -> None:
+        """They count as issued, and against the limit as a tenth of what is executed."""
+        self.count += instructions
+        self.last = min(self.last + instructions * 9 // 10, self.most)
+
+    def _looked_at(
+        self, op: Op, writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]
+    ) -> tuple[NkiTensor, ...]:
+        """Every operand by itself: memsets that wait, last uses. Returns what `op` reads, indices too."""
+        if self.indirect:
+            reads = _with_indices(writes, reads)
+        compute = op.engine != DMA
+        for views in (writes, reads):
+            for view in views:
+                storage = view.storage
+                if storage.cleared is not None:
+                    self._clear(op, view, views is writes)
+                if compute and view.offset >= storage.row:
+                    self._check_start(op, view)
+        count = self.count
+        for view in writes:
+            view.storage.life.last = count
+        for view in reads:
+            view.storage.life.last = count
+        return reads
+
+    def hold(self, op: Op, view: NkiTensor) -> None:
+        """A memset of zeros in PSUM, to be carried out only if somebody else than a product comes next.
+
+        The first product of an accumulation group overwrites the bank, as documented of a buffer of zeros
+        that products are added to: the zeros are never written. What reads or adds to them otherwise
+        (another engine, `accumulate=True`) finds them, and waits for the memset.
+        """
+        frame = site.caller()
+        place = STATE.place or (frame.f_code.co_filename, frame.f_lineno)
+        storage = view.storage
+        storage.cleared = [*(storage.cleared or ()), Cleared(op, view.form, view.offset, place)]
+        self.careful = True
+
+    def clear(self, storage: Storage) -> None:
+        """Carry out the memsets of `storage` that wait."""
+        held, storage.cleared = storage.cleared, None
+        for op, form, offset, place in held or ():
+            self.count += 1
+            storage.life.last = self.count
+            self.issue(op, (NkiTensor(storage, form, offset),), (), place)
+
+    def _clear(self, op: Op, view: NkiTensor, written: bool) -> None:
+        """`op` uses a tile with memsets that wait: it comes behind those of them it needs."""
+        storage = view.storage
+        if written and op.engine == TENSOR:
+            left = [
+                each
+                for each in storage.cleared or ()
+                if not view.region.meets(NkiTensor(storage, each.form, each.offset).region)
+            ]
+            self.assumed["zero-elision"] += len(storage.cleared or ()) - len(left)
+            storage.cleared = left or None
+            return
+        self.count -= 1
+        self.clear(storage)
+        self.count += 1
+
+    def _check_start(self, op: Op, view: NkiTensor) -> None:
+        """Compute engines reach partitions from a multiple of 32 on (of 64, or 0, for larger operands)."""
+        if op.engine == DMA:
+            return
+        form, place = view.form, view.storage.place
+        first = view.offset * form.dtype.size // (view.storage.form.free * view.storage.form.dtype.size)
+        first += place[1] if place is not None else 0
+        count = form.partitions
+        allowed: tuple[int, ...] = (0,) if count > 64 else (0, 64) if count > 32 else (0, 32, 64, 96)
+        if op.opcode in _SCALED and form.dtype.size == 1:
+            allowed = tuple(quadrant + at for quadrant in allowed for at in (0, 4, 8, 12))
+        if first not in allowed and count > 0:
+            listed = ", ".join(str(each) for each in allowed)
+            raise KernelError(
+                f"{op.opcode} on {self.machine.generation}: an operand of {count} partitions starts at "
+                f"partition {first}, it may start at {listed} ({site.here()})",
+                cause="compute engines reach partitions in groups of 32",
+                try_="move it with nisa.dma_copy, or lay the tile out in groups of 32 partitions",
+            )
+
+    def finish(self) -> None:
+        """Settle what only the whole kernel can tell: do its tiles fit?"""
+        for ledger in self.ledgers.values():
+            found = ledger.overflow()
+            if found is None:
+                continue
+            newest, holding = found
+            total = sum(life.bytes for life in holding)
+            largest = ", ".join(f"{life.bytes:,} from {site.told(life.site)}" for life in holding[:3])
+            raise KernelError(
+                f"ndarray: tiles in use hold {total:,} bytes per partition, more than the "
+                f"{ledger.capacity:,} of {ledger.memory.upper()} on {self.machine.generation} "
+                f"({site.told(newest.site)})",
+                cause=f"{len(holding)} tiles are alive there, the largest: {largest}",
+                try_="use smaller tiles, or fewer at a time",
+            )
+
+
+def current() -> Recorder:
+    """The recording in progress; raises `KernelError` outside of one."""
+    recorder: Recorder | None = STATE.recorder
+    if recorder is None:
+        raise KernelError(
+            f"an NKI call was made outside a kernel ({site.here()})",
+            cause="nki.language and nki.isa calls only mean something while a kernel runs",
+            try_="run the kernel with trnbench_emulator.nki.record(kernel, args, machine=…)",
+        )
+    return recorder
+
+
+class recording:  # noqa: N801 - reads as a statement: `with recording(recorder):`
+    """Make `recorder` the one that calls talk to, and restore the one before."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    def __enter__(self) -> Recorder:
+        self.before = STATE.recorder
+        STATE.recorder = self.recorder
+        return self.recorder
+
+    def __exit__(self, *_: object) -> None:
+        STATE.recorder = self.before
+
+
+def _taken(
+    take: Callable[[Instruction], None],
+    op: Op,
+    writes: tuple[NkiTensor, ...],
+    reads: tuple[NkiTensor, ...],
+    place: site.Place,
+) -> None:
+    take(Instruction(op, writes, reads, *place))
+
+
+def _with_indices(writes: tuple[NkiTensor, ...], reads: tuple[NkiTensor, ...]) -> tuple[NkiTensor, ...]:
+    """The operands that are read: indices of tensors addressed at run time are, too."""
+    more = [getattr(view, "index", None) for view in (*writes, *reads) if view.form.indirect]
+    return (*reads, *(each for each in more if isinstance(each, NkiTensor)))

@@ -1,0 +1,95 @@
+"""Where in the kernel's own source a call was made."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import CodeType, FrameType, TracebackType
+
+from trnbench_emulator.nki.recorder_state import STATE
+
+_HERE = str(Path(__file__).parent)
+
+Place = tuple[str, int]
+"""File and line."""
+
+NOWHERE: Place = ("", 0)
+
+
+_OURS: dict[str, bool] = {}
+
+
+def inside(name: str) -> bool:
+    """Is a file of this name one of this package?"""
+    known = _OURS.get(name)
+    if known is None:
+        known = _OURS[name] = name.startswith(_HERE)
+    return known
+
+
+class Places:
+    """Where calls were made: looked up once per instruction of the kernel's code, because Python counts its
+    way to a line. `code` is the one that called last, `lines` what is known of it.
+    """
+
+    __slots__ = ("_known", "code", "lines")
+
+    def __init__(self) -> None:
+        # By id, which is faster than the hash of a code object.
+        self._known: dict[int, tuple[CodeType, dict[int, Place]]] = {}
+        self.code: CodeType | None = None
+        self.lines: dict[int, Place] = {}
+
+    def outside(self, frame: FrameType) -> FrameType:
+        """`frame`, or the nearest before it that is outside this package; its code called last."""
+        while inside(frame.f_code.co_filename) and frame.f_back is not None:
+            frame = frame.f_back
+        code = frame.f_code
+        if code is not self.code:
+            _, self.lines = self._known.setdefault(id(code), (code, {}))
+            self.code = code
+        return frame
+
+    def of(self, frame: FrameType) -> Place:
+        """Of the nearest frame outside this package, from `frame` on."""
+        frame = self.outside(frame)
+        return self.lines.get(frame.f_lasti) or self.add(frame)
+
+    def add(self, frame: FrameType) -> Place:
+        """Of the code that called last, where it is now."""
+        found = self.lines[frame.f_lasti] = (frame.f_code.co_filename, frame.f_lineno)
+        return found
+
+
+def caller(depth: int = 1) -> FrameType:
+    """The nearest frame outside this package: the kernel's."""
+    frame = sys._getframe(depth)
+    while inside(frame.f_code.co_filename) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+def here(depth: int = 1) -> str:
+    """`gemm.py:31`: file and line of the kernel's call."""
+    if STATE.place is not None:
+        return told(STATE.place)
+    frame = caller(depth + 1)
+    return told((frame.f_code.co_filename, frame.f_lineno))
+
+
+def told(place: Place) -> str:
+    """`gemm.py:31`."""
+    return f"{Path(place[0]).name}:{place[1]}"
+
+
+def of_error(trace: TracebackType | None, inside: str = "") -> str:
+    """`gemm.py:31`: the innermost line of `inside` (else of anything not this package) in a traceback."""
+    found = ""
+    # Python knows a file by its whole path, however it was named.
+    wanted = {inside, str(Path(inside).absolute())} if inside else set()
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if name in wanted or (not inside and not name.startswith(_HERE)):
+            found = f"{Path(name).name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return found

@@ -1,0 +1,244 @@
+"""NkiTensor: a view on a storage. Slicing, reshaping and raw access patterns move no data."""
+
+from __future__ import annotations
+
+from typing import Any, Self, cast
+
+import msgspec
+
+from trnbench.errors import KernelError
+from trnbench_emulator.nki import site
+from trnbench_emulator.nki.address import placed
+from trnbench_emulator.nki.arranged import Arranged
+from trnbench_emulator.nki.dtype import DType, dtype_of
+from trnbench_emulator.nki.gathered import Gathered
+from trnbench_emulator.nki.indirect import Addressing, column_indirect, scalar_indirect, vector_indirect
+from trnbench_emulator.nki.loop_index import Index, pinned, settled
+from trnbench_emulator.nki.memory import Buffer, Form, Storage, intern
+from trnbench_emulator.nki.recorder_state import STATE
+from trnbench_emulator.nki.recording import Recording
+from trnbench_emulator.nki.region import Region, region_of
+from trnbench_emulator.nki.values import Valued
+from trnbench_emulator.nki.view import indexed, wrong
+
+_MAX_CHILDREN = 1 << 16
+
+
+class NkiTensor(Valued, Arranged, msgspec.Struct, eq=False):
+    """Storage, form and offset (in elements). Made by `nl.ndarray` and by slicing; never directly."""
+
+    storage: Storage
+    form: Form
+    offset: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.form.shape
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self.form.strides
+
+    @property
+    def dtype(self) -> DType:
+        return self.form.dtype
+
+    @property
+    def buffer(self) -> Buffer:
+        return self.form.buffer
+
+    @property
+    def ndim(self) -> int:
+        return len(self.form.shape)
+
+    @property
+    def size(self) -> int:
+        return self.form.elements
+
+    @property
+    def name(self) -> str:
+        return self.storage.name
+
+    def is_contiguous(self) -> bool:
+        return self.form.contiguous
+
+    def is_indirect(self) -> bool:
+        return bool(self.form.indirect)
+
+    def get_pattern(self) -> list[list[int]]:
+        """[[stride, count], …] of the dimensions, outermost first."""
+        return [[s, n] for s, n in zip(self.form.strides, self.form.shape, strict=True)]
+
+    def __repr__(self) -> str:
+        return f"NkiTensor({self.form!r})"
+
+    def __len__(self) -> int:
+        return self.form.shape[0]
+
+    # Views --------------------------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> NkiTensor:
+        if type(index) is not tuple:
+            index = (index,)
+        if STATE.watching:
+            index = placed(self.form.shape, index)
+        form = self.form
+        if len(index) == 2 and type(index[0]) is type(index[1]) is slice:
+            rows, columns = index
+            known = form.parts
+            key: Any = (rows.start, rows.stop, rows.step, columns.start, columns.stop, columns.step)
+        else:
+            known = form.children
+            key = tuple([(i.start, i.stop, i.step) if type(i) is slice else i for i in index])
+        try:
+            hit = known.get(key)
+        except TypeError:  # a tensor or an array as index
+            hit = None
+        if hit is None:
+            hit = indexed(form, index)
+            if len(known) > _MAX_CHILDREN:
+                known.clear()
+            known[key] = hit
+        return NkiTensor(self.storage, hit[0], self.offset + hit[1])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise KernelError(
+            f"assignment to a tensor's elements is not emulated ({site.here()})",
+            cause="which engine would carry it out is not said",
+            try_="nisa.tensor_copy(dst=tile[…], src=…) on chip, nisa.dma_copy(dst=…, src=…) to HBM",
+        )
+
+    def slice(self, dim: int, start: int, end: int, step: int = 1) -> NkiTensor:
+        """Elements `start` to `end` of dimension `dim`."""
+        dim = self._dim(dim, "slice")
+        return self[(slice(None),) * dim + (slice(start, end, step),)]
+
+    def select(self, dim: int, index: Any) -> NkiTensor:
+        """One element of dimension `dim`, which is removed; a tensor or register is read at run time."""
+        dim = self._dim(dim, "select")
+        if isinstance(index, (int, Index)):
+            picked = self[(slice(None),) * dim + (index,)]
+            if dim == 0 and self.form.on_chip:
+                return picked
+            shape = self.form.shape[:dim] + self.form.shape[dim + 1 :]
+            return picked._as(self.form.dtype, shape, self._without(dim), picked.offset) if shape else picked
+        if dim == 0 and self.form.on_chip:
+            raise self._wrong("select", "the partition dimension of a tile cannot be selected at run time")
+        shape = self.form.shape[:dim] + self.form.shape[dim + 1 :]
+        dtype, strides = self.form.dtype, self._without(dim)
+        return self._at(index, scalar_indirect(self.form, index, dim, dtype, shape or (1,), strides or (1,)))
+
+    def vector_select(self, dim: int, vector_offset: NkiTensor) -> NkiTensor:
+        """Row `vector_offset[p]` of an HBM tensor for each partition p."""
+        if dim != 0 or self.form.on_chip:
+            raise self._wrong("vector_select", "it takes dimension 0 of a tensor in HBM")
+        count = vector_offset.form.partitions
+        shape = (count, *self.form.shape[1:])
+        return self._at(
+            vector_offset, vector_indirect(self.form, 0, self.form.dtype, shape, self.form.strides)
+        )
+
+    def indirect(self, index: NkiTensor, num_elem: int | None = None) -> NkiTensor:
+        """Columns at free offsets that `index` holds, in its snake order (NeuronCore-v4)."""
+        return self._at(index, column_indirect(self.form, index, num_elem))
+
+    def ap(
+        self,
+        pattern: Any,
+        offset: int | None = None,
+        scalar_offset: Any = None,
+        vector_offset: NkiTensor | None = None,
+        indirect_dim: int = 0,
+        dtype: Any = None,
+    ) -> NkiTensor:
+        """A raw access pattern: [[stride, count], …] in elements of the whole storage.
+
+        On chip the first pair walks partitions (its stride is in elements of the storage as well).
+        `offset` is added to this view's own. A `scalar_offset` (register or 1 × 1 tile) or a
+        `vector_offset` (one index per partition) times the stride of `indirect_dim` is added at run time.
+        """
+        pairs = [tuple(int(each) for each in pair) for pair in pattern]
+        kind = self.form.dtype if dtype is None else dtype_of(dtype)
+        scale = self.form.dtype.size / kind.size
+        start = int(self.offset * scale) + (0 if offset is None else offset)
+        shape, strides = tuple(c for _, c in pairs), tuple(s for s, _ in pairs)
+        if scalar_offset is not None or vector_offset is not None:
+            start = pinned(start)
+            base = NkiTensor(self.storage, self.form, start) if kind is self.form.dtype else self.view(kind)
+            base = NkiTensor(self.storage, base.form, start)
+            if scalar_offset is not None and vector_offset is not None:
+                raise self._wrong("ap", "scalar_offset and vector_offset exclude each other")
+            if vector_offset is not None:
+                found = vector_indirect(base.form, indirect_dim, kind, shape, strides)
+                return base._at(vector_offset, found)
+            found = scalar_indirect(base.form, scalar_offset, indirect_dim, kind, shape, strides)
+            return base._at(scalar_offset, found)
+        reach = [(count - 1) * stride for stride, count in pairs]
+        first, last = start + sum(min(each, 0) for each in reach), start + sum(max(each, 0) for each in reach)
+        if first < 0 or last >= self.storage.form.nbytes // kind.size or not all(c > 0 for _, c in pairs):
+            raise KernelError(
+                f".ap({[list(pair) for pair in pairs]}, offset={offset or 0}) reaches outside "
+                f"{self.storage.form!r} ({site.here()})"
+            )
+        return self._as(kind, shape, strides, start)
+
+    def _at(self, index: Any, addressing: Addressing) -> IndirectTensor:
+        """Addressed at run time by `index`."""
+        form, step, bound = addressing
+        return IndirectTensor(self.storage, form, self.offset, index=index, step=step, bound=bound)
+
+    def _as(self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Self:
+        form = self.form
+        if STATE.watching:
+            shape, strides = tuple(map(pinned, shape)), tuple(map(pinned, strides))
+            offset = settled(offset)
+        key = ("as", dtype, shape, strides)
+        hit = form.children.get(key)
+        if hit is None:
+            hit = form.children[key] = (intern(form.buffer, dtype, shape, strides, form.indirect), 0)
+        view: Any = NkiTensor(self.storage, hit[0], offset)
+        return cast("Self", view)
+
+    def _without(self, dim: int) -> tuple[int, ...]:
+        return self.form.strides[:dim] + self.form.strides[dim + 1 :]
+
+    def _dim(self, dim: int, call: str) -> int:
+        at = dim if dim >= 0 else len(self.form.shape) + dim
+        if not 0 <= at < len(self.form.shape):
+            raise self._wrong(call, f"it has no dimension {dim}")
+        return at
+
+    def _wrong(self, call: str, why: str) -> KernelError:
+        return wrong(self.form, call, why)
+
+    @property
+    def region(self) -> Region:
+        """What of the storage this view covers, for dependencies."""
+        return region_of(self.storage, self.form, self.offset)
+
+
+class IndirectTensor(Gathered, NkiTensor, eq=False, kw_only=True):
+    """A view plus where its index comes from. `step`: elements per unit of the index; `bound`: its end."""
+
+    index: Any
+    step: int
+    bound: int
+
+    def __post_init__(self) -> None:
+        recorder: Recording | None = STATE.recorder
+        if recorder is not None:
+            recorder.indirect = recorder.careful = True
+
+    def __getitem__(self, index: Any) -> NkiTensor:
+        keys = index if isinstance(index, tuple) else (index,)
+        if self.form.indirect != "scalar" and keys and keys[0] not in (slice(None), Ellipsis):
+            raise self._wrong("slicing", "the dimension that is addressed at run time cannot be sliced")
+        return self._like(super().__getitem__(index))
+
+    def _as(self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Self:
+        return cast("Self", self._like(super()._as(dtype, shape, strides, offset)))
+
+    def _like(self, view: NkiTensor) -> IndirectTensor:
+        return IndirectTensor(
+            view.storage, view.form, view.offset, index=self.index, step=self.step, bound=self.bound
+        )

@@ -1,0 +1,252 @@
+"""Executing a kernel and recording what it does."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from trnbench.errors import KernelError
+from trnbench_emulator.compiler import AS_SHIPPED, Assumptions
+from trnbench_emulator.nki import site
+from trnbench_emulator.nki.dtype import dtype_of
+from trnbench_emulator.nki.instruction import Instruction, Listing, Sink, Tally
+from trnbench_emulator.nki.jit import Kernel
+from trnbench_emulator.nki.machine import Machine
+from trnbench_emulator.nki.memory import Buffer
+from trnbench_emulator.nki.op import Op
+from trnbench_emulator.nki.programs import Programs
+from trnbench_emulator.nki.python_range import loops_of_python
+from trnbench_emulator.nki.recorder import DEFAULT_LIMIT, Recorder, recording
+from trnbench_emulator.nki.tensor import NkiTensor
+
+
+class TensorSpec(msgspec.Struct, frozen=True):
+    """A kernel argument without values. `dtype` as in NKI ("bfloat16") or in documents ("bf16")."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class Trace(msgspec.Struct, kw_only=True):
+    """What one execution did. `outputs` hold values in functional mode only.
+
+    `instructions` is filled when they were asked for; `tally` always (unless the caller brought
+    a sink of its own). Peaks are bytes per partition. Of several `programs`, all give the values,
+    and the first one the instructions. `assumed`: what the compiler was taken to do to the kernel, and how
+    often that was decided; of rounds that fold, once.
+    """
+
+    kernel: str
+    machine: Machine
+    count: int
+    tally: Mapping[Op, int]
+    instructions: Sequence[Instruction] = ()
+    outputs: tuple[npt.NDArray[Any], ...] = ()
+    output_specs: tuple[TensorSpec, ...] = ()
+    sbuf_peak_bytes: int = 0
+    psum_peak_bytes: int = 0
+    programs: int = 1
+    asked: bool = False  # for nl.program_id: its programs differ
+    assumed: Mapping[str, int] = {}
+
+
+def record(
+    kernel: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    machine: Machine,
+    functional: bool = False,
+    keep: bool = False,
+    sink: Sink | None = None,
+    limit: int = DEFAULT_LIMIT,
+    fold: bool = True,
+    program: int = 0,
+    assumptions: Assumptions = AS_SHIPPED,
+) -> Trace:
+    """Execute `kernel` and record it, as the compiler leaves it under these assumptions.
+
+    `program`: with shapes only, which one of a launch of several is recorded.
+
+    `fold`: with shapes only, and a sink that can go on by itself (`Folds`), rounds of loops that surely
+    repeat the rounds before are not executed; what is recorded is the same.
+    Arguments are NumPy arrays, `TensorSpec`s (timing mode), or plain values handed on as they are.
+    Raises `KernelError` for whatever the kernel does wrong, with its file and line.
+    """
+    function = kernel.function if isinstance(kernel, Kernel) else kernel
+    if not callable(function):
+        raise KernelError(
+            f"{kernel!r} is no kernel", cause="a kernel is a function, usually decorated with @nki.jit"
+        )
+    name = getattr(function, "__name__", type(function).__name__)
+    tally, listing = Tally(), Listing()
+    taker: Sink = sink or (listing if keep else tally)
+    grid = kernel.grid if isinstance(kernel, Kernel) else 0
+    # Without values nothing depends on the other programs: one of them is recorded.
+    together = Programs(grid) if grid > 1 and functional else None
+    recorders = [
+        Recorder(
+            machine,
+            taker if number == 0 else Tally(),
+            functional=functional,
+            limit=limit,
+            kernel=name,
+            programs=together,
+            program=number if together is not None else program,
+            grid=grid,
+            fold=fold,
+            assumptions=assumptions,
+        )
+        for number in range(grid if together is not None else 1)
+    ]
+    shared: dict[str, Any] = {}
+
+    def carry_out(recorder: Recorder) -> Any:
+        python = nullcontext() if functional else loops_of_python(function)
+        with recording(recorder), python:
+            result = _call(recorder, function, name, args, dict(kwargs or {}), shared)
+            outputs = _outputs(name, result)
+            recorder.finish()
+        return outputs
+
+    recorder = recorders[0]
+    if together is None:
+        with nullcontext() if functional else uncollected():
+            outputs = carry_out(recorder)
+    else:
+        outputs = together.run([partial(carry_out, each) for each in recorders])[0]
+    if keep and sink is None:
+        tally.counts = Counter(each.op for each in listing.instructions)
+    return Trace(
+        kernel=name,
+        machine=machine,
+        count=recorder.count,
+        tally=tally.counts,
+        instructions=listing.instructions,
+        outputs=tuple(each.array.copy() for each in outputs) if functional else (),
+        output_specs=tuple(TensorSpec(each.shape, each.dtype.name) for each in outputs),
+        sbuf_peak_bytes=recorder.ledgers[Buffer.SBUF].peak,
+        psum_peak_bytes=recorder.ledgers[Buffer.PSUM].peak,
+        programs=max(grid, 1),
+        asked=recorder.asked,
+        assumed=dict(recorder.assumed),
+    )
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Recording makes many objects that stay, and no cycles: looking for some would take most of the time."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
+def _call(
+    recorder: Recorder,
+    function: Any,
+    name: str,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    shared: dict[str, Any],
+) -> Any:
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs)
+    except TypeError as error:
+        raise KernelError(
+            f"kernel {name!r} cannot be called with these arguments: {error}",
+            try_=f"its parameters are {inspect.signature(function)}",
+        ) from None
+    if not shared:  # all programs of a launch get the same tensors
+        shared.update({key: _argument(recorder, key, value) for key, value in bound.arguments.items()})
+    bound.arguments = dict(shared)
+    source = getattr(getattr(function, "__code__", None), "co_filename", "")
+    try:
+        return function(*bound.args, **bound.kwargs)
+    except KernelError:
+        raise
+    except MemoryError:
+        raise KernelError(
+            f"kernel {name!r} needs more memory than this machine has ({_where(source)})",
+            try_="use smaller tensors, or record shapes only",
+        ) from None
+    except ImportError as error:
+        raise missing_import(error, f"kernel {name!r}", _where(source)) from None
+    except RecursionError:
+        raise KernelError(f"kernel {name!r} calls itself without end ({_where(source)})") from None
+    except Exception as error:
+        cause = ""
+        if isinstance(error, AttributeError) and error.name in ("form", "shape"):
+            cause = f"a tensor is needed where {type(error.obj).__name__} was given"
+        raise KernelError(
+            f"kernel {name!r} failed: {type(error).__name__}: {error} ({_where(source)})", cause=cause
+        ) from error
+
+
+def _where(source: str) -> str:
+    trace = sys.exc_info()[2]
+    ours = Path(source).is_relative_to(Path(__file__).parent)  # a kernel of Beta 1 is called from here
+    found = "" if ours else site.of_error(trace, source)
+    return found or site.of_error(trace) or Path(source).name
+
+
+def _argument(recorder: Recorder, name: str, value: Any) -> Any:
+    if isinstance(value, (tuple, list)) and any(isinstance(v, (np.ndarray, TensorSpec)) for v in value):
+        return type(value)(_argument(recorder, name, each) for each in value)
+    if isinstance(value, TensorSpec):
+        if recorder.functional:
+            raise KernelError(
+                f"argument {name!r} has a shape but no values",
+                cause="functional mode computes values",
+                try_="pass a NumPy array, or record shapes only",
+            )
+        return recorder.allocate(tuple(value.shape), dtype_of(value.dtype), Buffer.HBM, name)
+    if isinstance(value, np.ndarray):
+        tensor = recorder.allocate(value.shape or (1,), dtype_of(value.dtype), Buffer.HBM, name)
+        if recorder.functional:
+            tensor.put(value)
+        return tensor
+    return value
+
+
+def _outputs(name: str, result: Any) -> tuple[NkiTensor, ...]:
+    tensors = result if isinstance(result, (tuple, list)) else (() if result is None else (result,))
+    for each in tensors:
+        if not isinstance(each, NkiTensor) or each.form.on_chip:
+            shown = repr(each) if isinstance(each, NkiTensor) else type(each).__name__
+            raise KernelError(
+                f"kernel {name!r} returns {shown}, outputs are tensors in HBM",
+                try_="allocate the result with buffer=nl.shared_hbm and return it",
+            )
+    return tuple(tensors)
+
+
+def missing_import(error: ImportError, what: str, where: str) -> KernelError:
+    """A kernel (or its file) imports what is not there."""
+    missing = error.name or str(error)
+    if missing.startswith(("nki.", "neuronxcc.")):
+        return KernelError(
+            f"{what} imports {missing!r}, which trnbench does not emulate ({where})",
+            cause="language, isa and typing of nki and neuronxcc.nki are provided",
+            try_="run the kernel on a device",
+        )
+    if isinstance(error, ModuleNotFoundError):
+        return KernelError(
+            f"{what} imports {missing!r}, which is not installed ({where})",
+            try_=f"install {missing.partition('.')[0]!r} into this environment",
+        )
+    return KernelError(f"{what}: {error} ({where})")

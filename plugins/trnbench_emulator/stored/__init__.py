@@ -1,0 +1,1 @@
+"""Emulated cases of stored runs, asked again."""

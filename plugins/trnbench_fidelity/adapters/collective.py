@@ -1,0 +1,54 @@
+"""Collectives and messages between ranks, by the emulator's model of the links."""
+
+from __future__ import annotations
+
+from trnbench.errors import UsageError
+from trnbench_fidelity.adapters.called import KERNEL, copies_s
+from trnbench_fidelity.bench import Bench
+from trnbench_fidelity.point import PublishedPoint, Quantity
+from trnbench_fidelity.prediction import NotEmulated, Prediction
+
+OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "permute", "sendrecv")
+
+
+def predict(point: PublishedPoint, bench: Bench) -> Prediction:
+    """A time, or the bus bandwidth by the documented factor. Ranks are cores or logical cores. Where a call
+    of a kernel was timed (`call = "nki"`), ours holds the copies that it makes.
+
+    Raises `NotEmulated` where ranks or size are not stated or do not fit the system.
+    """
+    from trnbench_emulator.fabric.ask import ask
+    from trnbench_emulator.fabric.published import published_question
+    from trnbench_kernels.families.collective import busbw_factor
+
+    ranks, size = point.number("ranks"), point.number("bytes")
+    if ranks is None or size is None:
+        raise NotEmulated("ranks and message size are not both stated")
+    if point.operation not in OPERATIONS:
+        raise NotEmulated(f"no model of {point.operation or point.op}")
+    system = bench.system(point.system)
+    try:
+        answer = ask(
+            published_question(
+                system,
+                point.operation,
+                float(size),
+                ranks,
+                nodes=point.number("nodes") or 1,
+                lnc=point.number("lnc") or 0,
+                context=str(point.shape.get("context", "nccom")),
+            )
+        )
+    except UsageError as error:
+        raise NotEmulated(f"{error.what} ({error.cause})" if error.cause else error.what) from None
+    seconds = answer.time_s
+    how = f"{point.operation} of {size:,} B, {ranks} ranks of {system.name}, {answer.algorithm}"
+    if point.shape.get("call") == KERNEL:
+        copied = copies_s(point, ranks, size, bench)
+        seconds += copied
+        how += f", and {copied * 1e6:.1f} µs of copies in a kernel's call"
+    if point.quantity is Quantity.LATENCY:
+        return Prediction(value=seconds, how=how)
+    if point.quantity is Quantity.BUSBW:
+        return Prediction(value=busbw_factor(point.operation, ranks) * size / seconds, how=how)
+    raise NotEmulated(f"a collective has a time or a bandwidth, not {point.quantity}")

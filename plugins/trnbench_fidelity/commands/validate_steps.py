@@ -1,0 +1,144 @@
+"""`trnbench validate --family workloads`: how far composed steps are from published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from trnbench.cli.output import Column, emit, paragraph, say, write
+from trnbench.errors import ExitCode, NothingSelected, UsageError
+
+if TYPE_CHECKING:
+    from trnbench.cli.context import Session
+    from trnbench.results.fidelity import Errors
+    from trnbench_fidelity.commands.fidelity_gates import Gates
+    from trnbench_fidelity.steps.errors import StepError, StepFidelity, StepRow
+
+_KEEP = {
+    "generation": 3,
+    "left out: median": 3,
+    "left out: p90": 2,
+    "models, points": 2,
+    "inside the band": 1,
+}
+
+
+def refuse(options: Sequence[str]) -> None:
+    """Raises `UsageError` for options that speak of kernels."""
+    if options:
+        raise UsageError(
+            f"--family workloads does not go with {', '.join(options)}",
+            cause="it compares steps of whole models, which have neither sources of kernels nor sequences",
+            try_="trnbench validate --family workloads --points",
+        )
+
+
+def validate_steps(
+    state: Session,
+    generations: Sequence[str],
+    systems: frozenset[str],
+    points: bool,
+    gates: Gates,
+    format: str,
+) -> ExitCode:
+    """Compose what is published, from the cache where nothing has changed, and print how far it is off."""
+    from trnbench.cli import fidelity_gates
+    from trnbench_fidelity.steps import validate
+
+    registry = state.registry
+    say("composing published steps: a minute or two where they are not in the cache", level=1)
+    kept = validate.answered(registry, generations, state.cache())
+    comparisons = validate.compared(registry, kept, systems)
+    if not comparisons.points:
+        raise NothingSelected(
+            "no published step is selected",
+            cause="the options exclude every point, or no generation brings any",
+            try_="trnbench validate --family workloads --points: all there are",
+        )
+    if points:
+        emit([_point_row(each) for each in comparisons.points], _POINTS, format)
+    else:
+        _show(comparisons, format)
+    return fidelity_gates.judge_steps(comparisons, gates)
+
+
+def _show(found: StepFidelity, format: str) -> None:
+    from trnbench_fidelity.steps.tables import HEADS, broken, cells, coverage, few, markdown
+
+    if format == "md":
+        write(markdown(found))
+    elif format == "table":
+        paragraph(broken(found.points))
+        write("\n")
+        paragraph(coverage(found))
+        columns = [
+            Column(str(index), head, "left" if index < 2 else "right", keep=_KEEP.get(head, 0))
+            for index, head in enumerate(HEADS)
+        ]
+        emit(
+            [{str(index): cell for index, cell in enumerate(cells(row))} for row in found.rows],
+            columns,
+            "table",
+        )
+        write("\nClasses of under five models, point by point, left out:\n")
+        for each in few(found.rows):
+            paragraph(each)
+        say(f"model: {found.by} {found.version}", level=0)
+    else:
+        rows = [_row(each) for each in found.rows]
+        emit(rows, tuple(rows[0]), format)
+
+
+def _row(row: StepRow) -> dict[str, object]:
+    """Errors are natural logarithms of times."""
+    return {
+        "class": row.family,
+        "generation": row.generation,
+        **_errors("left_out", row.crossed),
+        **_errors("fitted", row.errors),
+        **_errors("naive", row.naive),
+        "inside": row.inside,
+        "banded": row.banded,
+    }
+
+
+def _errors(name: str, found: Errors | None) -> dict[str, object]:
+    return {
+        f"{name}_{key}": getattr(found, key) if found else None
+        for key in ("votes", "points", "median", "p90", "bias", "worst", "worst_id")
+    }
+
+
+def _signed(e: float) -> str:
+    from trnbench.results.error_text import signed_text
+
+    return signed_text(e)
+
+
+def _seconds(value: float) -> str:
+    from trnbench.facts.format import show
+
+    return show(value, "s")
+
+
+_POINTS: tuple[Column | str, ...] = (
+    "id",
+    Column("family", "class", keep=1),
+    "generation",
+    Column("published", "published", "right", _seconds, keep=2),
+    Column("model", "model", "right", _seconds, keep=2),
+    Column("floor", "at least", "right", _seconds),
+    Column("e", "error", "right", _signed, keep=2),
+    Column("e_cross", "left out", "right", _signed, keep=3),
+    Column("e_naive", "naive sum", "right", _signed),
+    Column("inside", "in its band"),
+    Column("why", "not composed, because"),
+)
+
+
+def _point_row(each: StepError) -> dict[str, object]:
+    from trnbench.results.json import plain
+
+    fields = plain(each)
+    assert isinstance(fields, dict)
+    return fields

@@ -1,0 +1,172 @@
+"""Puts the nearest published evidence and its band beside emulated numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from trnbench.errors import BadInput, TrnbenchError
+from trnbench.results.evidence import Grade
+from trnbench.results.nearness import Band, Nearest, Nearness
+from trnbench_fidelity.nearness.bands import Bands, bands, errors, read
+from trnbench_fidelity.nearness.best import above, best_of
+from trnbench_fidelity.nearness.evidence import NAMED, Evidence
+from trnbench_fidelity.nearness.question import ULTRASERVER, of_case
+from trnbench_fidelity.nearness.subject import Known, Subject, known
+
+if TYPE_CHECKING:
+    from trnbench.generation import System
+    from trnbench.kernels.case import Case
+    from trnbench.registry import Registry
+    from trnbench.results.fidelity import Fidelity
+    from trnbench.results.measurement import Measurement, Metric
+
+SHIPPED = "band of the shipped model"
+"""Beside a band where facts or costs are not those that it was measured with."""
+
+
+class Nearby:
+    """`bands` by generation, or why they could not be read; `changed` names systems whose facts or costs are
+    the user's own; `unread` says why points could not be read. Small, and can be sent to other processes."""
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        bands: Mapping[str, Bands | str],
+        changed: Collection[str] = (),
+        unread: str = "",
+    ) -> None:
+        self.evidence, self.bands = evidence, dict(bands)
+        self.changed, self.unread = frozenset(changed), unread
+        self._classes: dict[object, tuple[Nearness, tuple[Known, ...]]] = {}
+
+    def measurement(self, measurement: Measurement, case: Case, system: System) -> Measurement:
+        """The measurement with its nearest evidence, where it is emulated and has a time."""
+        evidence = measurement.evidence
+        metric = measurement.metrics.get(measurement.primary)
+        if evidence.grade is not Grade.EMULATED or measurement.time_s is None or metric is None:
+            return measurement
+        try:
+            nearest = self.of(
+                of_case(case, system),
+                version=evidence.version,
+                system=system.name,
+                metric=metric,
+                case=case,
+            )
+        except Exception as error:  # a plugin's words for its kernel: they cost their cases the evidence
+            why = f"kernel {case.key.kernel} could not say what is published of it"
+            nearest = Nearest(kind=Nearness.NONE, note=f"{why}: {type(error).__name__}: {error}")
+        remark = above(metric.value, metric, nearest.best)
+        note = "; ".join(filter(None, (evidence.note, remark)))
+        return msgspec.structs.replace(
+            measurement, evidence=msgspec.structs.replace(evidence, nearest=nearest, note=note)
+        )
+
+    def of(
+        self,
+        subject: Subject,
+        *,
+        version: str,
+        system: str = "",
+        metric: Metric | None = None,
+        case: Case | None = None,
+    ) -> Nearest:
+        """The nearest evidence of one result of model `version`, and the best published in `metric`."""
+        if self.unread:
+            return Nearest(kind=Nearness.NONE, note=self.unread)
+        kind, points = self._class(subject)
+        band, note = self._band(subject, kind, version)
+        if band is not None and system in self.changed:
+            note = SHIPPED
+        return Nearest(
+            kind=kind,
+            points=tuple(each.id for each in points[:NAMED]),
+            band=band,
+            best=best_of(points, kind, subject, metric, case) if metric is not None and kind.banded else None,
+            note=note,
+        )
+
+    def _class(self, subject: Subject) -> tuple[Nearness, tuple[Known, ...]]:
+        of = subject
+        key = (of.generation, of.group, of.program, of.operation, of.dtype, *of.sizes.items())
+        if key not in self._classes:
+            self._classes[key] = self.evidence.classify(subject)
+        return self._classes[key]
+
+    def _band(self, subject: Subject, kind: Nearness, version: str) -> tuple[Band | None, str]:
+        """The band, or why there is none."""
+        generation, group = subject.generation, subject.group
+        if kind is Nearness.NONE:
+            if group == ULTRASERVER:
+                return None, "no measurement of the links between instances of an UltraServer is published"
+            return None, "nothing of this family is published"
+        if kind is Nearness.ELSEWHERE:
+            return None, f"nothing of this family is published of {generation}"
+        bands = self.bands.get(generation)
+        if bands is None or isinstance(bands, str):
+            return None, bands or f"no bands are shipped for {generation}"
+        if bands.version != version:
+            return None, f"bands are of model {bands.version}, this number is of {version}"
+        found = bands.groups.get(group, {}).get(kind)
+        if found is None:
+            return None, "no published point of this family could be emulated"
+        return found, ""
+
+
+def nearby(registry: Registry, systems: Mapping[str, System] | None = None) -> Nearby:
+    """What `registry` has of points and bands. A file that cannot be read costs bands, never a run."""
+    changed = [name for name, system in (systems or {}).items() if not _shipped(registry, system)]
+    try:
+        evidence = evidence_of(registry)
+    except (TrnbenchError, OSError) as error:
+        why = error.what if isinstance(error, TrnbenchError) else str(error)
+        return Nearby(Evidence(()), {}, unread=f"published points could not be read: {why}")
+    shipped: dict[str, Bands | str] = {}
+    for name, generation in registry.generations.items():
+        if generation.bands is not None:
+            try:
+                shipped[name] = read(generation.bands)
+            except BadInput as error:
+                shipped[name] = error.what
+    return Nearby(evidence, shipped, changed)
+
+
+def evidence_of(registry: Registry) -> Evidence:
+    """All points of the installed generations that are evidence of a time. Raises what `published_points`
+    does."""
+    paths = [each.published for each in registry.generations.values() if each.published is not None]
+    key = tuple((str(path), path.stat().st_mtime_ns) for path in paths)
+    if key not in _READ:
+        from trnbench_fidelity.published import published_points
+
+        _READ.clear()
+        found = published_points(registry).values()
+        _READ[key] = Evidence(
+            each for points in found for point in points if (each := known(point)) is not None
+        )
+    return _READ[key]
+
+
+_READ: dict[object, Evidence] = {}
+"""The last answer: many kernels of one process ask the same of the same files."""
+
+
+def made(registry: Registry, fidelity: Fidelity) -> dict[str, Bands]:
+    """Generation → its bands after a comparison that has just been made: every point that can be emulated
+    as stated, and what the plugins keep of public kernels.
+
+    Raises `BadInput` where public kernels were run by another model.
+    """
+    return bands(evidence_of(registry), errors(fidelity), fidelity.by, fidelity.version)
+
+
+def _shipped(registry: Registry, system: System) -> bool:
+    """Whether facts and costs of the system are those of its generation."""
+    name = system.generation.name
+    if name not in registry.generations:
+        return False
+    book, costs = registry.book(name), registry.costs(name)
+    return (system.book is book or system.book == book) and (system.costs is costs or system.costs == costs)

@@ -1,0 +1,197 @@
+"""What public kernels, run from their own sources, say of the model: kept as data beside the points of each
+generation, since those sources are not part of this repository and whoever repeats it has to fetch them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from trnbench.bounded.file import TABLE, read_file
+from trnbench.errors import BadInput
+from trnbench.facts.table import Place, read_toml
+from trnbench.results.fidelity import Comparison, Fidelity, PublicKernels, Use
+from trnbench_fidelity.coverage import coverage
+from trnbench_fidelity.published import published_points, seen_as
+from trnbench_fidelity.statistics import row_of, uses_of
+from trnbench_fidelity.tables import HEADS, cells, folded, grid
+
+if TYPE_CHECKING:
+    from trnbench.registry import Registry
+
+CHECKOUTS = "sources.toml"
+"""In the folder of --kernels: which repositories were fetched, at which commit, of which day."""
+
+BEGIN = "<!-- sources: begin (trnbench validate --sources --kernels FOLDER --format md) -->"
+END = "<!-- sources: end -->"
+"""Between these two lines docs/fidelity.md has what `markdown` makes of `kept`."""
+
+
+class Checkout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One fetched repository; `day` is that of the commit, `note` what is to be known of the copy."""
+
+    repository: str
+    commit: str
+    day: str
+    note: str = ""
+
+
+class Sources(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """`day`: when it was made, by which model; `points` are all that were measured with a public kernel.
+    `assumptions`: what the compiler was not taken to do, against the shipped model; what was made under some
+    is never kept beside a generation.
+    """
+
+    day: str
+    by: str
+    version: str
+    checkouts: tuple[Checkout, ...]
+    points: tuple[Comparison, ...]
+    assumptions: str = ""
+
+
+def checkouts(folder: Path) -> tuple[Checkout, ...]:
+    """The entries of `sources.toml` in the folder; none where it is missing.
+
+    Raises `FactError` for an entry without repository, commit or day.
+    """
+    path = folder / CHECKOUTS
+    if not path.is_file():
+        return ()
+    place = Place(path)
+    found = []
+    for where, row in place.tables(read_toml(path), "source"):
+        must = ("repository", "commit", "day")
+        where.check(row, dict.fromkeys((*must, "note"), str), must)
+        found.append(Checkout(**row))
+    return tuple(found)
+
+
+def of_fidelity(fidelity: Fidelity, fetched: Iterable[Checkout], day: str, assumptions: str = "") -> Sources:
+    """What is kept of a comparison of `validate(…, sources=True)`."""
+    points = tuple(each for each in fidelity.points if each.use is not Use.SAME_OPERATION)
+    return Sources(
+        day=day,
+        by=fidelity.by,
+        version=fidelity.version,
+        checkouts=tuple(fetched),
+        points=points,
+        assumptions=assumptions,
+    )
+
+
+def read(path: Path) -> Sources:
+    """Raises `BadInput` for what is no such file."""
+    try:
+        return msgspec.json.decode(read_file(path, most=TABLE), type=Sources)
+    except (msgspec.MsgspecError, RecursionError, BadInput) as error:
+        raise BadInput(
+            f"{path} does not hold a comparison with public kernels: {error.args[0]}",
+            cause="it was not made by trnbench validate, or by another version of it",
+            try_=f"trnbench validate --sources --kernels FOLDER --format json > {path}",
+        ) from None
+
+
+def as_json(found: Sources) -> str:
+    """What `read` reads, for people to compare line by line."""
+    return msgspec.json.format(msgspec.json.encode(found), indent=1).decode() + "\n"
+
+
+def by_generation(found: Sources) -> dict[str, Sources]:
+    """The same, apart for each generation that has a point."""
+    return {
+        name: msgspec.structs.replace(
+            found, points=tuple(each for each in found.points if each.generation == name)
+        )
+        for name in dict.fromkeys(each.generation for each in found.points)
+    }
+
+
+def kept(registry: Registry, generations: Collection[str] = ()) -> Sources | None:
+    """What the installed generations keep, all of them unless some are named; None where none keeps any.
+
+    Who votes, what the model has seen of a point and what contradicts it are as published points say today.
+
+    Raises `BadInput` for a file that holds something else, or when they are not of one run.
+    """
+    sources: Sources | None = None
+    for name, generation in registry.generations.items():
+        path = generation.public_kernels
+        if path is None or (generations and name not in generations):
+            continue
+        one = read(path)
+        if one.assumptions:
+            raise BadInput(
+                f"{path} was made under the assumptions {one.assumptions}",
+                cause="what is kept beside a generation is of the shipped model",
+                try_="run the public kernels again without --assume: docs/fidelity.md",
+            )
+        if sources is not None and (one.by, one.version) != (sources.by, sources.version):
+            raise BadInput(
+                f"{path} is of {one.by} {one.version}, "
+                f"another generation's of {sources.by} {sources.version}",
+                cause="only one of them was made anew",
+                try_="run the public kernels of all generations again: docs/fidelity.md",
+            )
+        if sources is None:
+            sources = one
+        else:
+            fetched = dict.fromkeys((*sources.checkouts, *one.checkouts))
+            points = (*sources.points, *one.points)
+            sources = msgspec.structs.replace(sources, checkouts=tuple(fetched), points=points)
+    return sources and msgspec.structs.replace(sources, points=_as_published(registry, sources.points))
+
+
+def _as_published(registry: Registry, kept: Iterable[Comparison]) -> tuple[Comparison, ...]:
+    known = {each.id: each for points in published_points(registry).values() for each in points}
+    return tuple(seen_as(each, known, registry) if each.id in known else each for each in kept)
+
+
+def summaries(found: Sources) -> tuple[PublicKernels, ...]:
+    """One row per generation."""
+    return tuple(_summary(name, each) for name, each in by_generation(found).items())
+
+
+def _summary(name: str, found: Sources) -> PublicKernels:
+    return PublicKernels(
+        generation=name,
+        by=found.by,
+        version=found.version,
+        day=found.day,
+        row=row_of("public", "Public kernels", name, found.points),
+    )
+
+
+def not_run(points: Iterable[Comparison]) -> dict[str, list[str]]:
+    """Why points have no time of the model → their ids, the reason of most points first."""
+    found: dict[str, list[str]] = {}
+    for each in points:
+        if each.emulated is None:
+            found.setdefault(each.how.partition(" (")[0], []).append(each.id)
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
+def markdown(found: Sources) -> str:
+    """One row per generation, then which points were not run, then what the kernels came from."""
+    rows = [each.row for each in summaries(found)]
+    under = f" under the assumptions {found.assumptions}" if found.assumptions else ""
+    lines = [
+        f"Public kernels, run from their own sources by {found.by} {found.version} on {found.day}{under}; "
+        "only numbers that a publication says it set in them are set. The sources are not part of this "
+        "repository: repeating it takes the commits below. Columns are those of the table above.",
+        "",
+        coverage(uses_of(found.points)),
+        "",
+        *grid(HEADS, map(cells, rows)),
+    ]
+    reasons = not_run(found.points).items()
+    lines += folded("Not run, and why", [f"- {why}: {', '.join(ids)}" for why, ids in reasons])
+    if found.checkouts:
+        lines += ["", f"Sources: {'; '.join(map(_named, found.checkouts))}."]
+    return "\n".join(lines) + "\n"
+
+
+def _named(of: Checkout) -> str:
+    return f"{of.repository} {of.commit[:12]} ({', '.join(filter(None, (of.day, of.note)))})"

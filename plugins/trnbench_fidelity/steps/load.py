@@ -1,0 +1,146 @@
+"""Published steps from TOML, strictly: an error names the file, the entry and what to write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from trnbench.errors import TrnbenchError
+from trnbench.facts.table import Place, near, read_content
+from trnbench_fidelity.grouped import opened, rows
+from trnbench_fidelity.steps.point import Metric, PublishedStep, PublishedSteps, Reading
+from trnbench_steps.job import Job, Task, check_job
+from trnbench_steps.layout import Layout, check_layout
+
+T = TypeVar("T")
+
+_TABLES = ("schema", "reading", "group")
+_TEXTS = (
+    "id",
+    "source",
+    "locator",
+    "hardware",
+    "model_printed",
+    "types_printed",
+    "metric",
+    "unit",
+    "printed",
+)
+_KEYS: dict[str, type] = {
+    **dict.fromkeys((*_TEXTS, "task", "use", "note", "model", "system"), str),
+    "instances": int,
+    "head": bool,
+    "readings": list,
+    **dict.fromkeys(("stated", "layout", "job"), dict),
+}
+_REQUIRED = (*_TEXTS, "task", "use", "instances")
+_OURS = ("model", "system", "layout", "job", "readings", "head")
+STATED = ("batch", "seq_len", "input_len", "output_len", "tp", "pp", "dp")
+USES = ("step", "none")
+_ID = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
+
+
+def load_steps(path: Path, generation: str = "") -> PublishedSteps:
+    """The points of one file, in its order, and its readings.
+
+    Raises `MissingFile`, `BadInput` for what is no TOML, and `FactError` for an entry that breaks a rule: a
+    key that is unknown, missing or of the wrong kind, a reading that is not there, an id used twice, a figure
+    that is no time of a step.
+    """
+    place, document = opened(path, read_content(path), _TABLES)
+    readings = _readings(place, document)
+    points: dict[str, PublishedStep] = {}
+    for where, row in rows(place, document, together=("job", "layout")):
+        point = _point(where, row, generation, readings)
+        if point.id in points:
+            raise where.error(f"id {point.id!r} is used twice", try_="give each point an id of its own")
+        points[point.id] = point
+    if not points:
+        raise place.error("no point in this file", try_="[[group]] with points = [ {id = …}, … ]")
+    named = {name for point in points.values() for name in point.readings}
+    for name in readings:
+        if name not in named:
+            raise place.error(f"no point is read by {name!r}", try_="name it in readings, or leave it out")
+    return PublishedSteps(points=tuple(points.values()), readings=readings)
+
+
+def _readings(place: Place, document: Mapping[str, Any]) -> dict[str, Reading]:
+    readings: dict[str, Reading] = {}
+    for where, row in place.tables(document, "reading"):
+        where.check(row, {"id": str, "says": str, "source": str}, ("id", "says"))
+        if row["id"] in readings:
+            raise where.error(f"id {row['id']!r} is used twice", try_="give each reading an id of its own")
+        readings[row["id"]] = Reading(**row)
+    return readings
+
+
+def _point(
+    where: Place, row: dict[str, Any], generation: str, readings: Mapping[str, Reading]
+) -> PublishedStep:
+    where.check(row, _KEYS, _REQUIRED)
+    unit, task = Metric(where.word(row, "unit", Metric)), Task(where.word(row, "task", Task))
+    where.word(row, "use", USES)
+    if not _ID.fullmatch(row["id"]):
+        raise where.error(f"{row['id']!r} is no id", try_="letters, digits, dots, dashes and underscores")
+    stated = row.get("stated", {})
+    for key, value in stated.items():
+        if key not in STATED:
+            raise where.error(f"unknown key 'stated.{key}'", cause=near(key, STATED))
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise where.error(f"stated.{key} is {value!r}", try_="a whole number above zero, or leave it out")
+    printed = _number(where, row["printed"])
+    texts = {key: row[key] for key in (*_TEXTS, "note") if key in row}
+    fields = {**texts, "unit": unit, "task": task, "stated": stated, "instances": row["instances"]}
+    if row["use"] == "none":
+        if not row.get("note"):
+            raise where.error("use is none, but not why", try_='note = "the batch is not stated"')
+        for key in _OURS:
+            if key in row:
+                raise where.error(
+                    f"use is none, but {key} says how it is composed", try_="leave out one of the two"
+                )
+        return PublishedStep(generation=generation, **fields)
+    where.check(row, _KEYS, ("model", "system", "job", "readings"))
+    if unit in (Metric.TOKENS, Metric.SHARE) or printed <= 0:
+        raise where.error(
+            f"{row['printed']} {unit} is no time of a step", try_='use = "none" and a note that says why'
+        )
+    for name in row["readings"]:
+        if name not in readings:
+            raise where.error(f"no reading {name!r}", cause=near(name, readings))
+    job = _made(where.at("job"), {**row["job"], "task": str(task)}, Job)
+    layout = _made(where.at("layout"), row.get("layout", {}), Layout)
+    try:
+        check_job(job)
+        check_layout(layout)
+    except TrnbenchError as error:
+        raise where.error(error.what, cause=error.cause) from None
+    ours = {"model": row["model"], "system": row["system"], "head": row.get("head", True)}
+    return PublishedStep(
+        generation=generation, layout=layout, job=job, readings=tuple(row["readings"]), **ours, **fields
+    )
+
+
+def _number(where: Place, printed: str) -> float:
+    try:
+        return float(printed)
+    except ValueError:
+        raise where.error(
+            f"printed is {printed!r}", try_='the digits of the source: printed = "7.03"'
+        ) from None
+
+
+def _made(where: Place, row: Mapping[str, Any], kind: type[T]) -> T:
+    """A job or layout of the keys of a table."""
+    known = kind.__struct_fields__  # type: ignore[attr-defined]
+    for key in row:
+        if key not in known:
+            raise where.error(f"unknown key {key!r}", cause=near(key, known))
+    try:
+        return msgspec.convert(row, kind)
+    except msgspec.ValidationError as error:
+        raise where.error(str(error)) from None

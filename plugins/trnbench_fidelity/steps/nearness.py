@@ -1,0 +1,128 @@
+"""The nearest published step to one of ours, and the band that its class has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trnbench.errors import BadInput, TrnbenchError
+from trnbench.facts.scope import Scope
+from trnbench.results.nearness import Nearest, Nearness
+from trnbench_fidelity.nearness.bands import CONFORMAL, Bands, bands
+from trnbench_fidelity.nearness.evidence import Evidence
+from trnbench_fidelity.nearness.nearby import Nearby
+from trnbench_fidelity.nearness.subject import Known, Subject
+from trnbench_fidelity.point import Quantity
+from trnbench_fidelity.steps.compose import class_of, composed, kind_of, shape_of
+from trnbench_steps.division import Division
+from trnbench_steps.hbm import logical_cores
+from trnbench_steps.job import Task
+
+if TYPE_CHECKING:
+    from trnbench.generation import System
+    from trnbench.registry import Registry
+
+GROUP, ULTRASERVER = "step", "step across an UltraServer"
+
+
+def subject_of(division: Division, system: System) -> Subject:
+    """What a step is, in the words of evidence: its model is the kernel, task and kind the operation.
+
+    Messages between the instances of an UltraServer are of a group of their own: nobody has published any.
+    Sizes are sequences, tokens of each that attention spans, and ranks.
+    """
+    job, model = division.job, division.model
+    group = f"{ULTRASERVER}, {job.task}" if _crosses(division, system) else f"{GROUP}, {job.task}"
+    tokens = job.kv if job.task is Task.DECODE else job.sequence
+    return Subject(
+        generation=system.generation.name,
+        group=group,
+        program=shape_of(model),
+        operation=kind_of(model),
+        sizes={"batch": float(job.batch), "tokens": float(tokens), "ranks": float(division.layout.ranks)},
+    )
+
+
+def _crosses(division: Division, system: System) -> bool:
+    """Whether ranks that send to each other lie on several instances of an UltraServer."""
+    if system.instance.scope is not Scope.ULTRASERVER:
+        return False
+    layout = division.layout
+    cores, _ = logical_cores(system, layout.lnc)
+    each = cores // system.hosts
+    together = layout.ranks if division.job.task is Task.TRAIN else layout.tp * layout.cp * layout.pp
+    return together > each or bool(each % layout.tp)
+
+
+def known_steps(registry: Registry) -> list[Known]:
+    """All usable published steps as evidence. Raises what `published_steps` raises."""
+    from trnbench_fidelity.steps.published import published_steps
+
+    published = []
+    for steps in published_steps(registry).values():
+        for point in steps.points:
+            if not point.usable:
+                continue
+            step = composed(point, registry)
+            subject = subject_of(step.division, step.system)
+            published.append(
+                Known(
+                    id=point.id,
+                    subject=subject,
+                    vote=step.vote,
+                    quantity=Quantity.LATENCY,
+                    value=point.time_s,
+                    shape={},
+                    asked=class_of(point.task, step.division.model),
+                    scope=Scope.INSTANCE,
+                    source=point.source,
+                )
+            )
+    return published
+
+
+def step_bands(
+    known: Iterable[Known], errors: Mapping[str, float], by: str, version: str
+) -> dict[str, Bands]:
+    """Generation → group → class → band, of errors that were made without the point's own model."""
+    return bands(Evidence(known), errors, by, version, CONFORMAL)
+
+
+def nearby_steps(registry: Registry) -> Nearby:
+    """What `registry` has of published steps and their bands. A file that cannot be read costs bands."""
+    try:
+        evidence = Evidence(known_steps(registry))
+    except (TrnbenchError, OSError) as error:
+        why = error.what if isinstance(error, TrnbenchError) else str(error)
+        return Nearby(Evidence(()), {}, unread=f"published steps could not be read: {why}")
+    shipped: dict[str, Bands | str] = {}
+    for name, generation in registry.generations.items():
+        if generation.steps is not None:
+            shipped[name] = _bands(generation.steps)
+    return Nearby(evidence, shipped)
+
+
+def _bands(path: Path) -> Bands | str:
+    from trnbench_fidelity.steps.kept import read_kept
+
+    try:
+        kept = read_kept(path)
+    except BadInput as error:
+        return error.what
+    return Bands(generation=kept.generation, by=kept.by, version=kept.version, groups=kept.groups)
+
+
+def nearest_step(division: Division, system: System, nearby: Nearby, version: str) -> Nearest:
+    """The class of the nearest published step, and the band that its class has by version `version` of the
+    model; `Nearness.NONE` where nothing of its task is published."""
+    nearest = nearby.of(subject_of(division, system), version=version, system=system.name)
+    if nearest.kind in (Nearness.NONE, Nearness.ELSEWHERE):
+        where = "" if nearest.kind is Nearness.NONE else f" on {system.generation.title}"
+        where = " across the instances of an UltraServer" if _crosses(division, system) else where
+        return Nearest(
+            kind=nearest.kind,
+            points=nearest.points,
+            note=f"no step of this task is published{where}: none of its numbers has a band",
+        )
+    return nearest

@@ -1,0 +1,1 @@
+"""The micro-benchmarks that every generation shares, with their NKI sources."""

@@ -1,0 +1,150 @@
+"""Scaled dot-product attention, forward: a row of scores at a time stays on chip.
+
+q and k come as (heads, width, tokens), because the tensor engine contracts over partitions; v and the
+result as (heads, tokens, width).
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import nki.isa as nisa
+import nki.language as nl
+
+import nki
+
+_NAMES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+_MASKED = -30000.0  # its exponential is 0 in every type
+GROUP = 4  # tiles of weights that are turned together
+_LIMIT = 8192  # keys whose scores, exponentials and values fit SBUF in every type
+
+
+@nki.jit
+def attention(q, k, v, causal):
+    """All pairs, or keys up to the query's own: tiles that lie wholly in the future are left out."""
+    heads, width, tokens = q.shape
+    result = nl.ndarray(v.shape, dtype=v.dtype, buffer=nl.shared_hbm)
+    tile = nl.tile_size.pmax
+    scale = width**-0.5
+    for head in nl.affine_range(heads):
+        keys = nl.ndarray((width, tokens), dtype=k.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=keys, src=k[head])
+        values = nl.ndarray((tile, tokens // tile, width), dtype=v.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=values, src=v[head].reshape((tokens // tile, tile, width)).permute((1, 0, 2)))
+        weights, total = _weights(_scores(q, head, 0, keys, causal), 0, q.dtype, causal, scale)
+        for start in nl.affine_range(tile, tokens, tile):
+            # The scores of these queries are on their way while the weights before them are multiplied.
+            scores = _scores(q, head, start, keys, causal)
+            _weigh(result[head, start - tile : start], weights, values, total)
+            weights, total = _weights(scores, start, q.dtype, causal, scale)
+        _weigh(result[head, tokens - tile : tokens], weights, values, total)
+    return result
+
+
+def _scores(q, head, start, keys, causal):
+    """The products of the queries from `start` on with all keys, or with those up to their own."""
+    tile, chunk = nl.tile_size.pmax, nl.tile_size.gemm_moving_fmax
+    width, tokens = keys.shape
+    queries = nl.ndarray((width, tile), dtype=q.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=queries, src=q[head, :, start : start + tile])
+    seen = start + tile if causal else tokens
+    scores = nl.ndarray((tile, seen), dtype=nl.float32, buffer=nl.sbuf)
+    for key in nl.affine_range(0, seen, chunk):
+        end = min(key + chunk, seen)
+        product = nl.ndarray((tile, end - key), dtype=nl.float32, buffer=nl.psum)
+        nisa.nc_matmul(dst=product, stationary=queries, moving=keys[:, key:end])
+        nisa.activation(dst=scores[:, key:end], op=nl.copy, data=product)
+    return scores
+
+
+def _weights(scores, start, dtype, causal, scale):
+    """exp(scores - max), and one over the sums of its rows."""
+    tile, seen = scores.shape
+    if causal:
+        nisa.affine_select(
+            dst=scores[:, start:seen],
+            pattern=[[-1, tile]],
+            channel_multiplier=1,
+            on_true_tile=scores[:, start:seen],
+            on_false_value=_MASKED / scale,
+            cmp_op=nl.greater_equal,
+        )
+    top = nl.ndarray((tile, 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_reduce(dst=top, op=nl.maximum, data=scores, axis=1, negate=True)
+    nisa.tensor_scalar(dst=top, data=top, op0=nl.multiply, operand0=scale)
+    weights = nl.ndarray((tile, seen), dtype=dtype, buffer=nl.sbuf)
+    total = nl.ndarray((tile, 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.activation_reduce(
+        dst=weights, op=nl.exp, data=scores, scale=scale, bias=top, reduce_op=nl.add, reduce_res=total
+    )
+    nisa.reciprocal(dst=total, data=total)
+    return weights, total
+
+
+def _weigh(target, weights, values, share):
+    """target = (weights · values) · share; the weights are turned, keys to the partitions, on the way.
+
+    Four tiles are turned into one bank and leave it together, while the four before are multiplied.
+    """
+    tile, seen = weights.shape
+    parts = seen // tile
+    sums = nl.ndarray((tile, values.shape[2]), dtype=nl.float32, buffer=nl.psum)
+    ready = _turned(weights, 0, min(GROUP, parts))
+    for group in nl.sequential_range((parts - 1) // GROUP):
+        first = (group + 1) * GROUP
+        following = _turned(weights, first, min(GROUP, parts - first))
+        _add(sums, ready, values, group * GROUP)
+        ready = following
+    _add(sums, ready, values, (parts - 1) // GROUP * GROUP)
+    out = nl.ndarray(sums.shape, dtype=target.dtype, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=out, data=sums, op0=nl.multiply, operand0=share)
+    nisa.dma_copy(dst=target, src=out)
+
+
+def _turned(weights, first, count):
+    """Tiles of weights from `first` on, each with its keys on the partitions, one beside the other."""
+    tile = weights.shape[0]
+    kind = weights.dtype if nisa.get_nc_version() >= nisa.nc_version.gen3 else nl.float32
+    turned = nl.ndarray((tile, count * tile), dtype=kind, buffer=nl.psum)
+    for part in nl.affine_range(count):
+        start = (first + part) * tile
+        nisa.nc_transpose(
+            dst=turned[:, part * tile : (part + 1) * tile], data=weights[:, start : start + tile]
+        )
+    ready = nl.ndarray(turned.shape, dtype=weights.dtype, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=ready, src=turned)
+    return ready
+
+
+def _add(sums, ready, values, first):
+    tile = ready.shape[0]
+    for part in nl.sequential_range(ready.shape[1] // tile):
+        nisa.nc_matmul(
+            dst=sums,
+            stationary=ready[:, part * tile : (part + 1) * tile],
+            moving=values[:, first + part, :],
+        )
+
+
+# For whoever runs them ------------------------------------------------------------------------
+
+
+def attention_inputs(point):
+    """q, k, v and the mask; None for tokens that are no multiple of 128 or too many to be held at once, and
+    for wider heads than the array."""
+    heads, width, tokens = (int(point[name]) for name in ("heads", "head_dim", "seq"))
+    dtype = _NAMES[str(point["dtype"])]
+    if tokens % 128 or width > 128 or tokens > _LIMIT:
+        return None
+    by_width, by_token = ((heads, width, tokens), dtype), ((heads, tokens, width), dtype)
+    return (by_width, by_width, by_token, point["mask"] == "causal")
+
+
+def attention_pieces(inputs):
+    """Heads."""
+    *tensors, causal = inputs
+    heads = tensors[0][0][0]
+    return (((*(((1, *shape[1:]), dtype) for shape, dtype in tensors), causal), heads),)
+
+
+attention_reference = "trnbench_kernels.nki.references:attention"

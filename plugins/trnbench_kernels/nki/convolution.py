@@ -1,0 +1,67 @@
+"""The short convolution before linear attention: each feature over its last few tokens."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import nki.isa as nisa
+import nki.language as nl
+
+import nki
+
+RUN = 2048  # tokens that are held at once
+
+
+@nki.jit
+def short_convolution(x, taps):
+    """silu(Σ taps[·, t] · x[·, token + t]): x (rows, parts, tokens + taps - 1), taps (rows, parts, taps)."""
+    rows, parts, count = taps.shape
+    tokens = x.shape[2] - count + 1
+    result = nl.ndarray((rows, parts, tokens), dtype=x.dtype, buffer=nl.shared_hbm)
+    weights = _loaded(taps, x.dtype)
+    if tokens == 1:
+        held = _loaded(x, x.dtype)
+        out = nl.ndarray(result.shape, dtype=x.dtype, buffer=nl.sbuf)
+        each = nl.ndarray(taps.shape, dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_tensor(dst=each, data1=held, data2=weights, op=nl.multiply)
+        sums = nl.ndarray((rows, parts), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_reduce(dst=sums, op=nl.add, data=each, axis=2)
+        nisa.activation(dst=out[:, :, 0], op=nl.silu, data=sums)
+        nisa.dma_copy(dst=result, src=out)
+        return result
+    for part in nl.affine_range(parts):
+        for start in nl.affine_range(0, tokens, RUN):
+            end = min(start + RUN, tokens)
+            held = _loaded(x[:, part, start : end + count - 1], x.dtype)
+            sums = nl.ndarray((rows, end - start), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.tensor_scalar(
+                dst=sums, data=held[:, 0 : end - start], op0=nl.multiply, operand0=weights[:, part, 0:1]
+            )
+            for tap in range(1, count):
+                nisa.scalar_tensor_tensor(
+                    dst=sums,
+                    data=held[:, tap : tap + end - start],
+                    op0=nl.multiply,
+                    operand0=weights[:, part, tap : tap + 1],
+                    op1=nl.add,
+                    operand1=sums,
+                )
+            out = nl.ndarray(sums.shape, dtype=x.dtype, buffer=nl.sbuf)
+            nisa.activation(dst=out, op=nl.silu, data=sums)
+            nisa.dma_copy(dst=result[:, part, start:end], src=out)
+    return result
+
+
+def _loaded(source, dtype):
+    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source)
+    if source.dtype == dtype:
+        return tile
+    wide = nl.ndarray(source.shape, dtype=dtype, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=wide, src=tile)
+    return wide
+
+
+# For whoever runs it --------------------------------------------------------------------------
+
+short_convolution_reference = "trnbench_kernels.nki.step_references:short_convolution"

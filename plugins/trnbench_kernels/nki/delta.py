@@ -1,0 +1,293 @@
+"""The gated delta rule of linear attention over a prompt, chunk by chunk (Yang et al. 2025).
+
+S = γ · S, then S += k · β · (v - kᵀ · S), and o = Sᵀ · q for each token, in each head: keys and queries have
+the length 1 (queries also / √width), γ = exp(-rate · softplus(decay + shift)), β = sigmoid(strength).
+Features lie on the partitions, as the products before and after have them; the state is fp32.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import nki.isa as nisa
+import nki.language as nl
+
+import nki
+
+CHUNK = 128  # tokens that are solved for together
+TOGETHER = 4  # heads whose chunks are worked on side by side
+HIDDEN = 30000.0  # its exponential with a minus is 0
+EPSILON = 1e-12
+
+
+@nki.jit
+def delta_prompt(q, k, v, gates, rates):
+    """A prompt, chunk by chunk: q, k (heads, keys, tokens), v (heads, values, tokens), gates (2, heads,
+    tokens): decay and strength; rates (heads, 2): rate and shift. Returns (heads, values, tokens) and the
+    states.
+
+    Of a chunk of tokens (I + A) · u = β · (v - γ · k · S) is solved with the inverse of I + A, a product of
+    powers: A is strictly lower triangular.
+    """
+    heads, keys, tokens = q.shape
+    values = v.shape[1]
+    result = nl.ndarray(v.shape, dtype=v.dtype, buffer=nl.shared_hbm)
+    states = nl.ndarray((heads, keys, values), dtype=nl.float32, buffer=nl.shared_hbm)
+    ones = nl.full((keys, 1), 1.0, dtype=nl.float32)
+    for first in nl.affine_range(0, heads, TOGETHER):
+        group = range(first, min(first + TOGETHER, heads))
+        held = [nl.zeros((keys, values), dtype=nl.float32) for _ in group]
+        for start in nl.sequential_range(0, tokens, CHUNK):
+            end = min(start + CHUNK, tokens)
+            summed, strength = _gates(gates, rates, first, len(group), start, end)
+            chunks = [_Chunk(q[h], k[h], v[h], start, end, ones) for h in group]
+            for number in range(len(group)):
+                chunks[number].decayed(summed, strength, number)
+            inverses = _inverses([each.mixed() for each in chunks])
+            for number in range(len(group)):
+                state, out = chunks[number].advanced(held[number], inverses[number])
+                held[number] = state
+                nisa.dma_copy(dst=result[first + number][:, start:end], src=out)
+        for number in range(len(group)):
+            nisa.dma_copy(dst=states[first + number], src=held[number], engine=nisa.engine.scalar)
+    return result, states
+
+
+class _Chunk:
+    """Of one head: kᵀ with the length 1, tokens on the partitions in `rows`, qᵀ and v."""
+
+    def __init__(self, q, k, v, start, end, ones):
+        self.q, self.v = _cut(q, start, end), _turned(_cut(v, start, end))
+        raw = _cut(k, start, end)
+        self.by_query = _length(self.q, ones, q.shape[0] ** -0.5)
+        self.rows = _turned(raw)
+        nisa.tensor_scalar(dst=self.rows, data=self.rows, op0=nl.multiply, operand0=_length(raw, ones, 1.0))
+        self.k = _turned(self.rows)
+
+    def decayed(self, summed, strength, head):
+        """Decays between its tokens: exp(of the later - of the earlier), 0 where that is not yet there."""
+        heads, count = summed.shape
+        own = nl.zeros((heads, nl.tile_size.pmax), dtype=nl.float32)
+        nisa.affine_select(
+            dst=own,
+            pattern=[[0, nl.tile_size.pmax]],
+            channel_multiplier=1,
+            offset=-head,
+            on_true_tile=nl.full(own.shape, 1.0, dtype=nl.float32),
+            on_false_value=0.0,
+            cmp_op=nl.equal,
+        )
+        self.along = nl.ndarray((nl.tile_size.pmax, count), dtype=nl.float32, buffer=nl.sbuf)
+        bank = nl.ndarray(self.along.shape, dtype=nl.float32, buffer=nl.psum)
+        nisa.nc_matmul(dst=bank, stationary=own, moving=summed)
+        nisa.tensor_copy(dst=self.along, src=bank)
+        turned = _turned(summed)
+        self.across = nl.ndarray((count, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_copy(dst=self.across, src=turned[:, head : head + 1])
+        self.strength = nl.ndarray((count, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_copy(dst=self.strength, src=_turned(strength)[:, head : head + 1])
+
+    def _between(self, *, later_down):
+        count = self.across.shape[0]
+        sign = -1.0 if later_down else 1.0
+        pattern, step = ([[-1, count]], 1) if later_down else ([[1, count]], -1)
+        shown = nl.ndarray((count, count), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.affine_select(
+            dst=shown,
+            pattern=pattern,
+            channel_multiplier=step,
+            on_true_tile=self.along[:count],
+            on_false_value=-sign * HIDDEN,
+            cmp_op=nl.greater_equal,
+        )
+        against = self.across
+        if not later_down:
+            against = nl.ndarray(self.across.shape, dtype=nl.float32, buffer=nl.sbuf)
+            nisa.tensor_scalar(dst=against, data=self.across, op0=nl.multiply, operand0=-1.0)
+        nisa.activation(dst=shown, op=nl.exp, data=shown, scale=sign, bias=against)
+        return shown
+
+    def mixed(self):
+        """-A: -β · (k · kᵀ) · decay, what is not strictly below the diagonal left out."""
+        count = self.across.shape[0]
+        bank = nl.ndarray((count, count), dtype=nl.float32, buffer=nl.psum)
+        nisa.nc_matmul(dst=bank, stationary=self.k, moving=self.k)
+        negative = nl.ndarray((count, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=negative, data=self.strength, op0=nl.multiply, operand0=-1.0)
+        found = nl.ndarray((count, count), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.scalar_tensor_tensor(
+            dst=found,
+            data=bank,
+            op0=nl.multiply,
+            operand0=negative,
+            op1=nl.multiply,
+            operand1=self._between(later_down=True),
+        )
+        nisa.affine_select(
+            dst=found,
+            pattern=[[-1, count]],
+            channel_multiplier=1,
+            on_true_tile=found,
+            on_false_value=0.0,
+            cmp_op=nl.greater,
+        )
+        return found
+
+    def advanced(self, state, inverse):
+        """The state behind the chunk, and its results (values, tokens)."""
+        (keys, values), count = state.shape, self.across.shape[0]
+        fade = nl.ndarray((count, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.activation(dst=fade, op=nl.exp, data=self.across)
+        known = _product(self.k, state)
+        wanted = nl.ndarray((count, values), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.scalar_tensor_tensor(
+            dst=wanted, data=known, op0=nl.multiply, operand0=fade, op1=nl.subtract, operand1=self.v
+        )
+        nisa.tensor_scalar(
+            dst=wanted, data=wanted, op0=nl.multiply, operand0=self.strength, op1=nl.multiply, operand1=-1.0
+        )
+        new = _kept(_product(inverse, wanted))
+        # What the queries find in the state, and in the chunk.
+        faded = nl.ndarray((keys, count), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.activation(dst=faded, op=nl.exp, data=self.along[:keys])
+        nisa.tensor_tensor(dst=faded, data1=faded, data2=self.q, op=nl.multiply)
+        scores = _product(self.k, self.q)
+        seen = self._between(later_down=False)
+        nisa.tensor_tensor(dst=seen, data1=scores, data2=seen, op=nl.multiply)
+        bank = nl.ndarray((count, values), dtype=nl.float32, buffer=nl.psum)
+        nisa.nc_matmul(dst=bank, stationary=faded, moving=state)
+        nisa.nc_matmul(dst=bank, stationary=seen, moving=new)
+        out = nl.ndarray((count, values), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=out, data=bank, op0=nl.multiply, operand0=self.by_query)
+        # The state fades by the whole chunk, what each token adds by those behind it.
+        last = self.along[:, count - 1 : count]
+        left = nl.ndarray((count, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.activation(dst=left, op=nl.exp, data=self.across, scale=-1.0, bias=last[:count])
+        nisa.tensor_scalar(dst=self.rows, data=self.rows, op0=nl.multiply, operand0=left)
+        whole = nl.ndarray((keys, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.activation(dst=whole, op=nl.exp, data=last[:keys])
+        after = nl.ndarray((keys, values), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.scalar_tensor_tensor(
+            dst=after,
+            data=state,
+            op0=nl.multiply,
+            operand0=whole,
+            op1=nl.add,
+            operand1=_product(self.rows, new),
+        )
+        return after, _turned(out)
+
+
+def _inverses(matrices):
+    """(I - N)⁻¹ of each, transposed: (I + N)(I + N²)(I + N⁴) …, N having no power as high as its tokens."""
+    count = matrices[0].shape[0]
+    turned = [_turned(each) for each in matrices]
+    found = []
+    for each in turned:
+        whole = nl.ndarray((count, count), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_tensor(dst=whole, data1=each, data2=_identity(count), op=nl.add)
+        found.append(whole)
+    power = 2
+    while power < count:
+        squares = [_kept(_product(t, m)) for m, t in zip(matrices, turned, strict=True)]
+        turned = [_kept(_product(m, t)) for m, t in zip(matrices, turned, strict=True)]
+        matrices = squares
+        for number in range(len(found)):
+            more = _product(matrices[number], found[number])
+            nisa.tensor_tensor(dst=found[number], data1=found[number], data2=more, op=nl.add)
+        power *= 2
+    return found
+
+
+def _gates(gates, rates, first, heads, start, end):
+    """Logarithms of the decays, summed up from the chunk's first token on, and the strengths."""
+    own = _loaded(rates[first : first + heads], nl.float32)
+    decay = _loaded(gates[0, first : first + heads, start:end], nl.float32)
+    nisa.activation(dst=decay, op=nl.softplus, data=decay, bias=own[:, 1:2])
+    nisa.tensor_scalar(
+        dst=decay, data=decay, op0=nl.multiply, operand0=own[:, 0:1], op1=nl.multiply, operand1=-1.0
+    )
+    strength = _loaded(gates[1, first : first + heads, start:end], nl.float32)
+    nisa.activation(dst=strength, op=nl.sigmoid, data=strength)
+    summed = nl.ndarray(decay.shape, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_tensor_scan(
+        dst=summed,
+        data0=nl.full(decay.shape, 1.0, dtype=nl.float32),
+        data1=decay,
+        initial=0.0,
+        op0=nl.multiply,
+        op1=nl.add,
+    )
+    return summed, strength
+
+
+def _length(tile, ones, scale):
+    """scale / √(sum of squares) of each token, tokens on the partitions."""
+    squares = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_tensor(dst=squares, data1=tile, data2=tile, op=nl.multiply)
+    found = nl.ndarray((tile.shape[1], 1), dtype=nl.float32, buffer=nl.sbuf)
+    little = nl.full(found.shape, EPSILON, dtype=nl.float32)
+    nisa.activation(dst=found, op=nl.rsqrt, data=_product(squares, ones), scale=scale**-2, bias=little)
+    return found
+
+
+def _identity(count):
+    return nl.shared_identity_matrix(count, dtype=nl.float32)
+
+
+def _product(stationary, moving):
+    bank = nl.ndarray((stationary.shape[1], moving.shape[1]), dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_matmul(dst=bank, stationary=stationary, moving=moving)
+    return bank
+
+
+def _kept(bank):
+    tile = nl.ndarray(bank.shape, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=tile, src=bank)
+    return tile
+
+
+def _turned(tile):
+    bank = nl.ndarray((tile.shape[1], tile.shape[0]), dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_transpose(dst=bank, data=tile, engine=nisa.engine.tensor)
+    return _kept(bank)
+
+
+def _cut(source, start, end):
+    return _loaded(source[:, start:end], nl.float32)
+
+
+def _loaded(source, dtype):
+    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source)
+    if source.dtype == dtype:
+        return tile
+    wide = nl.ndarray(source.shape, dtype=dtype, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=wide, src=tile)
+    return wide
+
+
+# For whoever runs it --------------------------------------------------------------------------
+
+
+def delta_prompt_pieces(inputs):
+    """Eight chunks of heads that are worked on together; the state goes from one to the next."""
+    (heads, _, tokens), _ = inputs[0]
+    run = 8 * CHUNK
+    groups = ((TOGETHER, heads // TOGETHER), (heads % TOGETHER, 1))
+    runs = ((run, tokens // run), (tokens % run, 1))
+    return tuple(
+        (_piece(inputs, group, long), many * times)
+        for group, many in groups
+        for long, times in runs
+        if group and long and many * times
+    )
+
+
+def _piece(inputs, heads, tokens):
+    q, k, v, gates, rates = inputs
+    cut = [((heads, shape[1], tokens), dtype) for shape, dtype in (q, k, v)]
+    return (*cut, ((2, heads, tokens), gates[1]), ((heads, 2), rates[1]))
+
+
+delta_prompt_reference = "trnbench_kernels.nki.step_references:delta_prompt"

@@ -1,0 +1,113 @@
+"""What is done element by element: sums of several operands, and the optimiser's update."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import nki.isa as nisa
+import nki.language as nl
+
+import nki
+
+CHUNK_BYTES = 8192  # of a partition, of each operand
+BETA1, BETA2, EPSILON, RATE, DECAY = 0.9, 0.95, 1e-8, 1e-4, 0.1
+
+
+@nki.jit
+def combine(x, operands):
+    """x + x + …, `operands` times, each of them read; of a single one its sigmoid linear unit."""
+    rows, columns = x.shape
+    result = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    chunk = min(_chunk(x.dtype), columns)
+    for start in nl.affine_range(0, columns, chunk):
+        end = min(start + chunk, columns)
+        out = nl.ndarray((rows, end - start), dtype=x.dtype, buffer=nl.sbuf)
+        first = _load(x, start, end)
+        if operands == 1:
+            nisa.activation(dst=out, op=nl.silu, data=first)
+        for number in range(operands - 1):
+            other = _load(x, start, end)
+            nisa.tensor_tensor(dst=out, data1=out if number else first, data2=other, op=nl.add)
+        nisa.dma_copy(dst=result[:, start:end], src=out)
+    return result
+
+
+@nki.jit
+def adam(weights, gradient, moments, master):
+    """A step of Adam with decoupled decay: weights (128, columns), two moments (2, 128, columns) and, where
+    `master`, a copy of the weights in the moments' type as a third. Returns (weights, moments and copy)."""
+    rows, columns = weights.shape
+    kept = moments.shape[0]
+    result = nl.ndarray(weights.shape, dtype=weights.dtype, buffer=nl.shared_hbm)
+    after = nl.ndarray(moments.shape, dtype=moments.dtype, buffer=nl.shared_hbm)
+    chunk = min(_chunk(moments.dtype) // 2, columns)
+    for start in nl.affine_range(0, columns, chunk):
+        end = min(start + chunk, columns)
+        slope = _load(gradient, start, end)
+        first, second = _load(moments[0], start, end), _load(moments[1], start, end)
+        own = _load(moments[kept - 1] if master else weights, start, end)
+        shape = (rows, end - start)
+        square = nl.ndarray(shape, dtype=moments.dtype, buffer=nl.sbuf)
+        nisa.activation(dst=square, op=nl.square, data=slope, scale=(1 - BETA2) ** 0.5)
+        nisa.tensor_scalar(dst=slope, data=slope, op0=nl.multiply, operand0=1 - BETA1)
+        nisa.scalar_tensor_tensor(
+            dst=first, data=first, op0=nl.multiply, operand0=BETA1, op1=nl.add, operand1=slope
+        )
+        nisa.scalar_tensor_tensor(
+            dst=second, data=second, op0=nl.multiply, operand0=BETA2, op1=nl.add, operand1=square
+        )
+        root = nl.ndarray(shape, dtype=moments.dtype, buffer=nl.sbuf)
+        nisa.activation(dst=root, op=nl.sqrt, data=second)
+        nisa.tensor_scalar(dst=root, data=root, op0=nl.add, operand0=EPSILON)
+        nisa.reciprocal(dst=root, data=root)
+        nisa.scalar_tensor_tensor(
+            dst=root, data=root, op0=nl.multiply, operand0=-RATE, op1=nl.multiply, operand1=first
+        )
+        changed = nl.ndarray(shape, dtype=own.dtype, buffer=nl.sbuf)
+        nisa.scalar_tensor_tensor(
+            dst=changed, data=own, op0=nl.multiply, operand0=1 - RATE * DECAY, op1=nl.add, operand1=root
+        )
+        nisa.dma_copy(dst=after[0][:, start:end], src=first)
+        nisa.dma_copy(dst=after[1][:, start:end], src=second)
+        if master:
+            nisa.dma_copy(dst=after[2][:, start:end], src=changed)
+        nisa.dma_copy(dst=result[:, start:end], src=changed)
+    return result, after
+
+
+def _load(source, start, end):
+    tile = nl.ndarray((source.shape[0], end - start), dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source[:, start:end])
+    return tile
+
+
+def _chunk(dtype):
+    return CHUNK_BYTES // (4 if dtype == nl.float32 else 2)
+
+
+# For whoever runs them ------------------------------------------------------------------------
+
+
+def combine_pieces(inputs):
+    """Chunks of columns."""
+    ((rows, columns), dtype), operands = inputs
+    chunk = CHUNK_BYTES // (4 if dtype == "float32" else 2)
+    whole, rest = divmod(columns, chunk)
+    pieces = [((((rows, chunk), dtype), operands), whole)] if whole else []
+    return (*pieces, *([((((rows, rest), dtype), operands), 1)] if rest else []))
+
+
+def adam_pieces(inputs):
+    """Chunks of columns."""
+    ((rows, columns), dtype), (_, sloped), ((kept, _, _), moved), master = inputs
+    chunk = CHUNK_BYTES // (4 if moved == "float32" else 2) // 2
+    whole, rest = divmod(columns, chunk)
+
+    def piece(wide):
+        return (((rows, wide), dtype), ((rows, wide), sloped), ((kept, rows, wide), moved), master)
+
+    return (*([(piece(chunk), whole)] if whole else []), *([(piece(rest), 1)] if rest else []))
+
+
+combine_reference = "trnbench_kernels.nki.step_references:combine"
+adam_reference = "trnbench_kernels.nki.step_references:adam"

@@ -1,0 +1,145 @@
+"""A few tokens at a time, as decoding has them: features lie on the partitions, tokens beside each other.
+
+An activation of `features` × `tokens` comes as (rows, parts, tokens): feature part · rows + row. Weights lie
+as transfers want them: every partition's share of a group of columns is one run.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import nki.isa as nisa
+import nki.language as nl
+
+import nki
+
+RUN_BYTES = 16384  # a partition's share of one transfer of weights, at most
+EPSILON = 1e-5
+
+
+@nki.jit
+def linear_few(x, w):
+    """x (copies, rows, parts, tokens) by w (copies, rows, tiles, parts · columns): (copies, columns, tiles,
+    tokens).
+
+    The weights are read once, and each tile of them stays in the array while all tokens pass. Weights of
+    another type than the tokens are turned into it on the way.
+    """
+    copies, _, parts, tokens = x.shape
+    tiles, columns = w.shape[2], w.shape[3] // parts
+    result = nl.ndarray((copies, columns, tiles, tokens), dtype=x.dtype, buffer=nl.shared_hbm)
+    for copy in nl.affine_range(copies):
+        held = nl.ndarray(x.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=held, src=x[copy])
+        out = nl.ndarray(result.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
+        group = _group(w[copy])
+        streamed = _weights(w[copy], 0, min(group, tiles), x.dtype)
+        for step in nl.affine_range((tiles - 1) // group):
+            first = (step + 1) * group
+            following = _weights(w[copy], first, min(first + group, tiles), x.dtype)
+            _tiles(out, held, streamed, step * group)
+            streamed = following
+        _tiles(out, held, streamed, (tiles - 1) // group * group)
+        nisa.dma_copy(dst=result[copy], src=out)
+    return result
+
+
+def _group(w):
+    """Tiles of weights that one transfer brings."""
+    return max(min(RUN_BYTES // (w.shape[2] * _item(w.dtype)), w.shape[1]), 1)
+
+
+def _weights(w, first, last, dtype):
+    tile = nl.ndarray((w.shape[0], last - first, w.shape[2]), dtype=dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=w[:, first:last])
+    return tile
+
+
+def _tiles(out, held, streamed, first):
+    parts, tokens = held.shape[1:]
+    columns, chunk = streamed.shape[2] // parts, nl.tile_size.gemm_moving_fmax
+    for index in nl.affine_range(streamed.shape[1]):
+        for start in nl.affine_range(0, tokens, chunk):
+            end = min(start + chunk, tokens)
+            sums = nl.ndarray((columns, end - start), dtype=nl.float32, buffer=nl.psum)
+            for part in nl.sequential_range(parts):
+                nisa.nc_matmul(
+                    dst=sums,
+                    stationary=streamed[:, index, part * columns : (part + 1) * columns],
+                    moving=held[:, part, start:end],
+                )
+            nisa.tensor_copy(dst=out[:, first + index, start:end], src=sums)
+
+
+@nki.jit
+def norm_few(x, gamma):
+    """x / sqrt(mean of squares + ε) · gamma, of x (rows, parts, tokens) and gamma (rows, parts)."""
+    rows, _, tokens = x.shape
+    result = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    held = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=held, src=x)
+    scale = nl.ndarray(gamma.shape, dtype=gamma.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=scale, src=gamma)
+    ones = nl.ones((rows, rows), dtype=x.dtype, buffer=nl.sbuf)
+    epsilon = nl.full((rows, 1), EPSILON, dtype=nl.float32)
+    for start in nl.affine_range(0, tokens, nl.tile_size.pmax):
+        end = min(start + nl.tile_size.pmax, tokens)
+        _normalise(held[:, :, start:end], scale, ones, epsilon)
+    nisa.dma_copy(dst=result, src=held)
+    return result
+
+
+def _normalise(held, scale, ones, epsilon):
+    rows, parts, tokens = held.shape
+    squares = nl.ndarray(held.shape, dtype=held.dtype, buffer=nl.sbuf)
+    nisa.tensor_tensor(dst=squares, data1=held, data2=held, op=nl.multiply)
+    sums = nl.ndarray((rows, tokens), dtype=nl.float32, buffer=nl.psum)
+    for part in nl.sequential_range(parts):
+        nisa.nc_matmul(dst=sums, stationary=ones, moving=squares[:, part, :])
+    spread = nl.ndarray((rows, tokens), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.activation(dst=spread, op=nl.rsqrt, data=sums, scale=1.0 / (rows * parts), bias=epsilon)
+    if tokens <= parts:
+        for token in nl.affine_range(tokens):
+            nisa.scalar_tensor_tensor(
+                dst=held[:, :, token],
+                data=held[:, :, token],
+                op0=nl.multiply,
+                operand0=spread[:, token : token + 1],
+                op1=nl.multiply,
+                operand1=scale,
+            )
+    else:
+        for part in nl.affine_range(parts):
+            nisa.scalar_tensor_tensor(
+                dst=held[:, part, :],
+                data=held[:, part, :],
+                op0=nl.multiply,
+                operand0=scale[:, part : part + 1],
+                op1=nl.multiply,
+                operand1=spread,
+            )
+
+
+def _item(dtype):
+    return 4 if dtype in (nl.float32, nl.tfloat32) else 2 if dtype in (nl.bfloat16, nl.float16) else 1
+
+
+# For whoever runs them ------------------------------------------------------------------------
+
+
+def linear_few_pieces(inputs):
+    """Groups of tiles of columns, of every copy: each is a product by itself."""
+    ((copies, *x_shape), dtype), ((_, rows, tiles, run), stored) = inputs
+    item = {"float32": 4, "bfloat16": 2, "float16": 2}.get(stored, 1)
+    group = max(min(RUN_BYTES // (run * item), tiles), 1)
+    whole, rest = divmod(tiles, group)
+
+    def piece(count):
+        return (((1, *x_shape), dtype), ((1, rows, count, run), stored))
+
+    pieces = [(piece(group), whole * copies)] if whole else []
+    return (*pieces, *([(piece(rest), copies)] if rest else []))
+
+
+linear_few_reference = "trnbench_kernels.nki.step_references:linear_few"
+norm_few_reference = "trnbench_kernels.nki.step_references:norm_few"

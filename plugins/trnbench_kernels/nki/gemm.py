@@ -1,0 +1,190 @@
+"""Matrix products in NKI: C[M, N] = lhsT[K, M]ᵀ · rhs[K, N].
+
+The left operand comes transposed, because the tensor engine contracts over partitions. The same
+source compiles for a device and runs under `trnbench_emulator.nki`.
+
+Beside each kernel stand plain functions for whoever runs it: `…_inputs(point)`, the shapes and
+data types of its arguments for a case (None where it cannot take the case), and where the problem falls into
+independent pieces `…_pieces(inputs)`, each with how often it occurs.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import nki.isa as nisa
+import nki.language as nl
+
+import nki
+
+BLOCK_K = 1024  # contraction held on chip at a time
+BLOCK_M = {1: 2048, 2: 1024, 4: 512}  # by bytes of an element: rows of 2 KiB and more …
+BLOCK_N = {1: 2048, 2: 2048, 4: 1024}  # … that together with the sums fit the smallest SBUF
+
+_FP8 = ("float8_e4m3", "float8_e4m3fn", "float8_e5m2")
+
+
+def _result_dtype(dtype):
+    if dtype in (nl.float8_e4m3, nl.float8_e4m3fn, nl.float8_e5m2):
+        return nl.bfloat16
+    return nl.float32 if dtype == nl.tfloat32 else dtype
+
+
+@nki.jit
+def gemm_naive(lhsT, rhs):  # noqa: N803
+    """One tile at a time: both operands are fetched again for every product of tiles."""
+    k_size, m_size = lhsT.shape
+    n_size = rhs.shape[1]
+    result = nl.ndarray((m_size, n_size), dtype=_result_dtype(lhsT.dtype), buffer=nl.shared_hbm)
+    tile_k, tile_m, tile_n = (
+        nl.tile_size.pmax,
+        nl.tile_size.gemm_stationary_fmax,
+        nl.tile_size.gemm_moving_fmax,
+    )
+
+    for m in nl.affine_range(0, m_size, tile_m):
+        m_end = min(m + tile_m, m_size)
+        for n in nl.affine_range(0, n_size, tile_n):
+            n_end = min(n + tile_n, n_size)
+            sums = nl.ndarray((m_end - m, n_end - n), dtype=nl.float32, buffer=nl.psum)
+            for k in nl.sequential_range(0, k_size, tile_k):
+                k_end = min(k + tile_k, k_size)
+                left = nl.ndarray((k_end - k, m_end - m), dtype=lhsT.dtype, buffer=nl.sbuf)
+                right = nl.ndarray((k_end - k, n_end - n), dtype=rhs.dtype, buffer=nl.sbuf)
+                nisa.dma_copy(dst=left, src=lhsT[k:k_end, m:m_end])
+                nisa.dma_copy(dst=right, src=rhs[k:k_end, n:n_end])
+                nisa.nc_matmul(dst=sums, stationary=left, moving=right)
+            out = nl.ndarray((m_end - m, n_end - n), dtype=result.dtype, buffer=nl.sbuf)
+            nisa.tensor_copy(dst=out, src=sums)
+            nisa.dma_copy(dst=result[m:m_end, n:n_end], src=out)
+    return result
+
+
+@nki.jit
+def gemm_blocked(lhsT, rhs):  # noqa: N803
+    """Blocks of both operands are fetched once and reused by every product of their tiles.
+
+    A block of K is summed in PSUM; sums over several blocks stay in SBUF at fp32. 8-bit floats use
+    the tensor engine's double rows where the generation has them.
+    """
+    k_size, m_size = lhsT.shape
+    n_size = rhs.shape[1]
+    result = nl.ndarray((m_size, n_size), dtype=_result_dtype(lhsT.dtype), buffer=nl.shared_hbm)
+    tile_m, tile_n = nl.tile_size.gemm_stationary_fmax, nl.tile_size.gemm_moving_fmax
+    item = 1 if result.dtype == nl.bfloat16 and lhsT.dtype != nl.bfloat16 else 4
+    item = 2 if lhsT.dtype in (nl.bfloat16, nl.float16) else item
+    double = (
+        item == 1 and nisa.get_nc_version() >= nisa.nc_version.gen3 and k_size % (2 * nl.tile_size.pmax) == 0
+    )
+    block_m, block_n = BLOCK_M[item], BLOCK_N[item]
+
+    for n0 in nl.affine_range(0, n_size, block_n):
+        n1 = min(n0 + block_n, n_size)
+        for m0 in nl.affine_range(0, m_size, block_m):
+            m1 = min(m0 + block_m, m_size)
+            totals = []
+            for k0 in nl.sequential_range(0, k_size, BLOCK_K):
+                k1 = min(k0 + BLOCK_K, k_size)
+                first, last = k0 == 0, k1 == k_size
+                left = _load_block(lhsT, k0, k1, m0, m1, double)
+                right = _load_block(rhs, k0, k1, n0, n1, double)
+                if first and not last:
+                    for m in nl.affine_range(m0, m1, tile_m):
+                        rows = min(m + tile_m, m1) - m
+                        totals.append(nl.ndarray((rows, n1 - n0), dtype=nl.float32, buffer=nl.sbuf))
+                for m in nl.affine_range(0, m1 - m0, tile_m):
+                    m_end = min(m + tile_m, m1 - m0)
+                    if last:
+                        out = nl.ndarray((m_end - m, n1 - n0), dtype=result.dtype, buffer=nl.sbuf)
+                    for n in nl.affine_range(0, n1 - n0, tile_n):
+                        n_end = min(n + tile_n, n1 - n0)
+                        sums = nl.ndarray((m_end - m, n_end - n), dtype=nl.float32, buffer=nl.psum)
+                        for index in nl.sequential_range(len(left)):
+                            if double:
+                                nisa.nc_matmul(
+                                    dst=sums,
+                                    stationary=left[index][:, :, m:m_end],
+                                    moving=right[index][:, :, n:n_end],
+                                    perf_mode=nisa.matmul_perf_mode.double_row,
+                                )
+                            else:
+                                nisa.nc_matmul(
+                                    dst=sums,
+                                    stationary=left[index][:, m:m_end],
+                                    moving=right[index][:, n:n_end],
+                                )
+                        target = out if last else totals[m // tile_m]
+                        if first:
+                            nisa.tensor_copy(dst=target[:, n:n_end], src=sums)
+                        else:
+                            nisa.tensor_tensor(
+                                dst=target[:, n:n_end],
+                                data1=totals[m // tile_m][:, n:n_end],
+                                data2=sums,
+                                op=nl.add,
+                            )
+                    if last:
+                        nisa.dma_copy(dst=result[m0 + m : m0 + m_end, n0:n1], src=out)
+    return result
+
+
+def _load_block(source, k0, k1, start, end, double):
+    """Rows k0 to k1 of columns start to end, one tile per 128 rows (256 as pairs for double rows)."""
+    tiles = []
+    rows = nl.tile_size.pmax
+    if double:
+        for k in nl.affine_range(k0, k1, 2 * rows):
+            tile = nl.ndarray((rows, 2, end - start), dtype=source.dtype, buffer=nl.sbuf)
+            nisa.dma_copy(dst=tile[:, 0, :], src=source[k : k + rows, start:end])
+            nisa.dma_copy(dst=tile[:, 1, :], src=source[k + rows : k + 2 * rows, start:end])
+            tiles.append(tile)
+        return tiles
+    for k in nl.affine_range(k0, k1, rows):
+        k_end = min(k + rows, k1)
+        tile = nl.ndarray((k_end - k, end - start), dtype=source.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=source[k:k_end, start:end])
+        tiles.append(tile)
+    return tiles
+
+
+# For whoever runs them ------------------------------------------------------------------------
+
+_TYPES = {
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "tf32": "tfloat32",
+    "fp32": "float32",
+    "fp8": "float8_e4m3",
+    "cfp8": "float8_e4m3",
+}
+
+
+def gemm_blocked_inputs(point):
+    """((shape, dtype), …) of lhsT and rhs; None for data types nc_matmul does not take."""
+    if str(point["dtype"]) not in _TYPES or "sparsity" in point:
+        return None
+    m, n, k = (int(point.get(name, point.get("size", 0))) for name in ("m", "n", "k"))
+    dtype = _TYPES[str(point["dtype"])]
+    return (((k, m), dtype), ((k, n), dtype))
+
+
+gemm_naive_inputs = gemm_blocked_inputs
+
+
+def gemm_naive_pieces(inputs):
+    """Tiles of C: 128 rows by 512 columns, each with its whole contraction."""
+    ((k, m), dtype), ((_, n), _) = inputs
+    return tuple(
+        ((((k, rows), dtype), ((k, columns), dtype)), times_m * times_n)
+        for columns, times_n in _split(n, 512)
+        for rows, times_m in _split(m, 128)
+    )
+
+
+def _split(size, block):
+    whole, rest = divmod(size, block)
+    return [(block, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)
+
+
+gemm_naive_reference = "trnbench_kernels.nki.references:gemm_naive"
+gemm_blocked_reference = "trnbench_kernels.nki.references:gemm_blocked"

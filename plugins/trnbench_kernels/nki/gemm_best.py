@@ -1,0 +1,227 @@
+"""The matrix product as it is written for speed: C[M, N] = lhsT[K, M]ᵀ · rhs[K, N].
+
+Against `gemm_blocked` it never lets the tensor engine wait:
+
+- The panels of the next step are asked for before this step is multiplied and its results are stored, so
+  that transfers have nothing to wait for. Those of the next block are not: asked for so early they would take
+  the place of this block's own.
+- Within a step the contraction is the outer loop over four PSUM banks: rows are multiplied as they
+  arrive. The four other banks are emptied meanwhile, by two engines in turn.
+- 8-bit floats go through the array two rows at a time where the generation can do that.
+- Launched as several programs (LNC=2), each takes its share of the rows of C.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import nki.isa as nisa
+import nki.language as nl
+
+import nki
+
+BLOCK_M, BLOCK_N = 1024, 2048  # of C: sums of a block take 64 KiB of a partition
+PANEL_BYTES = 2048  # of the contraction, times the bytes of an element: two steps of both operands fit beside
+GROUP = 4  # PSUM banks filled together; as many are emptied meanwhile
+
+
+@nki.jit
+def gemm_best(lhsT, rhs):  # noqa: N803
+    """Blocks of C in turn, each over all of the contraction."""
+    m_size, n_size = lhsT.shape[1], rhs.shape[1]
+    result = nl.ndarray((m_size, n_size), dtype=_result_dtype(lhsT.dtype), buffer=nl.shared_hbm)
+    first, last = _share(m_size)
+    if first == last:
+        return result
+    rows, columns = min(BLOCK_M, last - first), min(BLOCK_N, n_size)
+    whole_m, rest_m = divmod(last - first, rows)
+    whole_n, rest_n = divmod(n_size, columns)
+    for n in nl.affine_range(whole_n):
+        _columns(result, lhsT, rhs, first, rows, whole_m, rest_m, n * columns, columns)
+    if rest_n:
+        _columns(result, lhsT, rhs, first, rows, whole_m, rest_m, whole_n * columns, rest_n)
+    return result
+
+
+def _columns(result, left, right, first, rows, whole, rest, n, columns):
+    """The blocks of C below each other in `columns` columns from `n` on."""
+    for block in nl.affine_range(whole):
+        _block(result, left, right, first + block * rows, rows, n, columns)
+    if rest:
+        _block(result, left, right, first + whole * rows, rest, n, columns)
+
+
+def _block(result, left, right, m, rows, n, columns):
+    """One block of C, by itself: the panels of the next one are not asked for here."""
+    k_size, step = left.shape[0], _step(left.dtype)
+    steps = (k_size + step - 1) // step
+    totals = []
+    panels = _panels(left, right, 0, m, rows, n, columns)
+    if steps > 1:
+        for at in nl.affine_range(0, rows, nl.tile_size.gemm_stationary_fmax):
+            high = min(nl.tile_size.gemm_stationary_fmax, rows - at)
+            totals.append(nl.ndarray((high, columns), dtype=nl.float32, buffer=nl.sbuf))
+        following = _panels(left, right, step, m, rows, n, columns)
+        _multiply(panels, rows, columns, totals, True)
+        panels = following
+        for number in nl.sequential_range(steps - 2):
+            following = _panels(left, right, (number + 2) * step, m, rows, n, columns)
+            _multiply(panels, rows, columns, totals, False)
+            panels = following
+    _multiply(panels, rows, columns, totals, False, result[m : m + rows, n : n + columns])
+
+
+def _panels(left, right, k, m, rows, n, columns):
+    """The next rows of the contraction in tiles of the array's height, by turns of either operand."""
+    k_end = min(k + _step(left.dtype), left.shape[0])
+    height = nl.tile_size.pmax * (2 if _double(left) else 1)
+    tiles = []
+    for at in nl.affine_range(k, k_end, height):
+        end = min(at + height, k_end)
+        tiles.append((_panel(left[at:end, m : m + rows]), _panel(right[at:end, n : n + columns])))
+    return tiles
+
+
+def _panel(source):
+    height, width = source.shape
+    if height > nl.tile_size.pmax:
+        half = nl.tile_size.pmax
+        tile = nl.ndarray((half, 2, width), dtype=source.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile[:, 0, :], src=source[0:half])
+        nisa.dma_copy(dst=tile[:, 1, :], src=source[half:height])
+        return tile
+    tile = nl.ndarray((height, width), dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source)
+    return tile
+
+
+def _multiply(panels, rows, columns, totals, fresh, target=None):
+    """One step of a block: into `totals`, or with them into `target`."""
+    tile_m, tile_n = nl.tile_size.gemm_stationary_fmax, nl.tile_size.gemm_moving_fmax
+    across = (columns + tile_n - 1) // tile_n
+    down = max(GROUP // across, 1)  # rows of tiles that make up a group
+    for m in nl.affine_range(0, rows, down * tile_m):
+        outs = [
+            _out(target, totals, at // tile_m, min(tile_m, rows - at), columns)
+            for at in nl.affine_range(m, min(m + down * tile_m, rows), tile_m)
+        ]
+        for n in nl.affine_range(0, columns, GROUP * tile_n):
+            banks = _banks(m, min(m + down * tile_m, rows), n, min(n + GROUP * tile_n, columns))
+            for left, right in panels:
+                for bank, m0, n0 in banks:
+                    _product(bank, left, right, m0, n0)
+            for number, (bank, m0, n0) in enumerate(banks):
+                out = outs[(m0 - m) // tile_m][:, n0 : n0 + bank.shape[1]]
+                before = totals[m0 // tile_m][:, n0 : n0 + bank.shape[1]] if totals and not fresh else None
+                _empty(out, bank, before, number)
+        if target is not None:
+            for index, out in enumerate(outs):
+                at = m + index * tile_m
+                nisa.dma_copy(dst=target[at : at + out.shape[0]], src=out)
+
+
+def _out(target, totals, index, high, columns):
+    if target is None:
+        return totals[index]
+    return nl.ndarray((high, columns), dtype=target.dtype, buffer=nl.sbuf)
+
+
+def _banks(m, m_end, n, n_end):
+    tile_m, tile_n = nl.tile_size.gemm_stationary_fmax, nl.tile_size.gemm_moving_fmax
+    found = []
+    for m0 in nl.affine_range(m, m_end, tile_m):
+        for n0 in nl.affine_range(n, n_end, tile_n):
+            shape = (min(tile_m, m_end - m0), min(tile_n, n_end - n0))
+            found.append((nl.ndarray(shape, dtype=nl.float32, buffer=nl.psum), m0, n0))
+    return found
+
+
+def _product(bank, left, right, m, n):
+    m_end, n_end = m + bank.shape[0], n + bank.shape[1]
+    if len(left.shape) == 3:
+        nisa.nc_matmul(
+            dst=bank,
+            stationary=left[:, :, m:m_end],
+            moving=right[:, :, n:n_end],
+            perf_mode=nisa.matmul_perf_mode.double_row,
+        )
+    else:
+        nisa.nc_matmul(dst=bank, stationary=left[:, m:m_end], moving=right[:, n:n_end])
+
+
+def _empty(out, bank, before, number):
+    """What a bank holds goes to SBUF, added to what was there; without a sum two engines take turns."""
+    if before is not None:
+        nisa.tensor_tensor(dst=out, data1=before, data2=bank, op=nl.add)
+    elif number % 2:
+        nisa.activation(dst=out, op=nl.copy, data=bank)
+    else:
+        nisa.tensor_copy(dst=out, src=bank, engine=nisa.engine.vector)
+
+
+def _share(m_size):
+    """The rows of C of this program: all, or its share of the tiles."""
+    if nl.program_ndim() == 0 or nl.num_programs(0) == 1:
+        return 0, m_size
+    height, number, count = nl.tile_size.gemm_stationary_fmax, nl.program_id(0), nl.num_programs(0)
+    tiles = (m_size + height - 1) // height
+    return min(tiles * number // count * height, m_size), min(tiles * (number + 1) // count * height, m_size)
+
+
+def _step(dtype):
+    """Rows of the contraction that are held at a time."""
+    return PANEL_BYTES // (1 if _is_fp8(dtype) else 2 if dtype in (nl.bfloat16, nl.float16) else 4)
+
+
+def _double(source):
+    new = nisa.get_nc_version() >= nisa.nc_version.gen3
+    return new and _is_fp8(source.dtype) and source.shape[0] % (2 * nl.tile_size.pmax) == 0
+
+
+def _is_fp8(dtype):
+    return dtype in (nl.float8_e4m3, nl.float8_e4m3fn, nl.float8_e5m2)
+
+
+def _result_dtype(dtype):
+    if _is_fp8(dtype):
+        return nl.bfloat16
+    return nl.float32 if dtype == nl.tfloat32 else dtype
+
+
+# For whoever runs it --------------------------------------------------------------------------
+
+_TYPES = {
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "tf32": "tfloat32",
+    "fp32": "float32",
+    "fp8": "float8_e4m3",
+    "cfp8": "float8_e4m3",
+}
+
+
+def gemm_best_inputs(point):
+    """((shape, dtype), …) of lhsT and rhs; None for data types nc_matmul does not take."""
+    if str(point["dtype"]) not in _TYPES or "sparsity" in point:
+        return None
+    m, n, k = (int(point.get(name, point.get("size", 0))) for name in ("m", "n", "k"))
+    dtype = _TYPES[str(point["dtype"])]
+    return (((k, m), dtype), ((k, n), dtype))
+
+
+def gemm_best_pieces(inputs):
+    """Blocks of C: each is a product by itself, so a large one repeats a few smaller ones."""
+    ((k, m), dtype), ((_, n), _) = inputs
+    return tuple(
+        ((((k, rows), dtype), ((k, columns), dtype)), times_m * times_n)
+        for columns, times_n in _split(n, BLOCK_N)
+        for rows, times_m in _split(m, BLOCK_M)
+    )
+
+
+def _split(size, block):
+    whole, rest = divmod(size, block)
+    return [(block, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)
+
+
+gemm_best_reference = "trnbench_kernels.nki.references:gemm_best"

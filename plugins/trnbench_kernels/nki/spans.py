@@ -1,0 +1,66 @@
+"""Attention over a long cache was worked out span by span: the results of all spans as one."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import nki.isa as nisa
+import nki.language as nl
+
+import nki
+
+
+@nki.jit
+def spans_merged(parts, logs):
+    """parts (spans, columns, wide, heads), each span's own attention; logs (spans, heads), the logarithms of
+    what its weights add up to. Returns Σ exp(log) · part / Σ exp(log): (columns, wide, heads)."""
+    columns, wide, heads = parts.shape[1:]
+    result = nl.ndarray((columns, wide, heads), dtype=parts.dtype, buffer=nl.shared_hbm)
+    ones = nl.full((1, columns), 1.0, dtype=nl.float32)
+    for start in nl.affine_range(0, heads, nl.tile_size.gemm_moving_fmax):
+        end = min(start + nl.tile_size.gemm_moving_fmax, heads)
+        out = nl.ndarray((columns, wide, end - start), dtype=nl.float32, buffer=nl.sbuf)
+        for span, share in enumerate(_shares(logs[:, start:end])):
+            spread = nl.ndarray((columns, end - start), dtype=nl.float32, buffer=nl.psum)
+            nisa.nc_matmul(dst=spread, stationary=ones, moving=share)
+            part = nl.ndarray(out.shape, dtype=parts.dtype, buffer=nl.sbuf)
+            nisa.dma_copy(dst=part, src=parts[span][:, :, start:end])
+            for each in nl.affine_range(wide):
+                weighed = out[:, each, :]
+                if span:
+                    weighed = nl.ndarray((columns, end - start), dtype=nl.float32, buffer=nl.sbuf)
+                nisa.tensor_tensor(dst=weighed, data1=part[:, each, :], data2=spread, op=nl.multiply)
+                if span:
+                    nisa.tensor_tensor(dst=out[:, each, :], data1=out[:, each, :], data2=weighed, op=nl.add)
+        ready = nl.ndarray(out.shape, dtype=parts.dtype, buffer=nl.sbuf)
+        nisa.tensor_copy(dst=ready, src=out)
+        nisa.dma_copy(dst=result[:, :, start:end], src=ready)
+    return result
+
+
+def _shares(logs):
+    """What each span's attention counts: a row of all heads."""
+    spans, heads = logs.shape
+    rows = []
+    for span in range(spans):
+        row = nl.ndarray((1, heads), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=row, src=logs[span : span + 1])
+        rows.append(row)
+    top = nl.ndarray((1, heads), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_tensor(dst=top, data1=rows[0], data2=rows[1], op=nl.maximum)
+    for row in rows[2:]:
+        nisa.tensor_tensor(dst=top, data1=top, data2=row, op=nl.maximum)
+    total = nl.zeros((1, heads), dtype=nl.float32)
+    for row in rows:
+        nisa.tensor_tensor(dst=row, data1=row, data2=top, op=nl.subtract)
+        nisa.activation(dst=row, op=nl.exp, data=row)
+        nisa.tensor_tensor(dst=total, data1=total, data2=row, op=nl.add)
+    nisa.reciprocal(dst=total, data=total)
+    for row in rows:
+        nisa.tensor_tensor(dst=row, data1=row, data2=total, op=nl.multiply)
+    return rows
+
+
+# For whoever runs it --------------------------------------------------------------------------
+
+spans_merged_reference = "trnbench_kernels.nki.step_references:spans_merged"

@@ -1,0 +1,135 @@
+"""Device memory and the DMA engines: read, write, copy, triad, and transfers of a stated size.
+
+Arrays come as (chunks, 128, columns): a chunk is one transfer, with one run on every partition.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import nki.isa as nisa
+import nki.language as nl
+
+import nki
+
+ROWS = 128
+RUN_BYTES = 16384  # a partition's share of a chunk: far beyond where transfers saturate
+TARGET_BYTES = 128 << 10  # of a partition, for transfers in flight
+
+_ITEM = {"float32": 4, "bfloat16": 2, "float16": 2}
+_NAMES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+
+
+@nki.jit
+def hbm_read(source):
+    """Every chunk into SBUF. One element is written back, so that the reads have a purpose."""
+    witness = nl.ndarray((1, 1), dtype=source.dtype, buffer=nl.shared_hbm)
+    for at in nl.affine_range(source.shape[0]):
+        tile = nl.ndarray(source.shape[1:], dtype=source.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=source[at])
+    nisa.dma_copy(dst=witness, src=tile[0:1, 0:1])
+    return witness
+
+
+@nki.jit
+def hbm_write(like):
+    """One tile of ones to every chunk of an array of the argument's shape."""
+    result = nl.ndarray(like.shape, dtype=like.dtype, buffer=nl.shared_hbm)
+    tile = nl.ones(like.shape[1:], dtype=like.dtype, buffer=nl.sbuf)
+    for at in nl.affine_range(like.shape[0]):
+        nisa.dma_copy(dst=result[at], src=tile)
+    return result
+
+
+@nki.jit
+def hbm_copy(source):
+    """Every chunk from device memory to device memory, not touching SBUF."""
+    result = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.shared_hbm)
+    for at in nl.affine_range(source.shape[0]):
+        nisa.dma_copy(dst=result[at], src=source[at])
+    return result
+
+
+@nki.jit
+def hbm_triad(b, c):
+    """a = b + 3·c, chunk by chunk; the next chunk is asked for before this one is computed and stored."""
+    result = nl.ndarray(b.shape, dtype=b.dtype, buffer=nl.shared_hbm)
+    chunks = b.shape[0]
+    left, right = _chunk(b, 0), _chunk(c, 0)
+    for at in nl.affine_range(chunks - 1):
+        next_left, next_right = _chunk(b, at + 1), _chunk(c, at + 1)
+        _add(result[at], left, right)
+        left, right = next_left, next_right
+    _add(result[chunks - 1], left, right)
+    return result
+
+
+def _chunk(source, at):
+    tile = nl.ndarray(source.shape[1:], dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source[at])
+    return tile
+
+
+def _add(target, left, right):
+    nisa.scalar_tensor_tensor(dst=left, data=right, op0=nl.multiply, operand0=3.0, op1=nl.add, operand1=left)
+    nisa.dma_copy(dst=target, src=left)
+
+
+@nki.jit
+def dma_sweep(source):
+    """Transfers one behind the other: (transfers, partitions, bytes of a partition).
+
+    They go round as many tiles as 128 KiB of a partition hold, so that none waits for the one before.
+    """
+    transfers, rows, run = source.shape
+    witness = nl.ndarray((1, 1), dtype=source.dtype, buffer=nl.shared_hbm)
+    count = max(1, min(transfers, TARGET_BYTES // run))
+    tile = nl.ndarray((rows, count, run), dtype=source.dtype, buffer=nl.sbuf)
+    for turn in nl.sequential_range(transfers // count):
+        for at in nl.affine_range(count):
+            nisa.dma_copy(dst=tile[:, at, :], src=source[turn * count + at])
+    for at in nl.affine_range(transfers % count):
+        nisa.dma_copy(dst=tile[:, at, :], src=source[transfers - transfers % count + at])
+    nisa.dma_copy(dst=witness, src=tile[0:1, (transfers - 1) % count, 0:1])
+    return witness
+
+
+# For whoever runs them ------------------------------------------------------------------------
+
+
+def _chunks(size, dtype):
+    """(chunks, 128, columns) of `size` bytes; None where they do not fill whole partitions."""
+    item = _ITEM[dtype]
+    if size % (ROWS * item):
+        return None
+    run = min(RUN_BYTES, size // ROWS)
+    return None if size % (ROWS * run) else (size // (ROWS * run), ROWS, run // item)
+
+
+def hbm_read_inputs(point):
+    """One array; None where its size does not fill whole partitions."""
+    shape = _chunks(int(point["size"]), "float32")
+    return None if shape is None else ((shape, "float32"),)
+
+
+hbm_write_inputs = hbm_copy_inputs = hbm_read_inputs
+
+
+def hbm_triad_inputs(point):
+    """b and c."""
+    dtype = _NAMES[str(point["dtype"])]
+    shape = _chunks(int(point["size"]), dtype)
+    return None if shape is None else ((shape, dtype),) * 2
+
+
+def dma_sweep_inputs(point):
+    """Bytes, so that a run is what the axis says."""
+    shape = tuple(int(point[name]) for name in ("transfers", "partitions", "bytes_per_partition"))
+    return ((shape, "uint8"),)
+
+
+hbm_read_reference = "trnbench_kernels.nki.references:hbm_read"
+hbm_write_reference = "trnbench_kernels.nki.references:hbm_write"
+hbm_copy_reference = "trnbench_kernels.nki.references:hbm_copy"
+hbm_triad_reference = "trnbench_kernels.nki.references:hbm_triad"
+dma_sweep_reference = "trnbench_kernels.nki.references:dma_sweep"

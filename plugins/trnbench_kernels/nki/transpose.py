@@ -1,0 +1,71 @@
+"""Transposing a matrix in device memory, by the tensor engine, in blocks of rows long enough for DMA."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import nki.isa as nisa
+import nki.language as nl
+
+import nki
+
+BLOCK = 1024  # rows and columns turned together: both sides move runs of 2 KiB and more
+_NAMES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+
+
+@nki.jit
+def transpose(x):
+    """Tiles of 128 × 128 through PSUM; a block's results are gathered before they are stored."""
+    rows, columns = x.shape
+    result = nl.ndarray((columns, rows), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.tile_size.pmax
+    # Before NeuronCore-v3 the tensor engine transposes by a product, which leaves fp32.
+    kind = x.dtype if nisa.get_nc_version() >= nisa.nc_version.gen3 else nl.float32
+    for r0 in nl.affine_range(0, rows, BLOCK):
+        r1 = min(r0 + BLOCK, rows)
+        for c0 in nl.affine_range(0, columns, BLOCK):
+            c1 = min(c0 + BLOCK, columns)
+            panels = []
+            for r in nl.affine_range(r0, r1, tile):
+                panel = nl.ndarray((min(r + tile, r1) - r, c1 - c0), dtype=x.dtype, buffer=nl.sbuf)
+                nisa.dma_copy(dst=panel, src=x[r : r + panel.shape[0], c0:c1])
+                panels.append(panel)
+            for c in nl.affine_range(0, c1 - c0, tile):
+                wide = min(c + tile, c1 - c0) - c
+                out = nl.ndarray((wide, r1 - r0), dtype=x.dtype, buffer=nl.sbuf)
+                for index in nl.affine_range(len(panels)):
+                    high = panels[index].shape[0]
+                    turned = nl.ndarray((wide, high), dtype=kind, buffer=nl.psum)
+                    nisa.nc_transpose(
+                        dst=turned, data=panels[index][:, c : c + wide], engine=nisa.engine.tensor
+                    )
+                    nisa.tensor_copy(dst=out[:, index * tile : index * tile + high], src=turned)
+                nisa.dma_copy(dst=result[c0 + c : c0 + c + wide, r0:r1], src=out)
+    return result
+
+
+# For whoever runs it --------------------------------------------------------------------------
+
+
+def transpose_inputs(point):
+    """A square matrix."""
+    size = int(point["size"])
+    return (((size, size), _NAMES[str(point["dtype"])]),)
+
+
+def transpose_pieces(inputs):
+    """Blocks, each turned by itself."""
+    ((rows, columns), dtype) = inputs[0]
+    return tuple(
+        ((((high, wide), dtype),), times * again)
+        for high, times in _split(rows)
+        for wide, again in _split(columns)
+    )
+
+
+def _split(size):
+    whole, rest = divmod(size, BLOCK)
+    return [(BLOCK, whole)] * (whole > 0) + [(rest, 1)] * (rest > 0)
+
+
+transpose_reference = "trnbench_kernels.nki.references:transpose"

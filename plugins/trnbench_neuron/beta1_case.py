@@ -1,0 +1,112 @@
+"""NKI Beta 1 on Trainium1 and Inferentia2: `neuronxcc.nki.benchmark`, SDK 2.26 and before.
+
+Format: nki.benchmark of release 2.26 (general/nki/api/nki/__init__.py): percentiles of the latency in
+microseconds, transfers between host and device included; so the clock is the host's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from trnbench_neuron import operands, verification
+from trnbench_neuron.conversation import Conversation
+from trnbench_neuron.failure import NoEvidence, WrongResult
+from trnbench_neuron.problem import Source
+from trnbench_neuron.settings import child_environment
+
+if TYPE_CHECKING:
+    from trnbench.generation import System
+    from trnbench.kernels.case import Case
+
+KIND = "nki-beta1"
+CALL_S = 1200.0
+CALLS = 3
+WARM_UPS = 10
+ITERATIONS = 100
+SLACK = 0.98
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """`samples` are the medians of whole benchmarks: single latencies are not given out."""
+
+    samples: tuple[float, ...]
+    percentiles_s: dict[str, float]
+    checked: str
+    stop_reason: str
+
+
+def run_case(
+    case: Case,
+    system: System,
+    source: Source,
+    folder: Path,
+    *,
+    python: str,
+    core: int,
+    tag: str,
+    seed: int,
+    calls: int = CALLS,
+    check: bool = True,
+) -> Result:
+    """Executed, checked and timed. Raises `ToolError`, `WrongResult`, `NoEvidence`."""
+    folder.mkdir(exist_ok=True)
+    values = operands.fill(source, seed)
+    arrays = [msgspec.to_builtins(each) for each in operands.write(source, values, folder)]
+    env = child_environment(NEURON_PROCESS_TAG=tag, NEURON_RT_VISIBLE_CORES=str(core))
+    samples: list[float] = []
+    percentiles: dict[str, float] = {}
+    how = ""
+    for _ in range(calls):
+        with Conversation(python, "run_beta1", env=env, name="neuronxcc.nki") as running:
+            answer = running.ask(
+                CALL_S,
+                do="measure",
+                file=source.file,
+                function=source.function,
+                inputs=arrays,
+                folder=str(folder),
+                warmups=WARM_UPS,
+                iterations=ITERATIONS,
+            )
+        percentiles = {str(key): float(value) for key, value in answer["percentiles_s"].items()}
+        middle, least = percentiles["50"], percentiles["0"]
+        if not 0.0 < least <= middle:
+            raise NoEvidence(
+                f"neuronxcc.nki gave latencies that are none: median {middle:g} s, least {least:g} s"
+            )
+        if float(answer["wall_s"]) < SLACK * least * ITERATIONS:
+            raise NoEvidence(
+                f"{ITERATIONS} executions of at least {least:.3g} s are claimed within "
+                f"{float(answer['wall_s']):.3g} s: they were not awaited"
+            )
+        if check and not samples:
+            how = _checked(case, system, source, values, answer["outputs"])
+        samples.append(middle)
+    return Result(
+        samples=tuple(samples),
+        percentiles_s=percentiles,
+        checked=how,
+        stop_reason=f"{calls} benchmarks of {ITERATIONS} executions; each sample is the median of one",
+    )
+
+
+def _checked(
+    case: Case, system: System, source: Source, values: Sequence[object], outputs: Sequence[dict[str, object]]
+) -> str:
+    try:
+        arrays = [operands.read(each, str(each["dtype"])) for each in outputs]
+    except ValueError as error:
+        raise WrongResult(f"the device's result cannot be read: {error}") from None
+    wrong, how = verification.wrong(source, case, system, values, arrays, KIND)
+    if wrong:
+        raise WrongResult(f"the device computed something else: {wrong}")
+    if not how:
+        raise NoEvidence(
+            "nothing checks this kernel's result, so a wrong one would pass",
+            try_=f"def {source.function}_wrong(inputs, outputs): return '' or what is wrong",
+        )
+    return how

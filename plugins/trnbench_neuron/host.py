@@ -1,0 +1,184 @@
+"""What this machine is and has: devices, the system they belong to, tools, interpreters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trnbench.backend import Detection
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.kernels.case import Case
+from trnbench.kernels.spread import Spread
+from trnbench_neuron import beta1_case, devices, nccom, problem
+from trnbench_neuron import sysfs as sysfs_counters
+from trnbench_neuron.devices import Listing
+from trnbench_neuron.identify import Known, Match, identify
+from trnbench_neuron.interpreters import Interpreters, find
+from trnbench_neuron.nki_compiler import target_of
+from trnbench_neuron.settings import Settings
+from trnbench_neuron.sysfs import Name
+from trnbench_neuron.tool import Toolbox, ToolError
+from trnbench_neuron.unverified import UNVERIFIED
+
+NOT_IN_NUMPY = ("tfloat32",)
+"""Types an argument cannot have: NumPy has none, so the kernel would see another and be timed with it."""
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """The machine as its tools describe it, and what of the stack is installed."""
+
+    settings: Settings
+    detection: Detection
+    match: Match = Match()
+    listing: Listing | None = None
+
+    @property
+    def tools(self) -> Toolbox:
+        return Toolbox(self.settings.tools)
+
+    @property
+    def sysfs(self) -> Path:
+        return Path(self.settings.sysfs) if self.settings.sysfs else sysfs_counters.ROOT
+
+    @cached_property
+    def interpreters(self) -> Interpreters:
+        return find(self.settings)
+
+    @cached_property
+    def name(self) -> Name:
+        """What device 0 calls itself."""
+        return sysfs_counters.name(self.sysfs)
+
+    def environment(self) -> dict[str, Any]:
+        """Flat facts of the stack. Processes, hosts and ids of the machine are not among them."""
+        described: dict[str, Any] = dict(self.interpreters.versions())
+        if self.listing is not None:
+            first = self.listing.devices[0]
+            versions = sorted({each for device in self.listing.devices for each in device.runtime_versions})
+            described |= {
+                "neuron_device_count": len(self.listing.devices),
+                "neuron_cores_per_device": first.cores,
+                "logical_nc_config": first.lnc,
+                "neuron_device_memory_bytes": first.memory_bytes,
+                "neuron_devices_busy": len(self.listing.busy),
+                "neuron_instance": self.match.instance,
+            }
+            if versions:
+                described["neuron_runtime_version"] = ", ".join(versions)
+        if self.name.device:
+            described["neuron_device_name"] = self.name.device
+        for variable, value in _neuron_variables().items():
+            described[variable.lower()] = value
+        for tool in (nccom.NAME, "neuron-monitor", "neuron-explorer"):
+            described[f"has_{tool.replace('-', '_')}"] = self.tools.find(tool) is not None
+        return described
+
+    def cannot(self, case: Case, system: System) -> str:
+        """Why this stack cannot take the case; "" when it can."""
+        kinds = case.kernel.implementations
+        if "collective" in kinds:
+            return self._cannot_collect(case)
+        if beta1_case.KIND in kinds and self._beta1(system):
+            return self._cannot_beta1(case)
+        if "nki" not in kinds:
+            return f"kernel {case.kernel.name} has no NKI source, and its time is modelled only"
+        for each in (self.interpreters.nki, self.interpreters.nrtpy):
+            if not each.path:
+                return f"{each.why}; {each.try_}"
+        if case.kernel.spread is Spread.SHARED:
+            return "its programs share one problem, and each core would be given the whole of it here"
+        if case.key.scope is Scope.LOGICAL_CORE:
+            return "its source is written for one physical core (LNC=1)"
+        source = problem.source_of(case)
+        if source is None:
+            return f"the NKI source of {case.kernel.name} does not take this point"
+        return next((_another_type(dtype) for _, dtype in source.inputs if dtype in NOT_IN_NUMPY), "")
+
+    def beta1(self, case: Case, system: System) -> bool:
+        """Whether Beta 1 is what runs this case here."""
+        return beta1_case.KIND in case.kernel.implementations and self._beta1(system)
+
+    def cores(self, case: Case) -> list[int]:
+        """Physical cores that take part, by the numbers they have at LNC=1."""
+        return list(range(max(case.extent.cores, 1)))
+
+    def _beta1(self, system: System) -> bool:
+        # Documents name Trainium2 and Trainium3 for today's NKI; second-generation cores have Beta 1.
+        return target_of(system.instance.core) == "gen2" and bool(self.interpreters.beta1.path)
+
+    def _cannot_beta1(self, case: Case) -> str:
+        if case.extent.cores > 1:
+            return "neuronxcc.nki.benchmark times one core"
+        if problem.source_of(case, beta1_case.KIND) is None:
+            return f"the Beta 1 source of {case.kernel.name} does not take this point"
+        return ""
+
+    def _cannot_collect(self, case: Case) -> str:
+        operation = str(case.kernel.implementations["collective"])
+        if operation not in nccom.OPERATIONS:
+            return f"{nccom.NAME} has no {operation}"
+        if case.kernel.name != operation:
+            return f"{nccom.NAME} runs plain collectives only, {case.kernel.name} is more than one"
+        if str(case.key.point.get("dtype", "")) not in nccom.DTYPES:
+            return f"{nccom.NAME} has no data type {case.key.point.get('dtype')}"
+        if self.tools.find(nccom.NAME) is None:
+            return f"{nccom.NAME} is not installed; install the package aws-neuronx-tools"
+        if self.listing is not None:
+            here = len(self.listing.devices)
+            cores = sum(each.logical_cores for each in self.listing.devices)
+            if case.extent.ranks not in (here, cores):
+                return f"{case.extent.ranks} ranks, this host has {here} devices with {cores} logical cores"
+        return ""
+
+
+def look(settings: Settings, known: Callable[[], Known]) -> Host:
+    """What is here. Without `neuron-ls` nothing is started and no plugin is asked."""
+    tools = Toolbox(settings.tools)
+
+    def absent(why: str, try_: str) -> Host:
+        found = Detection(available=False, why=why, try_=try_, unverified=UNVERIFIED)
+        return Host(settings=settings, detection=found)
+
+    try:
+        tools.need(devices.NAME)
+        listing = devices.list_devices(tools)
+    except ToolError as error:
+        return absent(f"{error.what}: {error.cause}" if error.cause else error.what, error.try_)
+    documented = known()
+    instance_type = devices.read_instance_type(tools)
+    match = identify(listing, documented.systems, instance_type=instance_type, asked=settings.instance)
+    detection = Detection(
+        available=bool(match.instance),
+        instance=match.instance,
+        why=match.why,
+        try_=match.try_,
+        unverified=(*match.notes, *documented.problems, *UNVERIFIED),
+    )
+    return Host(settings=settings, detection=detection, match=match, listing=listing)
+
+
+def _another_type(dtype: str) -> str:
+    return f"NumPy has no {dtype}: nki would be handed another type, and that one would be timed"
+
+
+_RECORDED = (
+    "NEURON_LOGICAL_NC_CONFIG",
+    "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS",
+    "NEURON_RT_DBG_CC_DMA_PACKET_SIZE",
+    "NEURON_RT_DBG_DMA_PACKETIZATION_SIZE",
+    "NEURON_RT_ONE_THREAD_PER_CORE",
+    "NEURON_RT_ULTRASERVER_MODE",
+    "NEURON_CC_FLAGS",
+)
+"""Variables that change results; others may hold addresses and paths."""
+
+
+def _neuron_variables() -> dict[str, str]:
+    import os
+
+    return {name: os.environ[name] for name in _RECORDED if os.environ.get(name)}

@@ -1,0 +1,201 @@
+"""Which documented system is this host? Every documented one is compared; what does not fit is said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from trnbench.errors import TrnbenchError
+from trnbench.facts.scope import Scope
+from trnbench.topology.isomorphism import device_adjacency
+from trnbench_neuron.devices import Listing
+
+if TYPE_CHECKING:
+    from trnbench.generation import System, Systems
+
+MEMORY_TOLERANCE = 0.01
+"""Documents print GiB, the driver bytes; firmware may keep some."""
+
+
+class Documented(msgspec.Struct, frozen=True, kw_only=True):
+    """One host of a documented system."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    hosts: int = 1
+    devices: int  # of one host
+    cores: int  # physical, of one device
+    memory_bytes: float = 0.0  # of one device, 0: no document says
+    neighbours: tuple[frozenset[int], ...] = ()  # empty: devices are joined by switches, or not described
+    default: bool = True
+
+
+class Match(msgspec.Struct, frozen=True, kw_only=True):
+    """`instance` is "" when nothing fits, or several do; `why` says which and what."""
+
+    instance: str = ""
+    hosts: int = 1  # of the system; this is one of them
+    why: str = ""
+    try_: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def document(system: System) -> Documented | None:
+    """What the facts say of one host; None for clusters, which are made of instances, and for machines
+    without NeuronCores."""
+    if system.instance.scope is Scope.CLUSTER or not system.instance.core.startswith("neuroncore-"):
+        return None
+    count = system.devices // max(system.hosts, 1)
+    return Documented(
+        name=system.instance.name,
+        aliases=system.instance.aliases,
+        hosts=system.hosts,
+        devices=count,
+        cores=system.cores_per_device,
+        memory_bytes=system.fact(Scope.DEVICE, "hbm_capacity") or 0.0,
+        neighbours=_neighbours(system, count),
+        default=system.instance.default,
+    )
+
+
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """Every system that is documented, and what could not be read."""
+
+    systems: tuple[Documented, ...]
+    problems: tuple[str, ...] = ()
+
+
+def documented(systems: Systems) -> Known:
+    """A system that cannot be read hides itself alone."""
+    entries, problems = [], []
+    for name in systems.instance_names():
+        try:
+            entry = document(systems.system(name))
+        except TrnbenchError as error:
+            problems.append(f"{name} was not compared: {error.what}")
+            continue
+        if entry is not None:
+            entries.append(entry)
+    return Known(systems=tuple(entries), problems=tuple(problems))
+
+
+def identify(
+    seen: Listing, candidates: Iterable[Documented], *, instance_type: str = "", asked: str = ""
+) -> Match:
+    """The system that `seen` is a host of.
+
+    `asked` is the user's own word and wins over `instance_type`, the machine's; either is held
+    against the devices found. Without them, the only documented system that fits is taken.
+    """
+    known = tuple(candidates)
+    by_name = {name: each for each in known for name in (each.name, *each.aliases)}
+    if asked and asked not in by_name:
+        return Match(why=f"{asked!r} is no documented system", try_="trnbench list instances")
+    named = by_name.get(asked or instance_type)
+    if named is not None:
+        misfits = misfit(seen, named)
+        word = asked or instance_type
+        if misfits:
+            return Match(
+                why=f"this host calls itself {word}, but {'; '.join(misfits)}"
+                if not asked
+                else f"this host is no {word}: {'; '.join(misfits)}",
+                try_="neuron-ls, and the documents of that instance",
+            )
+        return Match(instance=named.name, hosts=named.hosts, notes=_notes(seen, named))
+    notes = (f"calls itself {instance_type}, which no plugin describes",) if instance_type else ()
+    fitting = [each for each in known if not misfit(seen, each)]
+    # One whole instance is the plainer answer than one host of something larger.
+    whole = [each for each in fitting if each.hosts == 1] or fitting
+    if len(whole) == 1:
+        return Match(instance=whole[0].name, hosts=whole[0].hosts, notes=(*notes, *_notes(seen, whole[0])))
+    if whole:
+        names = ", ".join(each.name for each in whole)
+        return Match(
+            why=f"its devices fit several systems: {names}",
+            try_=f"TRNBENCH_NEURON_INSTANCE={whole[0].name}, or another of them",
+            notes=notes,
+        )
+    return Match(why=_nothing_fits(seen, known), try_="trnbench plugin new, to describe it", notes=notes)
+
+
+def misfit(seen: Listing, against: Documented) -> tuple[str, ...]:
+    """What of `seen` differs from the document; empty when all of it fits."""
+    reasons = []
+    if len(seen.devices) != against.devices:
+        reasons.append(f"{len(seen.devices)} devices, {against.name} has {against.devices} per host")
+    cores = Counter(each.cores for each in seen.devices)
+    if set(cores) != {against.cores}:
+        had = " and ".join(str(each) for each in sorted(cores))
+        reasons.append(f"{had} cores per device (LNC={seen.lnc} counted), {against.name} has {against.cores}")
+    sizes = {each.memory_bytes for each in seen.devices if each.memory_bytes}
+    if against.memory_bytes and any(
+        abs(size - against.memory_bytes) > MEMORY_TOLERANCE * against.memory_bytes for size in sizes
+    ):
+        had = " and ".join(f"{size / 2**30:.4g}" for size in sorted(sizes))
+        reasons.append(f"{had} GiB per device, {against.name} has {against.memory_bytes / 2**30:.4g}")
+    if not reasons and against.neighbours and (links := _links(seen)):
+        theirs = dict(enumerate(against.neighbours))
+        if profile(links) != profile(theirs):
+            reasons.append(f"its links are not those of {against.name}")
+    return tuple(reasons)
+
+
+def profile(graph: Mapping[int, frozenset[int]]) -> Counter[tuple[int, ...]]:
+    """For every node, how many others are one, two, … links away: the same for the same graph, however
+    its nodes are numbered."""
+    return Counter(_distances(graph, node) for node in graph)
+
+
+def _distances(graph: Mapping[int, frozenset[int]], start: int) -> tuple[int, ...]:
+    seen, ring, counts = {start}, {start}, []
+    while ring := {near for node in ring for near in graph.get(node, ())} - seen:
+        seen |= ring
+        counts.append(len(ring))
+    return tuple(counts)
+
+
+def _links(seen: Listing) -> dict[int, frozenset[int]]:
+    """Neighbours within this host; empty when the tool names none."""
+    here = {each.index for each in seen.devices}
+    links = {each.index: frozenset(each.neighbours) & here for each in seen.devices}
+    return links if any(links.values()) else {}
+
+
+def _neighbours(system: System, count: int) -> tuple[frozenset[int], ...]:
+    try:
+        adjacency = device_adjacency(system.topology())
+    except TrnbenchError:
+        return ()
+    first = frozenset(range(count))
+    found: Sequence[frozenset[int]] = [each & first for each in adjacency[:count]]
+    return tuple(found) if any(found) else ()
+
+
+def _notes(seen: Listing, against: Documented) -> tuple[str, ...]:
+    notes = []
+    if against.neighbours and not _links(seen):
+        notes.append("neuron-ls names no neighbours: the links were not compared with the document")
+    if against.hosts > 1:
+        notes.append(f"this host is one of the {against.hosts} of {against.name}")
+    if seen.busy:
+        held = ", ".join(map(str, seen.busy))
+        notes.append(f"other processes hold devices {held}: numbers of shared devices mean little")
+    return (*seen.notes, *notes)
+
+
+def _nothing_fits(seen: Listing, known: Sequence[Documented]) -> str:
+    first = seen.devices[0]
+    visible = (
+        f"{len(seen.devices)} devices of {first.cores} cores (LNC={first.lnc})"
+        f" and {first.memory_bytes / 2**30:.4g} GiB"
+    )
+    if not known:
+        return f"{visible}: no plugin describes a system to compare with"
+    nearest = min(known, key=lambda each: (len(misfit(seen, each)), abs(each.devices - len(seen.devices))))
+    return (
+        f"{visible} fit no documented system; nearest is {nearest.name}: {'; '.join(misfit(seen, nearest))}"
+    )

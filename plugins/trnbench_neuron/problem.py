@@ -1,0 +1,124 @@
+"""The source of a kernel for one point: where it lies, what its arguments and results are."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import zlib
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from trnbench.errors import KernelError
+from trnbench.kernels.case import Case
+from trnbench.kernels.kernel import Kernel, Point
+from trnbench.results.measurement import Value
+
+if TYPE_CHECKING:
+    from trnbench.generation import System
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a kernel's source lies, and the shapes and types of its arguments for one point.
+
+    `plain`: what comes after the tensors, known when the kernel is compiled.
+    """
+
+    ref: str
+    module: str
+    file: str
+    function: str
+    inputs: tuple[tuple[tuple[int, ...], str], ...]
+    plain: tuple[Value, ...] = ()
+
+
+def source_of(case: Case, kind: str = "nki", point: Point | None = None) -> Source | None:
+    """The implementation of `kind`; None where there is none, or it does not take this point.
+
+    Raises `KernelError` when the kernel's module cannot be found or says nothing of its arguments.
+    """
+    own = case.kernel.implementations.get(kind)
+    refs = case.kernel.nki_sources if kind == "nki" else (own,) if isinstance(own, str) else ()
+    at = case.key.point if point is None else point
+    return next(filter(None, (_taking(ref, kind, at) for ref in refs)), None)
+
+
+def _taking(ref: str, kind: str, point: Point) -> Source | None:
+    name, _, function = ref.replace("::", ":", 1).partition(":")
+    from trnbench_emulator.nki.source import inputs_of
+
+    inputs = inputs_of(beside(name, kind), ref, point)
+    if inputs is None:
+        return None
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise KernelError(f"the source of {ref} is no file")
+    tensors = [each for each in inputs if isinstance(each, tuple)]
+    return Source(
+        ref=ref,
+        module=name,
+        file=spec.origin,
+        function=function,
+        inputs=tuple((tuple(int(each) for each in shape), str(dtype)) for shape, dtype in tensors),
+        plain=tuple(inputs[len(tensors) :]),
+    )
+
+
+@cache
+def beside(name: str, kind: str) -> Any:
+    """The module with what stands beside the kernel, its `nki` ours. A module of Beta 1 can be imported
+    where neuronxcc is not."""
+    if kind != "nki":
+        return importlib.import_module(name)
+    from trnbench_emulator.nki import provide
+
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.loader is None:
+        raise KernelError(f"no module {name!r}", cause="the package that names it is only partly installed")
+    with provide("trnbench"):
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return module
+
+
+def seed_of(case: Case) -> int:
+    """Of a case's random arguments: the same on every machine."""
+    return zlib.crc32(f"0:{case.id}".encode())
+
+
+def outputs_of(source: Source, system: System) -> tuple[tuple[tuple[int, ...], str], ...]:
+    """Shapes and types of the results: what the kernel's source says when it is executed by shapes."""
+    from trnbench_emulator.nki import Machine, TensorSpec, load_kernel, provide, record
+
+    kernel, _, _ = load_kernel(source.ref.replace("::", ":", 1), nki="trnbench")
+    with provide("trnbench"):
+        trace = record(
+            kernel,
+            [*(TensorSpec(shape, dtype) for shape, dtype in _small(source.inputs)), *source.plain],
+            machine=Machine.of(system),
+        )
+    return tuple((each.shape, each.dtype) for each in trace.output_specs)
+
+
+def _small(inputs: tuple[tuple[tuple[int, ...], str], ...]) -> tuple[tuple[tuple[int, ...], str], ...]:
+    # Types of results do not depend on sizes; one tile of each argument keeps this quick.
+    return tuple((tuple(min(each, 512) for each in shape), dtype) for shape, dtype in inputs)
+
+
+def smaller(kernel: Kernel, point: Point) -> dict[str, Value] | None:
+    """The point with its numbers halved where that is still a case; None where it is not."""
+    halved: dict[str, Value] = dict(point)
+    for axis in kernel.axes:
+        value = point.get(axis.name)
+        if axis.kind == "int" and isinstance(value, int) and value // 2 >= max(axis.least, 64):
+            halved[axis.name] = value // 2
+    if halved == dict(point) or kernel.valid(halved):
+        return None
+    return halved
+
+
+def amount(case: Case, point: Point) -> float:
+    """The work a point asks for, in whatever the kernel counts."""
+    counts = case.kernel.work(point, case.extent).as_counts()
+    return counts.get(case.primary.count) or next(iter(counts.values()), 0.0)

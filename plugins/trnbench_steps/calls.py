@@ -1,0 +1,269 @@
+"""Which kernel an operator is at the shape of a rank, and what it shares with its neighbours.
+
+*Activations stay in SBUF* where the widest operand and result of a layer fill no more than three quarters of
+it (the rest is for weights on their way), and nothing is kept for a backward pass. Features then lie on the
+partitions, and each operator takes what the one before left: only weights and cache are read.
+
+*Activations go through HBM* otherwise, between every two operators.
+
+*An activation or a gate* behind a matrix product is applied as its sums leave PSUM, which they do anyway: it
+takes nothing of its own.
+
+Cores of a logical core share an operator evenly: the columns of a product, the caches or heads of attention
+(of a single head the queries), the rows of what is done element by element.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench_steps.division import Division
+from trnbench_steps.expert_share import experts_of
+from trnbench_steps.feed_forward import FeedForward
+from trnbench_steps.job import Task
+from trnbench_steps.kernel_times import Call
+from trnbench_steps.linear_calls import convolution_call, recurrence_call
+from trnbench_steps.operators import (
+    Convolution,
+    Elementwise,
+    Mixing,
+    Operator,
+    Product,
+    Recurrence,
+    WeightGradient,
+)
+from trnbench_steps.tiles import ROWS, tiles_of
+
+SPAN = 2048
+"""Keys of a cache that are attended to at once; the results of several spans are made one."""
+
+ROOM = 0.75
+"""Of SBUF, for activations that stay."""
+
+NAMES = {
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "fp32": "float32",
+    "tf32": "tfloat32",
+    "int8": "int8",
+    "fp8": "float8_e4m3",
+    "cfp8": "float8_e4m3",
+}
+FUSED = ("activation", "gate")
+"""How the names of those end that are applied as the sums of a matrix product leave PSUM."""
+
+
+class Shapes:
+    """Calls of a division's operators on `system`, `cores` of which make a rank."""
+
+    def __init__(self, division: Division, system: System, cores: int) -> None:
+        self.division, self.system, self.cores = division, system, cores
+        self.dtype = NAMES[division.job.activations]
+        self.stays = self._stay()
+
+    def _stay(self) -> bool:
+        """Whether activations stay in SBUF."""
+        division = self.division
+        if division.job.task is Task.TRAIN:
+            return False
+        capacity = self.system.fact(Scope.CORE, "sbuf_capacity") or 0.0
+        item = 4 if self.dtype == "float32" else 2
+        model, tp = division.model, division.layout.tp
+        inner = max(_inner(each.feed_forward) for each in model.kinds) // tp
+        return (model.hidden + inner) * division.tokens * item <= ROOM * capacity
+
+    def fused(self, operator: Operator, before: Operator | None) -> bool:
+        """Whether it takes nothing of its own."""
+        return (
+            isinstance(operator, Elementwise)
+            and isinstance(before, Product)
+            and operator.name.endswith(FUSED)
+        )
+
+    def of(self, operator: Operator) -> Call | None:
+        """None where no kernel does it: a roofline takes its place."""
+        if isinstance(operator, Product):
+            return self._product(operator)
+        if isinstance(operator, WeightGradient):
+            return self._gradient(operator)
+        if isinstance(operator, Elementwise):
+            return self._elementwise(operator)
+        if isinstance(operator, Mixing):
+            return self._mixing(operator)
+        if isinstance(operator, Convolution):
+            return convolution_call(operator, self.dtype, self.cores, stays=self.stays)
+        if isinstance(operator, Recurrence):
+            return recurrence_call(operator, self.dtype, self.cores, stays=self.stays)
+        return None
+
+    def _product(self, product: Product) -> Call:
+        copies, tokens, operators = float(product.copies), max(product.tokens, 1.0), 1.0
+        if product.copies > 1 and product.name.startswith("experts"):
+            copies, tokens, operators = experts_of(self.division, product)
+        if not self.stays and tokens > ROWS:
+            share = ceil(tokens / self.cores)
+            left, right = (product.inputs, share), (product.inputs, product.outputs)
+            return Call(
+                source="gemm_best:gemm_best",
+                inputs=((left, self.dtype), (right, self.dtype)),
+                times=copies,
+                operators=operators,
+            )
+        stored = NAMES[self.division.job.weights]
+        if stored not in ("int8", "float8_e4m3"):
+            stored = self.dtype
+        rows, parts = tiles_of(product.inputs)
+        columns, tiles = tiles_of(ceil(product.outputs / self.cores))
+        whole = ceil(copies)
+        few = ((whole, rows, parts, ceil(tokens)), self.dtype)
+        weights = ((whole, rows, tiles, parts * columns), stored)
+        return Call(
+            source="few:linear_few",
+            inputs=(few, weights),
+            times=copies / whole,
+            stays=self.stays,
+            operators=operators,
+        )
+
+    def _gradient(self, product: WeightGradient) -> Call:
+        tokens, inputs = ceil(product.tokens), ceil(product.inputs / self.cores)
+        shapes = ((tokens, inputs), (tokens, product.outputs))
+        return Call(
+            source="gemm_best:gemm_best",
+            inputs=tuple((shape, self.dtype) for shape in shapes),
+            times=product.copies,
+        )
+
+    def _elementwise(self, operator: Elementwise) -> Call:
+        rows = operator.rows / self.cores
+        if operator.name.startswith("adam"):
+            return self._update(operator)
+        normal = "norm" in operator.name
+        if self.stays and normal and operator.width * operator.rows >= ROWS:
+            height, parts = tiles_of(operator.width)
+            x = ((height, parts, ceil(operator.rows)), self.dtype)
+            return Call(
+                source="few:norm_few", inputs=(x, ((height, parts), self.dtype)), stays=True, weights=False
+            )
+        if normal and rows >= 1 and "gradient" not in operator.name:
+            layer = self.division.model.norm.value == "layer"
+            name = "layer_norm" if layer else "rms_norm"
+            scale = ((1, operator.width), self.dtype)
+            tokens = ((ceil(rows), operator.width), self.dtype)
+            return Call(source=f"rows:{name}", inputs=(tokens, *((scale,) * (2 if layer else 1))))
+        elements = ceil(rows * operator.width)
+        return Call(
+            source="elementwise:combine",
+            inputs=((_whole(elements), self.dtype), operator.operands),
+            stays=self.stays,
+            weights=False,
+        )
+
+    def _update(self, operator: Elementwise) -> Call:
+        job, shape = self.division.job, _whole(ceil(operator.rows / self.cores))
+        master = operator.operands == 5
+        return Call(
+            source="elementwise:adam",
+            inputs=(
+                (shape, NAMES[job.weights]),
+                (shape, NAMES[job.gradients]),
+                ((3 if master else 2, *shape), NAMES[job.moments]),
+                master,
+            ),
+        )
+
+    def _mixing(self, mixing: Mixing) -> Call:
+        if _over_cache(mixing):
+            return self._cached(mixing)
+        return self._prompt(mixing)
+
+    def merged(self, operator: Operator) -> Call | None:
+        """What makes the spans of a long cache one, behind attention; None where there is one span."""
+        if not isinstance(operator, Mixing) or not _over_cache(operator):
+            return None
+        caches, spans, _ = self._spans(operator)
+        if spans == 1:
+            return None
+        heads = caches * (operator.heads // operator.kv_heads)
+        columns, wide = tiles_of(operator.value_dim)
+        return Call(
+            source="spans:spans_merged",
+            inputs=(((spans, columns, wide, heads), self.dtype), ((spans, heads), "float32")),
+            stays=self.stays,
+            weights=False,
+            operators=0.0,
+        )
+
+    def _spans(self, mixing: Mixing) -> tuple[int, int, int]:
+        """Caches of a core, spans of each, and keys of a span."""
+        seen = max(round(mixing.pairs), 1)
+        caches, shared = mixing.sequences * mixing.kv_heads, self.cores
+        if caches % shared:
+            seen, shared = ceil(seen / shared), 1
+        spans = ceil(seen / SPAN)
+        return caches // shared, spans, ceil(seen / spans)
+
+    def _cached(self, mixing: Mixing) -> Call:
+        each, spans, seen = self._spans(mixing)
+        caches, spread = each * spans, ceil(seen / ROWS)
+        rows, parts = tiles_of(mixing.key_dim)
+        stored = (
+            self.dtype
+            if self.division.job.cache in ("bf16", "fp16", "fp32")
+            else NAMES[self.division.job.cache]
+        )
+        heads = mixing.heads // mixing.kv_heads
+        return Call(
+            source="cached:attention_cached",
+            inputs=(
+                ((caches, rows, parts, heads), self.dtype),
+                ((caches, rows, parts, spread * ROWS), stored),
+                ((caches, ROWS, spread, mixing.value_dim), stored),
+            ),
+            stays=self.stays,
+        )
+
+    def _prompt(self, mixing: Mixing) -> Call:
+        tokens, per_core = mixing.tokens, mixing.sequences * mixing.heads / self.cores
+        heads = ceil(per_core)
+        rows, parts = tiles_of(mixing.key_dim)
+        by_feature = ((heads, rows, parts, tokens), self.dtype)
+        window = mixing.window if mixing.window < tokens else 0
+        if not mixing.backward:
+            values = ((heads, tokens, mixing.value_dim), self.dtype)
+            return Call(
+                source="flash:flash",
+                inputs=(by_feature, by_feature, values, mixing.causal, window),
+                times=per_core / heads,
+                stays=self.stays,
+                weights=False,
+            )
+        by_token = (heads, tokens, rows * parts)
+        return Call(
+            source="flash:flash_backward",
+            inputs=(
+                *(by_feature,) * 3,
+                ((2, *by_token), self.dtype),
+                (by_feature, (by_token, self.dtype)),
+                ((heads, tokens, 2), "float32"),
+                mixing.causal,
+                window,
+            ),
+            times=per_core / heads,
+        )
+
+
+def _over_cache(mixing: Mixing) -> bool:
+    return bool(mixing.tokens == 1 and mixing.before and not mixing.backward)
+
+
+def _inner(network: FeedForward) -> int:
+    """Features of what a network works on between its matrices."""
+    return (2 if network.gated else 1) * network.width
+
+
+def _whole(elements: int) -> tuple[int, int]:
+    """As rows on all partitions."""
+    return ROWS, max(ceil(elements / ROWS), 1)

@@ -1,0 +1,127 @@
+"""How long a kernel takes inside a compiled graph: asked of the one model of kernels, once for each shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from trnbench.generation import System
+from trnbench.results.measurement import Value
+from trnbench_emulator.clock import seconds
+from trnbench_emulator.core.launch import Launch
+from trnbench_emulator.core.model import KernelModel
+from trnbench_emulator.core.pace import NOTHING_REMOVED, Without
+from trnbench_emulator.core.timing import Timing
+from trnbench_emulator.nki import TensorSpec
+from trnbench_emulator.nki.load import load_kernel
+from trnbench_emulator.nki.source import inputs_of
+
+LIMIT = 500_000
+"""Calls of one kernel that are executed, as of a case."""
+
+_TRANSFERS = frozenset({"load ring", "store ring", "scalar ring", "gpsimd ring"})
+_HERE = "trnbench_kernels.nki."
+
+
+class KernelTime(msgspec.Struct, frozen=True):
+    """Seconds of a call, the launch of a program left out: `all` of it, `memory` of that because transfers
+    take time; the transfers themselves keep the DMA engines, or the memory, busy for `stream`."""
+
+    all: float
+    memory: float
+    stream: float
+
+    @property
+    def engines(self) -> float:
+        return self.all - self.memory
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """A kernel at the shape of a rank. `source`: file and name below kernels/nki, or a reference of a user's.
+
+    `inputs`: ((size, …), dtype) for a tensor. `times`: how often it runs, one after the other, which may
+    be a part (of experts that are met on average). `stays`: its activations are in SBUF, and what it makes
+    of them remains there. `weights`: it also reads what lies in HBM. `own`: `source` is a user's kernel.
+    `operators`: how many of the graph's it is.
+    """
+
+    source: str
+    inputs: tuple[Any, ...]
+    times: float = 1.0
+    stays: bool = False
+    weights: bool = True
+    own: bool = False
+    operators: float = 1.0
+
+
+class KernelTimes:
+    """Loads each kernel once, and times each call once."""
+
+    def __init__(self, kernels: KernelModel | None = None) -> None:
+        self.kernels = kernels or KernelModel()
+        self._loaded: dict[str, tuple[Any, Any]] = {}
+        self._known: dict[tuple[Any, ...], KernelTime] = {}
+
+    def time(self, call: Call, system: System, cores: int) -> KernelTime:
+        """Of all its `times`, with `cores` of the device at work alike. Raises `KernelError`.
+
+        What stays in SBUF is neither stored nor, where nothing else is read, loaded: these transfers take no
+        time. `memory` is the difference to an emulation without any transfer.
+        """
+        key = (call, cores, id(self.kernels.table(system)))
+        if key not in self._known:
+            timing = self._timing(call, system, cores, _stays(call))
+            bare = self._timing(call, system, cores, Without(queues=_TRANSFERS, hbm=True))
+            whole = seconds(timing.total) * call.times
+            stream = max(timing.busy_s.get("dma", 0.0), timing.busy_s.get("hbm", 0.0)) * call.times
+            self._known[key] = KernelTime(
+                all=whole,
+                memory=max(whole - seconds(bare.total) * call.times, 0.0),
+                stream=min(stream, whole),
+            )
+        return self._known[key]
+
+    def _timing(self, call: Call, system: System, cores: int, without: Without) -> Timing:
+        kernel, module = self._kernel(call.source if call.own else _HERE + call.source)
+        cut = getattr(module, f"{call.source.rpartition(':')[2]}_pieces", None)
+        pieces = cut(call.inputs) if cut is not None else ()
+        launch = Launch(cores=cores, limit=LIMIT, without=without, explain=False)
+        parts = tuple((_arguments(part), times) for part, times in pieces)
+        return self.kernels.time(kernel, _arguments(call.inputs), system, launch, parts=parts)
+
+    def _kernel(self, source: str) -> tuple[Any, Any]:
+        if source not in self._loaded:
+            kernel, module, _ = load_kernel(source, nki="trnbench")
+            self._loaded[source] = (kernel, module)
+        return self._loaded[source]
+
+    def inputs(self, source: str, point: Mapping[str, Value]) -> tuple[Any, ...] | None:
+        """What the user's kernel takes for `point`, by its `…_inputs`; None where it says that it does not.
+
+        Raises `KernelError`, `MissingFile` and `UnknownName` for one that cannot be loaded or asked.
+        """
+        _, module = self._kernel(source)
+        return inputs_of(module, source.replace("::", ":"), point)
+
+
+def _stays(call: Call) -> Without:
+    if not call.stays:
+        return NOTHING_REMOVED
+    if call.weights:
+        return Without(queues=frozenset({"store ring"}))
+    return Without(queues=_TRANSFERS, hbm=True)
+
+
+def _arguments(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(map(_argument, inputs))
+
+
+def _argument(given: Any) -> Any:
+    """((size, …), dtype) as a tensor; of several of them each."""
+    if not isinstance(given, tuple):
+        return given
+    if len(given) == 2 and isinstance(given[1], str):
+        return TensorSpec(tuple(given[0]), given[1])
+    return tuple(map(_argument, given))

@@ -1,0 +1,29 @@
+"""One kind of layer: a mixer, a network, and the normalisations around them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trnbench_steps.attention import Attention
+from trnbench_steps.feed_forward import FeedForward
+from trnbench_steps.norm import Norm
+from trnbench_steps.weight import Weight
+
+
+class Layer(msgspec.Struct, frozen=True, kw_only=True):
+    """`parallel`: mixer and network read the same input, and their results are added at once."""
+
+    attention: Attention
+    feed_forward: FeedForward
+    norm: Norm
+    norms: int  # of `hidden` features each
+    parallel: bool = False
+
+    def weights(self, hidden: int) -> list[Weight]:
+        """Everything it has, in the order in which it is used."""
+        norms = [
+            each
+            for number in range(1, self.norms + 1)
+            for each in self.norm.weights(f"norm {number}", hidden)
+        ]
+        return [*norms, *self.attention.weights(hidden), *self.feed_forward.weights(hidden)]

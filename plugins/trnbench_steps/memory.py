@@ -1,0 +1,133 @@
+"""What a rank's HBM holds: weights, cache, activations, gradients, the optimiser's state, buffers."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trnbench.kernels.dtype import item_bytes
+from trnbench_steps import activations
+from trnbench_steps.attention import AttentionKind
+from trnbench_steps.cache import STATE, cached_tokens, state_elements, token_elements
+from trnbench_steps.division import Division, RankParameters
+from trnbench_steps.job import Recompute, Task
+from trnbench_steps.pipeline import in_flight
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes of one rank, by what they hold. `FORMULAS` says how each is worked out."""
+
+    weights: float
+    cache: float
+    activations: float
+    gradients: float
+    optimiser: float
+    buffers: float
+
+    @property
+    def all(self) -> float:
+        return float(sum(getattr(self, name) for name in self.__struct_fields__))
+
+
+FORMULAS = {
+    "weights": "parameters of the rank · bytes of their type; heads that are padded or kept by several ranks "
+    "included",
+    "cache": "sequences · layers · tokens (no more than a window) · elements of the rank's heads · bytes of "
+    "their type; a compressed vector is on every tensor rank; a linear layer keeps its state in fp32",
+    "activations": "training: what a layer keeps · layers · micro-batches in flight, and the scores of the "
+    "words in fp32; otherwise: what is alive at once in the widest layer, and the scores of predicted words",
+    "gradients": "parameters of the rank · bytes of the gradients' type",
+    "optimiser": "parameters · (two moments, and a copy of the weights); with --zero 1 over the ranks that "
+    "hold the same parameters",
+    "buffers": "one gathered input of a layer where tensor or context parallelism sends, two of a stage's "
+    "messages where a pipeline does; the compiler's own are not known and not counted",
+}
+
+
+def rank_parameters(division: Division, stage: int) -> RankParameters:
+    """Parameters that a rank of `stage` holds; a tied head is on the first stage and on the last."""
+    model, last = division.model, division.layout.pp - 1
+    experts = others = 0
+    if stage == 0:
+        others += sum(division.share(weight) for weight in model.before())
+    if stage == last:
+        others += sum(division.share(weight) for weight in model.after())
+        if model.head and model.tied and last:
+            others += division.share(model.head_weight)
+    for kind, count in division.stages[stage].items():
+        times = 1 if model.shared_layers else count
+        experts += division.per_layer[kind].experts * times
+        others += division.per_layer[kind].others * times
+    return RankParameters(experts=experts, others=others)
+
+
+def memory(division: Division, stage: int) -> Memory:
+    """The memory of one rank of `stage`."""
+    job, held = division.job, rank_parameters(division, stage)
+    trained = held if job.task is Task.TRAIN else RankParameters(experts=0, others=0)
+    return Memory(
+        weights=(held.experts + held.others) * item_bytes(job.weights),
+        cache=_cache(division, stage),
+        activations=_activations(division, stage),
+        gradients=(trained.experts + trained.others) * item_bytes(job.gradients),
+        optimiser=_optimiser(division, trained),
+        buffers=_buffers(division),
+    )
+
+
+def _cache(division: Division, stage: int) -> float:
+    job, model = division.job, division.model
+    if not job.cached or model.encoder:
+        return 0.0
+    length = -(-job.cached // division.layout.cp)
+    total = 0.0
+    for kind, count in division.stages[stage].items():
+        attention, heads = model.kinds[kind].attention, division.heads[kind]
+        if attention.kind is AttentionKind.LATENT:
+            elements, state, inputs = token_elements(attention), 0, 0
+        else:
+            rank = msgspec.structs.replace(attention, heads=heads.queries, kv_heads=heads.keys)
+            elements = token_elements(rank)
+            state, inputs = state_elements(rank)
+        kept = elements * cached_tokens(attention, length) + inputs
+        total += count * (kept * item_bytes(job.cache) + state * item_bytes(STATE))
+    return total * division.sequences
+
+
+def _activations(division: Division, stage: int) -> float:
+    model, job, layout = division.model, division.job, division.layout
+    layers = division.stages[stage]
+    item = item_bytes(job.activations)
+    words = 0.0
+    if stage == layout.pp - 1 and model.head:
+        scored = division.tokens if job.task is Task.TRAIN else division.sequences
+        words = scored * -(-model.vocabulary // layout.tp) * item_bytes("fp32")
+    widest = float(max(activations.live(division, kind) for kind in layers)) * item
+    if job.task is not Task.TRAIN:
+        return widest + words
+    kept = sum(
+        activations.kept_per_layer(division, kind, job.recompute) * count for kind, count in layers.items()
+    )
+    # Each of a stage's runs of layers keeps its own share of them.
+    flying = in_flight(layout, stage, division.micro_batches) / layout.chunks
+    again = (
+        max(float(activations.kept_per_layer(division, kind, Recompute.SELECTIVE)) for kind in layers) * item
+    )
+    return float(kept) * item * flying + words + (again if job.recompute is Recompute.FULL else 0.0)
+
+
+def _optimiser(division: Division, trained: RankParameters) -> float:
+    job, layout = division.job, division.layout
+    each = 2 * item_bytes(job.moments) + (
+        item_bytes(job.master) if job.master and job.master != job.weights else 0.0
+    )
+    if not layout.zero:
+        return (trained.experts + trained.others) * each
+    return (trained.others / layout.replicas + trained.experts / layout.expert_data) * each
+
+
+def _buffers(division: Division) -> float:
+    layout, message = (
+        division.layout,
+        division.tokens * division.model.hidden * item_bytes(division.job.activations),
+    )
+    return message * ((1 if layout.tp > 1 or layout.cp > 1 else 0) + (2 if layout.pp > 1 else 0))

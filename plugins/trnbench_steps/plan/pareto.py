@@ -1,0 +1,85 @@
+"""The options of a plan in time and cost, and which of them none beats in both: what a chart shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from trnbench.facts.format import percent, show
+from trnbench_steps.plan.front import cost_of, front, priced
+from trnbench_steps.plan.layouts import words
+
+if TYPE_CHECKING:
+    from trnbench_steps.plan.option import Option
+    from trnbench_steps.plan.wanted import Wanted
+
+
+class ParetoOption(msgspec.Struct, frozen=True, kw_only=True):
+    """`time_s` of a token or a step, `low_s` to `high_s` its band (0: none); `cost` in the chart's unit;
+    `best`: no option is both faster and cheaper."""
+
+    name: str
+    time_s: float
+    cost: float
+    low_s: float = 0.0
+    high_s: float = 0.0
+    best: bool = False
+
+
+class Pareto(msgspec.Struct, frozen=True, kw_only=True):
+    """`of`: the model and its task. `time` and `cost` say what the axes are; `unit` of the cost is "s" or
+    "dollars". `finding` is the sentence that goes with them. `options` in the order of the plan."""
+
+    of: str
+    time: str
+    cost: str
+    unit: str
+    finding: str
+    options: tuple[ParetoOption, ...]
+
+
+def pareto(wanted: Wanted, ranked: Sequence[Option]) -> Pareto:
+    """Of the ranked options of a plan, at least one."""
+    training = bool(wanted.tokens)
+    in_dollars = priced(ranked)
+    dollars = "dollars of the training" if training else "dollars of a million tokens"
+    best = front(ranked)
+    kept = {id(each) for each in best}
+    return Pareto(
+        of=f"{wanted.model.name}, {wanted.task}",
+        time="time of a step" if training else "time of a token",
+        cost=dollars if in_dollars else "device seconds of a token",
+        unit="dollars" if in_dollars else "s",
+        finding=_finding(ranked, best, in_dollars),
+        options=tuple(
+            ParetoOption(
+                name=label(each),
+                time_s=each.time_s,
+                cost=cost_of(each, in_dollars),
+                low_s=each.low_s,
+                high_s=each.high_s,
+                best=id(each) in kept,
+            )
+            for each in ranked
+        ),
+    )
+
+
+def label(option: Option) -> str:
+    """ "trn1.32xlarge (tp 32, batch 4)": an option in a sentence."""
+    return f"{option.system} ({words(option.layout)}, batch {option.batch})"
+
+
+def _finding(ranked: Sequence[Option], best: Sequence[Option], in_dollars: bool) -> str:
+    fast, cheap = best[0], best[-1]
+    if len(ranked) == 1:
+        return f"The only option is {label(fast)}: {show(fast.time_s, 's')}"
+    if fast is cheap:
+        return f"{label(fast)} is both the fastest and the cheapest of {len(ranked):,} options"
+    saved = 1 - cost_of(cheap, in_dollars) / cost_of(fast, in_dollars)
+    return (
+        f"{len(best):,} of {len(ranked):,} options are beaten by none: {label(cheap)} takes "
+        f"{cheap.time_s / fast.time_s:.3g} times as long as {label(fast)} for {percent(saved)} less"
+    )

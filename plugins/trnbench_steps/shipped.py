@@ -1,0 +1,100 @@
+"""Where models come from: those that trnbench describes itself, and files of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from trnbench.bounded.file import TABLE, read_file
+from trnbench.bounded.json import NotJson, parse_json
+from trnbench.bounded.toml import parse_toml
+from trnbench.errors import BadInput, UnknownName
+from trnbench_steps.model import Model, ModelSource, PublishedCount
+from trnbench_steps.reading import read_model
+
+FOLDER = Path(__file__).with_name("models")
+
+
+@cache
+def shipped_names() -> tuple[str, ...]:
+    """Names of all models that trnbench describes; no file is read."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
+
+
+def load_model(name: str | Path, *, also: Iterable[str] = ()) -> Model:
+    """A shipped model by its name, or the model that a config.json, its folder, or a TOML file describes.
+
+    `also` are further names that a message about an unknown one tells.
+
+    Raises `UnknownName` for a name that nobody gave a model, `BadInput` and `MissingFile` for a file that
+    is not there or says something else.
+    """
+    word = str(name)
+    if word in shipped_names():
+        return _shipped(word)
+    path = Path(word)
+    if path.suffix not in (".json", ".toml") and not path.exists():
+        near = word.lower().replace("_", "-")
+        raise UnknownName(
+            "model",
+            near if near != word else word,
+            (*shipped_names(), *also),
+            try_="trnbench workload list, or a config.json",
+        )
+    return load_model_file(path / "config.json" if path.is_dir() else path)
+
+
+@cache
+def _shipped(name: str) -> Model:
+    return load_model_file(FOLDER / f"{name}.toml")
+
+
+def load_model_file(path: Path) -> Model:
+    """The model that `path` describes: TOML of ours where it ends so, else a Hugging Face config.json.
+
+    Raises `MissingFile` and `BadInput`.
+    """
+    data = read_file(path, most=TABLE)
+    if path.suffix == ".toml":
+        return _of_toml(parse_toml(data, str(path)), path)
+    try:
+        values = parse_json(data, most=TABLE)
+    except NotJson as error:
+        raise BadInput(
+            f"{path} is no JSON: {error}",
+            cause="it was cut off, or is another file",
+            try_="the config.json beside a model's weights",
+        ) from None
+    name = path.parent.resolve().name if path.name == "config.json" else path.stem
+    return read_model(values, name, str(path))
+
+
+def _of_toml(tables: dict[str, Any], path: Path) -> Model:
+    import msgspec
+
+    known = {"source", "published", "config"}
+    for key in tables:
+        if key not in known:
+            raise BadInput(
+                f"{path}: unknown table {key!r}",
+                cause=f"a model's file has {', '.join(sorted(known))}",
+                try_="docs/workloads.md shows one",
+            )
+    if "config" not in tables:
+        raise BadInput(
+            f"{path}: table 'config' is missing",
+            cause="it holds the keys of the model's config.json",
+            try_="[config], with model_type below it",
+        )
+    try:
+        source = msgspec.convert(tables.get("source"), ModelSource | None)
+        published = msgspec.convert(tables.get("published", []), tuple[PublishedCount, ...])
+    except msgspec.ValidationError as error:
+        raise BadInput(
+            f"{path}: {error}",
+            cause="a source has document, version and locator",
+            try_="docs/workloads.md shows one",
+        ) from None
+    return read_model(tables["config"], path.stem, str(path), source=source, published=published)

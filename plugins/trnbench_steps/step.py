@@ -1,0 +1,221 @@
+"""A step put together: operators as kernels, collectives as questions, in series, stage by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from pathlib import Path
+
+import msgspec
+
+from trnbench.errors import FactError
+from trnbench.facts.scope import Scope
+from trnbench.generation import System
+from trnbench.kernels.dtype import item_bytes
+from trnbench.peaks.engine import engine_rate
+from trnbench_steps.backward_operators import backward_operators
+from trnbench_steps.calls import Shapes
+from trnbench_steps.division import Division, divide
+from trnbench_steps.exchange_times import ExchangeTimes
+from trnbench_steps.hbm import logical_cores
+from trnbench_steps.job import Job, Recompute, Task
+from trnbench_steps.kernel_times import KernelTimes
+from trnbench_steps.layout import Layout
+from trnbench_steps.model import Model
+from trnbench_steps.operators import Convolution, Elementwise, Exchange, Mixing, Operator, Recurrence
+from trnbench_steps.own_kernels import NONE_OWN, OwnKernels
+from trnbench_steps.rank_operators import (
+    between_stages,
+    first_operators,
+    last_operators,
+    layer_operators,
+)
+from trnbench_steps.shipped import load_model
+from trnbench_steps.step_constants import StepConstants, constants_of
+from trnbench_steps.step_parts import (
+    ATTENTION,
+    ELEMENTWISE,
+    MATRIX,
+    NOTHING,
+    OPTIMISER,
+    Series,
+    StepParts,
+    StepTime,
+)
+from trnbench_steps.stretches import Stretches
+from trnbench_steps.update_operators import update_operators
+
+
+class StepModel:
+    """Kernels are timed once for a shape, collectives asked once, a kind of layer put together once."""
+
+    def __init__(self) -> None:
+        self.kernels = KernelTimes()
+        self.exchanges = ExchangeTimes()
+
+    def parts(self, division: Division, system: System, own: OwnKernels = NONE_OWN) -> StepParts:
+        """Of `division` on `system`, without constants; with a user's `own` kernels in place of ours.
+
+        Raises `UsageError` for a layout that does not lie there, `KernelError` and `FactError` for what
+        cannot be timed.
+        """
+        return Composition(self, division, system, own).parts()
+
+    def time(
+        self, division: Division, system: System, constants: StepConstants, own: OwnKernels = NONE_OWN
+    ) -> StepTime:
+        return self.parts(division, system, own).time(constants)
+
+
+def step_time(division: Division, system: System, constants: StepConstants) -> StepTime:
+    """Of one step; `StepModel` keeps what several have in common."""
+    return StepModel().time(division, system, constants)
+
+
+def step(model: Model | str | Path, layout: Layout, job: Job, system: System) -> StepTime:
+    """The time of one step with the constants of the system's generation; `model` may be its name or file.
+
+    Raises `UsageError` for what does not divide or lie there, `FactError` and `KernelError` for what cannot
+    be timed.
+    """
+    described = model if isinstance(model, Model) else load_model(model)
+    return step_time(divide(described, layout, job), system, constants_of(system))
+
+
+class Composition:
+    """Of one division on one system."""
+
+    def __init__(
+        self, model: StepModel, division: Division, system: System, own: OwnKernels = NONE_OWN
+    ) -> None:
+        self.model, self.division, self.system, self.own = model, division, system, own
+        cores, per_device = logical_cores(system, division.layout.lnc)
+        physical = system.devices * system.cores_per_device // cores
+        self.shapes = Shapes(division, system, physical)
+        self.busy = min(division.layout.ranks, per_device) * physical
+
+    def parts(self) -> StepParts:
+        division, layout = self.division, self.division.layout
+        layers = {kind: self._layer(kind) for kind in range(len(division.model.kinds))}
+        stages = [self._stage(stage, layers) for stage in range(layout.pp)]
+        if division.job.task is not Task.TRAIN:
+            # A batch passes all stages, one after the other.
+            return StepParts(stages=(reduce(Series.plus, stages),))
+        updates = [self._series(update_operators(division, stage), OPTIMISER) for stage in range(layout.pp)]
+        return StepParts(
+            stages=tuple(stages),
+            micro_batches=division.micro_batches,
+            bubble=(layout.pp - 1) / layout.chunks,
+            once=max(updates, key=lambda series: series.all),
+        )
+
+    def _stage(self, stage: int, layers: dict[int, Series]) -> Series:
+        """What a rank of `stage` does for one micro-batch."""
+        division, pp = self.division, self.division.layout.pp
+        training = division.job.task is Task.TRAIN
+        found = NOTHING
+        for kind, count in division.stages[stage].items():
+            found = found.plus(layers[kind], count)
+        if stage == 0:
+            first = self._series(first_operators(division))
+            found = found.plus(first, 2.0 if training else 1.0)
+        if stage == pp - 1:
+            last = last_operators(division)
+            found = found.plus(self._series(last))
+            if training:
+                found = found.plus(self._series(last), 2.0)
+        sent = self._series(between_stages(division))
+        return found.plus(sent, (2.0 if training else 1.0) * division.layout.chunks)
+
+    def _layer(self, kind: int) -> Series:
+        found = NOTHING
+        for _, operators in self.passes(kind):
+            found = found.plus(self._series(operators))
+        return found
+
+    def passes(self, kind: int) -> list[tuple[str, list[Operator]]]:
+        """Of one layer of `kind`: what is done in each pass, in order."""
+        division, job = self.division, self.division.job
+        forward = layer_operators(division, kind)
+        if job.task is not Task.TRAIN:
+            return [("forward", forward)]
+        made = [("forward", forward), ("backward", backward_operators(division, kind))]
+        if job.recompute is Recompute.FULL:
+            made.insert(1, ("recomputed", forward))
+        if job.recompute is Recompute.SELECTIVE:
+            made.insert(1, ("recomputed", [each for each in forward if isinstance(each, Mixing)]))
+        return made
+
+    def _series(self, operators: Sequence[Operator], part: str = "") -> Series:
+        """In series; `part` takes all of it, where it is one by itself."""
+        return self.stretches(operators, part).series()
+
+    def stretches(self, operators: Sequence[Operator], part: str = "") -> Stretches:
+        """The same, event by event."""
+        parts = Stretches(part)
+        before: Operator | None = None
+        for number, operator in enumerate(operators):
+            if isinstance(operator, Exchange):
+                spent = self.model.exchanges.time(operator, self.division.layout, self.system)
+                parts.exchange(f"{operator.name}: {operator.collective}", spent)
+            elif source := self.own.replaces(operator):
+                call = self.own.call(operator, source, self.shapes, self.model.kernels)
+                found = self.model.kernels.time(call, self.system, self.busy)
+                parts.own_kernel(operator.name, _part(operator), found)
+            elif (before and self.own.replaces(before)) or not self.shapes.fused(operator, before):
+                beside = [each for each in (before, *operators[number + 1 : number + 2]) if each]
+                self._ours(operator, parts, apart=any(map(self.own.replaces, beside)))
+            before = operator
+        return parts
+
+    def _ours(self, operator: Operator, made: Stretches, *, apart: bool) -> None:
+        """`apart`: beside a user's kernel, which leaves nothing in SBUF and takes nothing from there."""
+        call = self.shapes.of(operator)
+        if call is None:
+            made.roofline(operator.name, _part(operator), *self._roofline(operator))
+            return
+        timing = self.model.kernels.time(call, self.system, self.busy)
+        made.kernel(operator.name, _part(operator), call, timing)
+        if merged := self.shapes.merged(operator):
+            spent = self.model.kernels.time(merged, self.system, self.busy)
+            made.kernel(f"{operator.name}: spans", _part(operator), merged, spent)
+        if apart and call.stays:
+            stored = msgspec.structs.replace(call, stays=False)
+            whole = self.model.kernels.time(stored, self.system, self.busy).all
+            made.round_trip(operator.name, max(whole - timing.all, 0.0))
+
+    def _roofline(self, operator: Operator) -> tuple[float, float]:
+        """FLOP over the engine bound, and what its operands take beyond that over the core's share of HBM."""
+        job, cores = self.division.job, self.shapes.cores
+        peak = engine_rate(self.system, job.activations)
+        rate = self.system.fact(Scope.DEVICE, "hbm_bandwidth")
+        if peak is None or rate is None:
+            raise FactError(
+                f"no document gives the engine bound or the HBM rate of {self.system.name}",
+                cause="an operator without a kernel takes what these allow",
+                try_="--facts with a file that gives them",
+            )
+        engines = operator.flops / (peak.value * cores) if not isinstance(operator, Exchange) else 0.0
+        moved = _moved(operator) * item_bytes(job.activations) / cores
+        return engines, max(moved * self.busy / rate - engines, 0.0)
+
+
+def _part(operator: Operator) -> str:
+    if isinstance(operator, Mixing | Convolution | Recurrence):
+        return ATTENTION
+    return ELEMENTWISE if isinstance(operator, Elementwise) else MATRIX
+
+
+def _moved(operator: Operator) -> float:
+    """Elements that attention without a kernel reads and writes at least."""
+    if isinstance(operator, Mixing):
+        own = operator.tokens * operator.heads * (operator.key_dim + operator.value_dim)
+        kept = (
+            (operator.tokens + operator.before) * operator.kv_heads * (operator.key_dim + operator.value_dim)
+        )
+        return float(operator.sequences * (own + kept))
+    if isinstance(operator, Recurrence):
+        state = 2 * 2 * operator.heads * operator.key_dim * operator.value_dim
+        own = operator.tokens * operator.heads * (operator.key_dim + operator.value_dim)
+        return float(operator.sequences * (state + 2 * own))
+    return 0.0

@@ -1,0 +1,126 @@
+"""Steps as cases: whether one can be carried out on a system, and what it takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from trnbench.backend import Observation
+from trnbench.errors import TrnbenchError
+from trnbench.generation import System
+from trnbench.kernels.case import Case
+from trnbench.results.evidence import Evidence, Grade
+from trnbench.results.measurement import Part
+from trnbench_emulator.backend import MODEL, MODEL_VERSION
+from trnbench_steps.asked import Asked
+from trnbench_steps.division import Division
+from trnbench_steps.hbm import Fit, fit
+from trnbench_steps.measures import FORMULAS, measures
+from trnbench_steps.own_kernels import OwnKernels
+from trnbench_steps.step import StepModel
+from trnbench_steps.step_constants import UNITS, constants_of, named_constants
+from trnbench_steps.step_parts import StepTime
+
+PUT_TOGETHER = (
+    "kernels at the shapes of a rank and collectives in a graph, in series; constants fitted to steps"
+)
+
+
+class StepCases:
+    """Kernels, collectives and layers are timed once for all cases of a process."""
+
+    def __init__(self) -> None:
+        self._model = StepModel()
+
+    def unsupported(self, case: Case, system: System) -> str:
+        """Empty, or why the layout does not lie on the system, or does not fit into its memory."""
+        asked = _asked(case)
+        try:
+            found = fit(asked.at(case.key.point), system)
+        except TrnbenchError as error:
+            return "; ".join(filter(None, (error.what, error.cause)))
+        return "" if found.fits else found.verdict
+
+    def observe(self, case: Case, system: System) -> Observation:
+        """Raises what composing a step raises."""
+        asked = _asked(case)
+        division = asked.at(case.key.point)
+        own = asked.own(case.key.point)
+        model = StepModel() if own.sources else self._model  # a user's kernel may be edited meanwhile
+        time = model.time(division, system, constants_of(system), own)
+        fitted = fit(division, system)
+        largest = max(time.parts, key=lambda name: time.parts[name])
+        return Observation(
+            evidence=Evidence(grade=Grade.EMULATED, by=MODEL, version=MODEL_VERSION, note=PUT_TOGETHER),
+            time_s=time.time_s,
+            stop_reason="deterministic model",
+            parts=tuple(Part(name=name, seconds=seconds) for name, seconds in time.parts.items()),
+            bound=largest,
+            implementation=_implementation(division, own),
+            notes=(*fitted.notes, *_said(time, system)),
+            detail={
+                "waterfall": [list(each) for each in time.parts.items()],
+                "step": _detail(division, system, time, fitted),
+            },
+        )
+
+
+STEPS = StepCases()
+
+
+def _asked(case: Case) -> Asked:
+    assert isinstance(case.kernel.subject, Asked)
+    return case.kernel.subject
+
+
+def _implementation(division: Division, own: OwnKernels) -> str:
+    told = f"step: {division.layout.ranks} ranks, layers of {len(division.model.kinds)} kinds"
+    return ", ".join([told, *(f"{name} by {source}" for name, source in own.sources)])
+
+
+def _said(time: StepTime, system: System) -> tuple[str, ...]:
+    notes = []
+    if time.roofline_share:
+        notes.append(f"{time.roofline_share:.1%} of the kernels' time by roofline")
+    by_points: dict[int, list[str]] = {}
+    for name, each in named_constants(system).items():
+        told = f"{name} {each.value:g} {each.unit} ({each.low:g} to {each.high:g})".replace(" 1 (", " (")
+        by_points.setdefault(len(each.points), []).append(told)
+    for count, named in by_points.items():
+        how = f"fitted on {count:,} published steps" if count else "assumed"
+        notes.append(f"constants {how}: {', '.join(named)}")
+    return tuple(notes)
+
+
+def _detail(division: Division, system: System, time: StepTime, found: Fit) -> dict[str, Any]:
+    """What a report and a table show of a step; formulas are told with it, for a run outlives its code."""
+    told = measures(division, system, time)
+    constants = {
+        name: {"value": each.value * UNITS[name][1], "points": list(each.points)}
+        for name, each in named_constants(system).items()
+    }
+    return {
+        "model": division.model.name,
+        "kind": division.model.kind,
+        "task": str(division.job.task),
+        "ranks": division.layout.ranks,
+        "cores": found.cores,
+        "parts": time.parts,
+        "roofline_share": time.roofline_share,
+        **{
+            name: getattr(told, name)
+            for name in (
+                "tokens_per_s",
+                "sequences_per_s",
+                "mfu",
+                "mbu",
+                "compute_bound_batch",
+                "attention_length",
+            )
+        },
+        "if_fixed": [[each.part, each.without_s] for each in told.losses],
+        "formulas": FORMULAS,
+        "memory": {**msgspec.to_builtins(found.rank), "device": found.used, "capacity": found.capacity},
+        "constants": constants,
+    }

@@ -1,0 +1,126 @@
+"""What a step is put together from, before the constants that no document prints are applied."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trnbench_steps.step_constants import StepConstants
+
+MATRIX, ATTENTION, ELEMENTWISE, MEMORY, COLLECTIVES = (
+    "matrix work",
+    "attention",
+    "elementwise",
+    "weights and cache",
+    "collectives",
+)
+OPTIMISER, BUBBLE = "optimiser", "pipeline bubble"
+KERNELS = (MATRIX, ATTENTION, ELEMENTWISE, OPTIMISER)
+BASE = (MATRIX, ATTENTION, ELEMENTWISE, MEMORY, COLLECTIVES, OPTIMISER)
+STARTS, LAUNCHES, IN_GRAPH, COMPILER, HOST = (
+    "collective starts",
+    "launches",
+    "collectives, in a graph",
+    "compiler",
+    "host",
+)
+PARTS = (
+    MATRIX,
+    ATTENTION,
+    ELEMENTWISE,
+    MEMORY,
+    COLLECTIVES,
+    STARTS,
+    LAUNCHES,
+    IN_GRAPH,
+    COMPILER,
+    BUBBLE,
+    OPTIMISER,
+    HOST,
+)
+"""In the order of a table. Those from collective starts to the compiler's, and the host, are constants."""
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rank does one after the other: seconds of each part without any constant, and what there is of
+    what the constants are charged for. `by_roofline`: seconds of it that no kernel was timed for."""
+
+    seconds: dict[str, float]
+    operators: float = 0.0
+    collectives: float = 0.0
+    by_roofline: float = 0.0
+
+    @property
+    def all(self) -> float:
+        return sum(self.seconds.values())
+
+    def parts(self, constants: StepConstants, times: float = 1.0) -> dict[str, float]:
+        """By part, `times` over, constants included."""
+        own = self.seconds
+        engines = sum(own.get(name, 0.0) for name in KERNELS)
+        found = {name: spent * times for name, spent in own.items()}
+        found[STARTS] = self.collectives * constants.collective_s * times
+        found[LAUNCHES] = self.operators * constants.operator_s * times
+        found[IN_GRAPH] = own.get(COLLECTIVES, 0.0) * constants.links_share * times
+        found[COMPILER] = engines * constants.engine_share * times
+        return found
+
+    def plus(self, other: Series, times: float = 1.0) -> Series:
+        """Both, the other `times` over."""
+        names = dict.fromkeys((*self.seconds, *other.seconds))
+        return Series(
+            seconds={
+                name: self.seconds.get(name, 0.0) + times * other.seconds.get(name, 0.0) for name in names
+            },
+            operators=self.operators + times * other.operators,
+            collectives=self.collectives + times * other.collectives,
+            by_roofline=self.by_roofline + times * other.by_roofline,
+        )
+
+
+NOTHING = Series(seconds={})
+
+
+class StepTime(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds by part, in the order of `PARTS`, those of nothing left out; they add up to the step.
+
+    `roofline_share`: the part of all kernel time that no kernel was timed for.
+    """
+
+    parts: dict[str, float]
+    roofline_share: float = 0.0
+
+    @property
+    def time_s(self) -> float:
+        return sum(self.parts.values())
+
+
+class StepParts(msgspec.Struct, frozen=True, kw_only=True):
+    """A step without constants. A stage does `stages[n]` for each of `micro_batches`, and `once` at the end
+    of the step; the pipeline fills and drains in `bubble` times what the slowest does for a micro-batch.
+
+    Fill and drain of 1F1B take pp - 1 micro-batches, interleaved pp - 1 parts of one that `chunks` make up
+    (Narayanan et al. 2021, section 2.2). `calls` of the graph by the host. `time` is cheap: constants are
+    fitted by calling it often.
+    """
+
+    stages: tuple[Series, ...]
+    micro_batches: int = 1
+    bubble: float = 0.0
+    once: Series = NOTHING
+    calls: float = 1.0
+
+    def time(self, constants: StepConstants) -> StepTime:
+        """Of the stage that takes longest with these constants."""
+        found = max((stage.parts(constants) for stage in self.stages), key=lambda each: sum(each.values()))
+        parts = {name: spent * self.micro_batches for name, spent in found.items()}
+        if self.bubble:
+            parts[BUBBLE] = self.bubble * sum(found.values())
+        for name, spent in self.once.parts(constants).items():
+            parts[name] = parts.get(name, 0.0) + spent
+        parts[HOST] = self.calls * constants.host_s
+        kernels = sum(parts.get(name, 0.0) for name in (*KERNELS, MEMORY))
+        roofline = self.micro_batches * max(each.by_roofline for each in self.stages) + self.once.by_roofline
+        return StepTime(
+            parts={name: parts[name] for name in PARTS if parts.get(name)},
+            roofline_share=roofline / kernels if kernels else 0.0,
+        )
