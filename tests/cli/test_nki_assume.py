@@ -15,8 +15,8 @@ import trnbench
 from trnbench.cli.main import cli
 from trnbench.errors import UnknownName, UsageError
 from trnbench.results.nearness import Band, Nearest, Nearness
-from trnbench.run import alternatives
-from trnbench_emulator.compiler import SWITCHES
+from trnbench_emulator.compiler import AS_SHIPPED, SWITCHES
+from trnbench_emulator.kernel_run import alternatives
 from trnbench_emulator.kernel_run.alternatives import Alternative
 from trnbench_emulator.nki import TensorSpec
 from trnbench_fidelity.nearness.nearby import Nearby
