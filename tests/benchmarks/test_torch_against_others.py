@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from trnbench_kernels.torch_sources import SOURCES
 
 from trnbench.lazy import resolve
 from trnbench.measure.timing import time_batch
 from trnbench_cuda.backend import CudaBackend
-from trnbench_kernels.torch_sources import SOURCES
 from trnbench_torch import library
 
 POINTS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -6,9 +6,9 @@ import os
 from typing import Any
 
 import pytest
+from trnbench_kernels.torch_sources import DISTRIBUTED
 
 from trnbench.errors import TrnbenchError
-from trnbench_kernels.torch_sources import DISTRIBUTED
 from trnbench_torch.collective_data import Task
 
 pytestmark = pytest.mark.torch

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from trnbench_kernels.torch_sources import SOURCES
 
 from trnbench import load_registry, resolve
-from trnbench_kernels.torch_sources import SOURCES
 from trnbench_torch.launch import Launches
 
 pytestmark = pytest.mark.torch

@@ -141,7 +141,7 @@ def _settings(shared: Session) -> Iterator[Row]:
     else:
         files = [str(path) for path in (user_file(), project_file()) if path.is_file()]
         yield _row("settings", "settings", OK, ", ".join(files) or "defaults")
-    for name, near in unknown_variables().items():
+    for name, near in unknown_variables(shared.registry).items():
         found = "nothing reads this variable" + (f"; did you mean {near}?" if near else "")
         yield _row("settings", name, UNVERIFIED, found, f"unset {name}")
 

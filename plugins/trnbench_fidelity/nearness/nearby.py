@@ -9,9 +9,10 @@ import msgspec
 
 from trnbench.errors import BadInput, TrnbenchError
 from trnbench.results.evidence import Grade
+from trnbench.results.expectation import SHIPPED, above
 from trnbench.results.nearness import Band, Nearest, Nearness
 from trnbench_fidelity.nearness.bands import Bands, bands, errors, read
-from trnbench_fidelity.nearness.best import above, best_of
+from trnbench_fidelity.nearness.best import best_of
 from trnbench_fidelity.nearness.evidence import NAMED, Evidence
 from trnbench_fidelity.nearness.question import ULTRASERVER, of_case
 from trnbench_fidelity.nearness.subject import Known, Subject, known
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from trnbench.registry import Registry
     from trnbench.results.fidelity import Fidelity
     from trnbench.results.measurement import Measurement, Metric
-
-SHIPPED = "band of the shipped model"
-"""Beside a band where facts or costs are not those that it was measured with."""
 
 
 class Nearby:

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from checked_project import change, found
 
-from trnbench.testing.checks import emulation
+from trnbench_emulator.checks import emulation
 
 Trnbench = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trnbench.facts.scope import Scope
 from trnbench.results.evidence import Grade
-from trnbench.results.expectation import NOT_RECORDED, expected
+from trnbench.results.expectation import NOT_RECORDED, above, expected
 from trnbench.results.measurement import Measurement, Metric
 from trnbench.results.nearness import Nearness
 from trnbench.results.own_product import OwnProduct
@@ -14,7 +14,6 @@ from trnbench.run.headline.line import Line, PerCore, Sweep
 from trnbench.run.headline.promised import others, promised, superseding
 from trnbench.run.headline.question import PRODUCTS, Answer, primary
 from trnbench.run.headline.rest import rest
-from trnbench_fidelity.nearness.best import above
 
 REASONS = {
     Nearness.ELSEWHERE: "published on another generation only",

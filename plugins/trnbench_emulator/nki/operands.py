@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trnbench_neuron.problem import Source
+from trnbench_emulator.nki.problem import Source
 
 if TYPE_CHECKING:
     import numpy.typing as npt
