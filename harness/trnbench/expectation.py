@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec.structs import replace
+
 from trnbench.lazy import resolve
+from trnbench.results.evidence import Grade
 from trnbench.results.nearness import Nearest, Nearness
 
 if TYPE_CHECKING:
@@ -45,22 +48,31 @@ class _Several:
         self.sources = tuple(sources)
 
     def measurement(self, measurement: Measurement, case: Case, system: System) -> Measurement:
-        found = [source.measurement(measurement, case, system) for source in self.sources]
-        nearest = [(each, each.evidence.nearest) for each in found]
-        banded = (each for each, near in nearest if near is not None and near.band is not None)
-        known = (each for each, near in nearest if near is not None)
-        return next(banded, None) or next(known, measurement)
+        answers = [source.measurement(measurement, case, system) for source in self.sources]
+        nearest = [(answer, answer.evidence.nearest) for answer in answers]
+        banded = (answer for answer, near in nearest if near is not None and near.band is not None)
+        known = (answer for answer, near in nearest if near is not None)
+        return next(banded, None) or next(known, None) or _unknown(measurement)
 
     def nearest(
         self, question: object, system: System, *, version: str, metric: Metric | None = None
     ) -> Nearest:
-        found = [
-            each
+        answers = [
+            answer
             for source in self.sources
-            if (each := source.nearest(question, system, version=version, metric=metric)) is not None
+            if (answer := source.nearest(question, system, version=version, metric=metric)) is not None
         ]
-        banded = (each for each in found if each.band is not None)
-        return next(banded, None) or next(iter(found), Nearest(kind=Nearness.NONE, note=UNKNOWN))
+        banded = (answer for answer in answers if answer.band is not None)
+        return next(banded, None) or next(iter(answers), Nearest(kind=Nearness.NONE, note=UNKNOWN))
+
+
+def _unknown(measurement: Measurement) -> Measurement:
+    """An emulated time says that nobody here knows what is published of it."""
+    evidence = measurement.evidence
+    if evidence.grade is not Grade.EMULATED or measurement.time_s is None or evidence.nearest is not None:
+        return measurement
+    nearest = Nearest(kind=Nearness.NONE, note=UNKNOWN)
+    return replace(measurement, evidence=replace(evidence, nearest=nearest))
 
 
 def expectations(

@@ -10,12 +10,14 @@ from trnbench.lazy import Ref
 class ExecutorEntry(msgspec.Struct, frozen=True, kw_only=True):
     """An executor, by the `name` that --executor takes.
 
-    `open` references `(jobs) -> context manager of an Executor` (`trnbench.run.executor`); it raises
-    `UsageError` where there is none here."""
+    `open` references `(jobs) -> context manager of an Executor`; it raises `UsageError` where there is none
+    here. `detect` references `() -> Detection` for `trnbench doctor`, quick and without an import of the
+    stack: its `why` says what was found, or what is missing."""
 
     name: str
     title: str
     open: Ref
+    detect: Ref = ""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):

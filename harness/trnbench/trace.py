@@ -32,11 +32,11 @@ class AssumptionEnd(Protocol):
 
 def check_drawn(trace: Trace | None, part: str, backend: str, case: str) -> Ref:
     """The reference of `part`, "timeline" or "assumptions". Raises `UsageError` where nobody gives it."""
-    found: Ref = getattr(trace, part) if trace is not None else ""
-    if not found:
+    reference: Ref = getattr(trace, part) if trace is not None else ""
+    if not reference:
         raise UsageError(
             f"{case} has no {part}",
             cause=f"it was made by the backend {backend!r}, and no plugin that is installed draws its cases",
             try_="trnbench plugin list",
         )
-    return found
+    return reference

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from trnbench_kernels.torch_sources import SOURCES
 
 from trnbench.lazy import resolve
 from trnbench.measure.timing import time_batch
 from trnbench_cuda.backend import CudaBackend
 from trnbench_torch import library
+from trnbench_torch.plugin import SOURCES
 
 POINTS: dict[str, tuple[str, dict[str, Any]]] = {
     "gemm fp32 512": ("gemm", {"dtype": "fp32", "size": 512}),

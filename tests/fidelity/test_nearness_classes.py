@@ -11,10 +11,11 @@ from evidence_point import point, subject
 from trnbench import Nearness, Scope, System
 from trnbench.kernels.case import Case
 from trnbench.registry import Registry, load_registry
+from trnbench.results.expectation import above
 from trnbench.results.measurement import Metric
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
-from trnbench_fidelity.nearness.best import above, best_of
+from trnbench_fidelity.nearness.best import best_of
 from trnbench_fidelity.nearness.evidence import Evidence, same_size
 from trnbench_fidelity.nearness.nearby import Nearby, nearby
 from trnbench_fidelity.nearness.question import of_case, of_kernel

@@ -9,9 +9,9 @@ import pytest
 
 from trnbench import Generation, Instance, Scope, hookimpl
 from trnbench.registry import Registry
-from trnbench.testing.checks import facts
 from trnbench.testing.finding import Finding
 from trnbench.testing.subject import Subject
+from trnbench_fidelity import checks
 
 FACTS = """schema = 1
 [sources.mine]
@@ -81,7 +81,7 @@ def findings(registry: Registry) -> list[str]:
     subject = Subject(registry, loaded, ())
     return [
         f"{each.about}: {each.problem}"
-        for each in facts._published(subject, registry.generations["mine"])
+        for each in checks._points(subject, registry.generations["mine"])
         if isinstance(each, Finding)
     ]
 
@@ -190,6 +190,6 @@ def test_a_published_step_is_one_of_a_system(tmp_path: Path, steps: str, problem
     plugin.published_steps.write_text(steps)
     registry = Registry.of(mine=plugin)
     (loaded,) = registry.loaded
-    found = facts._published_steps(Subject(registry, loaded, ()), registry.generations["mine"])
+    found = checks._published_steps(Subject(registry, loaded, ()), registry.generations["mine"])
     (finding,) = (each for each in found if isinstance(each, Finding))
     assert finding.problem.replace(str(plugin.published_steps), "FILE").startswith(problem)

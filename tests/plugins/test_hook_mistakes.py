@@ -50,8 +50,8 @@ def test_hook_that_ends_the_process_does_not() -> None:
         (
             "trnbench_kernels",
             7,
-            "trnbench_kernels takes a Kernel or Variant, not int",
-            "yield trnbench.Kernel(...) or trnbench.Variant(...)",
+            "trnbench_kernels takes a Kernel or Variant or Template, not int",
+            "yield trnbench.Kernel(...) or trnbench.Variant(...) or trnbench.Template(...)",
         ),
         ("trnbench_kernels", trnbench.Kernel, "it is the class itself", "yield Kernel(...)"),
         (
@@ -209,7 +209,8 @@ def test_hook_without_the_mark_is_found_out() -> None:
         "  try:   write @trnbench.hookimpl above it",
         "plugin 'empty' of empty 0 implements no hook\n"
         "  cause: empty has none of trnbench_generations, trnbench_kernels, trnbench_backends, "
-        "trnbench_reports, trnbench_importers, trnbench_workloads\n"
+        "trnbench_reports, trnbench_importers, trnbench_workloads, "
+        "trnbench_expectations, trnbench_executors, trnbench_traces, trnbench_checks\n"
         "  try:   name the module that has them in the pyproject.toml of empty",
     ]
 
@@ -220,10 +221,10 @@ def test_newer_contract_is_refused_by_its_number() -> None:
     one = plugin(trnbench_generations=lambda: [generation("g", contract=9), generation("h")])
     registry = Registry.of(whole=whole, one=one)
     assert texts(registry) == [
-        "plugin 'whole' of whole 0 is written for plugin contract 9; this trnbench speaks 3\n"
+        "plugin 'whole' of whole 0 is written for plugin contract 9; this trnbench speaks 4\n"
         "  cause: the plugin is newer than trnbench\n"
         "  try:   pip install --upgrade trnbench, or an older whole",
-        "plugin 'one' of one 0 yields generation 'g', written for plugin contract 9; this trnbench speaks 3\n"
+        "plugin 'one' of one 0 yields generation 'g', written for plugin contract 9; this trnbench speaks 4\n"
         "  cause: the plugin is newer than trnbench\n"
         "  try:   pip install --upgrade trnbench, or an older one",
     ]

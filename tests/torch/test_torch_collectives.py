@@ -6,10 +6,10 @@ import os
 from typing import Any
 
 import pytest
-from trnbench_kernels.torch_sources import DISTRIBUTED
 
 from trnbench.errors import TrnbenchError
 from trnbench_torch.collective_data import Task
+from trnbench_torch.plugin import DISTRIBUTED
 
 pytestmark = pytest.mark.torch
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from trnbench_kernels.torch_sources import DISTRIBUTED, SOURCES
 
 import trnbench
 from trnbench.cli.doctor import _backend
@@ -16,6 +15,7 @@ from trnbench.registry import Registry
 from trnbench_cuda.unverified import UNVERIFIED as ON_CUDA
 from trnbench_torch import library
 from trnbench_torch.neuron import UNVERIFIED as ON_NEURON
+from trnbench_torch.plugin import DISTRIBUTED, SOURCES
 
 
 @pytest.fixture(scope="module")

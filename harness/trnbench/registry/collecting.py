@@ -98,15 +98,15 @@ class Collecting:
 
     def first(self, hook: str, kind: str, name: str) -> Any:
         """What has this name; plugins behind the one that brings it are not asked. None where nobody does."""
-        return next((each.value for each in self.each(hook) if (each.kind, each.name) == (kind, name)), None)
-
-    def each(self, hook: str) -> Iterator[Brought]:
-        """What is yielded for `hook`; plugins behind the last one that is taken are not asked."""
         sofar, rest = self._asking(hook)
-        yield from tuple(sofar)
+        for brought in sofar:
+            if (brought.kind, brought.name) == (kind, name):
+                return brought.value
         for brought in rest:
             sofar.append(brought)
-            yield brought
+            if (brought.kind, brought.name) == (kind, name):
+                return brought.value
+        return None
 
     def _asking(self, hook: str) -> tuple[list[Brought], Iterator[Brought]]:
         """What was yielded so far, and what is still to be asked for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -92,10 +92,6 @@ class Registry(Collecting):
         """The one of this name; those of plugins behind it are not made."""
         found: Backend | None = self.first("trnbench_backends", "backend", name)
         return found
-
-    def each_backend(self) -> Iterator[Backend]:
-        """In the order of the plugins; those behind the last one that is taken are not made."""
-        return (each.value for each in self.each("trnbench_backends") if each.kind == "backend")
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:

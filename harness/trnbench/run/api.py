@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from trnbench.backend import Backend
 from trnbench.errors import UnknownName, UsageError
 from trnbench.facts.peak import PeakPolicy, as_policy
+from trnbench.results.evidence import Grade
 from trnbench.run.returned import detected
 from trnbench.run.settings import PROCESSES, RunSettings
 from trnbench.store.tag import LATEST
@@ -186,19 +187,16 @@ def choose_backend(
 
 
 def usual_backend(registry: Registry) -> Backend | None:
-    """The first that needs no machine of its own, an emulator; else the first that finds one here; else the
-    first.
-
-    None where no plugin brings a backend.
-    """
-    first = measuring = None
-    for backend in registry.each_backend():
-        found = detected(backend)
-        if found.available and not found.instance:
-            return backend
-        first = first or backend
-        measuring = measuring or (backend if found.available else None)
-    return measuring or first
+    """The emulator: the backend that is called as its grade, "emulated". Without one the first that needs no
+    machine of its own, else the first that finds one here, else the first; None where no plugin brings
+    any."""
+    emulator = registry.backend(Grade.EMULATED)
+    if emulator is not None:
+        return emulator
+    backends = [(each, detected(each)) for each in registry.backends.values()]
+    anywhere = (each for each, found in backends if found.available and not found.instance)
+    here = (each for each, found in backends if found.available)
+    return next(anywhere, None) or next(here, None) or next((each for each, _ in backends), None)
 
 
 def here(selection: Selection, backend: Backend) -> Selection:

@@ -34,9 +34,14 @@ class CasePool(Protocol):
 
 
 class Executor(Protocol):
-    """Whoever carries out cases elsewhere; `name` is what --executor calls it."""
+    """Whoever carries out cases elsewhere; `name` is what --executor calls it.
+
+    `elsewhere`: its machines are others than this one, whose noise says nothing of theirs. `by_case`: it has
+    to know beforehand which case comes next."""
 
     name: str
+    elsewhere: bool
+    by_case: bool
 
     def placed(self, backend: Backend, *, keep_identity: bool = False) -> Backend:
         """`backend`, as whoever carries out its cases sees it."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Check = Callable[[Subject], Iterator[Finding | str]]
 """Yields the name of each thing it looks at, and a `Finding` for each that is wrong."""
 
-CHECKS: Mapping[str, tuple[int, Check]] = {
+CORE: Mapping[str, tuple[int, Check]] = {
     "loading": (10, loading),
     "imports": (20, imports),
     "references": (30, references),
@@ -44,14 +44,21 @@ CHECKS: Mapping[str, tuple[int, Check]] = {
 def checks_of(registry: Registry) -> dict[str, Callable[[], Check]]:
     """All checks by name, in their order; one of a plugin is imported when it is called for."""
     own: list[tuple[int, str, Callable[[], Check]]] = [
-        (order, name, partial(_same, check)) for name, (order, check) in CHECKS.items()
+        (order, name, partial(_same, check)) for name, (order, check) in CORE.items()
     ]
     own += [
         (each.order, each.name, partial(resolve, each.check))
         for each in registry.checks.values()
-        if each.name not in CHECKS
+        if each.name not in CORE
     ]
     return {name: check for _, name, check in sorted(own, key=lambda each: each[:2])}
+
+
+def check_names() -> tuple[str, ...]:
+    """All that the installed plugins check, in order: `trnbench.testing.CHECKS`."""
+    from trnbench.registry import load_registry
+
+    return tuple(checks_of(load_registry()))
 
 
 def _same(check: Check) -> Check:

@@ -36,7 +36,7 @@ def emulate_kernel(
     """Emulate an NKI kernel and say what it reaches of each peak, and what limits it.
 
     `kernel` is a function (decorated with `nki.jit` or not), "FILE.py::name" or "package.module:name".
-    `args` by name: NumPy arrays and `trnbench_emulator.nki.TensorSpec`s, of which only the shapes count, and
+    `args` by name: NumPy arrays and `trnbench.nki.TensorSpec`s, of which only the shapes count, and
     plain values. `instance` is a name or a `System`. `cores` is "core", "logical-core", "device" or
     "instance": all cores of it at once, each with the whole problem. `grid` launches it as several programs
     that share the problem, each on a core: 2, or as many as a device has; of Beta 1 the sizes of its grid.
