@@ -10,7 +10,8 @@ import msgspec
 from trnbench.errors import BadInput, TrnbenchError
 from trnbench.results.evidence import Grade
 from trnbench.results.nearness import Band, Nearest, Nearness
-from trnbench_fidelity.nearness.bands import Bands, bands, errors, read
+from trnbench.store.answers import RENEW
+from trnbench_fidelity.nearness.bands import Bands, bands, errors, shipped_bands
 from trnbench_fidelity.nearness.best import above, best_of
 from trnbench_fidelity.nearness.evidence import NAMED, Evidence
 from trnbench_fidelity.nearness.question import ULTRASERVER, of_case
@@ -109,7 +110,7 @@ class Nearby:
         if bands is None or isinstance(bands, str):
             return None, bands or f"no bands are shipped for {generation}"
         if bands.version != version:
-            return None, f"bands are of model {bands.version}, this number is of {version}"
+            return None, f"bands are of model {bands.version}, this number is of {version} ({RENEW})"
         found = bands.groups.get(group, {}).get(kind)
         if found is None:
             return None, "no published point of this family could be emulated"
@@ -126,18 +127,20 @@ def nearby(registry: Registry, systems: Mapping[str, System] | None = None) -> N
         return Nearby(Evidence(()), {}, unread=f"published points could not be read: {why}")
     shipped: dict[str, Bands | str] = {}
     for name, generation in registry.generations.items():
-        if generation.bands is not None:
-            try:
-                shipped[name] = read(generation.bands)
-            except BadInput as error:
-                shipped[name] = error.what
+        try:
+            found = shipped_bands(generation)
+        except BadInput as error:
+            shipped[name] = f"{error.what}. {error.cause}"
+        else:
+            if found is not None:
+                shipped[name] = found
     return Nearby(evidence, shipped, changed)
 
 
 def evidence_of(registry: Registry) -> Evidence:
     """All points of the installed generations that are evidence of a time. Raises what `published_points`
     does."""
-    paths = [each.published for each in registry.generations.values() if each.published is not None]
+    paths = [path for each in registry.generations.values() if (path := each.points_file) is not None]
     key = tuple((str(path), path.stat().st_mtime_ns) for path in paths)
     if key not in _READ:
         from trnbench_fidelity.published import published_points
