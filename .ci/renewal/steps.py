@@ -33,8 +33,8 @@ DIGITS = 4
 def renew(registry: Registry, *, kept: bool) -> None:
     """Each generation's workloads.toml, its section of steps, and the table of docs/fidelity.md.
 
-    Composes every published step, which takes minutes; where `kept`, the plugins' answers are taken. Raises what
-    `answered` raises.
+    Composes every published step, which takes minutes; where `kept`, the plugins' answers are taken. Raises
+    what `answered` raises.
     """
     answered = shipped.kept_steps(registry) if kept else validate.answered(registry)
     for name, each in answered.items():

@@ -59,10 +59,10 @@ class FormerPaths(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def former(self) -> dict[str, str]:
         """Name of each that is given → what to give instead."""
-        instead = {"published_steps": "published/steps.toml", "untouched": "published/untouched.toml"}
+        files = {"published_steps": "steps.toml", "untouched": "untouched.toml"}
         return {
-            name: f'published=HERE / "published", with {instead[name].partition("/")[2]} in it'
-            if name in instead
+            name: f'published=HERE / "published", with {files[name]} in it'
+            if name in files
             else 'answers=HERE / "answers.json"'
             for name in FormerPaths.__struct_fields__
             if getattr(self, name) is not None

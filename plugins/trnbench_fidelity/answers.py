@@ -1,7 +1,7 @@
 """The model's answers to published points that generations ship: a run takes them and need not ask.
 
-What published points, facts and costs say themselves is read from there. `trnbench validate` takes none of this:
-whoever works on the model asks it.
+What published points, facts and costs say themselves is read from there. `trnbench validate` takes none of
+this: whoever works on the model asks it.
 """
 
 from __future__ import annotations

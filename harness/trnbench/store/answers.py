@@ -1,8 +1,8 @@
 """What a generation ships of answers that take long to work out: its `answers.json`.
 
-Each section is read by the package that it concerns. What the answers follow from is kept as stamps. A stamp is
-two digests of a file of figures or a package of code: of its bytes, and of what it says. A file is parsed only
-where its bytes have changed, so a comment changes no answer, and a start parses nothing.
+Each section is read by the package that it concerns. What the answers follow from is kept as stamps. A stamp
+is two digests of a file of figures or a package of code: of its bytes, and of what it says. A file is parsed
+only where its bytes have changed, so a comment changes no answer, and a start parses nothing.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ T = TypeVar("T")
 class Answers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The file of one generation; `sections` by name, each still to be read as what it holds.
 
-    `by` and `version` name the model that gave them. `files`: name → stamp of the facts, costs and points that
-    they follow from; `code`: package → stamp of what builds graphs.
+    `by` and `version` name the model that gave them. `files`: name → stamp of the facts, costs and points
+    that they follow from; `code`: package → stamp of what builds graphs.
     """
 
     generation: str
