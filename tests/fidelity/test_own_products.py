@@ -147,6 +147,8 @@ def test_a_sentence_of_the_headline_says_that_it_is_out_of_date(tmp_path: Path) 
     sentences = [words.text for _, words in trnbench.headline(run).said]
     assert any(f"Our product against published: {said}" in text for text in sentences), sentences
     assert f"our own products are not set beside published ones of trn1: {said}" in run.notes
+    notes = {case.evidence.nearest.note for case in run.measurements if case.evidence.nearest is not None}
+    assert notes == {"band of the shipped model"}
     same = trnbench.bench(
         ("gemm",), instances=("trn1.2xlarge",), axes=("dtype=bf16",), registry=with_costs(tmp_path, "# mine")
     )

@@ -10,7 +10,8 @@ import msgspec
 from trnbench.errors import BadInput, TrnbenchError
 from trnbench.results.evidence import Grade
 from trnbench.results.nearness import Band, Nearest, Nearness
-from trnbench.store.answers import RENEW
+from trnbench.store.answers import RENEW, answers_of, files_of
+from trnbench.store.answers import changed as changed_files
 from trnbench_fidelity.nearness.bands import Bands, bands, errors, shipped_bands
 from trnbench_fidelity.nearness.best import above, best_of
 from trnbench_fidelity.nearness.evidence import NAMED, Evidence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from trnbench.results.measurement import Measurement, Metric
 
 SHIPPED = "band of the shipped model"
-"""Beside a band where facts or costs are not those that it was measured with."""
+"""Beside a band where facts, costs or points are not those that it was measured with."""
 
 
 class Nearby:
@@ -119,7 +120,12 @@ class Nearby:
 
 def nearby(registry: Registry, systems: Mapping[str, System] | None = None) -> Nearby:
     """What `registry` has of points and bands. A file that cannot be read costs bands, never a run."""
-    changed = [name for name, system in (systems or {}).items() if not _shipped(registry, system)]
+    own = {name for name, system in (systems or {}).items() if not _shipped(registry, system)}
+    generations = {system.generation.name for system in (systems or {}).values()}
+    edited = {name for name in generations if _edited(registry, name)}
+    changed = [
+        name for name, system in (systems or {}).items() if name in own or system.generation.name in edited
+    ]
     try:
         evidence = evidence_of(registry)
     except (TrnbenchError, OSError) as error:
@@ -164,6 +170,17 @@ def made(registry: Registry, fidelity: Fidelity) -> dict[str, Bands]:
     Raises `BadInput` where public kernels were run by another model.
     """
     return bands(evidence_of(registry), errors(fidelity), fidelity.by, fidelity.version)
+
+
+def _edited(registry: Registry, generation: str) -> bool:
+    """Whether its files of facts, costs or points say something else than when its answers were made."""
+    from trnbench_fidelity.inputs import lineage
+
+    try:
+        answers = answers_of(registry.generations[generation]) if generation in registry.generations else None
+    except BadInput:
+        return False
+    return answers is not None and bool(changed_files(answers.files, files_of(lineage(registry, generation))))
 
 
 def _shipped(registry: Registry, system: System) -> bool:
