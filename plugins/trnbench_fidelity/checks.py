@@ -16,7 +16,7 @@ from trnbench_fidelity.load import load_published
 from trnbench_fidelity.point import PublishedPoint
 from trnbench_fidelity.prediction import NotEmulated
 from trnbench_fidelity.sequence import load_sequences
-from trnbench_fidelity.sources import read
+from trnbench_fidelity.sources import public_rows
 from trnbench_fidelity.steps.compose import composed
 from trnbench_fidelity.steps.load import load_steps
 from trnbench_fidelity.untouched import load_untouched
@@ -36,20 +36,20 @@ def published(subject: Subject) -> Iterator[Finding | str]:
 
 def _public_kernels(generation: Generation, published: Collection[str]) -> Iterator[Finding | str]:
     """What public kernels gave is of points that are published."""
-    if generation.public_kernels is None:
-        return
     where = f"generation {generation.name}"
     try:
-        found = read(generation.public_kernels)
+        rows = public_rows(generation)
     except TrnbenchError as error:
         yield Finding(where, f"{error.what}: {error.cause}", error.try_)
         return
-    yield generation.public_kernels.name
-    for each in found.points:
-        if each.id not in published:
+    if rows is None or generation.answers is None:
+        return
+    yield generation.answers.name
+    for id in rows.points:
+        if id not in published:
             yield Finding(
-                f"point {each.id}",
-                f"{generation.public_kernels.name} has a time of its kernel, but no such point is published",
+                f"point {id}",
+                f"{generation.answers.name} has a time of its kernel, but no such point is published",
                 "run the public kernels again: docs/fidelity.md",
             )
 
@@ -61,18 +61,18 @@ def _lists_of_points(
     try:
         for sequence in load_sequences(published, points):
             yield sequence.name
-        if generation.untouched is not None:
-            yield from load_untouched(generation.untouched, (point.id for point in points)).errors
+        if generation.untouched_file is not None:
+            yield from load_untouched(generation.untouched_file, (point.id for point in points)).errors
     except TrnbenchError as error:
         yield Finding(f"generation {generation.name}", f"{error.what}: {error.cause}", error.try_)
 
 
 def _published_steps(subject: Subject, generation: Generation) -> Iterator[Finding | str]:
     """Steps of models that others measured: the file loads, and each usable one is a step of a system."""
-    if generation.published_steps is None:
+    if generation.steps_file is None:
         return
     try:
-        points = load_steps(generation.published_steps, generation.name).points
+        points = load_steps(generation.steps_file, generation.name).points
     except TrnbenchError as error:
         yield Finding(f"generation {generation.name}", f"{error.what}: {error.cause}", error.try_)
         return
@@ -90,11 +90,11 @@ def _published_steps(subject: Subject, generation: Generation) -> Iterator[Findi
 
 def _points(subject: Subject, generation: Generation) -> Iterator[Finding | str]:
     """Measurements of others: the file loads, its systems exist, constants name points that are there."""
-    if generation.published is None:
+    if generation.points_file is None:
         return
     where = f"generation {generation.name}"
     try:
-        points = load_published(generation.published, generation.name)
+        points = load_published(generation.points_file, generation.name)
     except TrnbenchError as error:
         yield Finding(where, f"{error.what}: {error.cause}", error.try_)
         return
@@ -106,7 +106,7 @@ def _points(subject: Subject, generation: Generation) -> Iterator[Finding | str]
         except TrnbenchError as error:
             yield Finding(f"point {point.id}", f"{error.what}: {error.cause}", error.try_)
     yield from _public_kernels(generation, {point.id for point in points})
-    yield from _lists_of_points(generation, generation.published, points)
+    yield from _lists_of_points(generation, generation.points_file, points)
     if generation.base:
         return  # constants of a base are fitted on points of the base's own plugin
     ids = [point.id for point in points]
@@ -116,5 +116,5 @@ def _points(subject: Subject, generation: Generation) -> Iterator[Finding | str]
                 yield Finding(
                     f"constant {name}",
                     f"is fitted on {wanted!r}, which is no published point of {generation.name}",
-                    f"name a point of {generation.published.name}",
+                    f"name a point of {generation.points_file.name}",
                 )

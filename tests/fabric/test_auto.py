@@ -129,7 +129,7 @@ def test_every_rule_stands_on_points_of_its_own_question(registry: Registry) -> 
     """Published points exist for each: of this generation, this collective, so many ranks and instances."""
     for name in ("trn1.32xlarge", "trn2-16.48xlarge"):
         generation = registry.system(name).generation
-        points = load_published(generation.published, generation.name)
+        points = load_published(generation.points_file, generation.name)
         for rule in rules_of(registry.system(name).costs["fabric"]["rules"]):
             stood_on = [p for p in points if any(fnmatch(p.id, each) for each in rule.points)]
             assert rule.generation == generation.name

@@ -44,7 +44,7 @@ POINT = """{ id = "a", family = "hbm", kind = "measured", hardware = "x", op = "
 class Plugin:
     def __init__(self, folder: Path, points: str) -> None:
         self.folder = folder
-        self.public_kernels: Path | None = None
+        self.answers: Path | None = None
         self.untouched: Path | None = None
         self.published_steps: Path | None = None
         (folder / "facts.toml").write_text(FACTS)
@@ -60,7 +60,7 @@ class Plugin:
             facts=(self.folder / "facts.toml",),
             costs=self.folder / "costs.toml",
             published=self.folder / "published.toml",
-            public_kernels=self.public_kernels,
+            answers=self.answers,
             untouched=self.untouched,
             published_steps=self.published_steps,
             instances=(
@@ -108,20 +108,17 @@ def test_systems_and_fits_are_looked_up(tmp_path: Path, points: str, expected: l
 
 def test_what_public_kernels_gave_is_of_published_points(tmp_path: Path) -> None:
     plugin = Plugin(tmp_path, POINT.replace('"a"', '"b"').replace("mine.9", "mine.1"))
-    plugin.public_kernels = tmp_path / "public_kernels.json"
+    plugin.answers = tmp_path / "answers.json"
     assert findings(Registry.of(mine=plugin)) == [
-        f"generation mine: {plugin.public_kernels} does not hold a comparison with public kernels: "
-        f"there is no file {plugin.public_kernels}: "
-        "it was not made by trnbench validate, or by another version of it"
+        f"generation mine: {plugin.answers} holds no answers of a generation: there is no file "
+        f"{plugin.answers}: it is missing, or was made by another version of trnbench"
     ]
-    plugin.public_kernels.write_text(
-        '{"day": "2030-01-01", "by": "a model", "version": "1", "checkouts": [], "points": '
-        '[{"id": "gone", "generation": "mine", "use": "emulated", "published": 1.0, "family": "hbm", '
-        '"vote": "", '
-        '"honesty": "", "quantity": "latency_s", "unit": "s"}]}'
+    plugin.answers.write_text(
+        '{"generation": "mine", "sections": {"public_kernels": {"day": "2030-01-01", "by": "a model", '
+        '"version": "1", "checkouts": [], "points": {"gone": {"emulated": 1.0}}}}}'
     )
     assert findings(Registry.of(mine=plugin)) == [
-        "point gone: public_kernels.json has a time of its kernel, but no such point is published"
+        "point gone: answers.json has a time of its kernel, but no such point is published"
     ]
 
 

@@ -22,7 +22,7 @@ from trnbench.run.selection import Selection, choose_kernels
 from trnbench.testing.conformance import checks_of
 from trnbench.trace import check_drawn
 
-BAND = Band(low=-0.1, high=0.1, votes=3)
+BAND = Band(low=0.9, high=1.1, votes=3, points=3)
 
 
 class Source:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -229,3 +230,29 @@ def test_newer_contract_is_refused_by_its_number() -> None:
         "  try:   pip install --upgrade trnbench, or an older one",
     ]
     assert list(registry.generations) == ["h"]
+
+
+def test_paths_of_former_contracts_are_taken_and_named(tmp_path: Path) -> None:
+    """Points and steps are read from where they are; what to give instead is told."""
+    steps, points = tmp_path / "of_models.toml", tmp_path / "points.toml"
+    given = {"published": points, "published_steps": steps, "bands": tmp_path / "b", "graphs": tmp_path / "g"}
+    registry = Registry.of(old=plugin(trnbench_generations=lambda: [generation("g", **given)]))
+    assert registry.generations["g"].steps_file == steps
+    assert registry.generations["g"].points_file == points
+    assert texts(registry) == [
+        "plugin 'old' of old 0 brings generation 'g' with published_steps=, bands=, graphs=, "
+        "as contracts 1 to 3 had it\n"
+        "  cause: published= is a folder now and answers= one file; old answers are not read\n"
+        '  try:   give instead published=HERE / "published", with steps.toml in it; '
+        'answers=HERE / "answers.json" (docs/plugins.md)'
+    ]
+
+
+def test_published_is_a_folder_or_a_file_of_points(tmp_path: Path) -> None:
+    (tmp_path / "points.toml").write_text("")
+    (tmp_path / "untouched.toml").write_text("")
+    one, other = generation("g", published=tmp_path), generation("h", published=tmp_path / "points.toml")
+    assert one.points_file == other.points_file == tmp_path / "points.toml"
+    assert (one.steps_file, one.untouched_file) == (None, tmp_path / "untouched.toml")
+    assert (other.steps_file, other.untouched_file) == (None, None)
+    assert generation("i").points_file is None

@@ -11,7 +11,7 @@ NOT_RECORDED = "nearness not recorded"
 
 
 SHIPPED = "band of the shipped model"
-"""Beside a band where facts, costs or assumptions are not those that it was measured with."""
+"""Beside a band where facts, costs, points or assumptions are not those that it was measured with."""
 
 MORE = 0.10
 """By so much an emulated number may lie above the best published of class same or kernel, unremarked."""

@@ -70,6 +70,7 @@ def line(run: Run, answer: Answer) -> Line:
         bound=best.bound,
         rest=rest(best),
         own=_own(run, answer, best),
+        own_outdated=_own_outdated(run, answer, best),
         muted=bool(reason),
         reason=reason,
     )
@@ -139,6 +140,16 @@ def _ranks(run: Run, case: Measurement, metric: Metric) -> str:
 
 def _own(run: Run, answer: Answer, best: Measurement) -> tuple[OwnProduct, ...]:
     """Of the model alone: a measured product needs none of its errors."""
-    if run.fidelity is None or answer.question.kernels != PRODUCTS or best.evidence.grade is Grade.MEASURED:
+    if run.fidelity is None or not _by_model(answer, best):
         return ()
     return tuple(each for each in run.fidelity.products if each.generation == best.case.generation)
+
+
+def _own_outdated(run: Run, answer: Answer, best: Measurement) -> str:
+    if run.fidelity is None or not _by_model(answer, best):
+        return ""
+    return run.fidelity.outdated.get(best.case.generation, "")
+
+
+def _by_model(answer: Answer, best: Measurement) -> bool:
+    return answer.question.kernels == PRODUCTS and best.evidence.grade is not Grade.MEASURED
