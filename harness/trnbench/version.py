@@ -4,7 +4,7 @@ three starts of Python."""
 from __future__ import annotations
 
 VERSION = "0.1.0"
-"""As pyproject.toml has it."""
+"""The only place where it stands: what builds the package reads this line."""
 
 CONTRACT_VERSION = 4
 # History: 1 first version; 2 kernels name the statements they test, plugins add variants to the kernels of
