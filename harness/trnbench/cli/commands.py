@@ -96,7 +96,7 @@ class Found(NamedTuple):
         return PluginError(
             f"command {self.name!r} is not installed here",
             cause=f"it comes with the package {package} of {self.distribution} {self.version}",
-            try_=f"pip install --force-reinstall --no-deps {self.distribution}; the other commands work: trnbench --help",
+            try_=f"pip install --force-reinstall --no-deps {self.distribution}",
             plugin=self.name,
             distribution=self.distribution,
             version=self.version,
