@@ -9,6 +9,8 @@ import tomllib
 import venv
 from pathlib import Path
 
+import click
+
 ROOT = Path(__file__).parents[2]
 PARTS = ("trnbench", "trnbench_reports", "trnbench_trn2", "trnbench_host")
 _OURS = ("trnbench", "_trnbench", "__editable__.trnbench", "__editable___trnbench")
@@ -22,7 +24,7 @@ def build(folder: Path) -> Path:
     venv.create(folder, with_pip=False, symlinks=True)
     packages = folder / "packages"
     packages.mkdir()
-    for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
+    for entry in Path(click.__file__).parents[1].iterdir():
         if not entry.name.startswith(_OURS) and entry.suffix != ".pth":
             (packages / entry.name).symlink_to(entry)
     for part in PARTS:
