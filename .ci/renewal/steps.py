@@ -11,12 +11,11 @@ from renewal import FIDELITY, write
 from renewal.answers import write_answers
 from trnbench_fidelity.steps import kept as shipped
 from trnbench_fidelity.steps import tables, validate
-from trnbench_fidelity.steps.coverage import inside
 from trnbench_fidelity.steps.fitting import LIMITS, FittedStep, fit
 from trnbench_fidelity.steps.kept import KeptSteps
 from trnbench_fidelity.steps.nearness import known_steps, step_bands
 from trnbench_fidelity.steps.step_answer import NAMES, StepAnswer
-from trnbench_fidelity.steps.validate import errors_of
+from trnbench_fidelity.steps.validate import errors_of, inside
 from trnbench_fidelity.tables import inserted
 from trnbench_steps.step_constants import UNITS, Constant
 

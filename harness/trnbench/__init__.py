@@ -76,7 +76,7 @@ _HOMES = {
     "results.waterfall": "waterfall_from_peak=from_peak stored_waterfall=stored",
     "run.api": "bench load_run open_store render",
     "run.drawing": "Drawing SectionFailed",
-    "run.headline.axes": "axis_text",
+    "run.headline.answered": "axis_text",
     "run.headline.cards": "HeadlineCard=Card HeadlineRow=Row",
     "run.headline.line": "HeadlineLine=Line",
     "run.headline.lines": "Headline headline",

@@ -134,7 +134,7 @@ from trnbench.run.api import open_store as open_store
 from trnbench.run.api import render as render
 from trnbench.run.drawing import Drawing as Drawing
 from trnbench.run.drawing import SectionFailed as SectionFailed
-from trnbench.run.headline.axes import axis_text as axis_text
+from trnbench.run.headline.answered import axis_text as axis_text
 from trnbench.run.headline.cards import Card as HeadlineCard
 from trnbench.run.headline.cards import Row as HeadlineRow
 from trnbench.run.headline.line import Line as HeadlineLine

@@ -17,10 +17,10 @@ from trnbench import (
 )
 from trnbench_cuda import smi
 from trnbench_cuda.identify import Match, identify
-from trnbench_cuda.unverified import UNVERIFIED
 
 if TYPE_CHECKING:
     from trnbench import Timing
+
 
 WITH_CUDA = "a build of torch with CUDA: https://pytorch.org/get-started/locally  (several GB)"
 
@@ -181,3 +181,13 @@ def _witness(sampler: smi.Sampler) -> Any:
 
 def _absent(why: str, try_: str) -> Detection:
     return Detection(available=False, why=why, try_=try_ or "trnbench doctor", unverified=UNVERIFIED)
+
+
+UNVERIFIED = (
+    "times by events, their agreement with the host's clock, and the emptying of the L2",
+    "graphs of short calls, and the kernel that spins while calls are queued (torch.cuda._sleep)",
+    "FP8 and integer products (torch._scaled_mm, torch._int_mm) on matrix units",
+    "collectives by NCCL, and one problem on each of several GPUs at once",
+    "nvidia-smi's columns, the name of the H200, and the reasons for lowered clocks",
+    "documented peaks as a percentage of anything measured",
+)

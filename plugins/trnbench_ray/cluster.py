@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import secrets
@@ -10,15 +11,15 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TextIO
 
 import msgspec
 
 from trnbench.backend import Backend
-from trnbench.errors import TrnbenchError, UsageError
+from trnbench.errors import TrnbenchError, UsageError, debugging
 from trnbench.version import VERSION
-from trnbench_ray.hush import hushed
 from trnbench_ray.server import Seen, look
 
 ADDRESS = "RAY_ADDRESS"
@@ -223,3 +224,35 @@ def _first_line(error: BaseException) -> str:
         return f"{type(cause).__name__}: {cause}".splitlines()[0]
     lines = [each.strip() for each in str(error).splitlines() if each.strip()]
     return lines[0] if lines else type(error).__name__
+
+
+class _Aside:
+    """stdout for the thread that made it; what other threads write is dropped, or goes to stderr where
+    TRNBENCH_DEBUG asks for it."""
+
+    def __init__(self, stream: TextIO, heard: bool) -> None:
+        self._stream, self._heard, self._owner = stream, heard, threading.get_ident()
+
+    def write(self, text: str) -> int:
+        if threading.get_ident() == self._owner:
+            return self._stream.write(text)
+        return sys.stderr.write(text) if self._heard else len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextlib.contextmanager
+def hushed() -> Iterator[None]:
+    """Inside, only this thread writes to stdout, and Ray logs errors alone; TRNBENCH_DEBUG lets it speak."""
+    heard = debugging()
+    logger = logging.getLogger("ray")
+    before = logger.level
+    if not heard:
+        logger.setLevel(logging.ERROR)
+    aside: Any = _Aside(sys.stdout, heard)
+    try:
+        with contextlib.redirect_stdout(aside):
+            yield
+    finally:
+        logger.setLevel(before)

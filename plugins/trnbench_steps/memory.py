@@ -10,7 +10,7 @@ from trnbench_steps.attention import AttentionKind
 from trnbench_steps.cache import STATE, cached_tokens, state_elements, token_elements
 from trnbench_steps.division import Division, RankParameters
 from trnbench_steps.job import Recompute, Task
-from trnbench_steps.pipeline import in_flight
+from trnbench_steps.layout import Layout
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,3 +131,16 @@ def _buffers(division: Division) -> float:
         division.tokens * division.model.hidden * item_bytes(division.job.activations),
     )
     return message * ((1 if layout.tp > 1 or layout.cp > 1 else 0) + (2 if layout.pp > 1 else 0))
+
+
+def in_flight(layout: Layout, stage: int, micro_batches: int) -> int:
+    """Micro-batches whose activations `stage` keeps at most, counted for each of its runs of layers.
+
+    1F1B: a stage keeps one for itself and one for each stage after it (Narayanan et al. 2021, section
+    2.2.1). Interleaved: twice those after it, and pp for each further run of layers, so that the first
+    stage keeps 1 + (pp - 1) / (pp · chunks) of what 1F1B keeps (Korthikanti et al. 2022, section 4.2.3).
+    """
+    after = layout.pp - stage - 1
+    if layout.chunks == 1:
+        return min(after + 1, micro_batches)
+    return min(2 * after + (layout.chunks - 1) * layout.pp + 1, micro_batches * layout.chunks)

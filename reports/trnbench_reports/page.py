@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from trnbench import Drawing, Run, Section, SectionFailed
 from trnbench_reports import words
-from trnbench_reports.compact import compact
 from trnbench_reports.deep import folded
 from trnbench_reports.payload import payloads
 from trnbench_reports.policy import policy
@@ -17,6 +17,7 @@ from trnbench_reports.template import asset, fill
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+
 
 STYLES = ("page.css", "first.css", "views.css", "drawer.css", "comparison.css")
 
@@ -78,3 +79,23 @@ def _since(before: Run, runs: Sequence[Run]) -> list[Placed]:
     body = compact(since.render(before, runs[-1], len(runs) - 1))
     section = Section(name="since", title="Since the run before", order=99, depth=1, render="")
     return [Placed(section, body, False)] if body else []
+
+
+_ENDS = re.compile(r"</(?:td|th|tr|li)>\s*")
+_TAG = re.compile(r"<[a-zA-Z][^<>']*>")
+# A slash behind a value without quotes would become part of it.
+_QUOTED = re.compile(r'="([A-Za-z0-9_.#%-]+)"(?!/>)')
+# Between words a line end is a space; in front of these it is nothing.
+_GAP = re.compile(
+    r"\s*\n\s*(?=</?(?:tr|td|th|tbody|thead|table|li|ul|ol|div|details|summary|figure|figcaption|p|h\d|dl|dt|dd)\b)"
+)
+
+
+def compact(text: Markup) -> Markup:
+    """`text` is a fragment whose words are escaped. Nothing a reader sees changes."""
+    from markupsafe import Markup
+
+    if "<pre" in text or "<textarea" in text:  # white space counts there
+        return text
+    shorter = _TAG.sub(lambda tag: _QUOTED.sub(r"=\1", tag[0]), _ENDS.sub("", str(text)))
+    return Markup(_GAP.sub("", shorter))

@@ -48,7 +48,6 @@ PLAN = {
     "trnbench.run.keyword",
     "trnbench.run.plan",
     "trnbench.run.points",
-    "trnbench.run.room",
     "trnbench.run.selection",
     "trnbench.run.shard",
     "trnbench.store.cache",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trnbench.compare.holm import adjusted
+from trnbench.compare.measured import adjusted
 from trnbench.compare.spread import Variance, digamma, moderated, trigamma
 
 

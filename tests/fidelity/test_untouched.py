@@ -13,8 +13,8 @@ from comparison import comparison
 from trnbench.errors import BadInput, FactError
 from trnbench.registry import load_registry
 from trnbench.results.fidelity import Bounds, Mover, Use
-from trnbench_fidelity.movement import MOVED, moved_cells, moved_text
 from trnbench_fidelity.published import published_points
+from trnbench_fidelity.told import MOVED, moved_cells, moved_text
 from trnbench_fidelity.untouched import Untouched, load_untouched, moved
 
 GOOD = 'schema = 1\nmodel = "m"\nversion = "6"\nday = 2026-11-22\n[errors]\n"a" = +0.5\n"b" = 1\n'

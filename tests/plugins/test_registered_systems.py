@@ -12,7 +12,7 @@ from plugin_parts import generation, instance, plugin
 
 from trnbench.errors import PluginError, UnknownName, UsageError
 from trnbench.registry import Registry
-from trnbench.registry.costs import merge
+from trnbench.registry.registry import merge
 
 TABLES = st.recursive(
     st.integers(0, 9), lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3), max_leaves=8

@@ -10,8 +10,8 @@ from synthetic_run import make_run
 
 from trnbench import Run
 from trnbench_reports.address import figure_by_id
-from trnbench_reports.beside import beside
 from trnbench_reports.sections import scoreboard
+from trnbench_reports.sections.scoreboard import beside
 
 replace = msgspec.structs.replace
 

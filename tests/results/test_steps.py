@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trnbench.results.pelt import levels
-from trnbench.results.steps import LEAST, steps
+from trnbench.results.steps import LEAST, levels, steps
 
 
 def best_cuts(values: Sequence[float], penalty: float, least: int) -> float:

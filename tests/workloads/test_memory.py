@@ -13,9 +13,8 @@ from trnbench_steps.division import divide
 from trnbench_steps.hbm import fit, logical_cores
 from trnbench_steps.job import Job, Recompute, Task
 from trnbench_steps.layout import Layout
-from trnbench_steps.memory import memory, rank_parameters
+from trnbench_steps.memory import in_flight, memory, rank_parameters
 from trnbench_steps.parameters import parameters
-from trnbench_steps.pipeline import in_flight
 from trnbench_steps.shipped import load_model
 
 

@@ -13,7 +13,6 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from trnbench.compare.holm import adjusted
 from trnbench.compare.spread import Variance, moderated
 from trnbench.results.measurement import Measurement
 from trnbench.results.statistics import Interval
@@ -86,3 +85,18 @@ def _difference(before: Measurement, after: Measurement) -> _Difference:
 def _expm1(value: float) -> float:
     """A spread of hundreds of powers of ten is as good as any."""
     return math.expm1(min(value, 500.0))
+
+
+def adjusted(p: Sequence[float]) -> list[float]:
+    """Holm's step-down values: below α for all that may be claimed with a chance of α for any false claim.
+
+    The smallest is multiplied by how many there are, the next by one less, and none falls below the one
+    before (Holm 1979).
+    """
+    order = sorted(range(len(p)), key=p.__getitem__)
+    found = [0.0] * len(p)
+    least = 0.0
+    for rank, index in enumerate(order):
+        least = max(least, min(1.0, p[index] * (len(p) - rank)))
+        found[index] = least
+    return found

@@ -4,18 +4,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 
 import msgspec
 
 from trnbench.errors import FactError
 from trnbench.facts.assembly import Assembly
 from trnbench.facts.book import FactBook
-from trnbench.facts.disagreement import Disagreement
-from trnbench.facts.fact import Dispute
+from trnbench.facts.disagreement import Claim, Disagreement, claim, disagreement, same_words
+from trnbench.facts.fact import Dispute, Fact
+from trnbench.facts.metric import METRICS
 from trnbench.facts.rules.sums import cores_sum, devices_sum, hosts_sum, per_device
 from trnbench.facts.rules.totals import clock, link_sum, product
 from trnbench.facts.rules.value import count, prose, rounded, unit_base, value
-from trnbench.facts.rules.words import words
+
+
+def words(book: FactBook, _: Sequence[Assembly]) -> list[Disagreement]:
+    """Text metrics with one right answer: "4D-HyperCube" and "2D Torus" for one graph."""
+    groups: dict[tuple[str, str], list[Fact]] = {}
+    for fact in book.facts:
+        if fact.value is None and METRICS[fact.metric].single:
+            # A qualifier says where the word stands (caption, text), not that another thing is meant.
+            groups.setdefault((fact.subject, fact.metric), []).append(fact)
+    disagreements = []
+    for members in groups.values():
+        odd: list[Claim] = []
+        for one, other in combinations(members, 2):
+            if not same_words(one.printed, other.printed):
+                odd += [claim(one), claim(other)]
+        if odd:
+            disagreements.append(
+                disagreement("words", msgspec.structs.replace(members[0], qualifier=""), odd)
+            )
+    return disagreements
+
 
 Rule = Callable[[FactBook, Sequence[Assembly]], list[Disagreement]]
 
@@ -126,9 +148,9 @@ def concerns(dispute: Dispute, found: Disagreement) -> bool:
     text = " ".join((dispute.topic, *dispute.values))
     told = _numbers(text)
     shown = 0
-    for claim in found.claims:
-        numbers = _numbers(claim.text)
-        shown += bool(numbers & told) if numbers else claim.text.casefold() in text.casefold()
+    for one in found.claims:
+        numbers = _numbers(one.text)
+        shown += bool(numbers & told) if numbers else one.text.casefold() in text.casefold()
     return shown > 1
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -11,10 +11,10 @@ import msgspec
 
 from trnbench.bounded import kinds
 from trnbench.errors import UnknownName, UsageError
+from trnbench.generation import Generation
 from trnbench.lazy import resolve
 from trnbench.quoting import quoted
 from trnbench.registry.collecting import Brought, Collecting
-from trnbench.registry.costs import merged_costs
 from trnbench.registry.discovery import Discovered, Origin, discover
 from trnbench.registry.files import Files
 from trnbench.registry.reading import Anew, Once, Reading
@@ -257,3 +257,50 @@ def load_registry(*, block: Iterable[str] = (), extra: Iterable[Discovered] = ()
     """
     found, left_out = discover(block)
     return Registry((*found, *extra), left_out)
+
+
+def merged_costs(
+    name: str, generations: Mapping[str, Generation], origin: Origin, reading: Reading
+) -> dict[str, Any]:
+    """Tables merge key by key, the derived generation winning; lists and values replace.
+
+    Raises `PluginError` when the chain of `base=` leads nowhere or round in a circle, and what
+    `reading` raises.
+    """
+    chain: list[str] = []
+    step = name
+    while step:
+        if step in chain:
+            raise origin.blame(
+                f"brings generation {name!r}, whose bases go round in a circle",
+                cause=" -> ".join([*chain, step]),
+                try_="remove one base= of them",
+                object_=f"generation {name!r}",
+            )
+        if step not in generations:
+            missing = UnknownName("generation", step, generations)
+            raise origin.blame(
+                f"brings generation {name!r}, based on {step!r}, which is not installed",
+                cause=missing.cause,
+                try_=f"install the plugin that brings {step!r}",
+                object_=f"generation {name!r}",
+            )
+        chain.append(step)
+        step = generations[step].base
+    merged: dict[str, Any] = {}
+    for each in reversed(chain):
+        path = generations[each].costs
+        if path is not None:
+            merged = merge(merged, reading.costs(Files(path)))
+        if (constants := generations[each].workloads) is not None:
+            merged = merge(merged, {"step": reading.costs(Files(constants)).get("constants", {})})
+    return merged
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with `over` laid on top, table by table."""
+    merged = dict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        merged[key] = merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return merged

@@ -5,15 +5,15 @@ from __future__ import annotations
 import signal
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trnbench.errors import ExitCode, TrnbenchError
 from trnbench.isolation import ending
 from trnbench.isolation.keeper import PATIENCE_S
 from trnbench.results.measurement import Reason
-from trnbench.run.memory import out_of_memory_kills
 from trnbench.run.worker import serve
 
 if TYPE_CHECKING:
@@ -98,3 +98,37 @@ def epitaph(code: int | None, *, starved: bool) -> tuple[Reason, str]:
 def _set_interrupt(handler: Any) -> None:
     with suppress(ValueError):  # outside the main thread there is nothing to protect from
         signal.signal(signal.SIGINT, handler)
+
+
+_ROOT = Path("/sys/fs/cgroup")
+
+
+def out_of_memory_kills() -> int:
+    """Processes ended so far, by this control group or, where none is told, by the whole system; else 0."""
+    return max(_counts(), default=0)
+
+
+def _counts() -> Iterator[int]:
+    for path in (*_groups(), Path("/proc/vmstat")):
+        try:
+            lines = path.read_text().splitlines()
+        except OSError:
+            continue
+        for line in lines:
+            key, _, value = line.partition(" ")
+            if key == "oom_kill" and value.strip().isdigit():
+                yield int(value)
+
+
+def _groups() -> Iterator[Path]:
+    """The files of this process's group, versions 2 and 1 of the interface."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, place = (*line.split(":", 2), "", "")[:3]
+        if not controllers:
+            yield _ROOT / place.lstrip("/") / "memory.events"
+        elif "memory" in controllers.split(","):
+            yield _ROOT / "memory" / place.lstrip("/") / "memory.oom_control"

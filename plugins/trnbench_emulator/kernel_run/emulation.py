@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,14 @@ from trnbench.results.evidence import Evidence, Grade
 from trnbench.results.measurement import Part
 from trnbench.results.waterfall import from_peak
 from trnbench_emulator.compiler import AS_SHIPPED, Assumptions, check_meaningful
+from trnbench_emulator.core.program import Program
 from trnbench_emulator.kernel_run.alternatives import alternatives, assumed
-from trnbench_emulator.kernel_run.counting import Counts
 from trnbench_emulator.kernel_run.grid import programs_of
 from trnbench_emulator.kernel_run.result import KernelRun, Line, Share, best_of
 from trnbench_emulator.kernel_run.shares import extent_of, shares_of
 from trnbench_emulator.nki import load_kernel, provide
 from trnbench_emulator.nki.beta1.grid import Beta1Kernel
+from trnbench_emulator.nki.op import DMA, TENSOR, Op
 from trnbench_emulator.nki.recorder import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
@@ -196,3 +197,53 @@ def _shape(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return TensorSpec(value.shape or (1,), dtype_of(value.dtype).name)
     return value
+
+
+class Counts:
+    """How often each op ran at each line: memory grows with the source, not with the loops."""
+
+    def __init__(self, *programs: Program) -> None:
+        self.at: Counter[tuple[Op, str, int]] = Counter()
+        for program in programs:
+            pairs = Counter(zip(program.op, program.place, strict=True))
+            for (op, place), count in pairs.items():
+                self.at[(program.ops[op], *program.places[place])] += count
+
+    def lines(self) -> dict[tuple[str, int], tuple[int, str]]:
+        """(instructions, engine that got most of them) of every line."""
+        found: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
+        for (op, file, line), count in self.at.items():
+            found[file, line][op.engine] += count
+        return {place: (each.total(), each.most_common(1)[0][0]) for place, each in found.items()}
+
+    def flops(self) -> dict[str, float]:
+        """Of the tensor engine, by data type."""
+        found: dict[str, float] = defaultdict(float)
+        for (op, _, _), count in self.at.items():
+            if op.engine == TENSOR and op.flops:
+                found[op.dtype] += float(op.flops * count)
+        return dict(found)
+
+    def elements(self) -> dict[str, float]:
+        """Element operations of the other engines."""
+        found: dict[str, float] = defaultdict(float)
+        for (op, _, _), count in self.at.items():
+            if op.engine not in (TENSOR, DMA) and op.elements:
+                found[op.engine] += float(op.elements * count)
+        return dict(found)
+
+    def bytes(self) -> dict[str, float]:
+        """Moved, by memory and direction."""
+        found: dict[str, float] = defaultdict(float)
+        for (op, _, _), count in self.at.items():
+            for name, amount in op.traffic.items():
+                found[name] += float(amount * count)
+        return dict(found)
+
+    def dma_bytes(self) -> float:
+        """What the DMA engines carried."""
+        return sum(
+            float(op.variables.get("bytes", 0)) * count
+            for (op, _, _), count in self.at.items()
+            if op.engine == DMA
+        )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from trnbench.errors import UsageError
-from trnbench_fidelity.adapters.called import KERNEL, copies_s
+from trnbench_emulator.clock import seconds
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.point import PublishedPoint, Quantity
 from trnbench_fidelity.prediction import NotEmulated, Prediction
+from trnbench_fidelity.scheduled import timed
 
 OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "permute", "sendrecv")
 
@@ -52,3 +53,36 @@ def predict(point: PublishedPoint, bench: Bench) -> Prediction:
     if point.quantity is Quantity.BUSBW:
         return Prediction(value=busbw_factor(point.operation, ranks) * size / seconds, how=how)
     raise NotEmulated(f"a collective has a time or a bandwidth, not {point.quantity}")
+
+
+KERNEL = "nki"
+"""`call` of a point's shape: what is timed is a call of such a kernel, queued behind others."""
+_ROW = 128 * 4  # bytes: one element of fp32 on every partition
+
+
+def copies_s(point: PublishedPoint, ranks: int, size: int, bench: Bench) -> float:
+    """Seconds of the two copies of each rank, all ranks of a device at once, by the timed core.
+
+    `size` as the collective's question states it: what a rank holds before and after follows from it.
+    Raises `NotEmulated` where these are no whole rows of 128 partitions.
+    """
+    from trnbench_emulator.core.launch import Launch
+    from trnbench_kernels.families.collective import PATTERNS
+
+    whole, shards = PATTERNS[point.operation].held
+    cores_of_rank = point.number("lnc") or 1
+    cores = min(ranks * cores_of_rank, bench.system(point.system).cores_per_device)
+    total = 0.0
+    for held in [size] * whole + [size // ranks] * shards:
+        columns, rest = divmod(held // cores_of_rank, _ROW)
+        if rest or not columns:
+            raise NotEmulated(f"{held:,} B are no whole rows of 128 partitions to copy")
+        timing = timed(
+            "trnbench_kernels.nki.streams:hbm_copy",
+            (((1, 128, columns), "float32"),),
+            bench,
+            point.system,
+            Launch(cores=cores, explain=False),
+        )
+        total += seconds(timing.total)
+    return total

@@ -8,9 +8,8 @@ import msgspec
 
 from trnbench.results.fidelity import Errors
 from trnbench_fidelity.statistics import of_votes
-from trnbench_fidelity.steps.constants import constants
 from trnbench_fidelity.steps.kept import KeptSteps
-from trnbench_steps.step_constants import Constant
+from trnbench_steps.step_constants import UNITS, Constant, StepConstants
 
 EVERYWHERE = "all"
 """Generation of a row that counts a task on all of them, whatever the kind of model."""
@@ -129,4 +128,11 @@ def _errors(points: Iterable[StepError], name: str, *, spans: bool = True) -> Er
             if (e := getattr(each, name)) is not None
         ),
         spans=spans,
+    )
+
+
+def constants(named: Mapping[str, Constant], without: str = "") -> StepConstants:
+    """The values, in seconds and shares; those of a fit without the model `without` where they are known."""
+    return StepConstants(
+        **{name: each.held_out.get(without, each.value) * UNITS[name][1] for name, each in named.items()}
     )

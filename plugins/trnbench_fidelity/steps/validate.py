@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,16 @@ from trnbench.digest import digest_of
 from trnbench.store.cache import Cache
 from trnbench_fidelity.bench import Bench
 from trnbench_fidelity.inputs import inputs_digest
+from trnbench_fidelity.nearness.evidence import Evidence
+from trnbench_fidelity.nearness.subject import Known
 from trnbench_fidelity.steps.answer import answers
-from trnbench_fidelity.steps.coverage import inside
 from trnbench_fidelity.steps.errors import StepError, StepFidelity, rows, step_errors
+from trnbench_fidelity.steps.fitting import fit
 from trnbench_fidelity.steps.kept import KeptSteps, kept_steps
-from trnbench_fidelity.steps.nearness import known_steps
+from trnbench_fidelity.steps.nearness import known_steps, step_bands
 from trnbench_fidelity.steps.published import published_steps
-from trnbench_steps.step_constants import Constant, read_constants
+from trnbench_fidelity.steps.step_answer import StepAnswer
+from trnbench_steps.step_constants import Constant, StepConstants, read_constants
 
 if TYPE_CHECKING:
     from trnbench.registry import Registry
@@ -92,3 +95,46 @@ def errors_of(registry: Registry, kept: dict[str, KeptSteps]) -> list[StepError]
     return [
         point for name, each in kept.items() for point in step_errors(each, named_constants(registry, name))
     ]
+
+
+def inside(
+    known: Iterable[Known], points: Iterable[StepError], kept: Mapping[str, KeptSteps]
+) -> dict[str, bool]:
+    """Id → whether its e lies in the band it would be given, had nothing of its model been published.
+
+    The band knows nothing of the model either: each model whose errors make it is judged by constants that
+    were fitted without both. Fits them anew for every two models of a generation, which takes some seconds.
+    """
+    places = {each.id: each for each in known}
+    own = {each.id: each.e_cross for each in points if each.e_cross is not None and each.id in places}
+    found: dict[str, bool] = {}
+    for generation, each in kept.items():
+        usable = [answer for answer in each.answers if not answer.why and answer.id in own]
+        elsewhere = {id: e for id, e in own.items() if places[id].subject.generation != generation}
+        for vote in dict.fromkeys(answer.vote for answer in usable):
+            others = _errors([answer for answer in usable if answer.vote != vote]) | elsewhere
+            if others:
+                mine = [places[answer.id] for answer in usable if answer.vote == vote]
+                found |= _inside(mine, own, [places[id] for id in others], others)
+    return found
+
+
+def _errors(answers: list[StepAnswer]) -> dict[str, float]:
+    """e of each, with constants fitted on these alone and without its own model."""
+    held_out = fit(answers).held_out
+    return {each.id: each.error(each.time_s(StepConstants(**held_out[each.vote]))) for each in answers}
+
+
+def _inside(
+    mine: list[Known], own: Mapping[str, float], others: list[Known], errors: Mapping[str, float]
+) -> dict[str, bool]:
+    evidence, inside = Evidence(others), {}
+    made = step_bands(others, errors, "", "")
+    for answer in mine:
+        subject = answer.subject
+        kind, _ = evidence.classify(subject)
+        groups = made[subject.generation].groups if subject.generation in made else {}
+        band = groups.get(subject.group, {}).get(kind)
+        if band is not None:
+            inside[answer.id] = band.low <= own[answer.id] <= band.high
+    return inside

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import trnbench
 from trnbench import Change, Run, RunComparison, Side, TrnbenchError, Verdict
 from trnbench_reports import address, numbers, view, words
-from trnbench_reports.charts.paired import bars
 from trnbench_reports.template import fill
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+
 
 SHOWN = 60
 """Cases in the table, the largest changes; the command has all."""
@@ -128,3 +128,22 @@ def _value(change: Change, side: Side) -> str:
     if side.value is None:
         return str(side.status)
     return words.clean(numbers.show(side.value, change.unit), 40)
+
+
+def bars(change: Change, colour: int) -> Markup:
+    """Widths are of the larger of the two, which is all of it; nothing where either has no value."""
+    from markupsafe import Markup, escape
+
+    before, after = change.before.value, change.after.value
+    if before is None or after is None or max(before, after) <= 0:
+        return Markup("")
+    most, says = max(before, after), _says(change, before, after)
+    return Markup(
+        '<svg class="paired" width="120" height="20" viewBox="0 0 120 20" role="img" aria-label="{}">'
+        '<rect class="a" x="0.5" y="1.5" width="{:.1f}" height="7"/>'
+        '<rect class="b fill-{}" x="0" y="11" width="{:.1f}" height="8"/></svg>'
+    ).format(escape(says), 119 * before / most, colour, 120 * after / most)
+
+
+def _says(change: Change, before: float, after: float) -> str:
+    return f"before {numbers.show(before, change.unit)}, after {numbers.show(after, change.unit)}"

@@ -9,7 +9,7 @@ from headline_parts import changed, of, replace
 
 from trnbench import Measurement, Run, Scope, Status, headline
 from trnbench.facts.format import show
-from trnbench.run.headline.rest import rest
+from trnbench.run.headline.answered import rest
 from trnbench.run.headline.words import said
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from trnbench.cli import terminal
 from trnbench.cli.context import Session, session
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.names import complete_generations
-from trnbench.cli.output import Column, emit, format_option, say, write
-from trnbench.cli.spec.blocks import blocks, width
+from trnbench.cli.output import Column, clean, emit, format_option, say, write
 from trnbench.errors import ExitCode, UnknownName
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from trnbench.facts.disagreement import Claim, Disagreement
     from trnbench.facts.fact import Dispute
     from trnbench.generation import Generation
+
 
 _COLUMNS: tuple[Column | str, ...] = (
     "generation",
@@ -148,3 +150,41 @@ def _named(generation: str, each: Dispute, _: Findings) -> Row:
         "note": each.note,
         "details": each,
     }
+
+
+WIDTH = 100
+"""Columns, where the terminal does not have fewer."""
+
+
+def width() -> int:
+    """Of the terminal, 100 at most and where there is none."""
+    return min(terminal.width() or WIDTH, WIDTH)
+
+
+def block(row: Row, wide: int) -> str:
+    """Who it is about, then a line for each side, then the note.
+
+    trn1 · value · trn1.2xlarge · efa_bandwidth · 2.000 · C04
+        up to 25 Gbps (seed-trn1: instance size table, row Trn1.2xlarge)
+        up to 12.5 Gbps (…)
+        note: …
+    """
+    ratio = row["ratio"]
+    ratio = f"{ratio:.3f} times" if isinstance(ratio, float) else ""
+    names = (row["generation"], row["rule"], row["subject"], row["metric"], ratio, row["disputes"])
+    lines = [_wrapped(" · ".join(str(each) for each in names if each), wide, "", "  ")]
+    lines += [_wrapped(side, wide, "    ", "      ") for side in str(row["claims"]).split(" | ")]
+    if row["note"]:
+        lines.append(_wrapped(f"note: {row['note']}", wide, "    ", "      "))
+    return "\n".join(lines)
+
+
+def blocks(rows: Sequence[Row], wide: int) -> str:
+    """All of them, an empty line between."""
+    return "".join(f"{block(row, wide)}\n\n" for row in rows).removesuffix("\n")
+
+
+def _wrapped(text: str, wide: int, first: str, rest: str) -> str:
+    return textwrap.fill(
+        clean(text), wide, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )

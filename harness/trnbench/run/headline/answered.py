@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+from trnbench.facts.format import show
 from trnbench.facts.scope import Scope
 from trnbench.results.evidence import Grade
 from trnbench.results.expectation import NOT_RECORDED, above, expected
-from trnbench.results.measurement import Measurement, Metric
+from trnbench.results.measurement import Measurement, Metric, Value
 from trnbench.results.nearness import Nearness
 from trnbench.results.own_product import OwnProduct
 from trnbench.results.run import Run
-from trnbench.run.headline.axes import swept
-from trnbench.run.headline.line import Line, PerCore, Sweep
+from trnbench.results.waterfall import from_peak, stored
+from trnbench.run.headline.line import Cause, Line, PerCore, Sweep
 from trnbench.run.headline.promised import others, promised, superseding
 from trnbench.run.headline.question import PRODUCTS, Answer, primary
-from trnbench.run.headline.rest import rest
 
 REASONS = {
     Nearness.ELSEWHERE: "published on another generation only",
@@ -153,3 +155,81 @@ def _own_outdated(run: Run, answer: Answer, best: Measurement) -> str:
 
 def _by_model(answer: Answer, best: Measurement) -> bool:
     return answer.question.kernels == PRODUCTS and best.evidence.grade is not Grade.MEASURED
+
+
+_BYTES = ("hbm", "dma", "copy", "link", "collective")
+"""Families whose axis `size` counts bytes; elsewhere it is the side of a matrix."""
+_NAMED = 3
+"""Words of an axis that are listed; more are counted."""
+
+
+def swept(cases: Sequence[Measurement], best: Measurement) -> tuple[str, str]:
+    """(`size 128 to 16,384`, `16,384`): the axes that vary over `cases`, and where `best` stands; the point
+    of the only case, and "", where none varies. Axes that always move together are one."""
+    names = [name for name in best.case.point if name != "dtype"]
+    columns = {name: tuple(each.case.point.get(name) for each in cases) for name in names}
+    together: dict[tuple[Value | None, ...], list[str]] = {}
+    for name, column in columns.items():
+        together.setdefault(column, []).append(name)
+    moving = {column: held for column, held in together.items() if len(set(column)) > 1}
+    if not moving:
+        return ", ".join(f"{'='.join(held)} {axis_text(best, held[0])}" for held in together.values()), ""
+    over = [f"{'='.join(held)} {_range(column, best, held[0])}" for column, held in moving.items()]
+    at = [axis_text(best, held[0]) for held in moving.values()]
+    return ", ".join(over), ", ".join(at)
+
+
+def _range(column: Sequence[Value | None], case: Measurement, name: str) -> str:
+    numbers = [each for each in column if isinstance(each, int | float) and not isinstance(each, bool)]
+    if len(numbers) == len(column):
+        return f"{_shown(min(numbers), case, name)} to {_shown(max(numbers), case, name)}"
+    kinds = list(dict.fromkeys(str(each) for each in column))
+    return ", ".join(kinds) if len(kinds) <= _NAMED else f"{len(kinds)} kinds"
+
+
+def axis_text(case: Measurement, name: str) -> str:
+    """`1 GiB` or `4,096`: where the case stands on an axis, in words."""
+    return _shown(case.case.point.get(name, ""), case, name)
+
+
+def _shown(value: Value, case: Measurement, name: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if name == "size" and case.case.family in _BYTES and 0 <= value < 1e30:
+        return show(float(value), "B")
+    return f"{value:,}"
+
+
+SHOWN = 3
+LEAST = 0.005
+"""Of the time: a smaller cause explains nothing."""
+IDEAL = "ideal"
+"""The first term of a fabric's waterfall: what its links allow."""
+
+
+def rest(case: Measurement) -> tuple[Cause, ...]:
+    """Shares of the time that the stored waterfall holds between the work at the judged peak and the time;
+    none where a run stores none. Before they are cut to the largest they add up to 1 − share of the peak."""
+    terms = stored(case)
+    if not terms or not case.time_s:
+        return ()
+    (first, seconds), *others = terms
+    if first == IDEAL:
+        terms = (("links", seconds), *others)
+    if case.judgement is not None:
+        terms = from_peak(terms, case.judgement.fraction * case.time_s)
+    causes = [Cause(name=name, share=share / case.time_s) for name, share in _net(terms[1:])]
+    return tuple(
+        sorted((each for each in causes if each.share >= LEAST), key=lambda each: (-each.share, each.name))
+    )[:SHOWN]
+
+
+def _net(terms: Sequence[tuple[str, float]]) -> Iterator[tuple[str, float]]:
+    """What is gained, by a limit above the documented peak, is taken off the losses that follow it: only
+    time beyond the work at the peak is told."""
+    gained = 0.0
+    for name, seconds in terms:
+        left = seconds + gained
+        gained = min(left, 0.0)
+        if left > 0.0:
+            yield name, left

@@ -12,7 +12,7 @@ from trnbench.bounded import kinds
 from trnbench.cli.context import Session, no_cache_option, quiet_option, session
 from trnbench.cli.facts import facts_of, facts_option
 from trnbench.cli.number import NumberType
-from trnbench.cli.output import format_option
+from trnbench.cli.output import format_option, say
 from trnbench.cli.store_names import complete_run_tags
 from trnbench_steps.commands.workload.options import (
     job_from,
@@ -23,6 +23,8 @@ from trnbench_steps.commands.workload.options import (
 )
 
 if TYPE_CHECKING:
+    from trnbench.results.run import Run
+    from trnbench.run.plan import Plan
     from trnbench.run.selection import Selection
     from trnbench.run.settings import RunSettings
 
@@ -98,7 +100,6 @@ def run(
     from trnbench.run.writing import check_writable
     from trnbench.store.path import check_named, store_path
     from trnbench_steps.commands.workload.told import tell_steps
-    from trnbench_steps.commands.workload.tracing import write_step_trace
 
     target = output and report_target(output, force=force)
     if target is not None:
@@ -190,3 +191,33 @@ def _settings(
         argv=tuple(sys.argv),
         facts=tuple(str(each.absolute()) for each in facts),
     ).checked()
+
+
+LIMIT = 64 << 20
+"""Bytes of the file, at most."""
+
+
+def write_step_trace(planned: Plan, done: Run, target: Path) -> None:
+    """Of the first case that has a time; nothing where none has."""
+    from trnbench.run.writing import write_whole
+    from trnbench_emulator.trace import write_trace
+    from trnbench_steps.asked import Asked
+    from trnbench_steps.step import StepModel
+    from trnbench_steps.step_constants import constants_of
+    from trnbench_steps.timeline import step_timeline
+
+    times = {each.id: each.time_s for each in done.measurements if each.time_s is not None}
+    case = next((each for each in planned.cases if each.id in times), None)
+    if case is None or not isinstance(case.kernel.subject, Asked):
+        return
+    system = planned.systems[case.key.instance]
+    asked, point = case.kernel.subject, case.key.point
+    timeline = step_timeline(StepModel(), asked.at(point), system, constants_of(system), asked.own(point))
+    about = {"tool": f"trnbench {done.tool_version}", "run": done.id, "case": case.id}
+    file = write_trace(
+        timeline, evidence="emulated", about={**about, "latency_s": times[case.id] or 0.0}, cap=LIMIT
+    )
+    write_whole(target, file.data)
+    say(f"{target}: {file.kept:,} slices of {case.id}; open it at ui.perfetto.dev", level=0)
+    if file.said:
+        say(f"note: {file.said}")
