@@ -15,12 +15,12 @@ import pytest
 from click.testing import CliRunner, Result
 from comparison import comparison
 
-from trnbench.cli import fidelity_gates
 from trnbench.cli.main import cli
 from trnbench.errors import BadInput, FactError
 from trnbench.registry import Registry, load_registry
 from trnbench.results.fidelity import Fidelity, Use
 from trnbench_fidelity import validate as validation
+from trnbench_fidelity.commands import fidelity_gates
 from trnbench_fidelity.published import published_points
 from trnbench_fidelity.snapshot import fidelity_of
 from trnbench_fidelity.tables import BEGIN, END, inserted

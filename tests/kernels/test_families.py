@@ -10,9 +10,9 @@ from kernel_extents import KERNELS as EVERY
 from trnbench.facts.metric import METRICS
 from trnbench.facts.scope import Scope
 from trnbench.hookspecs import hookimpl
-from trnbench.kernels import plugin
 from trnbench.kernels.kernel import Kernel
 from trnbench.kernels.spread import Spread
+from trnbench_kernels import plugin
 
 KERNELS = list(EVERY.values())
 

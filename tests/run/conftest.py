@@ -8,9 +8,9 @@ from lab_plugin import COSTS, FACTS, system
 import trnbench
 from trnbench.facts.scope import Scope
 from trnbench.generation import Generation
-from trnbench.kernels import plugin as core_kernels
 from trnbench.registry import Registry, load_registry
 from trnbench.run.plan import plan
+from trnbench_kernels import plugin as core_kernels
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ from lab_plugin import cases, refusal
 
 from trnbench.errors import NothingSelected, UnknownName, UsageError
 from trnbench.facts.scope import Scope
-from trnbench.kernels import plugin as core_kernels
 from trnbench.registry import Registry
 from trnbench.run.plan import plan
 from trnbench.run.selection import Selection
+from trnbench_kernels import plugin as core_kernels
 
 MESSAGES = [
     (
