@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from itertools import product
 from pathlib import Path
 
 import pytest
+from campaigns import sweep
 from click.testing import CliRunner, Result
 
 from trnbench.cli.main import cli
@@ -92,8 +94,11 @@ OPTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("option", OPTIONS)
-@pytest.mark.parametrize("number", NUMBERS, ids=lambda each: repr(each[:8]))
+@pytest.mark.parametrize(
+    ("option", "number"),
+    sweep(product(OPTIONS, NUMBERS), lambda option, number: number == "nan" or option == "--timeout"),
+    ids=lambda each: repr(each[:8]),
+)
 def test_no_option_takes_what_is_no_number(option: str, number: str) -> None:
     result = call(*OPTIONS[option], f"{option}={number}")
     assert (result.exit_code, result.stdout) == (2, "")
@@ -123,7 +128,9 @@ def test_no_axis_takes_what_is_no_number(rest: str, number: str) -> None:
     ],
     ids=" ".join,
 )
-@pytest.mark.parametrize("number", NUMBERS, ids=lambda each: repr(each[:8]))
+@pytest.mark.parametrize(
+    "number", sweep(NUMBERS, ("nan", "-1", LONG).__contains__), ids=lambda each: repr(each[:8])
+)
 def test_no_option_of_several_parts_takes_what_is_no_number(words: tuple[str, str], number: str) -> None:
     result = call(*FABRIC, words[0], words[1] % number)
     assert (result.exit_code, result.stdout) == (2, "")
